@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/units.h"
+#include "sim/kernel/scheduler.h"
+
+#include <systemc>
+
+#include <functional>
+#include <memory>
+
+namespace switchfold {
+
+/// One SystemC kernel, so that a process can run many simulations, one after another and never two at once. Construct it
+/// first, build modules, run, destroy the modules, then let it go.
+class Simulation {
+public:
+    Simulation();
+    ~Simulation();
+    Simulation(const Simulation&) = delete;
+    Simulation& operator=(const Simulation&) = delete;
+    Simulation(Simulation&&) = delete;
+    Simulation& operator=(Simulation&&) = delete;
+
+    [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
+
+    /// Called between slices of simulated time; returns false to stop the run (the caller then reports it unfinished).
+    using Progress = std::function<bool(Time now, std::uint64_t events)>;
+
+    /// Runs until no event is left or `progress` stops it. Rethrows, with its type, what a model threw.
+    /// \returns the time of the last event.
+    Time run(const Progress& progress = {});
+
+private:
+    std::unique_ptr<sc_core::sc_simcontext> context_;
+    std::unique_ptr<Scheduler> scheduler_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "sim/kernel/simulation.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+struct Recorder : EventHandler {
+    explicit Recorder(Scheduler& s) : scheduler(s) {}
+    void on_event(std::uint64_t tag) override { seen.emplace_back(scheduler.now().count(), tag); }
+    Scheduler& scheduler;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
+};
+
+RC_GTEST_PROP(SchedulerProperty, RunsInTimeOrderAndKeepsTheOrderOfPosting, ()) {
+    const auto times = *rc::gen::container<std::vector<std::uint64_t>>(
+        rc::gen::inRange<std::uint64_t>(0, 50'000'000));
+    Simulation simulation;
+    Recorder recorder(simulation.scheduler());
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> expected;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        simulation.scheduler().at(Time(times[i]), recorder, i);
+        expected.emplace_back(times[i], i);
+    }
+    std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
+        return a.first < b.first;
+    });
+    const bool sliced = *rc::gen::arbitrary<bool>();
+    const Time end = simulation.run(
+        sliced ? Simulation::Progress([](Time, std::uint64_t) { return true; })
+               : Simulation::Progress());
+    RC_ASSERT(recorder.seen == expected);
+    RC_ASSERT(end == Time(expected.empty() ? 0 : expected.back().first));
+}
+
+struct Chain : EventHandler {
+    explicit Chain(Scheduler& s) : scheduler(s) {}
+    void on_event(std::uint64_t tag) override {
+        if (tag > 0)
+            scheduler.after(nanoseconds(1), *this, tag - 1);
+    }
+    Scheduler& scheduler;
+};
+
+TEST(Scheduler, HundredsOfSimulationsInOneProcess) {
+    for (int i = 0; i < 300; ++i) {
+        Simulation simulation;
+        Chain chain(simulation.scheduler());
+        simulation.scheduler().at(Time(0), chain, 100);
+        EXPECT_EQ(simulation.run(), nanoseconds(100));
+    }
+}
+
+/// A SystemC process of its own beside the scheduler: the two must interleave in time.
+struct Bench : sc_core::sc_module {
+    Bench(const sc_core::sc_module_name& name, Recorder& r) : sc_module(name), recorder(r) {
+        SC_HAS_PROCESS(Bench);
+        SC_THREAD(body);
+    }
+    void body() {
+        for (int i = 0; i < 5; ++i) {
+            wait(sc_core::sc_time(10, sc_core::SC_NS));
+            recorder.seen.emplace_back(sc_core::sc_time_stamp().value(), 999);
+            recorder.scheduler.after(nanoseconds(3), recorder, 7);
+        }
+    }
+    Recorder& recorder;
+};
+
+TEST(Scheduler, InterleavesWithForeignProcesses) {
+    Simulation simulation;
+    Recorder recorder(simulation.scheduler());
+    Bench bench("bench", recorder);
+    for (std::uint64_t ns = 1; ns < 60; ns += 2)
+        simulation.scheduler().at(nanoseconds(ns), recorder, ns);
+    simulation.run();
+    EXPECT_TRUE(std::is_sorted(recorder.seen.begin(), recorder.seen.end(), [](auto a, auto b) {
+        return a.first < b.first;
+    }));
+    EXPECT_EQ(recorder.seen.size(), 30U + 10U);
+}
+
+struct Thrower : EventHandler {
+    void on_event(std::uint64_t) override { throw SimulationError("switch0", nanoseconds(5), "no"); }
+};
+
+TEST(Scheduler, AnErrorKeepsItsTypeAcrossTheKernel) {
+    for (int i = 0; i < 3; ++i) {
+        Simulation simulation;
+        Thrower thrower;
+        simulation.scheduler().at(nanoseconds(5), thrower, 0);
+        try {
+            simulation.run();
+            FAIL() << "nothing thrown";
+        } catch (const SimulationError& error) {
+            EXPECT_EQ(error.component(), "switch0");
+        }
+    }
+}
+
+TEST(Scheduler, TheProgressHookCanStopARun) {
+    Simulation simulation;
+    Chain chain(simulation.scheduler());
+    simulation.scheduler().at(Time(0), chain, 1'000'000);
+    int calls = 0;
+    simulation.run([&](Time, std::uint64_t) { return ++calls < 3; });
+    EXPECT_EQ(calls, 3);
+    EXPECT_FALSE(simulation.scheduler().empty());
+}
+
+struct Spinner : EventHandler {
+    explicit Spinner(Scheduler& s) : scheduler(s) {}
+    void on_event(std::uint64_t) override { scheduler.after(Time(0), *this, 0); }
+    Scheduler& scheduler;
+};
+
+TEST(Scheduler, ALoopWithoutDelayIsReported) {
+    Simulation simulation;
+    Spinner spinner(simulation.scheduler());
+    simulation.scheduler().at(Time(0), spinner, 0);
+    EXPECT_THROW(simulation.run(), SimulationError);
+}
+
+}  // namespace
+}  // namespace switchfold
