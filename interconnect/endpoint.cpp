@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/endpoint.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+Endpoint::Endpoint(
+    const sc_core::sc_module_name& name,
+    std::uint32_t rank,
+    const std::vector<std::uint32_t>& routes,
+    const std::vector<Link*>& links,
+    const std::vector<PacketClient*>& clients,
+    Scheduler& scheduler) :
+    sc_module(name),
+    rank_(rank),
+    routes_(routes),
+    links_(links),
+    clients_(clients),
+    scheduler_(scheduler) {}
+
+std::optional<Time> Endpoint::accept(const Packet& packet, Link& from) {
+    const Time now = scheduler_.now();
+    switch (packet.kind) {
+    case PacketKind::kReadRequest: {
+        Packet answer = packet;
+        answer.route = packet.reply;
+        Link* out = links_[routes_[answer.route++]];
+        return serve(answer, PacketKind::kReadResponse, *out);
+    }
+    case PacketKind::kReduceFetch:
+        return serve(packet, PacketKind::kReduceData, from.reverse());
+    default:
+        break;
+    }
+    Time visible = now;
+    if (memory_ != nullptr && packet.kind != PacketKind::kReduceResult &&
+        packet.kind != PacketKind::kReadResponse)
+        visible = memory_->write(packet.payload);  // answers to loads end in registers
+    const std::uint32_t back = from.format().acknowledge_bytes(packet.kind, packet.payload);
+    if (back > 0 && packet.kind == PacketKind::kWrite)
+        from.reverse().add_overhead(back);
+    PacketClient* client = clients_[packet.client];
+    SWITCHFOLD_CHECK(client != nullptr, "{}: a packet for a client that is gone", name());
+    client->on_packet(packet, rank_, visible);
+    return visible;
+}
+
+Time Endpoint::serve(const Packet& packet, PacketKind kind, Link& link) {
+    Packet answer = packet;
+    answer.kind = kind;
+    answer.wire = 0;
+    answer.values = clients_[packet.client]->supply(packet, rank_);
+    const Time now = scheduler_.now();
+    const Time ready = memory_ != nullptr ? memory_->read(packet.payload) : now;
+    last_ready_ = std::max(last_ready_, ready);
+    answers_.push_back({answer, &link});
+    scheduler_.at(last_ready_, *this, 0);
+    return now;
+}
+
+void Endpoint::on_event(std::uint64_t /*tag*/) {
+    Answer answer = answers_.front();
+    answers_.pop_front();
+    answer.packet.tail = scheduler_.now().count();
+    answer.link->send(answer.packet, scheduler_.now());
+}
+
+}  // namespace switchfold

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/link.h"
+#include "interconnect/values.h"
+#include "sim/core/ring_queue.h"
+#include "sim/kernel/scheduler.h"
+
+#include <systemc>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace switchfold {
+
+/// The memory behind an endpoint, as packets use it.
+class EndpointMemory {
+public:
+    /// \returns when the bytes have been read, written; later calls finish later.
+    virtual Time read(std::uint32_t bytes) = 0;
+    virtual Time write(std::uint32_t bytes) = 0;
+
+protected:
+    ~EndpointMemory() = default;
+};
+
+/// Who sends and gets packets at the endpoints: a collective, a copy. Known to the fabric by number.
+class PacketClient {
+public:
+    /// A packet of this client has arrived at `rank`; what it carries can be seen from `visible` on (>= now). The client
+    /// owns packet.values.
+    virtual void on_packet(const Packet& packet, std::uint32_t rank, Time visible) = 0;
+    /// Functional mode: the numbers that a read or a fetch at `rank` returns; 0 for none.
+    virtual std::uint32_t supply(const Packet& packet, std::uint32_t rank) = 0;
+    /// A packet that had to wait for a credit at its source has left; `tag` is the packet's.
+    virtual void on_departure(std::uint64_t tag, Time departure) = 0;
+
+protected:
+    ~PacketClient() = default;
+};
+
+/// A GPU's side of the fabric: writes go to memory and are announced to their client, reads are answered from memory.
+class Endpoint final : public sc_core::sc_module, public PacketSink, private EventHandler {
+public:
+    Endpoint(
+        const sc_core::sc_module_name& name,
+        std::uint32_t rank,
+        const std::vector<std::uint32_t>& routes,
+        const std::vector<Link*>& links,
+        const std::vector<PacketClient*>& clients,
+        Scheduler& scheduler);
+
+    /// Without one, memory is infinitely fast.
+    void set_memory(EndpointMemory* memory) { memory_ = memory; }
+    void attach(Link& incoming) { incoming.bind(*this, 0, false); }
+
+    std::optional<Time> accept(const Packet& packet, Link& from) override;
+
+private:
+    struct Answer {
+        Packet packet;
+        Link* link;
+    };
+    void on_event(std::uint64_t tag) override;
+    Time serve(const Packet& packet, PacketKind kind, Link& link);
+
+    std::uint32_t rank_;
+    const std::vector<std::uint32_t>& routes_;
+    const std::vector<Link*>& links_;
+    const std::vector<PacketClient*>& clients_;
+    Scheduler& scheduler_;
+    EndpointMemory* memory_ = nullptr;
+    RingQueue<Answer> answers_;  ///< being read from memory, in the order in which they will be ready
+    Time last_ready_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/fabric.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+Fabric::Fabric(
+    const sc_core::sc_module_name& name, const Topology& topology, Scheduler& scheduler) :
+    sc_module(name), topology_(topology), scheduler_(scheduler), paths_(topology_) {
+    const auto& nodes = topology_.nodes;
+    switch_of_node_.assign(nodes.size(), UINT32_MAX);
+    for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {
+        const TopologyEdge& edge = topology_.edges[i];
+        const LinkParams& params = topology_.links[edge.link_class];
+        for (const bool back : {false, true}) {
+            const std::string& from = nodes[back ? edge.b : edge.a].name;
+            const std::string& to = nodes[back ? edge.a : edge.b].name;
+            // A bundle is one edge; a second edge between the same nodes gets its number.
+            const std::string label = fmt::format("{}_to_{}_e{}", from, to, i);
+            links_.push_back(std::make_unique<Link>(
+                label.c_str(), params, edge.lanes, 2 * i + (back ? 1U : 0U), scheduler_));
+            link_pointers_.push_back(links_.back().get());
+        }
+        links_[2UL * i]->set_reverse(*links_[2UL * i + 1]);
+        links_[2UL * i + 1]->set_reverse(*links_[2UL * i]);
+    }
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i].kind == NodeKind::kGpu) {
+            SWITCHFOLD_CHECK(endpoints_.size() == i, "GPUs must come first in a topology");
+            endpoints_.push_back(std::make_unique<Endpoint>(
+                nodes[i].name.c_str(), i, routes_, link_pointers_, clients_, scheduler_));
+        } else {
+            switch_of_node_[i] = static_cast<std::uint32_t>(switches_.size());
+            switches_.push_back(std::make_unique<Switch>(
+                nodes[i].name.c_str(),
+                topology_.switches[nodes[i].switch_class],
+                routes_,
+                link_pointers_,
+                values_,
+                scheduler_));
+        }
+    }
+    for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {
+        const TopologyEdge& edge = topology_.edges[i];
+        for (const bool back : {false, true}) {
+            Link& link = *links_[2UL * i + (back ? 1 : 0)];
+            const std::uint32_t to = back ? edge.a : edge.b;
+            if (nodes[to].kind == NodeKind::kGpu)
+                endpoints_[to]->attach(link);
+            else
+                switch_at(to).attach(link, edge.lanes);
+        }
+    }
+}
+
+std::uint32_t Fabric::add_route(const Path& path) {
+    const auto start = static_cast<std::uint32_t>(routes_.size());
+    routes_.insert(routes_.end(), path.hops.begin(), path.hops.end());
+    return start;
+}
+
+const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
+    const std::uint64_t key = std::uint64_t{from} << 32U | to;
+    auto& slot = connections_[key];
+    if (slot)
+        return *slot;
+    const std::vector<Path> paths = paths_.shortest(from, to);
+    if (paths.empty()) {
+        connections_.erase(key);
+        throw SimulationError(
+            name(),
+            scheduler_.now(),
+            fmt::format(
+                "no way from {} to {}", topology_.nodes[from].name, topology_.nodes[to].name));
+    }
+    auto connection = std::make_unique<Connection>();
+    connection->from = from;
+    connection->to = to;
+    std::vector<std::uint32_t> weights;
+    std::vector<std::uint32_t> forward;
+    std::vector<std::uint32_t> back;
+    for (const Path& path : paths) {
+        weights.push_back(path.weight);
+        forward.push_back(add_route(path));
+        Path reversed;
+        for (auto hop = path.hops.rbegin(); hop != path.hops.rend(); ++hop)
+            reversed.hops.push_back(*hop ^ 1U);
+        back.push_back(add_route(reversed));
+    }
+    for (const std::uint32_t path : stripe_order(weights)) {
+        connection->routes.push_back(forward[path]);
+        connection->replies.push_back(back[path]);
+    }
+    for (const std::uint32_t hop : paths.front().hops) {
+        connection->latency += links_[hop]->latency();
+        const TopologyEdge& edge = topology_.edges[hop / 2];
+        const std::uint32_t node = (hop & 1U) != 0 ? edge.a : edge.b;
+        if (node != to)
+            connection->latency += switch_at(node).params().latency;
+    }
+    slot = std::move(connection);
+    return *slot;
+}
+
+std::uint32_t Fabric::add_client(PacketClient& client) {
+    if (free_clients_.empty()) {
+        clients_.push_back(&client);
+        relays_.push_back(std::make_unique<DepartureRelay>());
+        relays_.back()->client = &client;
+        return static_cast<std::uint32_t>(clients_.size() - 1);
+    }
+    const std::uint32_t id = free_clients_.back();
+    free_clients_.pop_back();
+    clients_[id] = &client;
+    relays_[id]->client = &client;
+    return id;
+}
+
+void Fabric::remove_client(std::uint32_t client) {
+    clients_[client] = nullptr;
+    free_clients_.push_back(client);
+}
+
+std::vector<std::uint32_t>
+Fabric::common_switches(std::span<const std::uint32_t> ranks) const {
+    std::vector<std::uint32_t> seen(topology_.nodes.size(), 0);
+    for (const TopologyEdge& edge : topology_.edges)
+        for (const auto& [gpu, other] : {std::pair{edge.a, edge.b}, std::pair{edge.b, edge.a}})
+            if (topology_.nodes[other].kind == NodeKind::kSwitch &&
+                std::find(ranks.begin(), ranks.end(), gpu) != ranks.end())
+                ++seen[other];
+    std::vector<std::uint32_t> common;
+    for (std::uint32_t node = 0; node < seen.size(); ++node)
+        if (seen[node] == ranks.size())
+            common.push_back(node);
+    return common;
+}
+
+std::string Fabric::why_no_reduction(std::span<const std::uint32_t> ranks) const {
+    const std::vector<std::uint32_t> common = common_switches(ranks);
+    if (common.empty())
+        return "no switch is joined to all of the group's GPUs";
+    for (const std::uint32_t node : common) {
+        const SwitchParams& params = topology_.switches[topology_.nodes[node].switch_class];
+        if (!params.reduction || !params.multicast)
+            return fmt::format(
+                "switch {} has no {}",
+                topology_.nodes[node].name,
+                params.reduction ? "multicast" : "reduction unit");
+        if (ranks.size() > params.reduction->max_members)
+            return fmt::format(
+                "a group of {} is more than the {} members that switch {} serves",
+                ranks.size(),
+                params.reduction->max_members,
+                topology_.nodes[node].name);
+    }
+    return {};
+}
+
+std::unique_ptr<ReductionGroup>
+Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type) {
+    const std::string reason = why_no_reduction(ranks);
+    if (!reason.empty())
+        throw SimulationError(name(), scheduler_.now(), reason);
+    auto group = std::make_unique<ReductionGroup>();
+    const auto unused = std::find(groups_used_.begin(), groups_used_.end(), false);
+    group->id = static_cast<std::uint16_t>(unused - groups_used_.begin());
+    if (unused == groups_used_.end())
+        groups_used_.push_back(true);
+    else
+        *unused = true;
+    group->ranks.assign(ranks.begin(), ranks.end());
+    std::vector<std::uint32_t> weights;
+    for (const std::uint32_t node : common_switches(ranks)) {
+        SwitchGroup members;
+        members.type = type;
+        std::vector<Link*> up(ranks.size(), nullptr);
+        std::uint32_t weight = UINT32_MAX;
+        for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {
+            const TopologyEdge& edge = topology_.edges[i];
+            const bool back = edge.a == node;
+            if (!back && edge.b != node)
+                continue;
+            const std::uint32_t gpu = back ? edge.b : edge.a;
+            const auto member = std::find(ranks.begin(), ranks.end(), gpu);
+            if (member == ranks.end())
+                continue;
+            up[static_cast<std::size_t>(member - ranks.begin())] =
+                links_[2UL * i + (back ? 1 : 0)].get();
+            weight = std::min(weight, edge.lanes);
+        }
+        for (Link* link : up)
+            members.members.push_back(&link->reverse());
+        if (!switch_at(node).add_group(group->id, std::move(members)))
+            throw SimulationError(
+                switch_at(node).name(), scheduler_.now(), "has no multicast group left");
+        group->switches.push_back(&switch_at(node));
+        group->uplinks.push_back(std::move(up));
+        weights.push_back(weight);
+    }
+    group->stripes = stripe_order(weights);
+    return group;
+}
+
+void Fabric::remove_group(const ReductionGroup& group) {
+    for (Switch* member : group.switches)
+        member->remove_group(group.id);
+    groups_used_[group.id] = false;
+}
+
+std::optional<Time> Fabric::send(const Connection& connection, const Transfer& transfer) {
+    const std::size_t stripe = transfer.slot % connection.routes.size();
+    Packet packet;
+    packet.tag = transfer.tag;
+    packet.tail = scheduler_.now().count();
+    packet.payload = transfer.payload;
+    packet.route = connection.routes[stripe];
+    packet.reply = connection.replies[stripe];
+    packet.client = transfer.client;
+    packet.values = transfer.values;
+    packet.kind = transfer.kind;
+    Link* first = link_pointers_[routes_[packet.route++]];
+    return first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
+}
+
+std::optional<Time>
+Fabric::send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer) {
+    Packet packet;
+    packet.tag = transfer.tag;
+    packet.tail = scheduler_.now().count();
+    packet.payload = transfer.payload;
+    packet.client = transfer.client;
+    packet.values = transfer.values;
+    packet.group = group.id;
+    packet.kind = transfer.kind;
+    Link* first = group.uplinks[group.stripes[transfer.slot % group.stripes.size()]][member];
+    return first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
+}
+
+std::vector<std::string> Fabric::blocked() const {
+    std::vector<std::string> stuck;
+    for (const auto& link : links_)
+        if (link->waiting() > 0)
+            stuck.push_back(
+                fmt::format("{}: {} packets wait for credits", link->name(), link->waiting()));
+    for (const auto& node : switches_)
+        if (node->stalled_requests() > 0)
+            stuck.push_back(fmt::format(
+                "{}: {} reductions wait for a free entry", node->name(), node->stalled_requests()));
+    return stuck;
+}
+
+}  // namespace switchfold

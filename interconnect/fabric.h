@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/endpoint.h"
+#include "interconnect/link.h"
+#include "interconnect/switch.h"
+#include "interconnect/topology.h"
+#include "interconnect/values.h"
+#include "sim/kernel/scheduler.h"
+
+#include <systemc>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace switchfold {
+
+/// A pair of GPUs that talk: the routes between them and the order in which its transfer units are striped over them.
+struct Connection {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    std::vector<std::uint32_t> routes;   ///< one a stripe slot
+    std::vector<std::uint32_t> replies;  ///< the way back of the same slot
+    Time latency;  ///< unloaded, of the first route: links, switches and the first packet's time on the wire
+};
+
+/// GPUs that a reduction spans, and the switches that serve it.
+struct ReductionGroup {
+    std::uint16_t id = 0;
+    std::vector<std::uint32_t> ranks;
+    std::vector<std::uint32_t> stripes;            ///< switch plane of each stripe slot
+    std::vector<std::vector<Link*>> uplinks;       ///< [plane][member]
+    std::vector<Switch*> switches;                 ///< one a plane
+};
+
+/// The machine's interconnect: builds links, switches and endpoints from a topology, and sends packets over it.
+class Fabric final : public sc_core::sc_module {
+public:
+    Fabric(const sc_core::sc_module_name& name, const Topology& topology, Scheduler& scheduler);
+
+    [[nodiscard]] std::uint32_t gpus() const { return static_cast<std::uint32_t>(endpoints_.size()); }
+    [[nodiscard]] const Topology& topology() const { return topology_; }
+    [[nodiscard]] Endpoint& endpoint(std::uint32_t rank) { return *endpoints_[rank]; }
+    [[nodiscard]] ValuePool& values() { return values_; }
+    [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
+
+    /// Throws SimulationError if there is no way from one to the other.
+    const Connection& connect(std::uint32_t from, std::uint32_t to);
+
+    [[nodiscard]] std::uint32_t add_client(PacketClient& client);
+    void remove_client(std::uint32_t client);
+
+    /// Why the machine cannot reduce or multicast over these ranks in its switches; empty if it can.
+    [[nodiscard]] std::string why_no_reduction(std::span<const std::uint32_t> ranks) const;
+    /// Takes a multicast group in every switch that serves it. Throws SimulationError if a switch has no group left.
+    std::unique_ptr<ReductionGroup>
+    create_group(std::span<const std::uint32_t> ranks, ElementType type);
+    void remove_group(const ReductionGroup& group);
+
+    /// What leaves a GPU. `slot` chooses the stripe. \returns when the last byte has left, or nothing if the packet waits
+    /// for a credit (its client is told then).
+    struct Transfer {
+        PacketKind kind = PacketKind::kWrite;
+        std::uint32_t payload = 0;
+        std::uint64_t tag = 0;
+        std::uint32_t client = 0;
+        std::uint64_t slot = 0;
+        std::uint32_t values = 0;
+    };
+    std::optional<Time> send(const Connection& connection, const Transfer& transfer);
+    std::optional<Time>
+    send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer);
+
+    [[nodiscard]] std::span<const std::unique_ptr<Link>> links() const { return links_; }
+    [[nodiscard]] std::span<const std::unique_ptr<Switch>> switches() const { return switches_; }
+    /// Names what is stuck: links with packets that wait for credits, reduction units with stalled requests.
+    [[nodiscard]] std::vector<std::string> blocked() const;
+
+private:
+    /// Passes a link's word about a departure on to the client that the tag belongs to.
+    struct DepartureRelay final : LinkListener {
+        void on_departure(std::uint64_t tag, Time departure) override {
+            client->on_departure(tag, departure);
+        }
+        PacketClient* client = nullptr;
+    };
+    std::uint32_t add_route(const Path& path);
+    [[nodiscard]] std::vector<std::uint32_t> common_switches(std::span<const std::uint32_t> ranks) const;
+    Switch& switch_at(std::uint32_t node) { return *switches_[switch_of_node_[node]]; }
+
+    Topology topology_;
+    Scheduler& scheduler_;
+    ValuePool values_;
+    PathFinder paths_;
+    std::vector<std::unique_ptr<Link>> links_;
+    std::vector<Link*> link_pointers_;
+    std::vector<std::unique_ptr<Switch>> switches_;
+    std::vector<std::uint32_t> switch_of_node_;
+    std::vector<std::unique_ptr<Endpoint>> endpoints_;
+    std::vector<std::uint32_t> routes_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+    std::vector<PacketClient*> clients_;
+    std::vector<std::unique_ptr<DepartureRelay>> relays_;
+    std::vector<std::uint32_t> free_clients_;
+    std::vector<bool> groups_used_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/link.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+std::uint64_t fixed_ps_per_byte(Bandwidth bandwidth) {
+    // 1e12 ps/s with 32 fractional bits needs 72 bits.
+    const auto scaled = static_cast<unsigned __int128>(1'000'000'000'000ULL) << 32U;
+    return static_cast<std::uint64_t>((scaled + bandwidth.count() / 2) / bandwidth.count());
+}
+
+Bandwidth usable(const LinkParams& params, std::uint32_t lanes) {
+    return params.lane_bandwidth * lanes * params.efficiency_ppm / 1'000'000;
+}
+
+}  // namespace
+
+Link::Link(
+    const sc_core::sc_module_name& name,
+    const LinkParams& params,
+    std::uint32_t lanes,
+    std::uint32_t id,
+    Scheduler& scheduler) :
+    sc_module(name),
+    params_(params),
+    scheduler_(scheduler),
+    bandwidth_(usable(params, lanes)),
+    ps_per_byte_(fixed_ps_per_byte(bandwidth_)),
+    id_(id),
+    buffer_((params.buffer_per_lane * lanes).count()) {
+    const Bytes first = params_.format.max_payload + params_.format.flit * params_.format.header_flits;
+    head_time_ = serialization_time(first, usable(params, 1)).count();
+}
+
+std::optional<Time>
+Link::send(Packet packet, Time earliest, Link* upstream, LinkListener* listener) {
+    const std::uint32_t arrived_wire = packet.wire;
+    packet.wire = params_.format.wire_bytes(packet.kind, packet.payload);
+    const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
+    const std::uint64_t now = scheduler_.now().count();
+    if (!returning_.empty())
+        collect_credits(now);
+    if (waiting_[channel].empty() && has_credit(channel, packet.wire)) {
+        const Time finish = commit(packet, earliest.count());
+        if (upstream != nullptr)
+            upstream->release(virtual_channel(packet.kind), arrived_wire, finish);
+        return finish;
+    }
+    ++statistics_.blocked_packets;
+    // The upstream place is given back with the bytes it took there.
+    waiting_[channel].push_back({packet, upstream, listener, earliest.count(), arrived_wire});
+    statistics_.peak_waiting = std::max<std::uint64_t>(statistics_.peak_waiting, waiting());
+    arm_pump(now);
+    return std::nullopt;
+}
+
+bool Link::can_send(PacketKind kind, std::uint32_t payload) {
+    collect_credits(scheduler_.now().count());
+    const auto channel = static_cast<std::size_t>(virtual_channel(kind));
+    return waiting_[channel].empty() &&
+           has_credit(channel, params_.format.wire_bytes(kind, payload));
+}
+
+bool Link::has_credit(std::size_t channel, std::uint32_t bytes) const {
+    // A transfer unit larger than the buffer may still pass when it has the buffer to itself.
+    return used_[channel] == 0 || used_[channel] + bytes <= buffer_;
+}
+
+void Link::occupy(std::uint64_t start, std::uint32_t bytes) {
+    if (start > busy_until_) {
+        busy_until_ = start;
+        busy_fraction_ = 0;
+    }
+    const auto length = static_cast<unsigned __int128>(bytes) * ps_per_byte_ + busy_fraction_;
+    busy_until_ += static_cast<std::uint64_t>(length >> 32U);
+    busy_fraction_ = static_cast<std::uint32_t>(length);
+    statistics_.wire_bytes += bytes;
+}
+
+Time Link::commit(Packet& packet, std::uint64_t earliest) {
+    const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
+    used_[channel] += packet.wire;
+    const std::uint64_t start = std::max(earliest, busy_until_);
+    occupy(start, packet.wire);
+    // The tail cannot leave before it has come in.
+    if (packet.tail > busy_until_) {
+        busy_until_ = packet.tail;
+        busy_fraction_ = 0;
+    }
+    const std::uint64_t latency = params_.latency.count();
+    packet.tail = busy_until_ + latency;
+    const std::uint64_t due =
+        cut_through_ ? std::min(start + head_time_ + latency, packet.tail) : packet.tail;
+    ++statistics_.packets;
+    if (packet.kind != PacketKind::kReadRequest && packet.kind != PacketKind::kReduceRequest &&
+        packet.kind != PacketKind::kReduceFetch)
+        statistics_.payload_bytes += packet.payload;
+    in_flight_.push_back({packet, due});
+    if (in_flight_.size() == 1)
+        scheduler_.at(Time(due), *this, kDeliver);
+    return Time(busy_until_);
+}
+
+void Link::add_overhead(std::uint32_t bytes) {
+    occupy(scheduler_.now().count(), bytes);
+}
+
+void Link::on_event(std::uint64_t tag) {
+    if (tag == kDeliver)
+        deliver();
+    else
+        pump();
+}
+
+void Link::deliver() {
+    const std::uint64_t now = scheduler_.now().count();
+    do {
+        const Packet packet = in_flight_.front().packet;
+        in_flight_.pop_front();
+        const std::optional<Time> free = sink_->accept(packet, *this);
+        if (free)
+            release(virtual_channel(packet.kind), packet.wire, *free);
+    } while (!in_flight_.empty() && in_flight_.front().due <= now);
+    if (!in_flight_.empty())
+        scheduler_.at(Time(in_flight_.front().due), *this, kDeliver);
+}
+
+void Link::release(VirtualChannel channel, std::uint32_t bytes, Time when) {
+    std::uint64_t due = when.count() + params_.latency.count();
+    // Credits come back over one wire, in order.
+    if (!returning_.empty())
+        due = std::max(due, returning_.back().due);
+    returning_.push_back({due, bytes, channel});
+    if (!waiting_[0].empty() || !waiting_[1].empty())
+        arm_pump(scheduler_.now().count());
+}
+
+void Link::collect_credits(std::uint64_t now) {
+    while (!returning_.empty() && returning_.front().due <= now) {
+        const Returning& credit = returning_.front();
+        std::uint64_t& used = used_[static_cast<std::size_t>(credit.channel)];
+        SWITCHFOLD_CHECK(used >= credit.bytes, "link {}: more credits returned than taken", name());
+        used -= credit.bytes;
+        returning_.pop_front();
+    }
+}
+
+void Link::arm_pump(std::uint64_t now) {
+    if (pump_armed_ || returning_.empty())
+        return;
+    pump_armed_ = true;
+    scheduler_.at(Time(std::max(now, returning_.front().due)), *this, kPump);
+}
+
+void Link::pump() {
+    pump_armed_ = false;
+    const std::uint64_t now = scheduler_.now().count();
+    collect_credits(now);
+    for (std::size_t channel = kVirtualChannels; channel-- > 0;) {  // responses first
+        auto& queue = waiting_[channel];
+        while (!queue.empty() && has_credit(channel, queue.front().packet.wire)) {
+            Waiting next = queue.front();
+            queue.pop_front();
+            const Time finish = commit(next.packet, std::max(next.earliest, now));
+            if (next.upstream != nullptr)
+                next.upstream->release(
+                    virtual_channel(next.packet.kind), next.arrived_wire, finish);
+            if (next.listener != nullptr)
+                next.listener->on_departure(next.packet.tag, finish);
+        }
+    }
+    if (!waiting_[0].empty() || !waiting_[1].empty())
+        arm_pump(now);
+}
+
+std::size_t Link::waiting() const {
+    return waiting_[0].size() + waiting_[1].size();
+}
+
+std::uint64_t Link::outstanding(VirtualChannel channel) const {
+    std::uint64_t used = used_[static_cast<std::size_t>(channel)];
+    for (std::size_t i = 0; i < returning_.size(); ++i)
+        if (returning_[i].channel == channel)
+            used -= returning_[i].bytes;
+    return used;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/packet.h"
+#include "sim/core/params.h"
+#include "sim/core/ring_queue.h"
+#include "sim/kernel/scheduler.h"
+
+#include <systemc>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+
+namespace switchfold {
+
+class Link;
+
+/// What a link ends in: takes every packet, since the sender held a credit for it.
+class PacketSink {
+public:
+    /// \returns when the packet's place in the input buffer is free again, or nothing if the sink will call
+    /// Link::release() itself later.
+    virtual std::optional<Time> accept(const Packet& packet, Link& from) = 0;
+
+protected:
+    ~PacketSink() = default;
+};
+
+/// Told when a packet that had to wait for credits gets onto the wire.
+class LinkListener {
+public:
+    virtual void on_departure(std::uint64_t tag, Time departure) = 0;
+
+protected:
+    ~LinkListener() = default;
+};
+
+/// One direction of a bundle of lanes.
+struct LinkParams {
+    Bandwidth lane_bandwidth = gigabytes_per_second(25);
+    std::uint32_t efficiency_ppm = 1'000'000;
+    Time latency = nanoseconds(200);
+    Bytes buffer_per_lane = kibibytes(32);
+    PacketFormat format;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "lane_bandwidth",
+                &LinkParams::lane_bandwidth,
+                "Line rate of one lane, one direction.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(10'000)),
+            field(
+                "efficiency_ppm",
+                &LinkParams::efficiency_ppm,
+                "Share of the line rate left after encoding and link-layer framing, in millionths.",
+                1'000U,
+                1'000'000U),
+            field(
+                "latency",
+                &LinkParams::latency,
+                "First bit in to first bit out, wire and both transceivers.",
+                Time(0),
+                microseconds(10'000)),
+            field(
+                "buffer_per_lane",
+                &LinkParams::buffer_per_lane,
+                "Input buffer at the far end for each lane and virtual channel; it backs the credits.",
+                Bytes(256),
+                mebibytes(1024)),
+            field("format", &LinkParams::format, "Packet format.")};
+    }
+};
+
+struct LinkStatistics {
+    std::uint64_t packets = 0;
+    std::uint64_t payload_bytes = 0;   ///< data only, not headers, requests or acknowledgements
+    std::uint64_t wire_bytes = 0;      ///< everything that occupied the wire
+    std::uint64_t blocked_packets = 0; ///< had to wait for a credit
+    std::uint64_t peak_waiting = 0;    ///< most packets waiting for credits at once
+};
+
+/// One direction of a point-to-point link, with virtual channels and credits. A packet that holds a credit is given its
+/// time on the wire at once, in the order of asking; without a credit it waits in the queue of its virtual channel. The
+/// end of a busy period is kept to a fraction of a picosecond, so rounding never accumulates. The far end sees a packet when
+/// its head arrives (a switch) or when its tail does (an endpoint).
+class Link final : public sc_core::sc_module, private EventHandler {
+public:
+    Link(
+        const sc_core::sc_module_name& name,
+        const LinkParams& params,
+        std::uint32_t lanes,
+        std::uint32_t id,
+        Scheduler& scheduler);
+
+    /// `port` is the sink's own number for this link.
+    void bind(PacketSink& sink, std::uint32_t port, bool cut_through) {
+        sink_ = &sink;
+        port_ = port;
+        cut_through_ = cut_through;
+    }
+    [[nodiscard]] std::uint32_t port() const { return port_; }
+    void set_reverse(Link& reverse) { reverse_ = &reverse; }
+    [[nodiscard]] Link& reverse() { return *reverse_; }
+
+    /// Sends a packet that is ready at `earliest` (>= now). `upstream` is the link whose buffer it leaves, or null.
+    /// \returns when its last byte has left, or nothing if it waits for a credit (the listener is told then).
+    std::optional<Time>
+    send(Packet packet, Time earliest, Link* upstream = nullptr, LinkListener* listener = nullptr);
+
+    /// Whether such a packet would get a credit now, without waiting.
+    [[nodiscard]] bool can_send(PacketKind kind, std::uint32_t payload);
+
+    /// Takes wire time without a packet of its own: acknowledgements travelling against the data.
+    void add_overhead(std::uint32_t bytes);
+
+    /// The far end's buffer place of a packet is free at `when`; the credit takes the link's latency to come back.
+    void release(VirtualChannel channel, std::uint32_t bytes, Time when);
+
+    [[nodiscard]] std::uint32_t id() const { return id_; }
+    [[nodiscard]] const PacketFormat& format() const { return params_.format; }
+    [[nodiscard]] const LinkStatistics& statistics() const { return statistics_; }
+    /// Usable bytes a second of all lanes together.
+    [[nodiscard]] Bandwidth bandwidth() const { return bandwidth_; }
+    [[nodiscard]] Time latency() const { return params_.latency; }
+    /// When the last byte promised so far will have left.
+    [[nodiscard]] Time busy_until() const { return Time(busy_until_); }
+    [[nodiscard]] std::size_t waiting() const;
+    /// Bytes of credit missing from the far end's buffer: 0 when everything was returned.
+    [[nodiscard]] std::uint64_t outstanding(VirtualChannel channel) const;
+
+private:
+    struct Waiting {
+        Packet packet;
+        Link* upstream;
+        LinkListener* listener;
+        std::uint64_t earliest;
+        std::uint32_t arrived_wire;  ///< bytes it holds in the buffer it waits in
+    };
+    struct InFlight {
+        Packet packet;
+        std::uint64_t due;
+    };
+    struct Returning {
+        std::uint64_t due;
+        std::uint32_t bytes;
+        VirtualChannel channel;
+    };
+    static constexpr std::uint64_t kDeliver = 0;
+    static constexpr std::uint64_t kPump = 1;
+
+    void on_event(std::uint64_t tag) override;
+    void deliver();
+    void pump();
+    void collect_credits(std::uint64_t now);
+    void arm_pump(std::uint64_t now);
+    [[nodiscard]] bool has_credit(std::size_t channel, std::uint32_t bytes) const;
+    void occupy(std::uint64_t start, std::uint32_t bytes);
+    Time commit(Packet& packet, std::uint64_t earliest);
+
+    LinkParams params_;
+    LinkStatistics statistics_;
+    Scheduler& scheduler_;
+    Bandwidth bandwidth_;
+    std::uint64_t ps_per_byte_;  ///< fixed point, 32 fractional bits
+    std::uint32_t id_;
+    std::uint32_t port_ = 0;
+    bool cut_through_ = false;
+    bool pump_armed_ = false;
+    PacketSink* sink_ = nullptr;
+    Link* reverse_ = nullptr;
+    std::uint64_t busy_until_ = 0;
+    std::uint32_t busy_fraction_ = 0;  ///< of a picosecond, 2^-32
+    std::uint64_t head_time_ = 0;
+    std::uint64_t buffer_ = 0;
+    std::array<std::uint64_t, kVirtualChannels> used_{};
+    std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
+    RingQueue<InFlight> in_flight_;
+    RingQueue<Returning> returning_;
+};
+
+}  // namespace switchfold

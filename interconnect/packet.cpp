@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/packet.h"
+
+namespace switchfold {
+
+std::uint32_t PacketFormat::wire_bytes(PacketKind kind, std::uint32_t payload) const {
+    const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
+    const std::uint32_t count = packets(payload);
+    switch (kind) {
+    case PacketKind::kReadRequest:
+        return count * request_flits * flit_bytes;
+    case PacketKind::kReduceRequest:
+    case PacketKind::kReduceFetch:
+        return count * reduce_request_flits * flit_bytes;
+    default: {
+        const std::uint32_t data_flits = (payload + flit_bytes - 1) / flit_bytes;
+        return (data_flits + count * header_flits) * flit_bytes;
+    }
+    }
+}
+
+std::uint32_t PacketFormat::acknowledge_bytes(PacketKind kind, std::uint32_t payload) const {
+    const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
+    if (kind == PacketKind::kWrite)
+        return packets(payload) * write_ack_flits * flit_bytes;
+    if (kind == PacketKind::kMulticastWrite)
+        return packets(payload) * multicast_ack_flits * flit_bytes;
+    return 0;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+namespace switchfold {
+
+enum class PacketKind : std::uint8_t {
+    kWrite,           ///< store to a peer's memory
+    kReadRequest,     ///< load from a peer's memory
+    kReadResponse,    ///< what the load returns
+    kReduceRequest,   ///< GPU to switch: read this region of every member, reduced (multimem.ld_reduce)
+    kReduceFetch,     ///< switch to each member: read your copy
+    kReduceData,      ///< member to switch: my copy
+    kReduceResult,    ///< switch to the requester: the sum
+    kMulticastWrite,  ///< store that the switch copies to every member (multimem.st)
+};
+
+/// Requests and responses have credits of their own, so that a response never waits behind a request.
+enum class VirtualChannel : std::uint8_t { kRequest, kResponse };
+inline constexpr std::size_t kVirtualChannels = 2;
+
+[[nodiscard]] constexpr VirtualChannel virtual_channel(PacketKind kind) {
+    switch (kind) {
+    case PacketKind::kReadResponse:
+    case PacketKind::kReduceData:
+    case PacketKind::kReduceResult:
+        return VirtualChannel::kResponse;
+    default:
+        return VirtualChannel::kRequest;
+    }
+}
+
+/// One transfer unit on its way: a train of link packets that travel together. `transfer_unit` bounds its payload; timing
+/// comes from the wire bytes of the whole train, and a switch starts to forward it when its head is there.
+struct Packet {
+    std::uint64_t tag = 0;      ///< the sender's own, delivered untouched
+    std::uint64_t tail = 0;     ///< ps at which the last byte reaches the node it travels to
+    std::uint32_t payload = 0;  ///< bytes that it carries or asks for
+    std::uint32_t wire = 0;     ///< bytes on the wire of the current hop, headers included
+    std::uint32_t route = 0;    ///< where the remaining hops stand in the fabric's route table
+    std::uint32_t reply = 0;    ///< read requests: route of the answer; reductions: port and session
+    std::uint32_t client = 0;   ///< which PacketClient of the destination gets it
+    std::uint32_t values = 0;   ///< functional mode: handle of the numbers it carries; 0 = none
+    std::uint16_t group = 0;    ///< multicast group of the reduction and multicast kinds
+    PacketKind kind = PacketKind::kWrite;
+};
+
+/// How a link cuts a transfer into packets and what each costs on the wire.
+struct PacketFormat {
+    Bytes flit{16};
+    std::uint32_t header_flits = 1;
+    Bytes max_payload{128};
+    std::uint32_t request_flits = 1;
+    std::uint32_t write_ack_flits = 0;
+    std::uint32_t multicast_ack_flits = 1;
+    std::uint32_t reduce_request_flits = 2;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field("flit", &PacketFormat::flit, "Smallest unit on the wire.", Bytes(1), Bytes(4096)),
+            field(
+                "header_flits",
+                &PacketFormat::header_flits,
+                "Flits of header in front of every packet with data.",
+                0U,
+                64U),
+            field(
+                "max_payload",
+                &PacketFormat::max_payload,
+                "Most data bytes in one packet.",
+                Bytes(1),
+                Bytes(1 << 20)),
+            field(
+                "request_flits",
+                &PacketFormat::request_flits,
+                "Flits of a read request for one packet's worth of data.",
+                0U,
+                64U),
+            field(
+                "write_ack_flits",
+                &PacketFormat::write_ack_flits,
+                "Flits that go back for every written packet; 0 where acknowledgements are merged.",
+                0U,
+                64U),
+            field(
+                "multicast_ack_flits",
+                &PacketFormat::multicast_ack_flits,
+                "Flits that go back to the sender of every multicast packet.",
+                0U,
+                64U),
+            field(
+                "reduce_request_flits",
+                &PacketFormat::reduce_request_flits,
+                "Flits of a request to reduce or to fetch for a reduction (header and group).",
+                0U,
+                64U),
+        };
+    }
+
+    [[nodiscard]] std::uint32_t packets(std::uint32_t payload) const {
+        const auto limit = static_cast<std::uint32_t>(max_payload.count());
+        return payload == 0 ? 1 : (payload + limit - 1) / limit;
+    }
+    /// Bytes on the wire of a transfer of `payload` bytes.
+    [[nodiscard]] std::uint32_t wire_bytes(PacketKind kind, std::uint32_t payload) const;
+    /// Bytes that its acknowledgement takes on the way back.
+    [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const;
+};
+
+}  // namespace switchfold

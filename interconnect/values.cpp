@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/values.h"
+
+#include "sim/core/error.h"
+
+#include <bit>
+#include <cmath>
+
+namespace switchfold {
+
+namespace {
+
+/// Keeps `kept` mantissa bits of a float32, ties to even. The value must be in the target's normal range.
+float keep_mantissa(float value, unsigned kept) {
+    const unsigned dropped = 23 - kept;
+    auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t half = (1U << (dropped - 1)) - 1;
+    const std::uint32_t odd = (bits >> dropped) & 1U;
+    bits += half + odd;
+    bits &= ~((1U << dropped) - 1);
+    return std::bit_cast<float>(bits);
+}
+
+float round_to_half(float value) {
+    constexpr float kSmallestNormal = 0x1p-14F;
+    constexpr float kSubnormalStep = 0x1p-24F;
+    constexpr float kOverflow = 65520.0F;  // half way between the largest half and the next step
+    const float magnitude = std::fabs(value);
+    if (magnitude >= kOverflow)
+        return std::copysign(INFINITY, value);
+    if (magnitude < kSmallestNormal)
+        return std::copysign(std::nearbyint(magnitude / kSubnormalStep) * kSubnormalStep, value);
+    return keep_mantissa(value, 10);
+}
+
+}  // namespace
+
+float round_to(ElementType type, float value) {
+    if (std::isnan(value) || std::isinf(value))
+        return value;
+    switch (type) {
+    case ElementType::kFloat16:
+        return round_to_half(value);
+    case ElementType::kBfloat16:
+        return keep_mantissa(value, 7);
+    case ElementType::kFloat32:
+        break;
+    }
+    return value;
+}
+
+std::uint32_t ValuePool::put(std::vector<float> values) {
+    if (free_.empty()) {
+        slots_.emplace_back();
+        free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    }
+    const std::uint32_t handle = free_.back();
+    free_.pop_back();
+    slots_[handle - 1] = {std::move(values), 1};
+    ++live_;
+    return handle;
+}
+
+const std::vector<float>& ValuePool::get(std::uint32_t handle) const {
+    SWITCHFOLD_CHECK(
+        handle != 0 && handle <= slots_.size() && slots_[handle - 1].shares > 0,
+        "no values under handle {}",
+        handle);
+    return slots_[handle - 1].values;
+}
+
+void ValuePool::share(std::uint32_t handle) {
+    if (handle != 0)
+        ++slots_[handle - 1].shares;
+}
+
+void ValuePool::drop(std::uint32_t handle) {
+    if (handle == 0)
+        return;
+    Slot& slot = slots_[handle - 1];
+    SWITCHFOLD_CHECK(slot.shares > 0, "values dropped twice");
+    if (--slot.shares == 0) {
+        slot.values.clear();
+        free_.push_back(handle);
+        --live_;
+    }
+}
+
+std::vector<float> reduce_in_order(
+    const ValuePool& pool, const std::vector<std::uint32_t>& members, ElementType type) {
+    std::vector<float> sum = pool.get(members.front());
+    for (std::size_t m = 1; m < members.size(); ++m) {
+        const std::vector<float>& other = pool.get(members[m]);
+        SWITCHFOLD_CHECK(other.size() == sum.size(), "members answer with different lengths");
+        for (std::size_t i = 0; i < sum.size(); ++i)
+            sum[i] += other[i];
+    }
+    for (float& value : sum)
+        value = round_to(type, value);
+    return sum;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace switchfold {
+
+/// A FIFO that holds no memory until it is used and none but its elements after: std::deque costs 600 bytes when empty,
+/// which a machine of ten thousand links would pay some forty thousand times. T must be cheap to copy.
+template <class T>
+class RingQueue {
+public:
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] T& front() { return slots_[head_]; }
+    [[nodiscard]] const T& front() const { return slots_[head_]; }
+    [[nodiscard]] T& back() { return slots_[(head_ + size_ - 1) & (capacity_ - 1)]; }
+    [[nodiscard]] T& operator[](std::size_t i) { return slots_[(head_ + i) & (capacity_ - 1)]; }
+    [[nodiscard]] const T& operator[](std::size_t i) const {
+        return slots_[(head_ + i) & (capacity_ - 1)];
+    }
+    void push_back(const T& value) {
+        if (size_ == capacity_)
+            grow();
+        slots_[(head_ + size_) & (capacity_ - 1)] = value;
+        ++size_;
+    }
+    void pop_front() {
+        head_ = (head_ + 1) & (capacity_ - 1);
+        --size_;
+    }
+
+private:
+    void grow() {
+        const std::size_t larger = capacity_ == 0 ? 4 : capacity_ * 2;
+        auto slots = std::make_unique<T[]>(larger);
+        for (std::size_t i = 0; i < size_; ++i)
+            slots[i] = std::move((*this)[i]);
+        slots_ = std::move(slots);
+        capacity_ = larger;
+        head_ = 0;
+    }
+
+    std::unique_ptr<T[]> slots_;
+    std::size_t capacity_ = 0;  // a power of two, or 0
+    std::size_t head_ = 0;
+    std::size_t size_ = 0;
+};
+
+}  // namespace switchfold
