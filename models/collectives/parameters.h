@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <tuple>
+
+namespace switchfold {
+
+/// How one of NCCL's protocols moves data through a connection's FIFO.
+struct ProtocolParams {
+    Time hop_overhead = nanoseconds(1000);
+    Time slice_overhead;
+    Bandwidth block_rate = gigabytes_per_second(20);
+    std::uint32_t threads = 512;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "hop_overhead",
+                &ProtocolParams::hop_overhead,
+                "Software latency from data in the FIFO to the first store of the next hop: polling, barriers, fences.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "slice_overhead",
+                &ProtocolParams::slice_overhead,
+                "Time a thread block does nothing else for each slice it hands over.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "block_rate",
+                &ProtocolParams::block_rate,
+                "Most payload bytes a second that one thread block moves.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(10'000)),
+            field("threads", &ProtocolParams::threads, "Threads of a block.", 32U, 1024U)};
+    }
+};
+
+/// How collectives run on this machine's GPUs: NCCL's constants for the architecture.
+struct CollectiveParams {
+    Bytes transfer_unit = kibibytes(4);
+    Time launch_latency = microseconds(5);
+    std::uint32_t steps = 8;
+    Bytes ll_buffer = kibibytes(512);
+    Bytes ll128_buffer{4'915'200};
+    Bytes simple_buffer = mebibytes(4);
+    bool read_over_link = false;
+    std::uint32_t channels = 24;
+    std::uint32_t in_switch_channels = 16;
+    std::uint32_t in_switch_threads = 640;
+    Bytes in_switch_chunk = kibibytes(128);
+    Bandwidth in_switch_block_rate = gigabytes_per_second(40);
+    Time in_switch_sync = nanoseconds(1500);
+    Bytes outstanding_per_block = kibibytes(64);
+    std::uint32_t registers_per_thread = 96;
+    Bytes shared_memory{88'016};
+    ProtocolParams ll;
+    ProtocolParams ll128;
+    ProtocolParams simple;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "transfer_unit",
+                &CollectiveParams::transfer_unit,
+                "Largest piece that travels as one packet train in the model; halving it must not change results.",
+                Bytes(128),
+                mebibytes(16)),
+            field(
+                "launch_latency",
+                &CollectiveParams::launch_latency,
+                "From the launch of a collective's kernel to its blocks' first instruction that moves data, and from "
+                "the last one to the stream's next operation.",
+                Time(0),
+                microseconds(1000)),
+            field("steps", &CollectiveParams::steps, "Slots of a connection's FIFO (NCCL_STEPS).", 1U, 64U),
+            field("ll_buffer", &CollectiveParams::ll_buffer, "FIFO of one connection, LL.", Bytes(1024), mebibytes(64)),
+            field(
+                "ll128_buffer",
+                &CollectiveParams::ll128_buffer,
+                "FIFO of one connection, LL128.",
+                Bytes(1024),
+                mebibytes(64)),
+            field(
+                "simple_buffer",
+                &CollectiveParams::simple_buffer,
+                "FIFO of one connection, Simple (NCCL_BUFFSIZE).",
+                Bytes(1024),
+                mebibytes(64)),
+            field(
+                "read_over_link",
+                &CollectiveParams::read_over_link,
+                "Simple protocol: the receiver loads from the sender's FIFO instead of the sender storing into the "
+                "receiver's."),
+            field("channels", &CollectiveParams::channels, "Most channels, each one thread block.", 1U, 64U),
+            field(
+                "in_switch_channels",
+                &CollectiveParams::in_switch_channels,
+                "Thread blocks of an in-switch collective.",
+                1U,
+                64U),
+            field(
+                "in_switch_threads",
+                &CollectiveParams::in_switch_threads,
+                "Threads of a block of an in-switch collective.",
+                32U,
+                1024U),
+            field(
+                "in_switch_chunk",
+                &CollectiveParams::in_switch_chunk,
+                "Largest chunk of an in-switch collective, one head, one channel.",
+                Bytes(1024),
+                mebibytes(16)),
+            field(
+                "in_switch_block_rate",
+                &CollectiveParams::in_switch_block_rate,
+                "Most bytes a second that one thread block copies or reduces through the switch.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(10'000)),
+            field(
+                "in_switch_sync",
+                &CollectiveParams::in_switch_sync,
+                "Software latency of one barrier over the group's counters, beyond the way through the switch.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "outstanding_per_block",
+                &CollectiveParams::outstanding_per_block,
+                "Bytes that one thread block has under way at most: loads not answered, stores not yet on the wire.",
+                Bytes(128),
+                mebibytes(16)),
+            field(
+                "registers_per_thread",
+                &CollectiveParams::registers_per_thread,
+                "Registers of the communication kernel.",
+                1U,
+                255U),
+            field(
+                "shared_memory",
+                &CollectiveParams::shared_memory,
+                "Shared memory of a block of the communication kernel.",
+                Bytes(0),
+                mebibytes(1)),
+            field("ll", &CollectiveParams::ll, "Protocol LL: 4 bytes of data and 4 of flag in every 8."),
+            field("ll128", &CollectiveParams::ll128, "Protocol LL128: 120 bytes of data in every 128."),
+            field("simple", &CollectiveParams::simple, "Protocol Simple: data in slices, a flag for each.")};
+    }
+};
+
+}  // namespace switchfold

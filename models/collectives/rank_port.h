@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/units.h"
+
+#include <cstdint>
+
+namespace switchfold {
+
+/// The shape of a communication kernel: what it takes on the GPU for as long as it is resident.
+struct CommunicationKernel {
+    std::uint32_t blocks = 1;
+    std::uint32_t threads_per_block = 544;
+    std::uint32_t registers_per_thread = 96;
+    Bytes shared_memory;
+    Bytes footprint;  ///< bytes of communication buffers that it keeps in the L2
+    std::int32_t priority = 0;
+};
+
+class ResidentListener {
+public:
+    /// All blocks of the kernel hold their slots from now on.
+    virtual void on_resident(std::uint32_t rank) = 0;
+
+protected:
+    ~ResidentListener() = default;
+};
+
+/// What a collective needs of one rank's GPU.
+class RankPort {
+public:
+    virtual ~RankPort() = default;
+    RankPort() = default;
+    RankPort(const RankPort&) = delete;
+    RankPort& operator=(const RankPort&) = delete;
+    RankPort(RankPort&&) = delete;
+    RankPort& operator=(RankPort&&) = delete;
+
+    /// Asks for the kernel's slots; the listener is told when it has them. \returns a ticket for vacate().
+    virtual std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& listener) = 0;
+    virtual void vacate(std::uint64_t ticket) = 0;
+    /// Bytes that a communication block reads and writes in local memory.
+    /// \returns when they have been served; later calls are served later.
+    virtual Time access(std::uint64_t read, std::uint64_t written) = 0;
+};
+
+}  // namespace switchfold

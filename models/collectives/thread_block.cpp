@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/thread_block.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace switchfold {
+
+ThreadBlock::ThreadBlock(
+    BlockContext& context,
+    RankPort& port,
+    BlockListener& listener,
+    std::uint32_t rank,
+    std::unique_ptr<Program> program) :
+    context_(context), port_(port), listener_(listener), program_(std::move(program)), rank_(rank) {}
+
+void ThreadBlock::start(Time start) {
+    free_at_ = start.count();
+    state_ = State::kWaitData;
+    advance();
+}
+
+void ThreadBlock::wake() {
+    if (state_ == State::kWaitData || state_ == State::kWaitSlot)
+        advance();
+}
+
+bool ThreadBlock::loads_over_link() const {
+    return context_.transport.read && step_.receive != 0;
+}
+
+std::uint64_t ThreadBlock::pace(std::uint32_t bytes) const {
+    return serialization_time(Bytes(bytes), context_.transport.block_rate).count();
+}
+
+bool ThreadBlock::fetch_step() {
+    if (slice_ != 0 || step_done_ < step_.bytes)
+        return true;
+    const std::optional<Step> next = program_->next();
+    if (!next)
+        return false;
+    step_ = *next;
+    step_done_ = 0;
+    return true;
+}
+
+void ThreadBlock::advance() {
+    if (blocked_ > 0) {
+        state_ = State::kBlocked;
+        return;
+    }
+    const std::uint64_t now = context_.fabric->scheduler().now().count();
+    if (!fetch_step()) {
+        state_ = State::kDone;
+        listener_.on_block_done(rank_, Time(std::max(now, free_at_)));
+        return;
+    }
+    std::uint64_t start = std::max(now, free_at_);
+    for (std::uint8_t bits = step_.receive; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
+        if (fifo.ready <= fifo.consumed) {
+            state_ = State::kWaitData;
+            return;
+        }
+        start = std::max(
+            start, fifo.slot(fifo.consumed).ready_time + context_.transport.hop_overhead);
+    }
+    for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
+        if (fifo.posted - fifo.consumed >= fifo.slots.size()) {
+            state_ = State::kWaitSlot;
+            return;
+        }
+        start = std::max(start, fifo.slot(fifo.posted).credit_time);
+    }
+    slice_ = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(context_.transport.slice, step_.bytes - step_done_));
+    slice_done_ = 0;
+    requested_ = 0;
+    for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
+        Fifo::Slot& slot = fifo.slot(fifo.posted);
+        slot.expected = slice_;
+        slot.arrived = 0;
+        ++fifo.posted;
+    }
+    state_ = State::kScheduled;
+    context_.fabric->scheduler().at(Time(start), *this, 0);
+}
+
+void ThreadBlock::on_event(std::uint64_t /*tag*/) {
+    if (loads_over_link()) {
+        state_ = State::kLoading;
+        request_units();
+    } else {
+        move_unit();
+    }
+}
+
+void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
+    const Transport& transport = context_.transport;
+    const auto peers_in = static_cast<std::uint32_t>(std::popcount(step_.receive));
+    const auto peers_out = static_cast<std::uint32_t>(std::popcount(step_.send));
+    std::uint64_t read = step_.load ? bytes : 0;
+    std::uint64_t written = step_.store ? bytes : 0;
+    if (!transport.read)
+        read += std::uint64_t{transport.wire(bytes)} * peers_in;
+    else
+        written += std::uint64_t{bytes} * peers_out;  // into our own FIFO
+    until = std::max(until, port_.access(read, written).count());
+}
+
+void ThreadBlock::move_unit() {
+    const Transport& transport = context_.transport;
+    const std::uint64_t now = context_.fabric->scheduler().now().count();
+    const std::uint32_t unit = slice_done_ / transport.unit;
+    const std::uint32_t bytes = std::min(transport.unit, slice_ - slice_done_);
+    std::uint64_t next = now + pace(bytes);
+    account(bytes, next);
+    const std::uint32_t values = context_.buffers != nullptr ? combine(bytes, unit) : 0;
+    send_unit(bytes, unit, values);
+    slice_done_ += bytes;
+    const std::size_t window = std::max<std::size_t>(1, transport.window / transport.unit);
+    while (departures_.size() >= window) {
+        next = std::max(next, departures_.front());
+        departures_.pop_front();
+    }
+    free_at_ = next;
+    if (slice_done_ == slice_) {
+        finish_slice();
+    } else if (blocked_ > 0) {
+        state_ = State::kBlocked;
+    } else {
+        context_.fabric->scheduler().at(Time(next), *this, 0);
+    }
+}
+
+void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values) {
+    const Transport& transport = context_.transport;
+    ValuePool& pool = context_.fabric->values();
+    for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        const Peer& peer = send_[static_cast<std::size_t>(std::countr_zero(bits))];
+        Fifo& fifo = *peer.fifo;
+        const auto slot = static_cast<std::uint32_t>((fifo.posted - 1) % fifo.slots.size());
+        pool.share(values);
+        if (transport.read) {
+            if (values != 0)
+                fifo.slots[slot].values.push_back(values);
+            continue;
+        }
+        const PacketTag tag{peer.index, slot, unit};
+        const std::optional<Time> departure = context_.fabric->send(
+            *fifo.route,
+            {.kind = PacketKind::kWrite,
+             .payload = transport.wire(bytes),
+             .tag = tag.pack(),
+             .client = context_.client,
+             .slot = fifo.units++,
+             .values = values});
+        if (departure)
+            departures_.push_back(departure->count());
+        else
+            ++blocked_;
+    }
+    pool.drop(values);
+}
+
+void ThreadBlock::request_units() {
+    const Transport& transport = context_.transport;
+    const Peer& peer = receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))];
+    Fifo& fifo = *peer.fifo;
+    while (requested_ < slice_ && blocked_ == 0 &&
+           (requested_ == slice_done_ || requested_ - slice_done_ < transport.window)) {
+        const std::uint32_t bytes = std::min(transport.unit, slice_ - requested_);
+        const auto slot = static_cast<std::uint32_t>(fifo.consumed % fifo.slots.size());
+        const PacketTag tag{peer.index, slot, requested_ / transport.unit};
+        // The request goes against the connection's data: the fabric knows the way back of each stripe.
+        const Connection& back = context_.fabric->connect(fifo.route->to, fifo.route->from);
+        const std::optional<Time> departure = context_.fabric->send(
+            back,
+            {.kind = PacketKind::kReadRequest,
+             .payload = bytes,
+             .tag = tag.pack(),
+             .client = context_.client,
+             .slot = fifo.units++});
+        if (!departure)
+            ++blocked_;
+        requested_ += bytes;
+    }
+}
+
+void ThreadBlock::on_response(
+    std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible) {
+    // A block that keeps up works while the answers come in: its rate counts from when it was last busy.
+    const std::uint64_t from = std::max(free_at_, visible.count());
+    std::uint64_t until = std::max(visible.count(), free_at_ + pace(data));
+    if (slice_done_ == 0)
+        until = from + pace(data);
+    account(data, until);
+    if (context_.buffers != nullptr) {
+        Fifo::Slot& slot = [&]() -> Fifo::Slot& {
+            Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))].fifo;
+            return fifo.slot(fifo.consumed);
+        }();
+        if (slot.values.size() <= unit)
+            slot.values.resize(unit + 1U, 0);
+        slot.values[unit] = values;
+    }
+    slice_done_ += data;
+    free_at_ = until;
+    if (slice_done_ < slice_) {
+        request_units();
+        return;
+    }
+    if (context_.buffers != nullptr)
+        for (std::uint32_t done = 0, i = 0; done < slice_; done += context_.transport.unit, ++i) {
+            slice_done_ = done;
+            const std::uint32_t bytes = std::min(context_.transport.unit, slice_ - done);
+            send_unit(bytes, i, combine(bytes, i));
+        }
+    slice_done_ = slice_;
+    finish_slice();
+}
+
+std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
+    ValuePool& pool = context_.fabric->values();
+    std::vector<float>& buffer = (*context_.buffers)[rank_];
+    const std::uint64_t first = (step_.offset + step_done_ + slice_done_) / context_.element_bytes;
+    const std::uint64_t count = bytes / context_.element_bytes;
+    std::vector<float> out;
+    const auto own = buffer.begin() + static_cast<std::ptrdiff_t>(first);
+    if (step_.load)
+        out.assign(own, own + static_cast<std::ptrdiff_t>(count));
+    for (std::uint8_t bits = step_.receive; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
+        const std::uint32_t handle = fifo.slot(fifo.consumed).values.at(unit);
+        const std::vector<float>& incoming = pool.get(handle);
+        SWITCHFOLD_CHECK(incoming.size() == count, "a unit of {} values, expected {}", incoming.size(), count);
+        if (out.empty())
+            out = incoming;
+        else
+            for (std::size_t i = 0; i < out.size(); ++i)
+                out[i] = round_to(context_.element, incoming[i] + out[i]);
+        pool.drop(handle);
+    }
+    if (step_.store)
+        std::copy(out.begin(), out.end(), own);
+    return step_.send != 0 ? pool.put(std::move(out)) : 0;
+}
+
+void ThreadBlock::finish_slice() {
+    const Transport& transport = context_.transport;
+    step_done_ += slice_;
+    slice_ = 0;
+    free_at_ += transport.slice_overhead;
+    const std::uint64_t now = free_at_;
+    if (transport.read) {
+        // The flag that says "there is data in my FIFO" crosses the link.
+        for (std::uint8_t bits = step_.send; bits != 0;
+             bits &= static_cast<std::uint8_t>(bits - 1)) {
+            Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
+            Fifo::Slot& slot = fifo.slot(fifo.ready);
+            slot.arrived = slot.expected;
+            slot.ready_time = now + fifo.route->latency.count();
+            ++fifo.ready;
+            fifo.receiver->wake();
+        }
+    }
+    for (std::uint8_t bits = step_.receive; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
+        Fifo::Slot& slot = fifo.slot(fifo.consumed);
+        slot.values.clear();
+        slot.credit_time = now + fifo.route->latency.count();
+        ++fifo.consumed;
+        fifo.sender->wake();
+    }
+    advance();
+}
+
+void ThreadBlock::on_departure(Time departure) {
+    SWITCHFOLD_CHECK(blocked_ > 0, "a departure nobody waits for");
+    --blocked_;
+    free_at_ = std::max(free_at_, departure.count());
+    if (blocked_ > 0)
+        return;
+    if (state_ == State::kLoading) {
+        request_units();
+    } else if (state_ == State::kBlocked) {
+        if (slice_ != 0) {
+            state_ = State::kScheduled;
+            context_.fabric->scheduler().at(
+                Time(std::max(free_at_, context_.fabric->scheduler().now().count())), *this, 0);
+        } else {
+            state_ = State::kWaitData;
+            advance();
+        }
+    }
+}
+
+std::string ThreadBlock::waiting_for() const {
+    switch (state_) {
+    case State::kIdle:
+        return "its kernel is not resident";
+    case State::kWaitData:
+        return "data from a peer";
+    case State::kWaitSlot:
+        return "a free slot at a peer";
+    case State::kScheduled:
+    case State::kLoading:
+        return "answers over the link";
+    case State::kBlocked:
+        return "credits of its link";
+    case State::kDone:
+        break;
+    }
+    return "nothing";
+}
+
+}  // namespace switchfold

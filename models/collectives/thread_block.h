@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/fabric.h"
+#include "models/collectives/fifo.h"
+#include "models/collectives/rank_port.h"
+#include "models/collectives/step.h"
+#include "sim/core/ring_queue.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+class ThreadBlock;
+
+/// What the thread blocks of one collective share.
+struct BlockContext {
+    Fabric* fabric = nullptr;
+    std::uint32_t client = 0;  ///< the collective's number at the fabric
+    Transport transport;
+    ElementType element = ElementType::kFloat32;
+    std::uint32_t element_bytes = 4;
+    /// Functional mode: each rank's buffer; empty otherwise.
+    std::vector<std::vector<float>>* buffers = nullptr;
+};
+
+class BlockListener {
+public:
+    /// The block has done its last step; its work ends at `end` (>= now).
+    virtual void on_block_done(std::uint32_t rank, Time end) = 0;
+
+protected:
+    ~BlockListener() = default;
+};
+
+/// One communication thread block: runs its program slice by slice. A slice starts when its data has come in on every
+/// receiving connection, every sending connection has a free slot, and the block is free; it then moves transfer units,
+/// paced by the block's rate, local memory, and what it may have under way.
+class ThreadBlock final : private EventHandler {
+public:
+    ThreadBlock(
+        BlockContext& context,
+        RankPort& port,
+        BlockListener& listener,
+        std::uint32_t rank,
+        std::unique_ptr<Program> program);
+
+    struct Peer {
+        Fifo* fifo = nullptr;
+        std::uint32_t index = 0;  ///< of the FIFO within the collective
+    };
+    void add_receive(Peer peer) { receive_[receives_++] = peer; }
+    void add_send(Peer peer) { send_[sends_++] = peer; }
+
+    /// The block is resident and may move data from `start` on.
+    void start(Time start);
+    /// Data has become ready, or a slot free, on a connection of this block.
+    void wake();
+    /// A load that the block had asked for is answered.
+    void on_response(std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible);
+    /// A packet that had no credit has left.
+    void on_departure(Time departure);
+
+    [[nodiscard]] bool done() const { return state_ == State::kDone; }
+    /// What it waits for, in words; for reports of a deadlock.
+    [[nodiscard]] std::string waiting_for() const;
+
+private:
+    enum class State : std::uint8_t { kIdle, kWaitData, kWaitSlot, kScheduled, kLoading, kBlocked, kDone };
+
+    void on_event(std::uint64_t tag) override;
+    void advance();
+    void move_unit();
+    void request_units();
+    void finish_slice();
+    bool fetch_step();
+    [[nodiscard]] bool loads_over_link() const;
+    [[nodiscard]] std::uint64_t pace(std::uint32_t bytes) const;
+    void account(std::uint32_t bytes, std::uint64_t& until);
+    std::uint32_t combine(std::uint32_t bytes, std::uint32_t unit);
+    void send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values);
+
+    BlockContext& context_;
+    RankPort& port_;
+    BlockListener& listener_;
+    std::unique_ptr<Program> program_;
+    std::array<Peer, kMaxPeers> receive_{};
+    std::array<Peer, kMaxPeers> send_{};
+    std::uint32_t rank_;
+    std::uint8_t receives_ = 0;
+    std::uint8_t sends_ = 0;
+    State state_ = State::kIdle;
+    Step step_;
+    std::uint64_t step_done_ = 0;    ///< bytes of the step in finished slices
+    std::uint32_t slice_ = 0;        ///< bytes of the current slice
+    std::uint32_t slice_done_ = 0;   ///< bytes moved
+    std::uint32_t requested_ = 0;    ///< bytes asked for over the link
+    std::uint64_t free_at_ = 0;      ///< ps: when the block can start something new
+    std::uint32_t blocked_ = 0;      ///< packets waiting for a credit at our link
+    RingQueue<std::uint64_t> departures_;  ///< of packets still counted as under way
+};
+
+}  // namespace switchfold

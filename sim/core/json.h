@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+/// Parses strictly: comments are allowed, duplicate keys are not. Throws ConfigError with line and column.
+[[nodiscard]] Json parse_json(std::string_view text, const std::string& label);
+/// Reads a file and parses it. Throws ConfigError if it cannot be read.
+[[nodiscard]] Json load_json(const std::filesystem::path& path);
+
+/// A value to put in place of what a configuration says: --set /json/pointer=VALUE.
+struct Override {
+    std::string pointer;
+    Json value;
+};
+/// VALUE is read as JSON if it parses, else as a string. Throws ConfigError if there is no pointer.
+[[nodiscard]] Override parse_override(std::string_view text);
+
+/// The word of `known` nearest to `word`, within two edits; empty if none is.
+[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string_view> known);
+
+}  // namespace switchfold

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// One parameter: its JSON key, where it lives, what it means, and its range where it has one. A params struct lists its
+/// fields once, in `static constexpr auto fields()`; the strict reader, the JSON Schema, the tables of the manual and the
+/// dump of the effective configuration all come from that list.
+struct NoBounds {};
+template <class T>
+struct Bounds {
+    T min;
+    T max;
+};
+
+template <class Owner, class T, class B>
+struct Field {
+    std::string_view name;
+    T Owner::*member;
+    std::string_view doc;
+    B bounds;
+    bool is_required = false;
+    /// The key must be there; without this the member's initial value is the default.
+    [[nodiscard]] constexpr Field required() const {
+        Field copy = *this;
+        copy.is_required = true;
+        return copy;
+    }
+};
+
+template <class Owner, class T>
+constexpr Field<Owner, T, NoBounds> field(std::string_view name, T Owner::*member, std::string_view doc) {
+    return {name, member, doc, {}};
+}
+template <class Owner, class T>
+constexpr Field<Owner, T, Bounds<T>>
+field(std::string_view name, T Owner::*member, std::string_view doc, T min, T max) {
+    return {name, member, doc, {min, max}};
+}
+
+template <class P>
+concept Params = requires { P::fields(); };
+
+/// The words that stand for an enum's values; specialise with `static constexpr std::array<std::pair<E,
+/// std::string_view>, N> kNames`.
+template <class E>
+struct EnumNames;
+template <class E>
+concept NamedEnum = requires { EnumNames<E>::kNames; };
+
+template <NamedEnum E>
+[[nodiscard]] constexpr std::string_view enum_name(E value) {
+    for (const auto& [candidate, name] : EnumNames<E>::kNames)
+        if (candidate == value)
+            return name;
+    return "?";
+}
+
+/// Collects what check() finds wrong across fields. Pointers are relative to the struct that is checked.
+class ParamChecker {
+public:
+    void error(std::string_view pointer, std::string_view message) {
+        found_.emplace_back(std::string(pointer), std::string(message));
+    }
+    [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& found() const {
+        return found_;
+    }
+
+private:
+    std::vector<std::pair<std::string, std::string>> found_;
+};
+
+/// P written in place, or the path of a file that holds it, relative to the file that names it.
+template <class P>
+struct PathOr {
+    P value;
+    std::filesystem::path path;  ///< empty when written in place
+    P& operator*() { return value; }
+    const P& operator*() const { return value; }
+    P* operator->() { return &value; }
+    const P* operator->() const { return &value; }
+};
+
+}  // namespace switchfold
