@@ -209,9 +209,12 @@ find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
             through_switch = through_switch || a != UINT32_MAX || b != UINT32_MAX;
         }
     }
-    if (!direct)
-        return through_switch || ranks.size() == 1 ? std::vector{ranks}
-                                                   : std::vector<std::vector<std::uint32_t>>{};
+    if (!direct) {
+        std::vector<std::vector<std::uint32_t>> rings;
+        if (through_switch || ranks.size() == 1)
+            rings.push_back(ranks);
+        return rings;
+    }
     auto rings = RingSearch(std::move(lanes)).run();
     for (auto& ring : rings)
         for (auto& member : ring)

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/engine.h"
+
+#include "models/collectives/functional.h"
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+ElementType element_of(Datatype type) {
+    switch (type) {
+    case Datatype::kFloat16:
+        return ElementType::kFloat16;
+    case Datatype::kBfloat16:
+        return ElementType::kBfloat16;
+    default:
+        return ElementType::kFloat32;
+    }
+}
+
+}  // namespace
+
+/// One collective from the arrival of its first rank to the end of its last.
+class CollectiveEngine::Instance final : public MemberListener, public ResidentListener {
+public:
+    struct Member {
+        CollectiveListener* listener = nullptr;
+        std::uint32_t operation = 0;
+        std::uint64_t ticket = 0;
+        bool arrived = false;
+        bool ended = false;
+    };
+    Instance(CollectiveEngine& owner, CollectiveSpec the_spec) :
+        engine(owner), spec(std::move(the_spec)), members(spec.ranks.size()) {
+        const CollectiveEnvironment environment{
+            owner.fabric_, owner.params_, owner.ports_, owner.functional_seed_ != 0};
+        running = spec.kind == CollectiveKind::kAllReduce &&
+                          spec.choice.algorithm == Algorithm::kInSwitch
+                      ? make_in_switch_all_reduce(environment, spec, *this)
+                      : make_fifo_collective(environment, spec, *this);
+        if (environment.functional) {
+            before = make_values(
+                owner.functional_seed_ + owner.records_.size(),
+                spec.ranks.size(),
+                spec.bytes.count() / spec.element_bytes,
+                spec.element);
+            running->buffers() = before;
+        }
+    }
+    void on_resident(std::uint32_t rank) override {
+        const auto position = position_of(rank);
+        // Half of the launch latency lies before the first instruction, half after the last.
+        running->join(position, engine.fabric_.scheduler().now() + engine.params_.launch_latency / 2);
+    }
+    void on_member_done(std::uint32_t position, Time end) override {
+        engine.post_member_end(*this, position, end + engine.params_.launch_latency / 2);
+    }
+    [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
+        const auto at = std::lower_bound(spec.ranks.begin(), spec.ranks.end(), rank);
+        return static_cast<std::uint32_t>(at - spec.ranks.begin());
+    }
+
+    CollectiveEngine& engine;
+    CollectiveSpec spec;
+    CollectiveRecord record;
+    std::vector<Member> members;
+    std::unique_ptr<RunningCollective> running;
+    std::vector<std::vector<float>> before;
+    std::size_t arrived = 0;
+    std::size_t ended = 0;
+};
+
+CollectiveEngine::CollectiveEngine(
+    const sc_core::sc_module_name& name,
+    Fabric& fabric,
+    const CollectiveParams& params,
+    const AllReducePolicy& policy,
+    std::vector<RankPort*> ports,
+    std::vector<Group> groups,
+    std::uint64_t functional_seed) :
+    sc_module(name),
+    fabric_(fabric),
+    params_(params),
+    policy_(policy),
+    ports_(std::move(ports)),
+    groups_(std::move(groups)),
+    functional_seed_(functional_seed) {}
+
+CollectiveEngine::~CollectiveEngine() = default;
+
+const std::vector<std::vector<std::uint32_t>>&
+CollectiveEngine::rings(const std::vector<std::uint32_t>& ranks) {
+    auto& found = rings_[ranks];
+    if (found.empty()) {
+        found = find_rings(fabric_.topology(), ranks);
+        if (found.empty())
+            found.push_back(ranks);  // no direct ring: neighbours by rank, over whatever joins them
+        for (auto& ring : found)
+            for (auto& member : ring)
+                member = static_cast<std::uint32_t>(
+                    std::lower_bound(ranks.begin(), ranks.end(), member) - ranks.begin());
+        // Direct lanes carry both directions: each ring runs once each way.
+        if (found.size() > 1) {
+            const std::size_t count = found.size();
+            for (std::size_t i = 0; i < count; ++i) {
+                std::vector<std::uint32_t> back = found[i];
+                std::reverse(back.begin() + 1, back.end());
+                found.push_back(std::move(back));
+            }
+        }
+    }
+    return found;
+}
+
+MachineView CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
+    const auto known = views_.find(ranks);
+    if (known != views_.end())
+        return known->second;
+    MachineView view;
+    view.ranks = static_cast<std::uint32_t>(ranks.size());
+    const auto& orders = rings(ranks);
+    const Connection& first = fabric_.connect(ranks[orders[0][0]], ranks[orders[0][1]]);
+    view.ring_latency = first.latency;
+    // What leaves the GPU towards its ring neighbours: every first hop, once for each ring that takes it.
+    std::uint64_t bandwidth = 0;
+    std::vector<const Link*> seen;
+    const auto add = [&](Link& link) {
+        if (std::find(seen.begin(), seen.end(), &link) != seen.end())
+            return;
+        seen.push_back(&link);
+        const auto unit = static_cast<std::uint32_t>(params_.transfer_unit.count());
+        const PacketFormat& format = link.format();
+        const std::uint64_t wire = format.wire_bytes(PacketKind::kWrite, unit) +
+                                   format.acknowledge_bytes(PacketKind::kWrite, unit);
+        bandwidth += static_cast<std::uint64_t>(
+            static_cast<unsigned __int128>(link.bandwidth().count()) * unit / wire);
+    };
+    for (const auto& order : orders) {
+        const Connection& connection = fabric_.connect(ranks[order[0]], ranks[order[1]]);
+        for (std::size_t stripe = 0; stripe < connection.routes.size(); ++stripe)
+            add(fabric_.first_link(connection, stripe));
+    }
+    view.ring_bandwidth = Bandwidth(bandwidth);
+    if (fabric_.why_no_reduction(ranks).empty()) {
+        const auto unit = static_cast<std::uint32_t>(params_.transfer_unit.count());
+        std::uint64_t inbound = 0;
+        for (const Link* link : seen)
+            inbound += link->bandwidth().count();
+        const PacketFormat& format = seen.front()->format();
+        const std::uint64_t all = format.wire_bytes(PacketKind::kMulticastWrite, unit) +
+                                  format.wire_bytes(PacketKind::kReduceFetch, unit);
+        const std::uint64_t own = format.wire_bytes(PacketKind::kReduceResult, unit) +
+                                  format.acknowledge_bytes(PacketKind::kMulticastWrite, unit);
+        view.in_switch_bandwidth = Bandwidth(static_cast<std::uint64_t>(
+            static_cast<unsigned __int128>(inbound) * unit / (all + own / ranks.size())));
+        view.in_switch_latency = first.latency * 2;
+    }
+    views_[ranks] = view;
+    return view;
+}
+
+Choice CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes) {
+    return choose_all_reduce(params_, policy_, view(ranks), bytes);
+}
+
+CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) {
+    CollectiveSpec spec;
+    spec.kind = collective.kind;
+    spec.bytes = collective.bytes;
+    spec.element = element_of(collective.datatype);
+    spec.element_bytes = static_cast<std::uint32_t>(size_of(collective.datatype).count());
+    spec.ranks = groups_[collective.group].ranks;
+    if (spec.ranks.size() < 2) {
+        spec.rings = {{0}};
+        spec.choice.channels = 1;
+        spec.bytes = Bytes(0);
+        return spec;
+    }
+    spec.rings = rings(spec.ranks);
+    if (spec.kind == CollectiveKind::kAllReduce) {
+        spec.choice = choose(spec.ranks, spec.bytes);
+        if (spec.choice.algorithm == Algorithm::kInSwitch) {
+            const std::string reason = fabric_.why_no_reduction(spec.ranks);
+            if (!reason.empty())
+                throw SimulationError(
+                    name(), fabric_.scheduler().now(), "an in-switch all-reduce cannot run: " + reason);
+        }
+        return spec;
+    }
+    // Other kinds: one pass of the ring or direct exchange; the protocol by the same estimate as for an all-reduce.
+    AllReducePolicy ring = policy_;
+    ring.algorithm = Algorithm::kRing;
+    spec.choice = choose_all_reduce(params_, ring, view(spec.ranks), spec.bytes);
+    if (collective.thread_blocks != 0 && policy_.channels == 0)
+        spec.choice.channels = std::min(spec.choice.channels, collective.thread_blocks);
+    if (spec.kind == CollectiveKind::kAllToAll)
+        spec.choice.protocol = Protocol::kSimple;  // NCCL's send and receive
+    return spec;
+}
+
+void CollectiveEngine::start(
+    std::uint32_t rank,
+    std::uint32_t operation,
+    const CollectiveOperation& collective,
+    std::int32_t priority,
+    CollectiveListener& listener) {
+    const Time now = fabric_.scheduler().now();
+    auto& slot = running_[{collective.group, collective.sequence}];
+    if (!slot) {
+        slot = std::make_unique<Instance>(*this, specify(collective));
+        slot->record.kind = collective.kind;
+        slot->record.group = collective.group;
+        slot->record.sequence = collective.sequence;
+        slot->record.ranks = static_cast<std::uint32_t>(slot->spec.ranks.size());
+        slot->record.bytes = collective.bytes;
+        slot->record.choice = slot->spec.choice;
+        slot->record.start = now;
+        slot->record.first_operation = operation;
+    }
+    Instance& instance = *slot;
+    const std::uint32_t position = instance.position_of(rank);
+    SWITCHFOLD_CHECK(
+        position < instance.members.size() && instance.spec.ranks[position] == rank,
+        "rank {} is not in group {}",
+        rank,
+        collective.group);
+    if (instance.record.kind != collective.kind || instance.record.bytes != collective.bytes)
+        throw SimulationError(
+            name(),
+            now,
+            fmt::format(
+                "rank {} comes to {} of {} where the group's collective {} is {} of {}",
+                rank,
+                to_string(collective.kind),
+                to_string(collective.bytes),
+                collective.sequence,
+                to_string(instance.record.kind),
+                to_string(instance.record.bytes)));
+    Instance::Member& member = instance.members[position];
+    SWITCHFOLD_CHECK(!member.arrived, "rank {} comes twice to a collective", rank);
+    member.arrived = true;
+    member.listener = &listener;
+    member.operation = operation;
+    if (++instance.arrived == instance.members.size())
+        instance.record.ready = now;
+    const Choice& choice = instance.spec.choice;
+    CommunicationKernel kernel;
+    kernel.blocks = choice.channels;
+    kernel.threads_per_block = choice.algorithm == Algorithm::kInSwitch
+                                   ? params_.in_switch_threads
+                                   : params_of(params_, choice.protocol).threads;
+    kernel.registers_per_thread = params_.registers_per_thread;
+    kernel.shared_memory = params_.shared_memory;
+    kernel.footprint = instance.running->footprint();
+    kernel.priority = priority;
+    member.ticket = ports_[rank]->occupy(kernel, instance);
+}
+
+void CollectiveEngine::post_member_end(Instance& instance, std::uint32_t position, Time end) {
+    std::uint32_t tag = 0;
+    if (free_ends_.empty()) {
+        tag = static_cast<std::uint32_t>(ends_.size());
+        ends_.emplace_back();
+    } else {
+        tag = free_ends_.back();
+        free_ends_.pop_back();
+    }
+    ends_[tag] = {&instance, position};
+    fabric_.scheduler().at(end, *this, tag);
+}
+
+void CollectiveEngine::on_event(std::uint64_t tag) {
+    auto [instance, position] = ends_[tag];
+    free_ends_.push_back(static_cast<std::uint32_t>(tag));
+    Instance::Member& member = instance->members[position];
+    member.ended = true;
+    ports_[instance->spec.ranks[position]]->vacate(member.ticket);
+    const bool last = ++instance->ended == instance->members.size();
+    CollectiveListener* listener = member.listener;
+    const std::uint32_t operation = member.operation;
+    if (last)
+        finish(*instance);
+    listener->on_collective_end(operation);
+}
+
+void CollectiveEngine::finish(Instance& instance) {
+    instance.record.end = fabric_.scheduler().now();
+    if (functional_seed_ != 0 && instance.spec.bytes.count() > 0) {
+        const std::string wrong = check_values(instance.spec, instance.before, instance.running->buffers());
+        if (!wrong.empty())
+            wrong_.push_back(fmt::format(
+                "{} {} of group {}: {}",
+                to_string(instance.record.kind),
+                instance.record.sequence,
+                instance.record.group,
+                wrong));
+    }
+    records_.push_back(instance.record);
+    running_.erase({instance.record.group, instance.record.sequence});
+}
+
+std::vector<std::string> CollectiveEngine::blocked() const {
+    constexpr std::size_t kLines = 4;
+    std::vector<std::string> lines;
+    for (const auto& [key, instance] : running_) {
+        if (instance->arrived < instance->members.size()) {
+            for (std::size_t i = 0; i < instance->members.size(); ++i)
+                if (!instance->members[i].arrived && lines.size() < kLines)
+                    lines.push_back(fmt::format(
+                        "{} {} of group {} waits for rank {}",
+                        to_string(instance->record.kind),
+                        key.second,
+                        key.first,
+                        instance->spec.ranks[i]));
+            continue;
+        }
+        for (std::string& line : instance->running->blocked(kLines))
+            lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/collective_service.h"
+#include "models/collectives/running_collective.h"
+#include "models/collectives/tuning.h"
+
+#include <systemc>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// A finished collective, for the report.
+struct CollectiveRecord {
+    CollectiveKind kind = CollectiveKind::kAllReduce;
+    std::uint32_t group = 0;
+    std::uint64_t sequence = 0;
+    std::uint32_t ranks = 0;
+    Bytes bytes;
+    Choice choice;
+    Time ready;  ///< the last rank's stream had come to it
+    Time start;  ///< the first rank's kernel was launched
+    Time end;    ///< the last rank's kernel had ended
+    std::uint32_t first_operation = 0;  ///< of the first rank that came
+};
+
+/// Runs the collectives of a machine: matches the ranks' parts by (group, sequence), chooses algorithm and protocol,
+/// places the communication kernels, and moves the data. A member's kernel holds its slots from the moment it is
+/// resident until its part is done, whether or not a peer is late.
+class CollectiveEngine final :
+    public sc_core::sc_module,
+    public CollectiveService,
+    private EventHandler {
+public:
+    CollectiveEngine(
+        const sc_core::sc_module_name& name,
+        Fabric& fabric,
+        const CollectiveParams& params,
+        const AllReducePolicy& policy,
+        std::vector<RankPort*> ports,
+        std::vector<Group> groups,
+        std::uint64_t functional_seed = 0);
+    ~CollectiveEngine() override;
+
+    void start(
+        std::uint32_t rank,
+        std::uint32_t operation,
+        const CollectiveOperation& collective,
+        std::int32_t priority,
+        CollectiveListener& listener) override;
+
+    [[nodiscard]] const std::vector<CollectiveRecord>& records() const { return records_; }
+    /// What unfinished collectives wait for, in words.
+    [[nodiscard]] std::vector<std::string> blocked() const;
+    /// Functional mode: collectives whose result differs from the reference or between ranks.
+    [[nodiscard]] const std::vector<std::string>& wrong_results() const { return wrong_; }
+    /// How an all-reduce of this size over these ranks would run.
+    [[nodiscard]] Choice choose(const std::vector<std::uint32_t>& ranks, Bytes bytes);
+
+private:
+    class Instance;
+    void on_event(std::uint64_t tag) override;
+    void post_member_end(Instance& instance, std::uint32_t position, Time end);
+    void finish(Instance& instance);
+    CollectiveSpec specify(const CollectiveOperation& collective);
+    MachineView view(const std::vector<std::uint32_t>& ranks);
+    const std::vector<std::vector<std::uint32_t>>& rings(const std::vector<std::uint32_t>& ranks);
+
+    Fabric& fabric_;
+    CollectiveParams params_;
+    AllReducePolicy policy_;
+    std::vector<RankPort*> ports_;
+    std::vector<Group> groups_;
+    std::uint64_t functional_seed_;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::unique_ptr<Instance>> running_;
+    std::vector<std::pair<Instance*, std::uint32_t>> ends_;  ///< by event tag
+    std::vector<std::uint32_t> free_ends_;
+    std::map<std::vector<std::uint32_t>, std::vector<std::vector<std::uint32_t>>> rings_;
+    std::map<std::vector<std::uint32_t>, MachineView> views_;
+    std::vector<CollectiveRecord> records_;
+    std::vector<std::string> wrong_;
+};
+
+}  // namespace switchfold

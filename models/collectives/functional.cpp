@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/functional.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
+namespace switchfold {
+
+namespace {
+
+/// Half a unit in the last place, relative.
+double rounding(ElementType type) {
+    switch (type) {
+    case ElementType::kFloat16:
+        return 0x1p-11;
+    case ElementType::kBfloat16:
+        return 0x1p-8;
+    case ElementType::kFloat32:
+        break;
+    }
+    return 0x1p-24;
+}
+
+bool same(float a, float b) {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+}  // namespace
+
+std::vector<std::vector<float>>
+make_values(std::uint64_t seed, std::size_t members, std::size_t count, ElementType type) {
+    std::uint64_t state = seed;
+    const auto next = [&state] {  // splitmix64
+        state += 0x9E3779B97F4A7C15ULL;
+        std::uint64_t z = state;
+        z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+        z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+        return z ^ (z >> 31U);
+    };
+    std::vector<std::vector<float>> buffers(members, std::vector<float>(count));
+    for (auto& buffer : buffers)
+        for (float& value : buffer) {
+            const auto whole = static_cast<std::int64_t>(next() >> 40U) - (1LL << 23U);
+            value = round_to(type, static_cast<float>(whole) * 0x1p-20F);
+        }
+    return buffers;
+}
+
+std::string check_values(
+    const CollectiveSpec& spec,
+    const std::vector<std::vector<float>>& before,
+    const std::vector<std::vector<float>>& after) {
+    const std::size_t members = before.size();
+    const std::size_t count = before.front().size();
+    const std::size_t share = spec.bytes.count() / members / spec.element_bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+        double exact = 0;
+        double magnitude = 0;
+        for (const auto& buffer : before) {
+            exact += buffer[i];
+            magnitude += std::fabs(buffer[i]);
+        }
+        const double tolerance = magnitude * rounding(spec.element) * static_cast<double>(members);
+        for (std::size_t m = 0; m < members; ++m) {
+            bool good = true;
+            switch (spec.kind) {
+            case CollectiveKind::kAllReduce:
+                good = same(after[m][i], after[0][i]) && std::fabs(after[m][i] - exact) <= tolerance;
+                break;
+            case CollectiveKind::kReduceScatter:
+                good = i / std::max<std::size_t>(share, 1) != m ||
+                       std::fabs(after[m][i] - exact) <= tolerance;
+                break;
+            case CollectiveKind::kAllGather:
+                good = share == 0 || i / share >= members ||
+                       same(after[m][i], before[i / share][i]);
+                break;
+            case CollectiveKind::kBroadcast:
+                good = same(after[m][i], before[spec.rings.front().front()][i]);
+                break;
+            case CollectiveKind::kReduce:
+            case CollectiveKind::kAllToAll:
+                break;  // their buffers are checked by byte counts alone
+            }
+            if (!good)
+                return fmt::format(
+                    "element {} is {} at member {}; expected {}", i, after[m][i], m, exact);
+        }
+    }
+    return {};
+}
+
+}  // namespace switchfold

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/tuning.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+const ProtocolParams& params_of(const CollectiveParams& params, Protocol protocol) {
+    switch (protocol) {
+    case Protocol::kLl:
+        return params.ll;
+    case Protocol::kLl128:
+        return params.ll128;
+    default:
+        return params.simple;
+    }
+}
+
+std::pair<std::uint32_t, std::uint32_t> wire_ratio(Protocol protocol) {
+    switch (protocol) {
+    case Protocol::kLl:
+        return {2, 1};
+    case Protocol::kLl128:
+        return {16, 15};
+    default:
+        return {1, 1};
+    }
+}
+
+std::uint32_t channels_for(
+    const CollectiveParams& params, Protocol protocol, std::uint32_t ranks, Bytes bytes) {
+    // Bytes per thread below which a channel is dropped: NCCL comm.h:49-51.
+    constexpr std::uint64_t kSimpleThreshold = 64;
+    constexpr std::uint64_t kLlThreshold = 8;
+    std::uint64_t per_thread = kSimpleThreshold;
+    if (protocol == Protocol::kLl)
+        per_thread = kLlThreshold * ranks;
+    else if (protocol == Protocol::kLl128)
+        per_thread = kLlThreshold;
+    const std::uint64_t per_channel = per_thread * params_of(params, protocol).threads;
+    const std::uint64_t wanted = std::max<std::uint64_t>(1, bytes.count() / per_channel);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(params.channels, wanted));
+}
+
+namespace {
+
+Time ring_estimate(
+    const CollectiveParams& params,
+    const MachineView& machine,
+    Protocol protocol,
+    std::uint32_t channels,
+    Bytes bytes) {
+    const std::uint64_t n = machine.ranks;
+    const ProtocolParams& p = params_of(params, protocol);
+    const auto [numerator, denominator] = wire_ratio(protocol);
+    const Bandwidth link = machine.ring_bandwidth * denominator / numerator;
+    const Bandwidth blocks = p.block_rate * channels;
+    const Bandwidth rate = std::min(link, blocks);
+    const Bytes moved = Bytes(bytes.count() * 2 * (n - 1) / n);
+    const Time step = p.hop_overhead + p.slice_overhead + machine.ring_latency;
+    return params.launch_latency + step * (2 * (n - 1)) + serialization_time(moved, rate);
+}
+
+Time in_switch_estimate(
+    const CollectiveParams& params, const MachineView& machine, std::uint32_t channels, Bytes bytes) {
+    const Bandwidth copies = params.in_switch_block_rate * channels;
+    const Bandwidth rate = std::min(machine.in_switch_bandwidth, copies);
+    // Two barriers, the request with its answer, the multicast, and a first chunk that is copied in and out.
+    const Time fixed = params.in_switch_sync * 2 + machine.in_switch_latency * 3;
+    const Bytes first(std::min<std::uint64_t>(
+        bytes.count() / channels + 1, params.in_switch_chunk.count() * machine.ranks));
+    const Time fill = serialization_time(first, params.in_switch_block_rate) * 2;
+    return params.launch_latency + fixed + fill + serialization_time(bytes, rate);
+}
+
+}  // namespace
+
+Choice choose_all_reduce(
+    const CollectiveParams& params,
+    const AllReducePolicy& policy,
+    const MachineView& machine,
+    Bytes bytes) {
+    Choice best;
+    best.estimate = kTimeMax;
+    const bool reduce = machine.in_switch_bandwidth.count() > 0;
+    const auto wanted = [&](Algorithm a) {
+        return policy.algorithm == Algorithm::kAuto || policy.algorithm == a;
+    };
+    if (wanted(Algorithm::kInSwitch) && (reduce || policy.algorithm == Algorithm::kInSwitch)) {
+        const std::uint32_t channels =
+            policy.channels != 0 ? policy.channels : params.in_switch_channels;
+        best = {Algorithm::kInSwitch, Protocol::kSimple, channels, Time()};
+        if (policy.algorithm == Algorithm::kInSwitch)
+            return best;
+        best.estimate = in_switch_estimate(params, machine, channels, bytes);
+    }
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
+        if (!wanted(algorithm) || (algorithm == Algorithm::kTree && policy.algorithm == Algorithm::kAuto))
+            continue;  // inside one node NCCL's tree is a chain, never faster than the ring
+        for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
+            if (policy.protocol != Protocol::kAuto && policy.protocol != protocol)
+                continue;
+            const std::uint32_t channels =
+                policy.channels != 0 ? policy.channels
+                                     : channels_for(params, protocol, machine.ranks, bytes);
+            const Time estimate = ring_estimate(params, machine, protocol, channels, bytes);
+            if (estimate < best.estimate)
+                best = {algorithm, protocol, channels, estimate};
+        }
+    }
+    return best;
+}
+
+}  // namespace switchfold

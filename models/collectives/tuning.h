@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/parameters.h"
+#include "sim/core/params.h"
+#include "workloads/execution_graph.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace switchfold {
+
+enum class Algorithm : std::uint8_t { kAuto, kRing, kTree, kInSwitch };
+enum class Protocol : std::uint8_t { kAuto, kLl, kLl128, kSimple };
+
+template <>
+struct EnumNames<Algorithm> {
+    static constexpr std::array<std::pair<Algorithm, std::string_view>, 4> kNames{
+        {{Algorithm::kAuto, "auto"},
+         {Algorithm::kRing, "ring"},
+         {Algorithm::kTree, "tree"},
+         {Algorithm::kInSwitch, "in_switch"}}};
+};
+template <>
+struct EnumNames<Protocol> {
+    static constexpr std::array<std::pair<Protocol, std::string_view>, 4> kNames{
+        {{Protocol::kAuto, "auto"},
+         {Protocol::kLl, "ll"},
+         {Protocol::kLl128, "ll128"},
+         {Protocol::kSimple, "simple"}}};
+};
+
+/// What a scenario says about its all-reduces.
+struct AllReducePolicy {
+    Algorithm algorithm = Algorithm::kAuto;
+    Protocol protocol = Protocol::kAuto;
+    std::uint32_t channels = 0;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field("algorithm", &AllReducePolicy::algorithm, "How all-reduces run; auto takes the fastest by estimate."),
+            field("protocol", &AllReducePolicy::protocol, "Protocol of ring and tree; auto takes the fastest by estimate."),
+            field(
+                "channels",
+                &AllReducePolicy::channels,
+                "Thread blocks of the communication kernel; 0 leaves it to the machine's rules.",
+                0U,
+                64U)};
+    }
+};
+
+/// What the estimate needs to know of the machine.
+struct MachineView {
+    std::uint32_t ranks = 0;
+    Bandwidth ring_bandwidth;  ///< payload a second that one ring-connected GPU can send, all channels together
+    Time ring_latency;         ///< unloaded, one neighbour to the next
+    Bandwidth in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
+    Time in_switch_latency;         ///< request to the sum's arrival
+};
+
+struct Choice {
+    Algorithm algorithm = Algorithm::kRing;
+    Protocol protocol = Protocol::kSimple;
+    std::uint32_t channels = 1;
+    Time estimate;
+};
+
+/// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc; comm.h thresholds).
+[[nodiscard]] std::uint32_t
+channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ranks, Bytes bytes);
+
+/// Chooses algorithm, protocol and channels of an all-reduce: the least of latency + bytes / bandwidth over what the
+/// policy allows, as NCCL's tuner does, from this machine's own parameters.
+[[nodiscard]] Choice choose_all_reduce(
+    const CollectiveParams& params, const AllReducePolicy& policy, const MachineView& machine, Bytes bytes);
+
+[[nodiscard]] const ProtocolParams& params_of(const CollectiveParams& params, Protocol protocol);
+/// Bytes stored for every byte of data: LL 2/1, LL128 16/15, Simple 1/1.
+[[nodiscard]] std::pair<std::uint32_t, std::uint32_t> wire_ratio(Protocol protocol);
+
+}  // namespace switchfold
