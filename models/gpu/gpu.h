@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/gpu/kernel_speed.h"
+#include "models/gpu/parameters.h"
+#include "models/gpu/sm_array.h"
+#include "models/memory/memory_system.h"
+#include "sim/kernel/scheduler.h"
+
+#include <systemc>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+struct KernelLaunch {
+    std::uint32_t id = 0;
+    BlockShape shape;
+    std::uint64_t blocks = 1;
+    Time isolated;
+    Bytes read;
+    Bytes written;
+    std::int32_t priority = 0;  ///< lower is more urgent
+};
+
+class KernelListener {
+public:
+    virtual void on_kernel_end(std::uint32_t id) = 0;
+
+protected:
+    ~KernelListener() = default;
+};
+
+class BlocksListener {
+public:
+    /// All blocks of a resident kernel hold their slots.
+    virtual void on_blocks_resident(std::uint64_t ticket) = 0;
+
+protected:
+    ~BlocksListener() = default;
+};
+
+struct GpuStatistics {
+    std::uint64_t kernels = 0;
+    std::uint64_t clipped_kernels = 0;  ///< their bytes were more than memory can move in their time
+    std::uint64_t oversized_kernels = 0;  ///< a block does not fit an empty SM: shape taken as one block an SM
+};
+
+/// One GPU: kernels wait in hardware queues for slots on SMs, run in waves of thread blocks, and draw bytes through L2
+/// and HBM. Calibrated so that a kernel alone takes exactly its isolated duration; what else is on the GPU slows it: SM
+/// slots that resident communication blocks hold, and memory bandwidth and L2 capacity that communication takes.
+class Gpu final : public sc_core::sc_module, private EventHandler, private MemorySystem::Listener {
+public:
+    Gpu(const sc_core::sc_module_name& name,
+        const GpuParams& params,
+        const Contention& contention,
+        Scheduler& scheduler);
+
+    void launch(const KernelLaunch& kernel, KernelListener& listener);
+    /// Blocks that hold their slots until they are retired, whether or not they do anything.
+    std::uint64_t launch_resident(
+        const BlockShape& shape,
+        std::uint32_t blocks,
+        std::int32_t priority,
+        Bytes footprint,
+        BlocksListener& listener);
+    void retire_resident(std::uint64_t ticket);
+
+    [[nodiscard]] MemorySystem& memory() { return memory_; }
+    [[nodiscard]] const GpuStatistics& statistics() const { return statistics_; }
+    [[nodiscard]] const GpuParams& params() const { return params_; }
+    [[nodiscard]] std::uint32_t busy_sms() const { return sms_.busy_sms(); }
+    [[nodiscard]] std::size_t running_kernels() const { return running_.size(); }
+
+private:
+    /// Blocks placed at the same instant; they run and end together.
+    struct Cohort {
+        Placement placement;
+        double left = 1;  ///< of the wave's time at full speed
+    };
+    struct Kernel {
+        KernelLaunch launch;
+        KernelListener* listener = nullptr;
+        std::uint64_t pending = 0;   ///< blocks not yet placed
+        std::uint64_t resident = 0;
+        std::uint64_t slots_alone = 1;
+        double wave_time = 0;        ///< ps, alone
+        double bytes_per_block = 0;  ///< through the L2
+        double hit_alone = 0;
+        double miss = 1;             ///< share of its bytes that now goes to the HBM
+        double speed = 1;
+        Roofline roofline;
+        std::vector<Cohort> cohorts;
+        bool fluid = false;  ///< many waves: blocks flow through the slots
+        double fluid_left = 0;  ///< blocks' worth of work
+    };
+    struct Resident {
+        BlockShape shape;
+        std::vector<Placement> placements;
+        std::uint64_t pending = 0;
+        Bytes footprint;
+        BlocksListener* listener = nullptr;
+        std::int32_t priority = 0;
+        std::uint64_t ticket = 0;
+    };
+    void on_event(std::uint64_t tag) override;
+    void on_demand_change() override;
+    void advance();
+    void place_all();
+    void place_residents();
+    [[nodiscard]] static double slots_if_alone(const Kernel& kernel);
+    void place_kernel(Kernel& kernel);
+    void reshare();
+    void schedule_next();
+    void complete();
+    void prepare(Kernel& kernel);
+
+    GpuParams params_;
+    Contention contention_;
+    Scheduler& scheduler_;
+    SmArray sms_;
+    MemorySystem memory_;
+    GpuStatistics statistics_;
+    std::vector<std::unique_ptr<Kernel>> running_;  ///< at least one block placed or waiting, oldest first
+    std::vector<std::unique_ptr<Kernel>> queued_;
+    std::vector<std::unique_ptr<Resident>> residents_;
+    std::uint64_t next_ticket_ = 1;
+    std::uint64_t generation_ = 0;
+    std::uint64_t updated_ = 0;  ///< ps: progress is accounted up to here
+    std::vector<KernelDemand> demands_;
+    std::vector<KernelDemand> offers_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/gpu/sm_array.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace switchfold {
+
+namespace {
+// Registers are given out 256 at a time to each warp (CUDA occupancy calculator, compute capability 3.0 and later).
+constexpr std::uint32_t kRegisterGrain = 256;
+}  // namespace
+
+SmArray::SmArray(const SmParams& params, std::uint32_t sms) :
+    params_(params),
+    empty_{
+        params.threads,
+        params.registers,
+        static_cast<std::uint32_t>(params.shared_memory.count()),
+        params.blocks},
+    free_(sms, empty_),
+    fits_(sms) {}
+
+SmArray::Need SmArray::need(const BlockShape& shape) const {
+    const std::uint32_t warps = (std::max(shape.threads, 1U) + params_.warp - 1) / params_.warp;
+    const std::uint32_t per_warp =
+        (shape.registers_per_thread * params_.warp + kRegisterGrain - 1) / kRegisterGrain * kRegisterGrain;
+    return {warps * params_.warp, warps * per_warp, static_cast<std::uint32_t>(shape.shared_memory.count())};
+}
+
+std::uint32_t SmArray::fit(const Free& free, const Need& need) {
+    std::uint32_t count = std::min(free.blocks, free.threads / need.threads);
+    if (need.registers > 0)
+        count = std::min(count, free.registers / need.registers);
+    if (need.shared_memory > 0)
+        count = std::min(count, free.shared_memory / need.shared_memory);
+    return count;
+}
+
+std::uint32_t SmArray::limit(const BlockShape& shape) const {
+    return fit(empty_, need(shape));
+}
+
+void SmArray::take(std::size_t sm, const Need& need, std::uint32_t blocks) {
+    Free& free = free_[sm];
+    if (free == empty_)
+        ++busy_;
+    free.threads -= need.threads * blocks;
+    free.registers -= need.registers * blocks;
+    free.shared_memory -= need.shared_memory * blocks;
+    free.blocks -= blocks;
+}
+
+Placement SmArray::place(const BlockShape& shape, std::uint64_t blocks) {
+    const Need one = need(shape);
+    Placement placement;
+    std::uint64_t room = 0;
+    std::uint32_t most = 0;
+    for (std::size_t i = 0; i < free_.size(); ++i) {
+        // Neighbours are mostly alike: divide only when they are not.
+        fits_[i] = i > 0 && free_[i] == free_[i - 1]
+                       ? fits_[i - 1]
+                       : static_cast<std::uint16_t>(fit(free_[i], one));
+        room += fits_[i];
+        most = std::max<std::uint32_t>(most, fits_[i]);
+    }
+    std::uint64_t wanted = std::min(blocks, room);
+    if (wanted == 0)
+        return placement;
+    placement.blocks = wanted;
+    placement.on_sm.assign(free_.size(), 0);
+    // An SM with room for many is an empty one: fill from the emptiest level down, one block a turn.
+    for (std::uint32_t level = most; level > 0 && wanted > 0; --level)
+        for (std::size_t i = 0; i < free_.size() && wanted > 0; ++i)
+            if (fits_[i] >= level) {
+                ++placement.on_sm[i];
+                --wanted;
+            }
+    for (std::size_t i = 0; i < free_.size(); ++i)
+        if (placement.on_sm[i] > 0)
+            take(i, one, placement.on_sm[i]);
+    return placement;
+}
+
+void SmArray::release(const BlockShape& shape, const Placement& placement) {
+    const Need one = need(shape);
+    for (std::size_t i = 0; i < placement.on_sm.size(); ++i) {
+        const std::uint32_t blocks = placement.on_sm[i];
+        if (blocks == 0)
+            continue;
+        Free& free = free_[i];
+        free.threads += one.threads * blocks;
+        free.registers += one.registers * blocks;
+        free.shared_memory += one.shared_memory * blocks;
+        free.blocks += blocks;
+        SWITCHFOLD_CHECK(free.threads <= empty_.threads, "more threads released than taken");
+        if (free == empty_)
+            --busy_;
+    }
+}
+
+}  // namespace switchfold

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/gpu/parameters.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// What one thread block takes on an SM.
+struct BlockShape {
+    std::uint32_t threads = 1;
+    std::uint32_t registers_per_thread = 0;
+    Bytes shared_memory;
+};
+
+/// The blocks of one placement: how many on each SM.
+struct Placement {
+    std::vector<std::uint16_t> on_sm;
+    std::uint64_t blocks = 0;
+};
+
+/// Free threads, registers, shared memory and block slots of every SM.
+class SmArray {
+public:
+    SmArray(const SmParams& params, std::uint32_t sms);
+
+    /// Blocks of this shape that one empty SM holds; 0 if not even one.
+    [[nodiscard]] std::uint32_t limit(const BlockShape& shape) const;
+    /// Places up to `blocks` blocks, one on each SM in turn, the emptiest SMs first.
+    [[nodiscard]] Placement place(const BlockShape& shape, std::uint64_t blocks);
+    void release(const BlockShape& shape, const Placement& placement);
+
+    [[nodiscard]] std::uint32_t sms() const { return static_cast<std::uint32_t>(free_.size()); }
+    /// SMs that hold at least one block.
+    [[nodiscard]] std::uint32_t busy_sms() const { return busy_; }
+
+private:
+    struct Need {
+        std::uint32_t threads;
+        std::uint32_t registers;
+        std::uint32_t shared_memory;
+    };
+    struct Free {
+        std::uint32_t threads;
+        std::uint32_t registers;
+        std::uint32_t shared_memory;
+        std::uint32_t blocks;
+        bool operator==(const Free&) const = default;
+    };
+    [[nodiscard]] Need need(const BlockShape& shape) const;
+    [[nodiscard]] static std::uint32_t fit(const Free& free, const Need& need);
+    void take(std::size_t sm, const Need& need, std::uint32_t blocks);
+
+    SmParams params_;
+    Free empty_;
+    std::vector<Free> free_;
+    std::vector<std::uint16_t> fits_;  ///< scratch of place()
+    std::uint32_t busy_ = 0;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/memory/hbm_timing.h"
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+#include "sim/kernel/scheduler.h"
+
+#include <systemc>
+
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+namespace switchfold {
+
+struct L2Params {
+    Bytes capacity = mebibytes(40);
+    Bandwidth bandwidth = gigabytes_per_second(5380);
+    Time latency = nanoseconds(200);
+    static constexpr auto fields() {
+        return std::tuple{
+            field("capacity", &L2Params::capacity, "Bytes of all slices.", kibibytes(1), mebibytes(65'536)),
+            field("bandwidth", &L2Params::bandwidth, "Measured bytes a second of all slices.", Bandwidth(1'000'000'000), gigabytes_per_second(100'000)),
+            field("latency", &L2Params::latency, "Unloaded hit.", Time(0), microseconds(10))};
+    }
+};
+
+struct MemoryParams {
+    HbmParams hbm;
+    L2Params l2;
+    Time share_window = microseconds(1);
+    double kernel_hit_share = 0.3;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("hbm", &MemoryParams::hbm, "DRAM."),
+            field("l2", &MemoryParams::l2, "The L2 cache."),
+            field("share_window", &MemoryParams::share_window, "How often kernels and packets share anew.", nanoseconds(10), microseconds(1000)),
+            field("kernel_hit_share", &MemoryParams::kernel_hit_share, "Share of a kernel's L2 traffic that hits when its data fit.", 0.0, 1.0)};
+    }
+};
+
+/// Which mechanisms of contention are on; the report switches them off one at a time.
+struct Contention {
+    bool sm = true;   ///< communication blocks take SM slots
+    bool l2 = true;   ///< communication buffers take L2 capacity
+    bool hbm = true;  ///< communication traffic takes HBM and L2 bandwidth
+};
+
+/// What one kernel draws at full speed, or what it is offered. Bytes a second.
+struct KernelDemand {
+    double hbm = 0;
+    double l2 = 0;
+};
+
+struct MemoryStatistics {
+    std::uint64_t packet_bytes = 0;      ///< asked of the L2 by communication and copies
+    std::uint64_t packet_hbm_bytes = 0;  ///< of these, what reached the HBM
+    double kernel_hbm_bytes = 0;
+    Time packet_backlog_peak;
+};
+
+/// L2 and HBM of one GPU. Kernels draw as fluids, at rates that their speed scales; communication and copies come as
+/// packets that queue for the packet class's share. Sharing is max-min fair and work conserving, renewed when the set of
+/// kernels changes and every share_window while packets flow.
+class MemorySystem final : public sc_core::sc_module, private EventHandler {
+public:
+    class Listener {
+    public:
+        /// The packets' demand has changed: ask for shares again.
+        virtual void on_demand_change() = 0;
+
+    protected:
+        ~Listener() = default;
+    };
+
+    MemorySystem(
+        const sc_core::sc_module_name& name,
+        const MemoryParams& params,
+        const Contention& contention,
+        Scheduler& scheduler);
+
+    void set_listener(Listener& listener) { listener_ = &listener; }
+    /// Communication buffers in use; they take L2 capacity.
+    void add_footprint(Bytes bytes) { footprint_ += bytes.count(); }
+    void remove_footprint(Bytes bytes) { footprint_ -= bytes.count(); }
+
+    /// A packet's bytes. \returns when they have been served, after those of all packets before it.
+    Time access(std::uint64_t read, std::uint64_t written);
+
+    /// What each kernel could draw at most beside the packets and the other kernels' demands (bytes a second at full
+    /// speed): its max-min fair share if it asked for everything.
+    void share(std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers);
+    /// What the kernels really use, when something else than memory holds them back: the packets get the rest.
+    void set_kernel_use(const KernelDemand& use);
+
+    /// Share of a kernel's L2 traffic that hits, for a kernel that touches `bytes`.
+    [[nodiscard]] double hit_share(double bytes, bool alone) const;
+    [[nodiscard]] double hbm_bandwidth() const { return hbm_bandwidth_; }
+    [[nodiscard]] double l2_bandwidth() const { return l2_bandwidth_; }
+    [[nodiscard]] const MemoryStatistics& statistics() const { return statistics_; }
+    [[nodiscard]] const MemoryParams& params() const { return params_; }
+
+private:
+    void on_event(std::uint64_t tag) override;
+    void update_rate();
+    [[nodiscard]] double packet_miss_share() const;
+
+    MemoryParams params_;
+    Contention contention_;
+    Scheduler& scheduler_;
+    Listener* listener_ = nullptr;
+    MemoryStatistics statistics_;
+    double hbm_bandwidth_;
+    double l2_bandwidth_;
+    std::uint64_t footprint_ = 0;
+    std::uint64_t window_bytes_ = 0;
+    double packet_demand_ = 0;       ///< L2 bytes a second
+    double announced_demand_ = 0;    ///< what the kernels' shares were computed with
+    KernelDemand use_;
+    double packet_rate_ = 0;         ///< L2 bytes a second that packets are served at
+    double ps_per_byte_ = 0;
+    double free_at_ = 0;             ///< ps
+    std::size_t kernels_ = 0;
+    bool ticking_ = false;
+};
+
+}  // namespace switchfold

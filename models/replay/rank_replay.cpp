@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/replay/rank_replay.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <type_traits>
+
+namespace switchfold {
+
+namespace {
+// Tags: the operation, and whether its gap or its host delay is over.
+constexpr std::uint64_t kHostDelayOver = 1;
+}  // namespace
+
+RankReplay::RankReplay(
+    const sc_core::sc_module_name& name,
+    std::uint32_t rank,
+    std::shared_ptr<const RankGraph> graph,
+    Gpu& gpu,
+    CopyEngine& copies,
+    CollectiveService& collectives,
+    Scheduler& scheduler) :
+    sc_module(name),
+    rank_(rank),
+    graph_(std::move(graph)),
+    gpu_(gpu),
+    copies_(copies),
+    collectives_(collectives),
+    scheduler_(scheduler) {
+    const auto& operations = graph_->operations;
+    const std::size_t count = operations.size();
+    times_.resize(count);
+    states_.assign(count, State::kWaiting);
+    waiting_for_.assign(count, 0);
+    std::vector<std::uint32_t> last_on_stream(graph_->streams.size(), UINT32_MAX);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const Operation& operation = operations[i];
+        for (const std::uint32_t dependency : operation.dependencies)
+            edges.emplace_back(dependency, i);
+        std::uint32_t& last = last_on_stream[operation.stream];
+        if (last != UINT32_MAX)
+            edges.emplace_back(last, i);
+        last = i;
+    }
+    first_successor_.assign(count + 1, 0);
+    for (const auto& [from, to] : edges) {
+        ++first_successor_[from + 1];
+        ++waiting_for_[to];
+    }
+    for (std::size_t i = 0; i < count; ++i)
+        first_successor_[i + 1] += first_successor_[i];
+    successors_.resize(edges.size());
+    std::vector<std::uint32_t> next(first_successor_.begin(), first_successor_.end() - 1);
+    for (const auto& [from, to] : edges)
+        successors_[next[from]++] = to;
+}
+
+void RankReplay::start() {
+    for (std::uint32_t i = 0; i < states_.size(); ++i)
+        if (waiting_for_[i] == 0)
+            ready(i);
+}
+
+void RankReplay::ready(std::uint32_t operation) {
+    states_[operation] = State::kGap;
+    scheduler_.after(graph_->operations[operation].gap, *this, std::uint64_t{operation} << 1U);
+}
+
+void RankReplay::on_event(std::uint64_t tag) {
+    const auto operation = static_cast<std::uint32_t>(tag >> 1U);
+    if ((tag & kHostDelayOver) != 0)
+        end(operation);
+    else
+        run(operation);
+}
+
+void RankReplay::run(std::uint32_t index) {
+    const Operation& operation = graph_->operations[index];
+    states_[index] = State::kRunning;
+    times_[index].start = scheduler_.now();
+    const std::int32_t priority = graph_->streams[operation.stream].priority;
+    std::visit(
+        [&](const auto& body) {
+            using Body = std::remove_cvref_t<decltype(body)>;
+            if constexpr (std::is_same_v<Body, KernelOperation>) {
+                KernelLaunch launch;
+                launch.id = index;
+                launch.shape = {
+                    static_cast<std::uint32_t>(body.block.count()),
+                    body.registers_per_thread,
+                    body.shared_memory};
+                launch.blocks = body.grid.count();
+                launch.isolated = body.isolated;
+                launch.read = body.bytes_read;
+                launch.written = body.bytes_written;
+                launch.priority = priority;
+                gpu_.launch(launch, *this);
+            } else if constexpr (std::is_same_v<Body, CollectiveOperation>) {
+                collectives_.start(rank_, index, body, priority, *this);
+            } else if constexpr (std::is_same_v<Body, CopyOperation>) {
+                copies_.start(index, body, *this);
+            } else if constexpr (std::is_same_v<Body, HostDelayOperation>) {
+                scheduler_.after(
+                    body.duration, *this, std::uint64_t{index} << 1U | kHostDelayOver);
+            } else {
+                throw SimulationError(
+                    name(), scheduler_.now(), "point-to-point operations cannot be replayed yet");
+            }
+        },
+        operation.body);
+}
+
+void RankReplay::end(std::uint32_t index) {
+    SWITCHFOLD_CHECK(states_[index] == State::kRunning, "operation {} ends twice", index);
+    states_[index] = State::kEnded;
+    times_[index].end = scheduler_.now();
+    ++ended_;
+    for (std::uint32_t s = first_successor_[index]; s < first_successor_[index + 1]; ++s)
+        if (--waiting_for_[successors_[s]] == 0)
+            ready(successors_[s]);
+}
+
+std::vector<RankReplay::Blocked> RankReplay::blocked(std::size_t limit) const {
+    std::vector<Blocked> found;
+    for (std::uint32_t i = 0; i < states_.size() && found.size() < limit; ++i)
+        if (states_[i] == State::kRunning || states_[i] == State::kGap)
+            found.push_back({i, "has started and not ended"});
+    return found;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/collective_service.h"
+#include "models/gpu/copy_engine.h"
+#include "models/gpu/gpu.h"
+#include "sim/kernel/scheduler.h"
+#include "workloads/execution_graph.h"
+
+#include <systemc>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// When an operation ran.
+struct OperationTimes {
+    Time start;
+    Time end;
+};
+
+/// Carries out one rank's operations: streams in order, dependencies, gaps; kernels on the GPU, copies on the copy
+/// engine, collectives through the service. The graph is shared and read only.
+class RankReplay final :
+    public sc_core::sc_module,
+    private EventHandler,
+    private KernelListener,
+    private CopyListener,
+    private CollectiveListener {
+public:
+    RankReplay(
+        const sc_core::sc_module_name& name,
+        std::uint32_t rank,
+        std::shared_ptr<const RankGraph> graph,
+        Gpu& gpu,
+        CopyEngine& copies,
+        CollectiveService& collectives,
+        Scheduler& scheduler);
+
+    /// Posts the first operations; call once before the run.
+    void start();
+
+    [[nodiscard]] const RankGraph& graph() const { return *graph_; }
+    [[nodiscard]] bool finished() const { return ended_ == graph_->operations.size(); }
+    [[nodiscard]] const std::vector<OperationTimes>& times() const { return times_; }
+    [[nodiscard]] std::size_t ended() const { return ended_; }
+    /// Operations that could not start or end: index and why, the first `limit` of them.
+    struct Blocked {
+        std::uint32_t operation;
+        std::string why;
+    };
+    [[nodiscard]] std::vector<Blocked> blocked(std::size_t limit) const;
+
+private:
+    enum class State : std::uint8_t { kWaiting, kGap, kRunning, kEnded };
+    void on_event(std::uint64_t tag) override;
+    void on_kernel_end(std::uint32_t id) override { end(id); }
+    void on_copy_end(std::uint32_t id) override { end(id); }
+    void on_collective_end(std::uint32_t operation) override { end(operation); }
+    void ready(std::uint32_t operation);
+    void run(std::uint32_t operation);
+    void end(std::uint32_t operation);
+
+    std::uint32_t rank_;
+    std::shared_ptr<const RankGraph> graph_;
+    Gpu& gpu_;
+    CopyEngine& copies_;
+    CollectiveService& collectives_;
+    Scheduler& scheduler_;
+    std::vector<OperationTimes> times_;
+    std::vector<State> states_;
+    std::vector<std::uint32_t> waiting_for_;  ///< unfinished predecessors
+    std::vector<std::uint32_t> first_successor_;  ///< into successors_, one past the end at the back
+    std::vector<std::uint32_t> successors_;
+    std::size_t ended_ = 0;
+};
+
+}  // namespace switchfold
