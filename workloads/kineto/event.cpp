@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/kineto/event.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <charconv>
+#include <stdexcept>
+
+namespace switchfold {
+
+namespace {
+
+namespace od = simdjson::ondemand;
+
+std::string_view trim(std::string_view text) {
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\r' ||
+                             text.back() == '\t'))
+        text.remove_suffix(1);
+    return text;
+}
+
+/// A scalar as text: strings without their quotes, numbers as written.
+std::string scalar(od::value value) {
+    if (value.type() == od::json_type::string)
+        return std::string(std::string_view(value.get_string()));
+    return std::string(trim(value.raw_json_token()));
+}
+
+std::uint64_t whole(std::string_view field, std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc{} || end != text.data() + text.size())
+        throw std::invalid_argument(
+            fmt::format("\"{}\" is {}; expected a whole number that is not negative", field, text));
+    return number;
+}
+
+Dim3 dimensions(std::string_view field, od::value value) {
+    Dim3 dims;
+    std::uint32_t* const parts[] = {&dims.x, &dims.y, &dims.z};
+    std::size_t i = 0;
+    for (auto item : value.get_array()) {
+        const std::uint64_t n = whole(field, trim(item.value().raw_json_token()));
+        if (i == 3 || n > UINT32_MAX)
+            throw std::invalid_argument(fmt::format("\"{}\" is no grid; expected three numbers", field));
+        *parts[i++] = static_cast<std::uint32_t>(n);
+    }
+    return dims;
+}
+
+void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
+    const auto number = [&] { return whole(key, scalar(value)); };
+    const auto lenient = [&]() -> std::optional<std::uint64_t> {
+        // Fields that some versions fill with -1, an empty string or a list.
+        const std::string text = scalar(value);
+        std::uint64_t n = 0;
+        const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
+        if (code != std::errc{} || end != text.data() + text.size())
+            return std::nullopt;
+        return n;
+    };
+    if (key == "correlation")
+        event.correlation = lenient();
+    else if (key == "External id" || key == "external id")
+        event.external_id = lenient();
+    else if (key == "device")
+        event.device = lenient();
+    else if (key == "stream")
+        event.stream = scalar(value);
+    else if (key == "grid")
+        event.grid = dimensions(key, value);
+    else if (key == "block")
+        event.block = dimensions(key, value);
+    else if (key == "registers per thread")
+        event.registers_per_thread = static_cast<std::uint32_t>(std::min<std::uint64_t>(number(), 255));
+    else if (key == "shared memory")
+        event.shared_memory = number();
+    else if (key == "bytes")
+        event.bytes = number();
+    else if (key == "Collective name")
+        event.collective_name = scalar(value);
+    else if (key == "dtype")
+        event.datatype = scalar(value);
+    else if (key == "In msg nelems")
+        event.in_elements = lenient().value_or(0);
+    else if (key == "Out msg nelems")
+        event.out_elements = lenient().value_or(0);
+    else if (key == "Group size")
+        event.group_size = lenient().value_or(0);
+    else if (key == "Process Group Name")
+        event.group_name = scalar(value);
+    else if (key == "Process Group Ranks")
+        event.group_ranks = value.type() == od::json_type::string
+                                ? scalar(value)
+                                : std::string(trim(std::string_view(value.get_array().value().raw_json())));
+    else if ((key == "Input Dims" || key == "Input dims") && value.type() == od::json_type::array)
+        event.input_dims = std::string(trim(std::string_view(value.get_array().value().raw_json())));
+    else if (key == "Input type" && value.type() == od::json_type::array)
+        event.input_types = std::string(trim(std::string_view(value.get_array().value().raw_json())));
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> microseconds_to_ps(std::string_view text) {
+    std::uint64_t value = 0;
+    std::size_t i = 0;
+    int fraction = -1;
+    for (; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '.' && fraction < 0) {
+            fraction = 0;
+            continue;
+        }
+        if (c < '0' || c > '9')
+            return std::nullopt;
+        if (fraction == 6)
+            continue;  // below a picosecond
+        if (value > (UINT64_MAX - 9) / 10)
+            return std::nullopt;
+        value = value * 10 + static_cast<unsigned>(c - '0');
+        if (fraction >= 0)
+            ++fraction;
+    }
+    if (text.empty() || text == ".")
+        return std::nullopt;
+    for (int digits = std::max(fraction, 0); digits < 6; ++digits) {
+        if (value > UINT64_MAX / 10)
+            return std::nullopt;
+        value *= 10;
+    }
+    return value;
+}
+
+struct EventParser::Implementation {
+    od::parser parser;
+};
+
+EventParser::EventParser() : implementation_(std::make_unique<Implementation>()) {}
+EventParser::~EventParser() = default;
+
+void EventParser::parse(std::string& text, TraceEvent& event) {
+    event = TraceEvent{};
+    const std::size_t size = text.size();
+    text.resize(size + simdjson::SIMDJSON_PADDING);
+    try {
+        od::document document =
+            implementation_->parser.iterate(text.data(), size, text.size());
+        for (auto field : document.get_object()) {
+            const std::string_view key = field.unescaped_key();
+            od::value value = field.value();
+            if (key == "ph") {
+                event.phase = scalar(value);
+            } else if (key == "cat") {
+                event.category = scalar(value);
+            } else if (key == "name") {
+                event.name = scalar(value);
+            } else if (key == "tid") {
+                event.thread = scalar(value);
+            } else if (key == "ts" || key == "dur") {
+                const std::string token = scalar(value);
+                const std::optional<std::uint64_t> ps = microseconds_to_ps(token);
+                if (!ps)
+                    throw std::invalid_argument(fmt::format(
+                        "\"{}\" is {}; expected microseconds that are not negative and fit 213 days",
+                        key,
+                        token));
+                (key == "ts" ? event.start : event.duration) = *ps;
+            } else if (key == "args" && value.type() == od::json_type::object) {
+                for (auto argument : value.get_object())
+                    parse_argument(argument.unescaped_key(), argument.value(), event);
+            }
+        }
+    } catch (const simdjson::simdjson_error& error) {
+        throw std::invalid_argument(
+            fmt::format("is malformed ({}); expected an event object", error.what()));
+    }
+}
+
+}  // namespace switchfold

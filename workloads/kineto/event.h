@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/execution_graph.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+/// One complete event ("ph": "X") of a trace, as far as the reader uses it. Times are ps since the clock's start.
+struct TraceEvent {
+    std::string phase;  ///< "X", "f", "M", ...
+    std::string category;
+    std::string name;
+    std::string thread;
+    std::uint64_t start = 0;
+    std::uint64_t duration = 0;
+    // From "args"; which are there depends on the category.
+    std::optional<std::uint64_t> correlation;
+    std::optional<std::uint64_t> external_id;
+    std::optional<std::uint64_t> device;
+    std::string stream;
+    std::optional<Dim3> grid;
+    std::optional<Dim3> block;
+    std::uint32_t registers_per_thread = 0;
+    std::uint64_t shared_memory = 0;
+    std::uint64_t bytes = 0;
+    std::string collective_name;
+    std::string datatype;
+    std::uint64_t in_elements = 0;
+    std::uint64_t out_elements = 0;
+    std::uint64_t group_size = 0;
+    std::string group_name;
+    std::string group_ranks;  ///< "[0, 1]"
+    std::string input_dims;   ///< raw JSON
+    std::string input_types;  ///< raw JSON
+    bool estimated_counters = false;
+};
+
+/// Reads decimal microseconds into ps, exactly down to the last digit that ps can hold. Empty if it is no such number
+/// or does not fit.
+[[nodiscard]] std::optional<std::uint64_t> microseconds_to_ps(std::string_view text);
+
+/// Parses one event's text. Throws std::invalid_argument that says what was expected where.
+class EventParser {
+public:
+    EventParser();
+    ~EventParser();
+    EventParser(const EventParser&) = delete;
+    EventParser& operator=(const EventParser&) = delete;
+    EventParser(EventParser&&) = delete;
+    EventParser& operator=(EventParser&&) = delete;
+    /// `text` gets padding behind it.
+    void parse(std::string& text, TraceEvent& event);
+
+private:
+    struct Implementation;
+    std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/kineto/scanner.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <memory>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::size_t kBlock = 1U << 18U;
+
+bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+struct GzClose {
+    void operator()(gzFile file) const { gzclose(file); }
+};
+
+}  // namespace
+
+void TraceScanner::fail(std::string_view what) const {
+    throw ConfigError(path_.string(), fmt::format("byte {}", offset_), std::string(what));
+}
+
+bool TraceScanner::track(char c) {
+    if (in_string_) {
+        if (escaped_)
+            escaped_ = false;
+        else if (c == '\\')
+            escaped_ = true;
+        else if (c == '"')
+            in_string_ = false;
+        return !in_string_ && depth_ == 0;
+    }
+    if (c == '"') {
+        in_string_ = true;
+    } else if (c == '{' || c == '[') {
+        ++depth_;
+    } else if (c == '}' || c == ']') {
+        --depth_;
+        return depth_ == 0;
+    }
+    return false;
+}
+
+void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
+    for (std::size_t i = 0; i < block.size(); ++i, ++offset_) {
+        const char c = block[i];
+        switch (state_) {
+        case State::kStart:
+            if (is_space(c))
+                break;
+            if (c == '[') {
+                bare_array_ = seen_events_ = true;
+                state_ = State::kEvents;
+            } else if (c == '{') {
+                state_ = State::kKeyOrEnd;
+            } else {
+                fail("does not begin with an object; expected a Chrome trace in JSON");
+            }
+            break;
+        case State::kKeyOrEnd:
+            if (is_space(c) || c == ',')
+                break;
+            if (c == '}') {
+                state_ = State::kDone;
+            } else if (c == '"') {
+                text_.clear();
+                in_string_ = true;
+                state_ = State::kColon;
+            } else {
+                fail(fmt::format("stands '{}'; expected a key", c));
+            }
+            break;
+        case State::kColon:
+            if (in_string_) {
+                if (c == '"')
+                    in_string_ = false;
+                else
+                    text_ += c;
+                if (text_.size() > limits_.value)
+                    fail("has an endless key; expected a string");
+            } else if (c == ':') {
+                key_ = std::move(text_);
+                text_.clear();
+                dropping_ = false;
+                depth_ = 0;
+                state_ = State::kValue;
+            } else if (!is_space(c)) {
+                fail(fmt::format("stands '{}'; expected ':'", c));
+            }
+            break;
+        case State::kValue:
+            if (text_.empty() && !dropping_ && is_space(c))
+                break;
+            if (text_.empty() && !dropping_ && key_ == "traceEvents") {
+                if (c != '[')
+                    fail("\"traceEvents\" is no array; expected an array of events");
+                seen_events_ = true;
+                state_ = State::kEvents;
+                break;
+            }
+            // A number or a word ends at the comma or the brace after it.
+            if (depth_ == 0 && !in_string_ && (c == ',' || c == '}')) {
+                if (!dropping_)
+                    values_[key_] = std::move(text_);
+                text_.clear();
+                state_ = c == '}' ? State::kDone : State::kKeyOrEnd;
+                break;
+            }
+            if (!dropping_)
+                text_ += c;
+            if (text_.size() > limits_.value) {
+                dropping_ = true;
+                text_.clear();
+            }
+            if (track(c)) {
+                if (!dropping_)
+                    values_[key_] = std::move(text_);
+                text_.clear();
+                state_ = State::kAfterValue;
+            }
+            break;
+        case State::kAfterValue:
+            if (c == ',')
+                state_ = State::kKeyOrEnd;
+            else if (c == '}')
+                state_ = State::kDone;
+            else if (!is_space(c))
+                fail(fmt::format("stands '{}'; expected ',' or '}}'", c));
+            break;
+        case State::kEvents:
+            if (is_space(c) || c == ',')
+                break;
+            if (c == ']') {
+                state_ = bare_array_ ? State::kDone : State::kAfterValue;
+                text_.clear();
+            } else if (c == '{') {
+                text_.assign(1, c);
+                depth_ = 1;
+                state_ = State::kEvent;
+            } else {
+                fail(fmt::format("stands '{}' between events; expected an object", c));
+            }
+            break;
+        case State::kEvent: {
+            // Most bytes are inside strings or plain: copy up to the next one that matters.
+            std::size_t end = i;
+            while (end < block.size()) {
+                const char d = block[end];
+                ++end;
+                if (track(d)) {
+                    state_ = State::kEvents;
+                    break;
+                }
+            }
+            text_.append(block.substr(i, end - i));
+            offset_ += end - i - 1;
+            i = end - 1;
+            if (text_.size() > limits_.event)
+                fail("has an endless event; expected an object of a few kilobytes");
+            if (state_ == State::kEvents) {
+                on_event(text_, offset_ + 1 - text_.size());
+                text_.clear();
+            }
+            break;
+        }
+        case State::kDone:
+            if (!is_space(c) && c != '\0')
+                fail("has something behind the end; expected nothing more");
+            break;
+        }
+    }
+}
+
+void TraceScanner::run(const OnEvent& on_event) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path_, error))
+        throw ConfigError(path_.string(), "", "is not there or is no file; expected a Kineto trace (.json or .json.gz)");
+    // gzread passes plain files through.
+    const std::unique_ptr<gzFile_s, GzClose> file(gzopen(path_.c_str(), "rb"));
+    if (!file)
+        throw ConfigError(path_.string(), "", "cannot be opened; expected a readable file");
+    gzbuffer(file.get(), kBlock);
+    std::vector<char> block(kBlock);
+    for (;;) {
+        const int count = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
+        if (count < 0) {
+            int code = 0;
+            const char* text = gzerror(file.get(), &code);
+            fail(fmt::format("cannot be decompressed ({}); expected a whole gzip file", text));
+        }
+        if (count == 0)
+            break;
+        feed({block.data(), static_cast<std::size_t>(count)}, on_event);
+        if (offset_ > limits_.inflated)
+            fail(fmt::format("is more than {} bytes when inflated; expected less", limits_.inflated));
+    }
+    int code = 0;
+    gzerror(file.get(), &code);
+    if (code != Z_OK && code != Z_STREAM_END)
+        fail("the gzip stream ends too early; expected a whole file");
+    if (state_ != State::kDone)
+        fail("the JSON ends too early; expected a whole trace");
+    if (!seen_events_)
+        fail("there is no \"traceEvents\"; expected a Kineto trace");
+}
+
+}  // namespace switchfold

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace switchfold {
+
+/// Streams a Chrome trace (.json or .json.gz): hands over each object of the "traceEvents" array as text, in order, and
+/// keeps the other top-level values that are short. Memory is bounded by the longest event, not by the file.
+class TraceScanner {
+public:
+    struct Limits {
+        std::uint64_t inflated = 64ULL << 30U;  ///< bytes after decompression: a stated end for zip bombs
+        std::size_t event = 16U << 20U;         ///< bytes of one event
+        std::size_t value = 1U << 20U;          ///< longer top-level values are dropped
+    };
+    using OnEvent = std::function<void(std::string& event, std::uint64_t offset)>;
+
+    TraceScanner(std::filesystem::path path, Limits limits) :
+        path_(std::move(path)), limits_(limits) {}
+
+    /// Throws ConfigError (file, byte offset after decompression, what was expected) if the file cannot be read to its
+    /// end, is no JSON object, or has no "traceEvents". A file that is one bare array of events is taken as well.
+    void run(const OnEvent& on_event);
+
+    /// Raw JSON text of the short top-level values, by key.
+    [[nodiscard]] const std::map<std::string, std::string>& values() const { return values_; }
+    [[nodiscard]] std::uint64_t bytes() const { return offset_; }
+
+private:
+    enum class State : std::uint8_t {
+        kStart,
+        kKeyOrEnd,
+        kColon,
+        kValue,
+        kAfterValue,
+        kEvents,
+        kEvent,
+        kDone,
+    };
+    void feed(std::string_view block, const OnEvent& on_event);
+    [[noreturn]] void fail(std::string_view what) const;
+    /// Tracks strings and nesting of the value being read. \returns true when it is complete.
+    bool track(char c);
+
+    std::filesystem::path path_;
+    Limits limits_;
+    std::map<std::string, std::string> values_;
+    std::uint64_t offset_ = 0;
+    State state_ = State::kStart;
+    bool bare_array_ = false;
+    bool seen_events_ = false;
+    bool in_string_ = false;
+    bool escaped_ = false;
+    bool dropping_ = false;
+    int depth_ = 0;
+    std::string key_;
+    std::string text_;
+};
+
+}  // namespace switchfold
