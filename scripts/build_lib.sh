@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by run and test: build_preset PRESET [TARGET...] configures and builds in build/PRESET.
+
+# As many jobs as cores, but no more than the memory carries: a heavy file takes about 1.5 GB.
+build_jobs() {
+    local cores memory_kb fit
+    cores=$(nproc)
+    memory_kb=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
+    fit=$((${memory_kb:-1500000} / 1500000))
+    ((fit >= 1)) || fit=1
+    echo $((cores < fit ? cores : fit))
+}
+
+build_preset() {
+    local preset=$1 log jobs
+    shift
+    jobs=$(build_jobs)
+    log=build/$preset.log
+    mkdir -p build
+    echo "building build/$preset with $jobs jobs, log in $log" >&2
+    if ! { cmake --preset "$preset" &&
+        cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"}; } >"$log" 2>&1; then
+        tail -n 60 "$log" >&2
+        echo "the build failed; all of its log is in $log" >&2
+        return 1
+    fi
+}

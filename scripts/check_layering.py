@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks who includes whom. Prints one line per wrong include and exits 1 if there is any.
+
+usage: check_layering.py [REPOSITORY]
+"""
+import pathlib
+import re
+import sys
+
+# folder -> what its files may include from the repository. A longer path wins over a shorter one.
+CORE = {"sim/core"}
+GRAPH = "workloads/execution_graph.h"
+ALLOWED = {
+    "sim/core": CORE,
+    "sim/kernel": CORE | {"sim/kernel"},
+    "sim/output": CORE | {"sim/output"},
+    "workloads": CORE | {"workloads"},
+    "interconnect": CORE | {"sim/kernel", "interconnect"},
+    "models": CORE | {"sim/kernel", "interconnect", "models", GRAPH},
+    "sim/run": CORE
+    | {"sim/kernel", "sim/output", "interconnect", "models", "workloads", "sim/run"},
+    "validation": CORE | {"sim/output", "workloads", "sim/run", "validation"},
+    "sim/app": CORE | {"sim/output", "workloads", "sim/run", "validation", "sim/app"},
+}
+# SystemC's headers make everything that sees them slow to compile and bind it to one kernel. The
+# headers of sim/run that validation and sim/app include must not bring them in either, not even
+# through other headers.
+SYSTEMC_FOLDERS = {"sim/kernel", "interconnect", "models", "sim/run"}
+NO_SYSTEMC_BEHIND = {"validation", "sim/app", "sim/output", "sim/core", "workloads"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SYSTEMC = re.compile(r"^(systemc|tlm|sysc/|tlm_utils/|tlm_core/)")
+SUFFIXES = {".h", ".cpp", ".hpp", ".cc"}
+NOT_SOURCES = {"build", ".git", "out"}
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found:
+            yield number, found.group(1), found.group(2)
+
+
+def folder_of(name):
+    fits = [f for f in ALLOWED if name == f or name.startswith(f + "/")]
+    return max(fits, key=len) if fits else None
+
+
+def may_include(folder, target):
+    return any(target == a or target.startswith(a + "/") for a in ALLOWED[folder])
+
+
+def systemc_behind(root, target, seen):
+    """The chain of headers by which a repository header brings in SystemC, or None."""
+    if target in seen:
+        return None
+    seen.add(target)
+    path = root / target
+    if not path.is_file():
+        return None
+    for _, kind, name in includes(path):
+        if SYSTEMC.match(name):
+            return [target, name]
+        if kind == '"':
+            rest = systemc_behind(root, name, seen)
+            if rest:
+                return [target, *rest]
+    return None
+
+
+def check(root):
+    problems = []
+    files = sorted(
+        p
+        for p in root.rglob("*")
+        if p.suffix in SUFFIXES and not NOT_SOURCES & set(p.relative_to(root).parts)
+    )
+    for path in files:
+        name = path.relative_to(root).as_posix()
+        folder = folder_of(name)
+        if folder is None:
+            problems.append(f"{name}:1: lies in no folder that the layering knows")
+            continue
+        for number, kind, target in includes(path):
+            where = f"{name}:{number}"
+            if SYSTEMC.match(target) and kind == "<":
+                if folder not in SYSTEMC_FOLDERS:
+                    problems.append(f"{where}: {folder} must not include <{target}>")
+                continue
+            if kind != '"':
+                continue
+            if not (root / target).is_file():
+                problems.append(f'{where}: "{target}" is no file; include paths start at the root')
+                continue
+            if not may_include(folder, target):
+                allowed = ", ".join(sorted(ALLOWED[folder]))
+                problems.append(f"{where}: {folder} must not include {target}; it may: {allowed}")
+            elif folder in NO_SYSTEMC_BEHIND:
+                chain = systemc_behind(root, target, set())
+                if chain:
+                    problems.append(f"{where}: brings SystemC in by {' -> '.join(chain)}")
+    return len(files), problems
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
+    count, problems = check(root.resolve())
+    for problem in problems:
+        print(problem)
+    if count == 0:
+        print(f"{root}: no C++ files")
+    return 1 if problems or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

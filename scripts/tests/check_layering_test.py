@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The layering check must fail on each kind of wrong include, and only then."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECK = pathlib.Path(__file__).resolve().parents[1] / "check_layering.py"
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            path = pathlib.Path(root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run(
+            [sys.executable, str(CHECK), root], capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout
+
+
+class CheckLayering(unittest.TestCase):
+    base = {
+        "sim/core/units.h": "#include <vector>\n",
+        "sim/kernel/scheduler.h": '#include "sim/core/units.h"\n#include <systemc>\n',
+        "workloads/execution_graph.h": '#include "sim/core/units.h"\n',
+        "workloads/kineto/reader.h": '#include "workloads/execution_graph.h"\n',
+        "interconnect/link.cpp": '#include "sim/kernel/scheduler.h"\n',
+        "models/gpu/gpu.h": '#include "workloads/execution_graph.h"\n#include <systemc>\n',
+    }
+
+    def wrong(self, name, text, said):
+        code, out = check({**self.base, name: text})
+        self.assertEqual(code, 1, out)
+        self.assertIn(f"{name}:1: ", out)
+        self.assertIn(said, out)
+        self.assertEqual(len(out.splitlines()), 1, out)
+
+    def test_right_edges_pass(self):
+        self.assertEqual(check(self.base), (0, ""))
+
+    def test_an_empty_tree_fails(self):
+        self.assertEqual(check({})[0], 1)
+
+    def test_interconnect_knows_no_model(self):
+        self.wrong("interconnect/a.h", '#include "models/gpu/gpu.h"\n', "models/gpu/gpu.h")
+
+    def test_models_know_the_graph_alone(self):
+        self.wrong("models/a.h", '#include "workloads/kineto/reader.h"\n', "kineto/reader.h")
+
+    def test_core_sees_no_systemc(self):
+        self.wrong("sim/core/a.cpp", "#include <systemc>\n", "must not include <systemc>")
+
+    def test_a_folder_name_is_no_prefix_of_another(self):
+        self.wrong("sim/core/a.cpp", '#include "sim/core_too/b.h"\n', "is no file")
+
+    def test_systemc_behind_an_allowed_header(self):
+        files = {**self.base, "sim/run/run.h": '#include "models/gpu/gpu.h"\n'}
+        code, out = check({**files, "sim/app/main.cpp": '#include "sim/run/run.h"\n'})
+        self.assertEqual(code, 1)
+        self.assertIn("sim/run/run.h -> models/gpu/gpu.h -> systemc", out)
+
+    def test_relative_includes_are_no_files(self):
+        self.wrong("sim/core/a.cpp", '#include "units.h"\n', "is no file")
+
+    def test_unknown_folders_fail(self):
+        code, out = check({**self.base, "elsewhere/a.cpp": ""})
+        self.assertEqual(code, 1)
+        self.assertIn("elsewhere/a.cpp:1", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
