@@ -126,45 +126,9 @@ void Fabric::remove_client(std::uint32_t client) {
     free_clients_.push_back(client);
 }
 
-std::vector<std::uint32_t>
-Fabric::common_switches(std::span<const std::uint32_t> ranks) const {
-    std::vector<std::uint32_t> seen(topology_.nodes.size(), 0);
-    for (const TopologyEdge& edge : topology_.edges)
-        for (const auto& [gpu, other] : {std::pair{edge.a, edge.b}, std::pair{edge.b, edge.a}})
-            if (topology_.nodes[other].kind == NodeKind::kSwitch &&
-                std::find(ranks.begin(), ranks.end(), gpu) != ranks.end())
-                ++seen[other];
-    std::vector<std::uint32_t> common;
-    for (std::uint32_t node = 0; node < seen.size(); ++node)
-        if (seen[node] == ranks.size())
-            common.push_back(node);
-    return common;
-}
-
-std::string Fabric::why_no_reduction(std::span<const std::uint32_t> ranks) const {
-    const std::vector<std::uint32_t> common = common_switches(ranks);
-    if (common.empty())
-        return "no switch is joined to all of the group's GPUs";
-    for (const std::uint32_t node : common) {
-        const SwitchParams& params = topology_.switches[topology_.nodes[node].switch_class];
-        if (!params.reduction || !params.multicast)
-            return fmt::format(
-                "switch {} has no {}",
-                topology_.nodes[node].name,
-                params.reduction ? "multicast" : "reduction unit");
-        if (ranks.size() > params.reduction->max_members)
-            return fmt::format(
-                "a group of {} is more than the {} members that switch {} serves",
-                ranks.size(),
-                params.reduction->max_members,
-                topology_.nodes[node].name);
-    }
-    return {};
-}
-
 std::unique_ptr<ReductionGroup>
 Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type) {
-    const std::string reason = why_no_reduction(ranks);
+    const std::string reason = switchfold::why_no_reduction(topology_, ranks);
     if (!reason.empty())
         throw SimulationError(name(), scheduler_.now(), reason);
     auto group = std::make_unique<ReductionGroup>();
@@ -176,7 +140,7 @@ Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type) {
         *unused = true;
     group->ranks.assign(ranks.begin(), ranks.end());
     std::vector<std::uint32_t> weights;
-    for (const std::uint32_t node : common_switches(ranks)) {
+    for (const std::uint32_t node : common_switches(topology_, ranks)) {
         SwitchGroup members;
         members.type = type;
         std::vector<Link*> up(ranks.size(), nullptr);

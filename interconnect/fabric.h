@@ -60,8 +60,6 @@ public:
     [[nodiscard]] std::uint32_t add_client(PacketClient& client);
     void remove_client(std::uint32_t client);
 
-    /// Why the machine cannot reduce or multicast over these ranks in its switches; empty if it can.
-    [[nodiscard]] std::string why_no_reduction(std::span<const std::uint32_t> ranks) const;
     /// Takes a multicast group in every switch that serves it. Throws SimulationError if a switch has no group left.
     std::unique_ptr<ReductionGroup>
     create_group(std::span<const std::uint32_t> ranks, ElementType type);
@@ -95,7 +93,6 @@ private:
         PacketClient* client = nullptr;
     };
     std::uint32_t add_route(const Path& path);
-    [[nodiscard]] std::vector<std::uint32_t> common_switches(std::span<const std::uint32_t> ranks) const;
     Switch& switch_at(std::uint32_t node) { return *switches_[switch_of_node_[node]]; }
 
     Topology topology_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -86,6 +87,13 @@ private:
     std::vector<std::uint32_t> distance_;
     std::vector<std::uint32_t> touched_;
 };
+
+/// Switches that are joined to all of these GPUs.
+[[nodiscard]] std::vector<std::uint32_t>
+common_switches(const Topology& topology, std::span<const std::uint32_t> ranks);
+/// Why the switches cannot reduce or multicast over these ranks; empty if they can.
+[[nodiscard]] std::string
+why_no_reduction(const Topology& topology, std::span<const std::uint32_t> ranks);
 
 /// A repeating order in which index i comes up weights[i] times, spread evenly: {2,1} -> 0,1,0.
 [[nodiscard]] std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weights);

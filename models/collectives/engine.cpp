@@ -146,7 +146,7 @@ MachineView CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
             add(fabric_.first_link(connection, stripe));
     }
     view.ring_bandwidth = Bandwidth(bandwidth);
-    if (fabric_.why_no_reduction(ranks).empty()) {
+    if (why_no_reduction(fabric_.topology(), ranks).empty()) {
         const auto unit = static_cast<std::uint32_t>(params_.transfer_unit.count());
         std::uint64_t inbound = 0;
         for (const Link* link : seen)
@@ -185,7 +185,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     if (spec.kind == CollectiveKind::kAllReduce) {
         spec.choice = choose(spec.ranks, spec.bytes);
         if (spec.choice.algorithm == Algorithm::kInSwitch) {
-            const std::string reason = fabric_.why_no_reduction(spec.ranks);
+            const std::string reason = why_no_reduction(fabric_.topology(), spec.ranks);
             if (!reason.empty())
                 throw SimulationError(
                     name(), fabric_.scheduler().now(), "an in-switch all-reduce cannot run: " + reason);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/units.h"
-#include "sim/output/component_result.h"
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,78 +9,112 @@
 
 namespace switchfold {
 
-// What one experiment gives. These are plain values: sim/run fills them, the writers of this folder
-// print them. An empty optional means "does not apply here" and is written as null.
-// docs/results.md says what each field means.
+/// Shares of a slowdown, as the slowdown itself: 0.16 is 16 % of the time without overlap. `other`
+/// is what is left when each mechanism is switched off alone; all add up to the whole.
+struct SlowdownByCause {
+    double sm = 0;
+    double l2 = 0;
+    double hbm = 0;
+    double clock = 0;
+    double other = 0;
+};
+
+struct CollectiveResult {
+    std::string name;
+    std::string algorithm;
+    std::string protocol;
+    std::uint32_t channels = 0;
+    std::uint32_t ranks = 0;
+    std::uint64_t size_bytes = 0;
+    double start_us = 0;
+    double ready_us = 0;  ///< the last rank had come
+    double time_us = 0;   ///< from then to the end
+    double algorithm_bandwidth_GBps = 0;
+    double bus_bandwidth_GBps = 0;
+};
+
+struct LinkResult {
+    std::string name;
+    std::uint64_t payload_bytes = 0;
+    std::uint64_t wire_bytes = 0;
+    std::uint64_t blocked_packets = 0;
+    double utilization = 0;  ///< of the usable line rate, over the whole run
+};
+
+struct ReductionUnitResult {
+    std::string name;
+    std::uint64_t reductions = 0;
+    std::uint64_t bytes_out = 0;
+    std::uint64_t stalled_requests = 0;
+    std::uint64_t peak_entries = 0;
+};
+
+struct KernelRow {
+    std::uint32_t rank = 0;
+    std::string_view stream;
+    std::string_view name;
+    std::string_view kernel_class;
+    std::string_view phase;
+    double start_us = 0;
+    double duration_us = 0;
+    double isolated_us = 0;
+    double overlapped_share = 0;
+};
+
+/// One value of a counter track of the timeline.
+struct CounterSample {
+    std::string track;
+    double time_us = 0;
+    double value = 0;
+};
 
 struct ScenarioResult {
     std::string name;
     bool overlap = true;
-    std::string algorithm;  ///< as asked for: "auto", "ring", "in_switch", ...
-    std::uint32_t ranks = 0;
-    std::uint32_t steps = 1;
-    Time makespan;   ///< all steps, first event to last
-    Time iteration;  ///< mean over the steps and the slowest rank of each; so are the next three
-    std::optional<Time> forward;
-    std::optional<Time> backward;
-    std::optional<Time> exposed_communication;  ///< collectives running while no kernel does
-    std::optional<double> backward_slowdown;    ///< of kernels, over serial; 0.16 is 16 %
-    std::optional<SlowdownByCause> slowdown_by_cause;
-    std::optional<double>
-        mean_kernel_slowdown;  ///< overlapped kernels, duration / isolated - 1, weighted by time
+    double iteration_us = 0;
+    double forward_us = 0;
+    double backward_us = 0;
+    double optimizer_us = 0;
+    double exposed_communication_us = 0;
+    double backward_slowdown = 0;
+    SlowdownByCause causes;
     std::vector<CollectiveResult> collectives;
     std::vector<LinkResult> links;
     std::vector<ReductionUnitResult> reduction_units;
-    std::vector<MemoryResult> memory;
-    std::vector<std::string> notes;  ///< what a reader must know: fall-backs, clipped bytes, ...
-    std::uint64_t events = 0;        ///< simulated; host section
-    double wall_s = 0;               ///< host section
-    std::vector<std::string> names;  ///< what the rows below refer to
-    std::vector<KernelRow> kernels;
-    std::vector<TimelineSlice> slices;  ///< empty unless a timeline was asked for
-    std::vector<TimelineTrack> tracks;
-    std::vector<TimelinePoint> points;
-    bool operator==(const ScenarioResult&) const = default;
-};
-
-/// How many of something, and where they came from.
-using Counts = std::map<std::string, std::uint64_t>;
-
-/// Where the workload comes from and what was assumed in reading it.
-struct ProvenanceResult {
-    std::string source;      ///< files or generator
-    std::string gpu_name;    ///< of the run that was traced
-    bool synthetic = false;  ///< no real run behind it
-    std::uint32_t traced_ranks = 0;
-    std::uint32_t simulated_ranks = 0;
-    bool one_rank_stands_for_all = false;
-    std::optional<Time> measured_iteration;
-    Counts kernel_durations;  ///< kernels by where the isolated duration came from
-    Counts kernel_bytes;      ///< kernels by where their bytes came from
-    Counts collective_sizes;  ///< collectives by where their size came from
-    Counts used;              ///< trace events used, by kind
-    Counts dropped;           ///< trace events left out, by reason
     std::vector<std::string> notes;
-    bool operator==(const ProvenanceResult&) const = default;
+    std::uint64_t events = 0;
+    std::vector<CounterSample> counters;
 };
 
-/// The only part of a result that differs between two runs of the same input.
+/// What the workload was made from.
+struct WorkloadResult {
+    std::string type;
+    std::string source;
+    bool synthetic = false;
+    std::uint32_t ranks = 0;
+    std::uint32_t traced_ranks = 0;
+    std::uint32_t steps = 1;
+    std::optional<double> measured_iteration_us;
+    std::map<std::string, std::uint64_t> used;
+    std::map<std::string, std::uint64_t> dropped;
+    std::map<std::string, std::uint64_t> duration_sources;
+    std::map<std::string, std::uint64_t> byte_sources;
+    std::map<std::string, std::uint64_t> size_sources;
+    std::vector<std::string> notes;
+};
+
 struct HostResult {
     double wall_s = 0;
     std::uint64_t peak_rss_bytes = 0;
     std::uint64_t events = 0;
-    std::uint32_t jobs = 1;
 };
 
-inline constexpr int kResultSchema = 1;
-
 struct ExperimentResult {
-    int schema = kResultSchema;
     std::string experiment;
     std::string version;
-    std::string config_digest;     ///< of effective_config
-    std::string effective_config;  ///< JSON text: every parameter with its value
-    std::optional<ProvenanceResult> provenance;
+    std::string config_digest;
+    std::string effective_config;  ///< JSON text
+    WorkloadResult workload;
     std::vector<ScenarioResult> scenarios;
     HostResult host;
 };

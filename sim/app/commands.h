@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace switchfold {
+
+/// Each adds one subcommand; when it is the one that was asked for, `chosen` is set to what it does. That returns the
+/// exit code and throws on errors.
+using Chosen = std::function<int()>;
+void add_run(CLI::App& app, Chosen& chosen);
+void add_trace(CLI::App& app, Chosen& chosen);
+void add_describe(CLI::App& app, Chosen& chosen);
+void add_schema(CLI::App& app, Chosen& chosen);
+
+}  // namespace switchfold

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/commands.h"
+#include "sim/app/progress.h"
+#include "sim/output/writers.h"
+#include "sim/run/runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+namespace switchfold {
+
+namespace {
+
+struct Arguments {
+    std::string file;
+    std::string out;
+    std::vector<std::string> set;
+    bool json = false;
+    bool timeline = false;
+    unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+};
+
+int run(const Arguments& arguments) {
+    std::vector<Override> overrides;
+    for (const std::string& text : arguments.set)
+        overrides.push_back(parse_override(text));
+    const LoadedExperiment loaded = load_experiment(arguments.file, overrides);
+    RunOptions options;
+    options.jobs = arguments.jobs;
+    options.timeline = arguments.timeline;
+    if (!arguments.out.empty())
+        options.out = arguments.out;
+    if (arguments.timeline && arguments.out.empty())
+        throw ConfigError("--timeline", "", "has nowhere to go; expected --out DIR beside it");
+    ExperimentResult result;
+    {
+        ProgressLine line;
+        options.progress = [&](const WorkerProgress& progress) { line.show(progress); };
+        result = run_experiment(loaded, options);
+    }
+    const std::string text = arguments.json ? to_result_json(result) : to_table(result);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (!arguments.json && options.out)
+        fmt::print("\nresults: {}\n", (*options.out / "result.json").string());
+    return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Chosen& chosen) {
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand(
+        "run",
+        "Run an experiment's scenarios and print what they took.\n\nExample:\n"
+        "  switchfold run configs/experiments/example.json --set /workload/ranks=4 --out runs/four --timeline");
+    command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON)")->required();
+    command->add_option("--out", arguments->out, "Folder for result.json, kernels.csv, effective-config.json");
+    command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")->allow_extra_args(false);
+    command->add_flag("--json", arguments->json, "Print result.json instead of the table");
+    command->add_flag("--timeline", arguments->timeline, "Write timeline.json.gz for Perfetto too");
+    command->add_option("--jobs", arguments->jobs, "Scenarios that run at the same time")->check(CLI::Range(1U, 1024U));
+    command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace switchfold

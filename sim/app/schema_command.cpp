@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/commands.h"
+#include "sim/run/load.h"
+
+#include <cstdio>
+
+namespace switchfold {
+
+void add_schema(CLI::App& app, Chosen& chosen) {
+    struct Arguments {
+        std::string kind = "experiment";
+        bool markdown = false;
+    };
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand(
+        "schema",
+        "Print the JSON Schema of a configuration file.\n\nExample:\n  switchfold schema system > system.schema.json");
+    command->add_option("KIND", arguments->kind, "experiment, system or gpu");
+    command->add_flag("--markdown", arguments->markdown, "Print the parameters as a table instead");
+    command->callback([arguments, &chosen] {
+        chosen = [arguments] {
+            const std::string text = arguments->markdown ? parameter_table(arguments->kind)
+                                                         : schema_text(arguments->kind);
+            std::fwrite(text.data(), 1, text.size(), stdout);
+            return 0;
+        };
+    });
+}
+
+}  // namespace switchfold

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/writers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+std::string time_text(double us) {
+    if (us >= 100'000)
+        return fmt::format("{:.1f} ms", us / 1000);
+    if (us >= 10'000)
+        return fmt::format("{:.2f} ms", us / 1000);
+    return fmt::format("{:.1f} us", us);
+}
+
+std::string percent(double share) {
+    const double value = share * 100;
+    return fmt::format("{:.1f} %", std::abs(value) < 0.05 ? 0.0 : value);
+}
+
+/// Columns as wide as their widest cell; the first left, the others right.
+std::string layout(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> width(rows.front().size(), 0);
+    for (const auto& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i)
+            width[i] = std::max(width[i], row[i].size());
+    std::string out;
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i)
+            out += i == 0 ? fmt::format("{:<{}}", row[i], width[i])
+                          : fmt::format("  {:>{}}", row[i], width[i]);
+        out += '\n';
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string csv_field(std::string_view text) {
+    if (text.find_first_of("\",\r\n") == std::string_view::npos)
+        return std::string(text);
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"')
+            out += '"';
+        out += c;
+    }
+    return out + '"';
+}
+
+std::string kernel_csv_header() {
+    return "scenario,rank,stream,name,class,phase,start_us,duration_us,isolated_us,slowdown,"
+           "overlapped_share\n";
+}
+
+std::string kernel_csv_line(std::string_view scenario, const KernelRow& row) {
+    const double slowdown = row.isolated_us > 0 ? row.duration_us / row.isolated_us : 1.0;
+    return fmt::format(
+        "{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.4f}\n",
+        csv_field(scenario),
+        row.rank,
+        csv_field(row.stream),
+        csv_field(row.name),
+        row.kernel_class,
+        row.phase,
+        row.start_us,
+        row.duration_us,
+        row.isolated_us,
+        slowdown,
+        row.overlapped_share);
+}
+
+std::string to_table(const ExperimentResult& result) {
+    const WorkloadResult& w = result.workload;
+    std::string out = fmt::format("{}", result.experiment);
+    if (w.synthetic)
+        out += "  (synthetic workload: no real run behind it)";
+    out += fmt::format(
+        "\n{} ranks, {} step{}, {}\n\n", w.ranks, w.steps, w.steps == 1 ? "" : "s", w.source);
+    if (w.type == "collective") {
+        std::vector<std::vector<std::string>> rows{
+            {"scenario", "algorithm", "protocol", "blocks", "time", "algorithm GB/s", "bus GB/s"}};
+        for (const ScenarioResult& s : result.scenarios)
+            for (const CollectiveResult& c : s.collectives)
+                rows.push_back(
+                    {s.name,
+                     c.algorithm,
+                     c.protocol,
+                     fmt::format("{}", c.channels),
+                     time_text(c.time_us),
+                     fmt::format("{:.1f}", c.algorithm_bandwidth_GBps),
+                     fmt::format("{:.1f}", c.bus_bandwidth_GBps)});
+        out += layout(rows);
+    } else {
+        std::vector<std::vector<std::string>> rows{
+            {"scenario",
+             "forward",
+             "backward",
+             "exposed comm",
+             "iteration",
+             "slowdown",
+             "sm",
+             "l2",
+             "hbm",
+             "other"}};
+        for (const ScenarioResult& s : result.scenarios)
+            rows.push_back(
+                {s.name,
+                 time_text(s.forward_us),
+                 time_text(s.backward_us),
+                 time_text(s.exposed_communication_us),
+                 time_text(s.iteration_us),
+                 percent(s.backward_slowdown),
+                 percent(s.causes.sm),
+                 percent(s.causes.l2),
+                 percent(s.causes.hbm),
+                 percent(s.causes.other)});
+        out += layout(rows);
+        out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
+               "the backward pass\n"
+               "against no overlap, and its causes. Per step, mean over the ranks.\n";
+        if (w.measured_iteration_us)
+            out += fmt::format(
+                "The trace's own iteration took {}.\n", time_text(*w.measured_iteration_us));
+    }
+    std::vector<std::string> notes = w.notes;
+    for (const ScenarioResult& s : result.scenarios)
+        for (const std::string& note : s.notes)
+            notes.push_back(s.name + ": " + note);
+    for (const std::string& note : notes)
+        out += "note: " + note + "\n";
+    return out;
+}
+
+}  // namespace switchfold

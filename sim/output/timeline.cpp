@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/timeline.h"
+
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <zlib.h>
+
+namespace switchfold {
+
+namespace {
+
+std::string json_text(std::string_view text) {
+    return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Microseconds with six decimals, exactly.
+std::string us(std::uint64_t ps) {
+    return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
+}
+
+}  // namespace
+
+struct TimelineWriter::File {
+    gzFile handle = nullptr;
+    ~File() {
+        if (handle != nullptr)
+            gzclose(handle);
+    }
+};
+
+TimelineWriter::TimelineWriter(
+    const std::filesystem::path& path,
+    std::string_view gpu_name,
+    std::uint32_t ranks,
+    std::uint32_t sms) :
+    path_(path), file_(std::make_unique<File>()) {
+    // zlib's gzip header carries no time stamp, so the bytes repeat.
+    file_->handle = gzopen(path.c_str(), "wb6");
+    if (file_->handle == nullptr)
+        throw IoError(path.string(), errno, "write the file");
+    text(fmt::format(
+        "{{\"schemaVersion\": 1, \"deviceProperties\": [{{\"id\": 0, \"name\": {}, \"numSms\": "
+        "{}}}],\n"
+        "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": 0, \"world_size\": {}}},\n"
+        "\"switchfold_simulated\": true, \"displayTimeUnit\": \"ms\", \"traceEvents\": [\n",
+        json_text(gpu_name),
+        sms,
+        ranks));
+}
+
+TimelineWriter::~TimelineWriter() = default;
+
+void TimelineWriter::text(std::string_view text) {
+    if (!text.empty() &&
+        gzwrite(file_->handle, text.data(), static_cast<unsigned>(text.size())) == 0)
+        throw IoError(path_.string(), errno, "write the file");
+}
+
+void TimelineWriter::event(std::string text_of_event) {
+    if (!first_)
+        text(",\n");
+    first_ = false;
+    text(text_of_event);
+}
+
+std::uint32_t TimelineWriter::add_process(std::string_view scenario, std::uint32_t rank) {
+    const std::uint32_t pid = next_pid_++;
+    event(fmt::format(
+        R"({{"ph": "M", "name": "process_name", "pid": {}, "tid": 0, "ts": 0, "args": {{"name": {}}}}})",
+        pid,
+        json_text(fmt::format("{} rank {}", scenario, rank))));
+    event(fmt::format(
+        R"({{"ph": "M", "name": "process_sort_index", "pid": {}, "tid": 0, "ts": 0, "args": {{"sort_index": {}}}}})",
+        pid,
+        pid));
+    return pid;
+}
+
+void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
+    if (slice.end_ps <= slice.start_ps)
+        return;
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"device": {}, "stream": {}, "correlation": {}, "isolated us": {}{}}}}})",
+        slice.category,
+        json_text(slice.name),
+        pid,
+        slice.stream,
+        us(slice.start_ps),
+        us(slice.end_ps - slice.start_ps),
+        slice.rank,
+        json_text(slice.stream_name),
+        slice.correlation,
+        us(slice.isolated_ps),
+        slice.communication ? R"(, "communication": true)" : ""));
+}
+
+void TimelineWriter::add(std::uint32_t pid, const CounterSample& sample) {
+    event(fmt::format(
+        R"({{"ph": "C", "name": {}, "pid": {}, "ts": {:.6f}, "args": {{"value": {:.3f}}}}})",
+        json_text(sample.track),
+        pid,
+        sample.time_us,
+        sample.value));
+}
+
+void TimelineWriter::close() {
+    text("\n]}\n");
+    const int code = gzclose(file_->handle);
+    file_->handle = nullptr;
+    if (code != Z_OK)
+        throw IoError(path_.string(), errno, "write the file");
+}
+
+}  // namespace switchfold

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/output/result.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace switchfold {
+
+/// One bar of the timeline.
+struct TimelineSlice {
+    std::uint32_t rank = 0;
+    std::uint32_t stream = 0;
+    std::string_view stream_name;
+    std::string_view name;
+    std::string_view category;  ///< kernel, gpu_memcpy
+    std::uint64_t start_ps = 0;
+    std::uint64_t end_ps = 0;
+    std::uint64_t isolated_ps = 0;
+    std::uint64_t correlation = 0;
+    bool communication = false;
+};
+
+/// Writes timeline.json.gz: a Chrome trace in Kineto's conventions, one process a rank and
+/// scenario, counter tracks beside them. The same slices give the same bytes. Throws IoError.
+class TimelineWriter {
+public:
+    TimelineWriter(
+        const std::filesystem::path& path,
+        std::string_view gpu_name,
+        std::uint32_t ranks,
+        std::uint32_t sms);
+    ~TimelineWriter();
+    TimelineWriter(const TimelineWriter&) = delete;
+    TimelineWriter& operator=(const TimelineWriter&) = delete;
+    TimelineWriter(TimelineWriter&&) = delete;
+    TimelineWriter& operator=(TimelineWriter&&) = delete;
+
+    /// Names the process that a scenario's rank is shown as. \returns its pid.
+    std::uint32_t add_process(std::string_view scenario, std::uint32_t rank);
+    void add(std::uint32_t pid, const TimelineSlice& slice);
+    void add(std::uint32_t pid, const CounterSample& sample);
+    void close();
+
+private:
+    void text(std::string_view text);
+    void event(std::string text_of_event);
+    struct File;
+    std::filesystem::path path_;
+    std::unique_ptr<File> file_;
+    std::uint32_t next_pid_ = 0;
+    bool first_ = true;
+};
+
+}  // namespace switchfold

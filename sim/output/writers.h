@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/output/result.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+/// result.json: the same bytes for the same results, but for "host".
+[[nodiscard]] std::string to_result_json(const ExperimentResult& result);
+/// The table that `run` prints.
+[[nodiscard]] std::string to_table(const ExperimentResult& result);
+/// RFC 4180: quoted where it has to be.
+[[nodiscard]] std::string csv_field(std::string_view text);
+/// Header line of kernels.csv, and one line.
+[[nodiscard]] std::string kernel_csv_header();
+[[nodiscard]] std::string kernel_csv_line(std::string_view scenario, const KernelRow& row);
+
+/// Puts a run's files into a folder such that a killed run leaves nothing that reads as whole:
+/// files are written under temporary names, and commit() renames them, result.json last. An old
+/// result.json goes first.
+class ResultFolder {
+public:
+    /// Creates the folder. Throws IoError.
+    explicit ResultFolder(std::filesystem::path folder);
+    ~ResultFolder();
+    ResultFolder(const ResultFolder&) = delete;
+    ResultFolder& operator=(const ResultFolder&) = delete;
+    ResultFolder(ResultFolder&&) = delete;
+    ResultFolder& operator=(ResultFolder&&) = delete;
+
+    /// Where to write the file that will be called `name`.
+    [[nodiscard]] std::filesystem::path stage(const std::string& name);
+    void write(const std::string& name, std::string_view text);
+    void commit();
+
+private:
+    std::filesystem::path folder_;
+    std::vector<std::string> staged_;
+};
+
+/// Streams a text file; checks every write. Throws IoError.
+class TextFile {
+public:
+    explicit TextFile(std::filesystem::path path);
+    void write(std::string_view text);
+    void close();
+
+private:
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    std::filesystem::path path_;
+    std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace switchfold

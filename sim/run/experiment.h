@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/topology_builder.h"
+#include "models/collectives/parameters.h"
+#include "models/collectives/tuning.h"
+#include "models/gpu/parameters.h"
+#include "sim/core/params.h"
+#include "workloads/execution_graph.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace switchfold {
+
+template <>
+struct EnumNames<CollectiveKind> {
+    static constexpr std::array<std::pair<CollectiveKind, std::string_view>, 5> kNames{
+        {{CollectiveKind::kAllReduce, "all_reduce"},
+         {CollectiveKind::kReduceScatter, "reduce_scatter"},
+         {CollectiveKind::kAllGather, "all_gather"},
+         {CollectiveKind::kBroadcast, "broadcast"},
+         {CollectiveKind::kAllToAll, "all_to_all"}}};
+};
+template <>
+struct EnumNames<Datatype> {
+    static constexpr std::array<std::pair<Datatype, std::string_view>, 3> kNames{
+        {{Datatype::kFloat32, "float32"},
+         {Datatype::kFloat16, "float16"},
+         {Datatype::kBfloat16, "bfloat16"}}};
+};
+
+/// A machine: one kind of GPU, how they are joined, and how collectives run on them.
+struct SystemParams {
+    std::string name;
+    PathOr<GpuParams> gpu;
+    TopologyParams topology;
+    CollectiveParams collectives;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &SystemParams::name, "What reports call the machine.").required(),
+            field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
+            field("topology", &SystemParams::topology, "How the GPUs are joined.").required(),
+            field("collectives", &SystemParams::collectives, "How collectives run on the GPUs.")};
+    }
+};
+
+/// Kineto traces, one file a rank, or one that stands for all.
+struct TraceWorkloadParams {
+    static constexpr std::string_view kType = "trace";
+    std::vector<std::string> files;
+    std::uint32_t ranks = 0;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("files", &TraceWorkloadParams::files, "Kineto traces (.json, .json.gz), relative to this file, one a rank.").required(),
+            field("ranks", &TraceWorkloadParams::ranks, "Ranks of the run. With one file: how many it stands for; 0 takes the trace's world size.", 0U, 65'536U)};
+    }
+};
+
+/// One collective and nothing else.
+struct CollectiveWorkloadParams {
+    static constexpr std::string_view kType = "collective";
+    CollectiveKind collective = CollectiveKind::kAllReduce;
+    Bytes size = mebibytes(256);
+    Datatype datatype = Datatype::kFloat32;
+    std::uint32_t ranks = 0;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("collective", &CollectiveWorkloadParams::collective, "Which one."),
+            field("size", &CollectiveWorkloadParams::size, "Payload of one rank, as nccl-tests counts it.", Bytes(1), Bytes(1ULL << 40U)).required(),
+            field("datatype", &CollectiveWorkloadParams::datatype, "Type of its elements."),
+            field("ranks", &CollectiveWorkloadParams::ranks, "GPUs that take part, from rank 0; 0 takes all.", 0U, 65'536U)};
+    }
+};
+
+struct ScenarioParams {
+    std::string name;
+    bool overlap = true;
+    AllReducePolicy all_reduce;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &ScenarioParams::name, "What reports call it.").required(),
+            field("overlap", &ScenarioParams::overlap, "Collectives may run beside compute; false puts them one after the other."),
+            field("all_reduce", &ScenarioParams::all_reduce, "How all-reduces run.")};
+    }
+};
+
+struct Experiment {
+    std::string name;
+    PathOr<SystemParams> system;
+    std::variant<TraceWorkloadParams, CollectiveWorkloadParams> workload;
+    std::vector<ScenarioParams> scenarios;
+    bool functional = false;
+    std::uint64_t seed = 1;
+    bool causes = true;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &Experiment::name, "What reports call the experiment.").required(),
+            field("system", &Experiment::system, "The machine, or the file that describes it.").required(),
+            field("workload", &Experiment::workload, "What runs on it.").required(),
+            field("scenarios", &Experiment::scenarios, "Ways to run it; without any: serial, ring and in_switch (a collective: ring and in_switch)."),
+            field("functional", &Experiment::functional, "Collectives carry real numbers, and every result is checked."),
+            field("seed", &Experiment::seed, "Of everything random: the numbers of functional mode."),
+            field("causes", &Experiment::causes, "Find what the slowdown comes from: runs each scenario again with each mechanism off.")};
+    }
+};
+
+/// What an experiment without scenarios runs.
+[[nodiscard]] std::vector<ScenarioParams> default_scenarios(const Experiment& experiment);
+
+}  // namespace switchfold

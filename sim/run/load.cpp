@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/load.h"
+
+#include "sim/core/params_reader.h"
+#include "sim/core/params_schema.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace switchfold {
+
+namespace {
+
+/// FNV-1a: names a configuration, guards nothing.
+std::string digest_of(const std::string& text) {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char c : text) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3ULL;
+    }
+    return fmt::format("{:016x}", hash);
+}
+
+}  // namespace
+
+std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
+    ScenarioParams serial{"serial", false, {Algorithm::kRing, Protocol::kAuto, 0}};
+    ScenarioParams ring{"ring", true, {Algorithm::kRing, Protocol::kAuto, 0}};
+    ScenarioParams in_switch{"in_switch", true, {Algorithm::kInSwitch, Protocol::kAuto, 0}};
+    if (std::holds_alternative<CollectiveWorkloadParams>(experiment.workload)) {
+        const auto& workload = std::get<CollectiveWorkloadParams>(experiment.workload);
+        if (workload.collective != CollectiveKind::kAllReduce)
+            return {ring};
+        return {ring, in_switch};
+    }
+    return {serial, ring, in_switch};
+}
+
+LoadedExperiment complete_experiment(Experiment experiment, const std::filesystem::path& file) {
+    LoadedExperiment loaded;
+    loaded.file = file;
+    std::vector<Problem> problems;
+    if (experiment.scenarios.empty())
+        experiment.scenarios = default_scenarios(experiment);
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < experiment.scenarios.size(); ++i)
+        if (!names.insert(experiment.scenarios[i].name).second)
+            problems.push_back(
+                {file.string(),
+                 fmt::format("/scenarios/{}/name", i),
+                 fmt::format("\"{}\" stands twice; expected each name once", experiment.scenarios[i].name)});
+    if (auto* trace = std::get_if<TraceWorkloadParams>(&experiment.workload)) {
+        for (std::size_t i = 0; i < trace->files.size(); ++i) {
+            const std::filesystem::path written = trace->files[i];
+            const auto path =
+                written.is_absolute() ? written : (file.parent_path() / written).lexically_normal();
+            std::error_code ignored;
+            if (!std::filesystem::is_regular_file(path, ignored))
+                problems.push_back(
+                    {file.string(),
+                     fmt::format("/workload/files/{}", i),
+                     fmt::format("names {}, which is not there; expected a Kineto trace", path.string())});
+        }
+        if (trace->files.empty())
+            problems.push_back(
+                {file.string(), "/workload/files", "is empty; expected at least one trace"});
+    }
+    if (!problems.empty())
+        throw ConfigError(std::move(problems));
+    // Paths stay as written: the dump must not depend on where the repository lies.
+    loaded.effective_config = write_value(experiment).dump(2) + "\n";
+    loaded.digest = digest_of(loaded.effective_config);
+    loaded.experiment = std::move(experiment);
+    return loaded;
+}
+
+LoadedExperiment
+load_experiment(const std::filesystem::path& file, std::span<const Override> overrides) {
+    return complete_experiment(read_params_file<Experiment>(file, overrides), file);
+}
+
+SystemParams
+load_system(const std::filesystem::path& file, std::span<const Override> overrides) {
+    return read_params_file<SystemParams>(file, overrides);
+}
+
+std::string schema_text(const std::string& kind) {
+    OrderedJson schema;
+    if (kind == "experiment")
+        schema = schema_of<Experiment>("switchfold experiment");
+    else if (kind == "system")
+        schema = schema_of<SystemParams>("switchfold system");
+    else if (kind == "gpu")
+        schema = schema_of<GpuParams>("switchfold GPU");
+    else
+        throw ConfigError(
+            "schema", "", fmt::format("unknown kind \"{}\"; expected one of: experiment, system, gpu", kind));
+    return schema.dump(2) + "\n";
+}
+
+std::string parameter_table(const std::string& kind) {
+    if (kind == "experiment")
+        return docs_of<Experiment>();
+    if (kind == "system")
+        return docs_of<SystemParams>();
+    if (kind == "gpu")
+        return docs_of<GpuParams>();
+    throw ConfigError(
+        "schema", "", fmt::format("unknown kind \"{}\"; expected one of: experiment, system, gpu", kind));
+}
+
+}  // namespace switchfold

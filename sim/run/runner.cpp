@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/runner.h"
+
+#include "sim/core/error.h"
+#include "sim/output/timeline.h"
+#include "sim/output/writers.h"
+#include "sim/run/summary.h"
+#include "sim/run/workload.h"
+#include "workloads/without_overlap.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+namespace switchfold {
+
+namespace {
+
+enum class Mechanism : std::uint8_t { kNone, kSm, kL2, kHbm };
+
+Contention without(Mechanism off) {
+    Contention contention;
+    contention.sm = off != Mechanism::kSm;
+    contention.l2 = off != Mechanism::kL2;
+    contention.hbm = off != Mechanism::kHbm;
+    return contention;
+}
+
+class Runner {
+public:
+    Runner(const LoadedExperiment& loaded, const RunOptions& options) :
+        loaded_(loaded), experiment_(loaded.experiment), options_(options) {}
+
+    ExperimentResult run() {
+        const auto begin = std::chrono::steady_clock::now();
+        // Before the long work, so that a folder that cannot be written is found out first.
+        std::optional<ResultFolder> folder;
+        if (options_.out)
+            folder.emplace(*options_.out);
+        workload_ = prepare_workload(loaded_);
+        if (needs_serial())
+            serial_ = without_overlap(workload_.graph);
+        plan();
+        outcomes_ = run_tasks(tasks_, options_.jobs, options_.progress);
+        ExperimentResult result = summarise();
+        const auto end = std::chrono::steady_clock::now();
+        result.host.wall_s = std::chrono::duration<double>(end - begin).count();
+        rusage own{};
+        rusage children{};
+        getrusage(RUSAGE_SELF, &own);
+        getrusage(RUSAGE_CHILDREN, &children);
+        constexpr std::uint64_t kKibi = 1024;
+        result.host.peak_rss_bytes =
+            static_cast<std::uint64_t>(std::max(own.ru_maxrss, children.ru_maxrss)) * kKibi;
+        if (folder)
+            write(*folder, result);
+        return result;
+    }
+
+private:
+    struct Planned {
+        std::size_t main = 0;
+        std::size_t no_sm = SIZE_MAX;
+        std::size_t no_l2 = SIZE_MAX;
+        std::size_t no_hbm = SIZE_MAX;
+    };
+
+    [[nodiscard]] bool is_trace() const {
+        return std::holds_alternative<TraceWorkloadParams>(experiment_.workload);
+    }
+    [[nodiscard]] bool needs_serial() const { return is_trace(); }
+
+    std::size_t add(const ScenarioParams& scenario, Mechanism off, bool counters) {
+        Task task;
+        task.label = scenario.name;
+        task.options.contention = without(off);
+        task.options.counters = counters;
+        if (experiment_.functional)
+            task.options.functional_seed = std::max<std::uint64_t>(1, experiment_.seed);
+        const ExecutionGraph& graph = graph_of(scenario);
+        const AllReducePolicy policy = scenario.all_reduce;
+        const SystemParams& system = *experiment_.system;
+        task.run = [&graph, &system, policy](const SimulateOptions& o) {
+            return simulate(system, graph, policy, o);
+        };
+        tasks_.push_back(std::move(task));
+        return tasks_.size() - 1;
+    }
+
+    [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
+        return scenario.overlap || !is_trace() ? workload_.graph : serial_;
+    }
+
+    void plan() {
+        for (const ScenarioParams& scenario : experiment_.scenarios) {
+            Planned planned;
+            planned.main = add(scenario, Mechanism::kNone, options_.timeline);
+            if (scenario.overlap && is_trace() && experiment_.causes) {
+                planned.no_sm = add(scenario, Mechanism::kSm, false);
+                planned.no_l2 = add(scenario, Mechanism::kL2, false);
+                planned.no_hbm = add(scenario, Mechanism::kHbm, false);
+            }
+            planned_.push_back(planned);
+        }
+        // Slowdown is against no overlap: if no scenario says so, one that nobody sees does.
+        const auto baseline = std::find_if(
+            experiment_.scenarios.begin(), experiment_.scenarios.end(), [](const ScenarioParams& s) {
+                return !s.overlap;
+            });
+        if (!is_trace())
+            return;
+        if (baseline != experiment_.scenarios.end()) {
+            baseline_ = planned_[static_cast<std::size_t>(baseline - experiment_.scenarios.begin())].main;
+        } else {
+            hidden_ = {"no overlap", false, {Algorithm::kRing, Protocol::kAuto, 0}};
+            baseline_ = add(hidden_, Mechanism::kNone, false);
+        }
+    }
+
+    [[nodiscard]] double backward_of(std::size_t task) const {
+        // Serial and overlapped graphs hold the same operations in different orders; each is summed with its own.
+        const bool serial = task == baseline_ && is_trace();
+        return phase_times(serial ? serial_ : workload_.graph, outcomes_[task]).backward;
+    }
+
+    ExperimentResult summarise() const {
+        ExperimentResult result;
+        result.experiment = experiment_.name;
+        result.version = kVersion;
+        result.config_digest = loaded_.digest;
+        result.effective_config = loaded_.effective_config;
+        result.workload = workload_.report;
+        const double alone = is_trace() ? backward_of(baseline_) : 0.0;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            const ScenarioParams& scenario = experiment_.scenarios[i];
+            const Outcome& outcome = outcomes_[planned_[i].main];
+            const ExecutionGraph& graph = graph_of(scenario);
+            const PhaseTimes times = phase_times(graph, outcome);
+            ScenarioResult s;
+            s.name = scenario.name;
+            s.overlap = scenario.overlap;
+            s.iteration_us = times.iteration;
+            s.forward_us = times.forward;
+            s.backward_us = times.backward;
+            s.optimizer_us = times.optimizer;
+            s.exposed_communication_us = times.exposed;
+            s.collectives = collective_results(graph, outcome);
+            s.links = outcome.links;
+            s.reduction_units = outcome.reduction_units;
+            s.notes = outcome.notes;
+            s.events = outcome.events;
+            s.counters = outcome.counters;
+            if (alone > 0) {
+                const auto slowdown = [&](double backward) { return backward / alone - 1.0; };
+                s.backward_slowdown = slowdown(times.backward);
+                if (planned_[i].no_sm != SIZE_MAX) {
+                    const auto cause = [&](std::size_t task) {
+                        return s.backward_slowdown - slowdown(backward_of(task));
+                    };
+                    s.causes.sm = cause(planned_[i].no_sm);
+                    s.causes.l2 = cause(planned_[i].no_l2);
+                    s.causes.hbm = cause(planned_[i].no_hbm);
+                }
+                s.causes.other = s.backward_slowdown - s.causes.sm - s.causes.l2 - s.causes.hbm;
+            }
+            result.scenarios.push_back(std::move(s));
+        }
+        for (const Outcome& outcome : outcomes_)
+            result.host.events += outcome.events;
+        return result;
+    }
+
+    void write(ResultFolder& folder, const ExperimentResult& result) const {
+        folder.write("effective-config.json", loaded_.effective_config);
+        TextFile kernels(folder.stage("kernels.csv"));
+        kernels.write(kernel_csv_header());
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            std::string block;
+            constexpr std::size_t kBlock = 1U << 20U;
+            const ScenarioParams& scenario = experiment_.scenarios[i];
+            for_each_kernel(graph_of(scenario), outcomes_[planned_[i].main], [&](const KernelRow& row) {
+                block += kernel_csv_line(scenario.name, row);
+                if (block.size() > kBlock) {
+                    kernels.write(block);
+                    block.clear();
+                }
+            });
+            kernels.write(block);
+        }
+        kernels.close();
+        if (options_.timeline)
+            write_timeline(folder.stage("timeline.json.gz"));
+        folder.write("result.json", to_result_json(result));
+        folder.commit();
+    }
+
+    void write_timeline(const std::filesystem::path& path) const {
+        const GpuParams& gpu = *experiment_.system->gpu;
+        TimelineWriter writer(
+            path, gpu.name, static_cast<std::uint32_t>(workload_.graph.ranks.size()), gpu.sms);
+        for (std::size_t s = 0; s < experiment_.scenarios.size(); ++s) {
+            const ScenarioParams& scenario = experiment_.scenarios[s];
+            const ExecutionGraph& graph = graph_of(scenario);
+            const Outcome& outcome = outcomes_[planned_[s].main];
+            const RankGraph* last = nullptr;
+            for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
+                // Ranks that share a trace look alike: one of them is enough.
+                if (graph.ranks[r].get() == last)
+                    continue;
+                last = graph.ranks[r].get();
+                const std::uint32_t pid = writer.add_process(scenario.name, r);
+                add_rank(writer, pid, graph, r, outcome.times[r]);
+                if (r == 0)
+                    for (const CounterSample& sample : outcome.counters)
+                        writer.add(pid, sample);
+            }
+        }
+        writer.close();
+    }
+
+    static void add_rank(
+        TimelineWriter& writer,
+        std::uint32_t pid,
+        const ExecutionGraph& graph,
+        std::uint32_t r,
+        const std::vector<OperationTimes>& times) {
+        const RankGraph& rank = *graph.ranks[r];
+        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+            const Operation& operation = rank.operations[i];
+            if (rank.streams[operation.stream].kind != StreamKind::kGpu)
+                continue;
+            TimelineSlice slice;
+            slice.rank = r;
+            slice.stream = operation.stream;
+            slice.stream_name = rank.streams[operation.stream].name;
+            slice.name = graph.names[operation.name];
+            slice.start_ps = times[i].start.count();
+            slice.end_ps = times[i].end.count();
+            slice.correlation = i + 1;
+            slice.category = "kernel";
+            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+                slice.isolated_ps = kernel->isolated.count();
+            else if (std::holds_alternative<CopyOperation>(operation.body))
+                slice.category = "gpu_memcpy";
+            else
+                slice.communication = true;
+            writer.add(pid, slice);
+        }
+    }
+
+    const LoadedExperiment& loaded_;
+    const Experiment& experiment_;
+    const RunOptions& options_;
+    PreparedWorkload workload_;
+    ExecutionGraph serial_;
+    ScenarioParams hidden_;
+    std::vector<Task> tasks_;
+    std::vector<Planned> planned_;
+    std::size_t baseline_ = SIZE_MAX;
+    std::vector<Outcome> outcomes_;
+};
+
+}  // namespace
+
+ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions& options) {
+    return Runner(loaded, options).run();
+}
+
+}  // namespace switchfold

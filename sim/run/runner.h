@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/output/result.h"
+#include "sim/run/load.h"
+#include "sim/run/workers.h"
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+namespace switchfold {
+
+struct RunOptions {
+    unsigned jobs = 1;
+    bool timeline = false;
+    std::optional<std::filesystem::path> out;  ///< folder for result.json and its companions
+    std::function<void(const WorkerProgress&)> progress;
+};
+
+inline constexpr const char* kVersion = "0.1.0";
+
+/// Runs an experiment's scenarios and writes the files if a folder is given. Throws ConfigError, IoError,
+/// SimulationError.
+[[nodiscard]] ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions& options);
+
+}  // namespace switchfold

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+std::uint64_t merge(std::vector<Stretch>& stretches) {
+    std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) {
+        return a.start < b.start;
+    });
+    std::vector<Stretch> merged;
+    std::uint64_t total = 0;
+    for (const Stretch& s : stretches) {
+        if (s.end <= s.start)
+            continue;
+        if (!merged.empty() && s.start <= merged.back().end)
+            merged.back().end = std::max(merged.back().end, s.end);
+        else
+            merged.push_back(s);
+    }
+    for (const Stretch& s : merged)
+        total += s.end - s.start;
+    stretches = std::move(merged);
+    return total;
+}
+
+std::uint64_t
+covered_by(const std::vector<Stretch>& merged, std::uint64_t start, std::uint64_t end) {
+    auto at = std::upper_bound(
+        merged.begin(), merged.end(), start, [](std::uint64_t t, const Stretch& s) { return t < s.start; });
+    if (at != merged.begin())
+        --at;
+    std::uint64_t sum = 0;
+    for (; at != merged.end() && at->start < end; ++at) {
+        const std::uint64_t from = std::max(start, at->start);
+        const std::uint64_t to = std::min(end, at->end);
+        if (to > from)
+            sum += to - from;
+    }
+    return sum;
+}
+
+std::vector<Stretch>
+collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times) {
+    std::vector<Stretch> stretches;
+    for (std::size_t i = 0; i < rank.operations.size(); ++i)
+        if (std::holds_alternative<CollectiveOperation>(rank.operations[i].body))
+            stretches.push_back({times[i].start.count(), times[i].end.count()});
+    merge(stretches);
+    return stretches;
+}
+
+PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome) {
+    PhaseTimes sum;
+    for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+        const RankGraph& rank = *graph.ranks[r];
+        std::vector<Stretch> phases[4];
+        std::vector<Stretch> busy;
+        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+            const Operation& operation = rank.operations[i];
+            const Stretch stretch{outcome.times[r][i].start.count(), outcome.times[r][i].end.count()};
+            const bool kernel = std::holds_alternative<KernelOperation>(operation.body);
+            if (kernel)
+                phases[static_cast<std::size_t>(operation.phase)].push_back(stretch);
+            if (kernel || std::holds_alternative<CopyOperation>(operation.body))
+                busy.push_back(stretch);
+        }
+        merge(busy);
+        std::uint64_t exposed = 0;
+        for (const Stretch& s : collective_stretches(rank, outcome.times[r]))
+            exposed += s.end - s.start - covered_by(busy, s.start, s.end);
+        sum.forward += static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kForward)]));
+        sum.backward += static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kBackward)]));
+        sum.optimizer += static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
+        sum.exposed += static_cast<double>(exposed);
+    }
+    const double share = 1e-6 / static_cast<double>(graph.ranks.size()) / graph.steps;
+    sum.forward *= share;
+    sum.backward *= share;
+    sum.optimizer *= share;
+    sum.exposed *= share;
+    sum.iteration = static_cast<double>(outcome.end_ps) * 1e-6 / graph.steps;
+    return sum;
+}
+
+std::vector<CollectiveResult>
+collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
+    std::vector<CollectiveResult> results;
+    for (const CollectiveRecord& record : outcome.collectives) {
+        CollectiveResult result;
+        result.name = fmt::format(
+            "{} {} {}", graph.groups[record.group].name, to_string(record.kind), record.sequence);
+        result.algorithm = record.kind == CollectiveKind::kAllToAll ? "direct"
+                                                                    : enum_name(record.choice.algorithm);
+        result.protocol = enum_name(record.choice.protocol);
+        result.channels = record.choice.channels;
+        result.ranks = record.ranks;
+        result.size_bytes = record.bytes.count();
+        result.start_us = to_microseconds(record.start);
+        result.ready_us = to_microseconds(record.ready);
+        result.time_us = to_microseconds(record.end - record.ready);
+        if (result.time_us > 0) {
+            const double n = record.ranks;
+            result.algorithm_bandwidth_GBps =
+                static_cast<double>(result.size_bytes) / result.time_us * 1e-3;
+            double factor = (n - 1) / n;  // as nccl-tests defines bus bandwidth
+            if (record.kind == CollectiveKind::kAllReduce)
+                factor *= 2;
+            if (record.kind == CollectiveKind::kBroadcast || record.kind == CollectiveKind::kReduce)
+                factor = 1;
+            result.bus_bandwidth_GBps = result.algorithm_bandwidth_GBps * factor;
+        }
+        results.push_back(std::move(result));
+    }
+    std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) {
+        return a.start_us != b.start_us ? a.start_us < b.start_us : a.name < b.name;
+    });
+    return results;
+}
+
+}  // namespace switchfold

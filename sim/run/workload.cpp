@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/workload.h"
+
+#include "sim/core/error.h"
+#include "sim/run/simulate.h"
+#include "workloads/collective.h"
+#include "workloads/kineto/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+class Preparer {
+public:
+    explicit Preparer(const LoadedExperiment& loaded) :
+        loaded_(loaded), gpus_(build_topology(loaded.experiment.system->topology).gpus()) {}
+
+    PreparedWorkload run() {
+        std::visit([&](const auto& workload) { read(workload); }, loaded_.experiment.workload);
+        check(prepared_.graph);
+        check_scenarios();
+        prepared_.report.ranks = static_cast<std::uint32_t>(prepared_.graph.ranks.size());
+        prepared_.report.steps = prepared_.graph.steps;
+        return std::move(prepared_);
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& pointer, const std::string& message) const {
+        throw ConfigError(loaded_.file.string(), pointer, message);
+    }
+
+    void read(const CollectiveWorkloadParams& w) {
+        const std::uint32_t ranks = w.ranks == 0 ? gpus_ : w.ranks;
+        if (ranks > gpus_)
+            fail(
+                "/workload/ranks",
+                fmt::format(
+                    "is {}, more than the {} GPUs of {}; expected at most those",
+                    ranks,
+                    gpus_,
+                    loaded_.experiment.system->name));
+        if (w.size.count() % size_of(w.datatype).count() != 0)
+            fail("/workload/size", "is no whole number of elements; expected a multiple of the element's size");
+        prepared_.graph = single_collective(w.collective, w.size, w.datatype, ranks);
+        prepared_.report.type = "collective";
+        prepared_.report.source = prepared_.graph.names.front();
+    }
+
+    void read(const TraceWorkloadParams& w) {
+        KinetoOptions options;
+        for (const std::string& file : w.files) {
+            const std::filesystem::path path = file;
+            options.files.push_back(
+                path.is_absolute() ? path : (loaded_.file.parent_path() / path).lexically_normal());
+        }
+        TraceWorkload trace = read_kineto(options);
+        const std::uint32_t world = trace.graph.provenance.world_size;
+        const std::uint32_t ranks = w.ranks == 0 ? world : w.ranks;
+        if (ranks > gpus_)
+            fail(
+                "/workload",
+                fmt::format(
+                    "is a run of {} ranks and {} has {} GPUs; expected at most those",
+                    ranks,
+                    loaded_.experiment.system->name,
+                    gpus_));
+        WorkloadResult& report = prepared_.report;
+        if (trace.files.size() == 1) {
+            spread_over_ranks(trace, ranks);
+            if (ranks > 1)
+                report.notes.push_back(fmt::format(
+                    "rank {}'s trace stands for all {} ranks: no rank is ever late", trace.files.front().rank, ranks));
+        } else if (trace.files.size() != ranks) {
+            std::string missing;
+            for (std::uint32_t rank = 0; rank < ranks; ++rank)
+                if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& f) { return f.rank == rank; }))
+                    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+            fail(
+                "/workload/files",
+                fmt::format("give {} of {} ranks, without rank {}; expected one file or one a rank", trace.files.size(), ranks, missing));
+        }
+        for (const Group& group : trace.graph.groups)
+            for (const std::uint32_t rank : group.ranks)
+                if (rank >= ranks)
+                    fail(
+                        "/workload",
+                        fmt::format("group {} holds rank {} of a run of {} ranks; expected ranks below that", group.name, rank, ranks));
+        prepared_.graph = std::move(trace.graph);
+        report.type = "trace";
+        report.source = joined(w.files);  // as the user wrote them
+        report.synthetic = prepared_.graph.provenance.synthetic;
+        report.traced_ranks = prepared_.graph.provenance.traced_ranks;
+        if (!report.synthetic)
+            report.measured_iteration_us =
+                to_microseconds(prepared_.graph.provenance.measured_iteration);
+        for (const TraceFileReport& file : trace.files)
+            add_report(file);
+        const std::uint32_t estimated =
+            estimate_collective_sizes(*loaded_.experiment.system, prepared_.graph);
+        if (estimated > 0)
+            report.notes.push_back(fmt::format(
+                "the trace does not say how large {} collectives are: sizes were estimated from their shortest "
+                "durations on this machine",
+                estimated));
+        const auto overlapped = report.duration_sources.find("measured_overlapped");
+        if (overlapped != report.duration_sources.end())
+            report.notes.push_back(fmt::format(
+                "{} kernels never ran without communication beside them: their measured durations stand for isolated ones",
+                overlapped->second));
+    }
+
+    static std::string joined(const std::vector<std::string>& files) {
+        std::string all;
+        for (const std::string& file : files)
+            all += (all.empty() ? "" : ", ") + file;
+        return all;
+    }
+
+    void add_report(const TraceFileReport& file) {
+        WorkloadResult& report = prepared_.report;
+        const auto add = [](auto& to, const auto& from) {
+            for (const auto& [key, value] : from)
+                to[key] += value;
+        };
+        add(report.used, file.used);
+        add(report.dropped, file.dropped);
+        add(report.duration_sources, file.durations);
+        add(report.byte_sources, file.bytes);
+        add(report.size_sources, file.sizes);
+        for (const std::string& warning : file.warnings)
+            report.notes.push_back(warning);
+    }
+
+    /// An algorithm that the machine cannot do is bad input, not a failure half way through.
+    void check_scenarios() {
+        const auto& scenarios = loaded_.experiment.scenarios;
+        for (std::size_t i = 0; i < scenarios.size(); ++i) {
+            if (scenarios[i].all_reduce.algorithm != Algorithm::kInSwitch)
+                continue;
+            for (const auto& rank : prepared_.graph.ranks) {
+                for (const Operation& operation : rank->operations) {
+                    const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                    if (c == nullptr || c->kind != CollectiveKind::kAllReduce)
+                        continue;
+                    const std::string reason = why_no_reduction(
+                        build_topology(loaded_.experiment.system->topology),
+                        prepared_.graph.groups[c->group].ranks);
+                    if (!reason.empty() && prepared_.graph.groups[c->group].ranks.size() > 1)
+                        fail(
+                            fmt::format("/scenarios/{}/all_reduce/algorithm", i),
+                            fmt::format(
+                                "is in_switch, which {} cannot do: {}; expected ring, tree or auto",
+                                loaded_.experiment.system->name,
+                                reason));
+                    return;
+                }
+                break;
+            }
+        }
+    }
+
+    const LoadedExperiment& loaded_;
+    std::uint32_t gpus_;
+    PreparedWorkload prepared_;
+};
+
+}  // namespace
+
+PreparedWorkload prepare_workload(const LoadedExperiment& loaded) {
+    return Preparer(loaded).run();
+}
+
+}  // namespace switchfold
