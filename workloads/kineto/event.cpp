@@ -102,34 +102,27 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
 
 }  // namespace
 
-std::optional<std::uint64_t> microseconds_to_ps(std::string_view text) {
-    std::uint64_t value = 0;
-    std::size_t i = 0;
-    int fraction = -1;
-    for (; i < text.size(); ++i) {
-        const char c = text[i];
-        if (c == '.' && fraction < 0) {
-            fraction = 0;
-            continue;
-        }
-        if (c < '0' || c > '9')
-            return std::nullopt;
-        if (fraction == 6)
-            continue;  // below a picosecond
-        if (value > (UINT64_MAX - 9) / 10)
-            return std::nullopt;
-        value = value * 10 + static_cast<unsigned>(c - '0');
-        if (fraction >= 0)
-            ++fraction;
-    }
-    if (text.empty() || text == ".")
+std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint64_t base_us) {
+    constexpr std::uint64_t kPsPerUs = 1'000'000;
+    std::uint64_t whole_us = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), whole_us);
+    if (code != std::errc{} || whole_us < base_us ||
+        whole_us - base_us > UINT64_MAX / kPsPerUs - 1)
         return std::nullopt;
-    for (int digits = std::max(fraction, 0); digits < 6; ++digits) {
-        if (value > UINT64_MAX / 10)
+    std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+    std::uint64_t fraction = 0;
+    if (!rest.empty()) {
+        if (rest.front() != '.' || rest.size() == 1)
             return std::nullopt;
-        value *= 10;
+        std::uint64_t scale = kPsPerUs;
+        for (const char c : rest.substr(1)) {
+            if (c < '0' || c > '9')
+                return std::nullopt;
+            scale /= 10;  // digits below a picosecond count nothing
+            fraction += static_cast<unsigned>(c - '0') * scale;
+        }
     }
-    return value;
+    return (whole_us - base_us) * kPsPerUs + fraction;
 }
 
 struct EventParser::Implementation {
@@ -141,6 +134,8 @@ EventParser::~EventParser() = default;
 
 void EventParser::parse(std::string& text, TraceEvent& event) {
     event = TraceEvent{};
+    std::string start;
+    std::string duration;
     const std::size_t size = text.size();
     text.resize(size + simdjson::SIMDJSON_PADDING);
     try {
@@ -157,15 +152,10 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
                 event.name = scalar(value);
             } else if (key == "tid") {
                 event.thread = scalar(value);
-            } else if (key == "ts" || key == "dur") {
-                const std::string token = scalar(value);
-                const std::optional<std::uint64_t> ps = microseconds_to_ps(token);
-                if (!ps)
-                    throw std::invalid_argument(fmt::format(
-                        "\"{}\" is {}; expected microseconds that are not negative and fit 213 days",
-                        key,
-                        token));
-                (key == "ts" ? event.start : event.duration) = *ps;
+            } else if (key == "ts") {
+                start = scalar(value);
+            } else if (key == "dur") {
+                duration = scalar(value);
             } else if (key == "args" && value.type() == od::json_type::object) {
                 for (auto argument : value.get_object())
                     parse_argument(argument.unescaped_key(), argument.value(), event);
@@ -175,6 +165,27 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
         throw std::invalid_argument(
             fmt::format("is malformed ({}); expected an event object", error.what()));
     }
+    if (event.phase != "X")
+        return;
+    if (!base_us_) {
+        constexpr std::uint64_t kDayUs = 86'400'000'000;
+        std::uint64_t first = 0;
+        std::from_chars(start.data(), start.data() + start.size(), first);
+        base_us_ = first > kDayUs ? first - kDayUs : 0;
+    }
+    const auto read = [&](std::string_view key, const std::string& token, std::uint64_t base) {
+        const std::optional<std::uint64_t> ps = microseconds_to_ps(token, base);
+        if (!ps)
+            throw std::invalid_argument(fmt::format(
+                "\"{}\" is {}; expected microseconds that are not negative, within 213 days",
+                key,
+                token.empty() ? "missing" : token));
+        return *ps;
+    };
+    event.start = read("ts", start, *base_us_);
+    event.duration = read("dur", duration, 0);
+    if (event.duration > UINT64_MAX / 2 || event.start > UINT64_MAX / 2)
+        throw std::invalid_argument("\"dur\" is more than the clock holds; expected less than 106 days");
 }
 
 }  // namespace switchfold

@@ -4,6 +4,7 @@
 #include "workloads/execution_graph.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,11 +42,13 @@ struct TraceEvent {
     bool estimated_counters = false;
 };
 
-/// Reads decimal microseconds into ps, exactly down to the last digit that ps can hold. Empty if it is no such number
-/// or does not fit.
-[[nodiscard]] std::optional<std::uint64_t> microseconds_to_ps(std::string_view text);
+/// Reads decimal microseconds into ps after `base_us`, exactly down to the last digit that ps can hold. Empty if it is no
+/// such number, lies before the base or does not fit (213 days).
+[[nodiscard]] std::optional<std::uint64_t>
+microseconds_to_ps(std::string_view text, std::uint64_t base_us = 0);
 
-/// Parses one event's text. Throws std::invalid_argument that says what was expected where.
+/// Parses one event's text. Throws std::invalid_argument that says what was expected where. Times count from a day before
+/// the first event: clocks that count from 1970 do not fit 64 bits of ps.
 class EventParser {
 public:
     EventParser();
@@ -60,6 +63,7 @@ public:
 private:
     struct Implementation;
     std::unique_ptr<Implementation> implementation_;
+    std::optional<std::uint64_t> base_us_;
 };
 
 }  // namespace switchfold
