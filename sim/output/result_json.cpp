@@ -2,9 +2,35 @@
 #include "sim/core/json.h"
 #include "sim/output/writers.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
 namespace switchfold {
 
 namespace {
+
+/// Rounds to `decimals`, so that the last bits of sums say nothing; null for what is no number.
+OrderedJson number(double value, int decimals) {
+    if (!std::isfinite(value))
+        return nullptr;
+    const double rounded = std::strtod(fmt::format("{:.{}f}", value, decimals).c_str(), nullptr);
+    return rounded == 0 ? 0.0 : rounded;  // no "-0.0"
+}
+
+/// Simulated time is a whole count of picoseconds.
+OrderedJson microseconds_of(double value) {
+    return number(value, 6);
+}
+
+OrderedJson share(double value) {
+    return number(value, 6);
+}
+
+OrderedJson rate(double value) {
+    return number(value, 6);
+}
 
 OrderedJson counts(const std::map<std::string, std::uint64_t>& values) {
     OrderedJson out = OrderedJson::object();
@@ -23,18 +49,18 @@ OrderedJson scenario_json(const ScenarioResult& s) {
              {"channels", c.channels},
              {"ranks", c.ranks},
              {"size_bytes", c.size_bytes},
-             {"start_us", c.start_us},
-             {"ready_us", c.ready_us},
-             {"time_us", c.time_us},
-             {"algorithm_bandwidth_GBps", c.algorithm_bandwidth_GBps},
-             {"bus_bandwidth_GBps", c.bus_bandwidth_GBps}});
+             {"start_us", microseconds_of(c.start_us)},
+             {"ready_us", microseconds_of(c.ready_us)},
+             {"time_us", microseconds_of(c.time_us)},
+             {"algorithm_bandwidth_GBps", rate(c.algorithm_bandwidth_GBps)},
+             {"bus_bandwidth_GBps", rate(c.bus_bandwidth_GBps)}});
     OrderedJson links = OrderedJson::array();
     for (const LinkResult& l : s.links)
         links.push_back(
             {{"name", l.name},
              {"payload_bytes", l.payload_bytes},
              {"wire_bytes", l.wire_bytes},
-             {"utilization", l.utilization},
+             {"utilization", share(l.utilization)},
              {"blocked_packets", l.blocked_packets}});
     OrderedJson units = OrderedJson::array();
     for (const ReductionUnitResult& u : s.reduction_units)
@@ -47,18 +73,18 @@ OrderedJson scenario_json(const ScenarioResult& s) {
     return {
         {"name", s.name},
         {"overlap", s.overlap},
-        {"iteration_us", s.iteration_us},
-        {"forward_us", s.forward_us},
-        {"backward_us", s.backward_us},
-        {"optimizer_us", s.optimizer_us},
-        {"exposed_communication_us", s.exposed_communication_us},
-        {"backward_slowdown", s.backward_slowdown},
+        {"iteration_us", microseconds_of(s.iteration_us)},
+        {"forward_us", microseconds_of(s.forward_us)},
+        {"backward_us", microseconds_of(s.backward_us)},
+        {"optimizer_us", microseconds_of(s.optimizer_us)},
+        {"exposed_communication_us", microseconds_of(s.exposed_communication_us)},
+        {"backward_slowdown", share(s.backward_slowdown)},
         {"slowdown_by_cause",
-         {{"sm", s.causes.sm},
-          {"l2", s.causes.l2},
-          {"hbm", s.causes.hbm},
-          {"clock", s.causes.clock},
-          {"other", s.causes.other}}},
+         {{"sm", share(s.causes.sm)},
+          {"l2", share(s.causes.l2)},
+          {"hbm", share(s.causes.hbm)},
+          {"clock", share(s.causes.clock)},
+          {"other", share(s.causes.other)}}},
         {"notes", s.notes},
         {"collectives", collectives},
         {"links", links},
@@ -85,7 +111,8 @@ std::string to_result_json(const ExperimentResult& r) {
           {"traced_ranks", w.traced_ranks},
           {"steps", w.steps},
           {"measured_iteration_us",
-           w.measured_iteration_us ? OrderedJson(*w.measured_iteration_us) : OrderedJson(nullptr)},
+           w.measured_iteration_us ? microseconds_of(*w.measured_iteration_us)
+                                   : OrderedJson(nullptr)},
           {"events_used", counts(w.used)},
           {"events_dropped", counts(w.dropped)},
           {"kernel_durations", counts(w.duration_sources)},
@@ -94,10 +121,11 @@ std::string to_result_json(const ExperimentResult& r) {
           {"notes", w.notes}}},
         {"scenarios", scenarios},
         {"host",
-         {{"wall_s", r.host.wall_s},
+         {{"wall_s", number(r.host.wall_s, 3)},
           {"peak_rss_bytes", r.host.peak_rss_bytes},
           {"events", r.host.events}}}};
-    return out.dump(2) + "\n";
+    // Names come from traces: what is no UTF-8 is replaced, a result is never lost to it.
+    return out.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace switchfold
