@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/link_parameters.h"
 #include "interconnect/packet.h"
-#include "sim/core/params.h"
 #include "sim/core/ring_queue.h"
 #include "sim/kernel/scheduler.h"
 
@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <tuple>
 
 namespace switchfold {
 
@@ -35,44 +34,6 @@ public:
 
 protected:
     ~LinkListener() = default;
-};
-
-/// One direction of a bundle of lanes.
-struct LinkParams {
-    Bandwidth lane_bandwidth = gigabytes_per_second(25);
-    std::uint32_t efficiency_ppm = 1'000'000;
-    Time latency = nanoseconds(200);
-    Bytes buffer_per_lane = kibibytes(32);
-    PacketFormat format;
-
-    static constexpr auto fields() {
-        return std::tuple{
-            field(
-                "lane_bandwidth",
-                &LinkParams::lane_bandwidth,
-                "Line rate of one lane, one direction.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(10'000)),
-            field(
-                "efficiency_ppm",
-                &LinkParams::efficiency_ppm,
-                "Share of the line rate left after encoding and link-layer framing, in millionths.",
-                1'000U,
-                1'000'000U),
-            field(
-                "latency",
-                &LinkParams::latency,
-                "First bit in to first bit out, wire and both transceivers.",
-                Time(0),
-                microseconds(10'000)),
-            field(
-                "buffer_per_lane",
-                &LinkParams::buffer_per_lane,
-                "Input buffer at the far end for each lane and virtual channel; it backs the credits.",
-                Bytes(256),
-                mebibytes(1024)),
-            field("format", &LinkParams::format, "Packet format.")};
-    }
 };
 
 struct LinkStatistics {

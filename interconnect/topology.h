@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "interconnect/link.h"
+#include "interconnect/link_parameters.h"
 #include "interconnect/reduction_unit.h"
 #include "sim/core/units.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/gpu/parameters.h"
+#include "models/memory/memory_system.h"
 #include "sim/core/ring_queue.h"
 #include "sim/kernel/scheduler.h"
 #include "workloads/execution_graph.h"

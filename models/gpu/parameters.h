@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/memory/memory_system.h"
+#include "models/memory/parameters.h"
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 

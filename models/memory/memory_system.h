@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/memory/hbm_timing.h"
-#include "sim/core/params.h"
+#include "models/memory/parameters.h"
 #include "sim/core/units.h"
 #include "sim/kernel/scheduler.h"
 
@@ -10,36 +10,9 @@
 
 #include <cstdint>
 #include <span>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
-
-struct L2Params {
-    Bytes capacity = mebibytes(40);
-    Bandwidth bandwidth = gigabytes_per_second(5380);
-    Time latency = nanoseconds(200);
-    static constexpr auto fields() {
-        return std::tuple{
-            field("capacity", &L2Params::capacity, "Bytes of all slices.", kibibytes(1), mebibytes(65'536)),
-            field("bandwidth", &L2Params::bandwidth, "Measured bytes a second of all slices.", Bandwidth(1'000'000'000), gigabytes_per_second(100'000)),
-            field("latency", &L2Params::latency, "Unloaded hit.", Time(0), microseconds(10))};
-    }
-};
-
-struct MemoryParams {
-    HbmParams hbm;
-    L2Params l2;
-    Time share_window = microseconds(1);
-    double kernel_hit_share = 0.3;
-    static constexpr auto fields() {
-        return std::tuple{
-            field("hbm", &MemoryParams::hbm, "DRAM."),
-            field("l2", &MemoryParams::l2, "The L2 cache."),
-            field("share_window", &MemoryParams::share_window, "How often kernels and packets share anew.", nanoseconds(10), microseconds(1000)),
-            field("kernel_hit_share", &MemoryParams::kernel_hit_share, "Share of a kernel's L2 traffic that hits when its data fit.", 0.0, 1.0)};
-    }
-};
 
 /// Which mechanisms of contention are on; the report switches them off one at a time.
 struct Contention {

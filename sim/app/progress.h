@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/workers.h"
+#include "sim/run/progress.h"
 
 #include <chrono>
 

@@ -5,6 +5,7 @@
 #include "sim/output/timeline.h"
 #include "sim/output/writers.h"
 #include "sim/run/summary.h"
+#include "sim/run/workers.h"
 #include "sim/run/workload.h"
 #include "workloads/without_overlap.h"
 

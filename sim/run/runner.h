@@ -3,7 +3,7 @@
 
 #include "sim/output/result.h"
 #include "sim/run/load.h"
-#include "sim/run/workers.h"
+#include "sim/run/progress.h"
 
 #include <filesystem>
 #include <functional>

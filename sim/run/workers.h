@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/progress.h"
 #include "sim/run/simulate.h"
 
 #include <functional>
@@ -15,12 +16,6 @@ struct Task {
     std::string label;
     std::function<Outcome(const SimulateOptions&)> run;
     SimulateOptions options;
-};
-
-struct WorkerProgress {
-    double share = 0;  ///< of all tasks
-    std::uint64_t events = 0;
-    double elapsed_s = 0;
 };
 
 /// Runs tasks in forked processes, at most `jobs` at a time, and returns their outcomes in the order of the tasks. An

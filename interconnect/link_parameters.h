@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/packet.h"
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <tuple>
+
+namespace switchfold {
+
+/// One direction of a bundle of lanes.
+struct LinkParams {
+    Bandwidth lane_bandwidth = gigabytes_per_second(25);
+    std::uint32_t efficiency_ppm = 1'000'000;
+    Time latency = nanoseconds(200);
+    Bytes buffer_per_lane = kibibytes(32);
+    PacketFormat format;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "lane_bandwidth",
+                &LinkParams::lane_bandwidth,
+                "Line rate of one lane, one direction.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(10'000)),
+            field(
+                "efficiency_ppm",
+                &LinkParams::efficiency_ppm,
+                "Share of the line rate left after encoding and link-layer framing, in millionths.",
+                1'000U,
+                1'000'000U),
+            field(
+                "latency",
+                &LinkParams::latency,
+                "First bit in to first bit out, wire and both transceivers.",
+                Time(0),
+                microseconds(10'000)),
+            field(
+                "buffer_per_lane",
+                &LinkParams::buffer_per_lane,
+                "Input buffer at the far end for each lane and virtual channel; it backs the credits.",
+                Bytes(256),
+                mebibytes(1024)),
+            field("format", &LinkParams::format, "Packet format.")};
+    }
+};
+
+}  // namespace switchfold
