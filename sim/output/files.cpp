@@ -2,18 +2,20 @@
 #include "sim/core/error.h"
 #include "sim/output/writers.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
+
+#include <stdlib.h>  // mkdtemp
 
 namespace switchfold {
 
 namespace {
 
-constexpr const char* kPrefix = ".partial-";
-
-std::filesystem::path partial(const std::filesystem::path& folder, const std::string& name) {
-    return folder / (kPrefix + name);
-}
+constexpr const char* kLast = "result.json";
+/// What an earlier run may have left beside it.
+constexpr std::array kCompanions{"effective-config.json", "kernels.csv", "timeline.json.gz"};
 
 }  // namespace
 
@@ -39,20 +41,28 @@ ResultFolder::ResultFolder(std::filesystem::path folder) : folder_(std::move(fol
     std::filesystem::create_directories(folder_, error);
     if (error)
         throw IoError(folder_.string(), error.value(), "create the folder");
-    std::filesystem::remove(folder_ / "result.json", error);
-    if (error)
-        throw IoError((folder_ / "result.json").string(), error.value(), "remove the old result");
+    // A name of its own: two runs that were given the same folder must not write into each other's
+    // files.
+    std::string name = (folder_ / ".partial-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+        throw IoError(folder_.string(), errno, "write into the folder");
+    partial_ = name;
+    std::filesystem::remove(folder_ / kLast, error);
+    if (error) {
+        const int code = error.value();
+        std::filesystem::remove_all(partial_, error);
+        throw IoError((folder_ / kLast).string(), code, "remove the old result");
+    }
 }
 
 ResultFolder::~ResultFolder() {
     std::error_code ignored;
-    for (const std::string& name : staged_)
-        std::filesystem::remove(partial(folder_, name), ignored);
+    std::filesystem::remove_all(partial_, ignored);
 }
 
 std::filesystem::path ResultFolder::stage(const std::string& name) {
     staged_.push_back(name);
-    return partial(folder_, name);
+    return partial_ / name;
 }
 
 void ResultFolder::write(const std::string& name, std::string_view text) {
@@ -62,18 +72,20 @@ void ResultFolder::write(const std::string& name, std::string_view text) {
 }
 
 void ResultFolder::commit() {
-    const auto publish = [&](const std::string& name) {
-        std::error_code error;
-        std::filesystem::rename(partial(folder_, name), folder_ / name, error);
+    std::stable_partition(
+        staged_.begin(), staged_.end(), [](const std::string& name) { return name != kLast; });
+    std::error_code error;
+    for (const char* name : kCompanions)
+        if (std::find(staged_.begin(), staged_.end(), name) == staged_.end()) {
+            std::filesystem::remove(folder_ / name, error);
+            if (error)
+                throw IoError((folder_ / name).string(), error.value(), "remove the old file");
+        }
+    for (const std::string& name : staged_) {
+        std::filesystem::rename(partial_ / name, folder_ / name, error);
         if (error)
             throw IoError((folder_ / name).string(), error.value(), "rename the finished file");
-    };
-    for (const std::string& name : staged_)
-        if (name != "result.json")
-            publish(name);
-    for (const std::string& name : staged_)
-        if (name == "result.json")
-            publish(name);
+    }
     staged_.clear();
 }
 

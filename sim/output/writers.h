@@ -23,11 +23,11 @@ namespace switchfold {
 [[nodiscard]] std::string kernel_csv_line(std::string_view scenario, const KernelRow& row);
 
 /// Puts a run's files into a folder such that a killed run leaves nothing that reads as whole:
-/// files are written under temporary names, and commit() renames them, result.json last. An old
-/// result.json goes first.
+/// files are written into a folder of its own, .partial-XXXXXX, and commit() moves them out of it,
+/// result.json last. An old result.json goes first.
 class ResultFolder {
 public:
-    /// Creates the folder. Throws IoError.
+    /// Creates the folder and finds out whether it can be written. Throws IoError.
     explicit ResultFolder(std::filesystem::path folder);
     ~ResultFolder();
     ResultFolder(const ResultFolder&) = delete;
@@ -42,6 +42,7 @@ public:
 
 private:
     std::filesystem::path folder_;
+    std::filesystem::path partial_;
     std::vector<std::string> staged_;
 };
 

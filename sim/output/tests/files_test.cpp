@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "sim/output/writers.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <stdlib.h>  // mkdtemp
+
+namespace switchfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ResultFolderTest : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = (fs::temp_directory_path() / "switchfold-XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder_ = name;
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    void put(const std::string& name, const std::string& text) const {
+        std::ofstream(folder_ / name) << text;
+    }
+    [[nodiscard]] std::string text(const std::string& name) const {
+        std::ifstream file(folder_ / name);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    [[nodiscard]] std::set<std::string> names() const {
+        std::set<std::string> found;
+        for (const auto& entry : fs::directory_iterator(folder_))
+            found.insert(entry.path().filename().string());
+        return found;
+    }
+
+    fs::path folder_;
+};
+
+TEST_F(ResultFolderTest, FilesAppearTogetherAtTheCommit) {
+    ResultFolder folder(folder_ / "deep" / "er");
+    folder.write("result.json", "{}");
+    folder.write("kernels.csv", "a,b\n");
+    EXPECT_FALSE(fs::exists(folder_ / "deep/er/result.json"));
+    EXPECT_FALSE(fs::exists(folder_ / "deep/er/kernels.csv"));
+    folder.commit();
+    EXPECT_EQ(text("deep/er/result.json"), "{}");
+    EXPECT_EQ(text("deep/er/kernels.csv"), "a,b\n");
+}
+
+TEST_F(ResultFolderTest, WithoutCommitNothingStays) {
+    {
+        ResultFolder folder(folder_);
+        folder.write("kernels.csv", "half");
+    }
+    EXPECT_EQ(names(), std::set<std::string>{});
+}
+
+TEST_F(ResultFolderTest, AnEarlierResultGoesBeforeAnythingIsWritten) {
+    put("result.json", "old");
+    const ResultFolder folder(folder_);
+    EXPECT_FALSE(fs::exists(folder_ / "result.json"));
+}
+
+TEST_F(ResultFolderTest, CompanionsOfAnEarlierRunDoNotSurvive) {
+    put("timeline.json.gz", "of another run");
+    put("mine.txt", "not ours");
+    {
+        ResultFolder folder(folder_);
+        folder.write("result.json", "{}");
+        folder.commit();
+    }
+    EXPECT_EQ(names(), (std::set<std::string>{"mine.txt", "result.json"}));
+}
+
+TEST_F(ResultFolderTest, ResultIsLastSoThatAFailureLeavesNone) {
+    ResultFolder folder(folder_);
+    folder.write("result.json", "{}");
+    folder.write("kernels.csv", "");
+    // A folder in the way: the rename fails.
+    fs::create_directories(folder_ / "kernels.csv" / "x");
+    EXPECT_THROW(folder.commit(), IoError);
+    EXPECT_FALSE(fs::exists(folder_ / "result.json"));
+}
+
+TEST_F(ResultFolderTest, TwoRunsDoNotShareFiles) {
+    ResultFolder one(folder_);
+    ResultFolder two(folder_);
+    EXPECT_NE(one.stage("kernels.csv"), two.stage("kernels.csv"));
+}
+
+TEST_F(ResultFolderTest, AFileInTheWayIsAnIoError) {
+    put("file", "");
+    EXPECT_THROW(ResultFolder(folder_ / "file"), IoError);
+    EXPECT_THROW(ResultFolder(folder_ / "file" / "below"), IoError);
+}
+
+TEST(TextFile, AFullDiskIsAnIoError) {
+    if (!fs::exists("/dev/full"))
+        GTEST_SKIP() << "no /dev/full here";
+    EXPECT_THROW(
+        {
+            TextFile file("/dev/full");
+            file.write("text");
+            file.close();
+        },
+        IoError);
+    EXPECT_THROW(
+        {
+            TextFile file("/dev/full");
+            file.write(std::string(1U << 20U, 'x'));
+        },
+        IoError);
+}
+
+TEST(TextFile, APathThatIsNotThereIsNamed) {
+    try {
+        const TextFile file("/nowhere/at/all.csv");
+        FAIL() << "opened";
+    } catch (const IoError& error) {
+        EXPECT_EQ(error.path(), "/nowhere/at/all.csv");
+        EXPECT_EQ(exit_code(error), ExitCode::kBadInput);
+    }
+}
+
+}  // namespace
+}  // namespace switchfold
