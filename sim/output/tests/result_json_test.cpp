@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/json.h"
+#include "sim/output/tests/sample.h"
+#include "sim/output/writers.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace switchfold {
+namespace {
+
+OrderedJson written(const ExperimentResult& result) {
+    return OrderedJson::parse(to_result_json(result));
+}
+
+TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
+    const OrderedJson json = written(sample_result());
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : json.items())
+        keys.push_back(key);
+    EXPECT_EQ(
+        keys,
+        (std::vector<std::string>{
+            "schema", "experiment", "version", "config_digest", "workload", "scenarios", "host"}));
+    const OrderedJson& ring = json["scenarios"][1];
+    for (const char* key :
+         {"name",
+          "iteration_us",
+          "forward_us",
+          "backward_us",
+          "exposed_communication_us",
+          "backward_slowdown",
+          "slowdown_by_cause",
+          "collectives",
+          "links"})
+        EXPECT_TRUE(ring.contains(key)) << key;
+    for (const char* key : {"sm", "l2", "hbm", "clock", "other"})
+        EXPECT_TRUE(ring["slowdown_by_cause"].contains(key)) << key;
+    EXPECT_EQ(
+        ring["collectives"][0],
+        OrderedJson(
+            {{"name", "world all_reduce 0"},
+             {"algorithm", "ring"},
+             {"protocol", "simple"},
+             {"channels", 24},
+             {"ranks", 8},
+             {"size_bytes", 1 << 20},
+             {"start_us", 1.0},
+             {"ready_us", 2.0},
+             {"time_us", 40.0},
+             {"algorithm_bandwidth_GBps", 26.2144},
+             {"bus_bandwidth_GBps", 45.8752}}));
+    EXPECT_EQ(json["host"]["events"], 99);
+}
+
+TEST(ResultJson, NumbersAreRoundedToWhatTheyMean) {
+    const std::string text = to_result_json(sample_result());
+    EXPECT_NE(text.find("\"backward_us\": 26231.608313,"), std::string::npos);
+    EXPECT_EQ(text.find("-0.0"), std::string::npos);
+}
+
+TEST(ResultJson, OnlyHostDiffersBetweenRuns) {
+    ExperimentResult other = sample_result();
+    other.host = {7.25, 4096, 100};
+    OrderedJson a = written(sample_result());
+    OrderedJson b = written(other);
+    EXPECT_NE(a, b);
+    a.erase("host");
+    b.erase("host");
+    EXPECT_EQ(a.dump(), b.dump());
+}
+
+TEST(ResultJson, WhatIsUnknownIsNull) {
+    ExperimentResult result = sample_result();
+    EXPECT_TRUE(written(result)["workload"]["measured_iteration_us"].is_null());
+    result.workload.measured_iteration_us = 12.5;
+    EXPECT_EQ(written(result)["workload"]["measured_iteration_us"], 12.5);
+    result.scenarios[0].iteration_us = std::numeric_limits<double>::quiet_NaN();
+    result.scenarios[0].forward_us = std::numeric_limits<double>::infinity();
+    EXPECT_TRUE(written(result)["scenarios"][0]["iteration_us"].is_null());
+    EXPECT_TRUE(written(result)["scenarios"][0]["forward_us"].is_null());
+}
+
+TEST(ResultJson, NamesThatAreNoUtf8StillGiveAResult) {
+    ExperimentResult result = sample_result();
+    result.experiment = "bad \xff name \"quoted\"";
+    EXPECT_EQ(written(result)["experiment"], "bad \xEF\xBF\xBD name \"quoted\"");
+}
+
+}  // namespace
+}  // namespace switchfold

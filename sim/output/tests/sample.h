@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/output/result.h"
+
+namespace switchfold {
+
+/// A result with something in every list.
+inline ExperimentResult sample_result() {
+    ExperimentResult r;
+    r.experiment = "sample";
+    r.version = "1.2.3";
+    r.config_digest = "00ff";
+    r.workload.type = "trace";
+    r.workload.source = "trace.json";
+    r.workload.ranks = 8;
+    r.workload.traced_ranks = 1;
+    r.workload.steps = 2;
+    r.workload.used["kernels"] = 10;
+    ScenarioResult serial;
+    serial.name = "serial";
+    serial.overlap = false;
+    serial.iteration_us = 45'151.863625;
+    serial.forward_us = 9'000;
+    serial.backward_us = 26'231.608312999997;
+    serial.exposed_communication_us = 607.68110575;
+    r.scenarios.push_back(serial);
+    ScenarioResult ring = serial;
+    ring.name = "ring";
+    ring.overlap = true;
+    ring.backward_slowdown = 0.189;
+    ring.causes = {0.1, 0.02, 0.06, 0, 0.009};
+    ring.collectives.push_back(
+        {"world all_reduce 0", "ring", "simple", 24, 8, 1U << 20U, 1, 2, 40, 26.2144, 45.8752});
+    ring.links.push_back({"gpu0_to_switch0", 100, 120, 3, 0.5});
+    ring.reduction_units.push_back({"switch0", 5, 640, 1, 2});
+    ring.notes = {"a note"};
+    r.scenarios.push_back(ring);
+    r.host = {1.5, 1024, 99};
+    return r;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/tests/sample.h"
+#include "sim/output/writers.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace switchfold {
+namespace {
+
+/// Reads one RFC 4180 record, the reference for what is written.
+std::vector<std::string> fields_of(const std::string& line) {
+    std::vector<std::string> fields(1);
+    bool quoted = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        if (quoted) {
+            if (line[i] != '"')
+                fields.back() += line[i];
+            else if (i + 1 < line.size() && line[i + 1] == '"')
+                fields.back() += line[i++];
+            else
+                quoted = false;
+        } else if (line[i] == '"') {
+            quoted = true;
+        } else if (line[i] == ',') {
+            fields.emplace_back();
+        } else {
+            fields.back() += line[i];
+        }
+    }
+    return fields;
+}
+
+KernelRow row_of(const std::string& stream, const std::string& name) {
+    KernelRow row;
+    row.rank = 3;
+    row.stream = stream;
+    row.name = name;
+    row.kernel_class = "gemm_conv";
+    row.phase = "backward";
+    row.start_us = 1.5;
+    row.duration_us = 30;
+    row.isolated_us = 20;
+    row.overlapped_share = 0.25;
+    return row;
+}
+
+TEST(KernelCsv, ALineHasTheHeadersColumns) {
+    const std::string header = kernel_csv_header();
+    EXPECT_EQ(
+        header,
+        "scenario,rank,stream,name,class,phase,start_us,duration_us,isolated_us,slowdown,"
+        "overlapped_share\n");
+    EXPECT_EQ(
+        kernel_csv_line("ring", row_of("7", "gemm<float, 4>")),
+        "ring,3,7,\"gemm<float, 4>\",gemm_conv,backward,1.500000,30.000000,20.000000,1.500000,"
+        "0.2500\n");
+}
+
+TEST(KernelCsv, AKernelWithoutIsolatedTimeIsNotSlowed) {
+    KernelRow row = row_of("7", "k");
+    row.isolated_us = 0;
+    EXPECT_EQ(fields_of(kernel_csv_line("s", row))[9], "1.000000");
+}
+
+RC_GTEST_PROP(KernelCsv, AnyNameReadsBack, (const std::string& scenario, const std::string& name)) {
+    const KernelRow row = row_of("stream", name);
+    std::string line = kernel_csv_line(scenario, row);
+    RC_ASSERT(line.back() == '\n');
+    line.pop_back();
+    const auto fields = fields_of(line);
+    RC_ASSERT(fields.size() == 11U);
+    RC_ASSERT(fields[0] == scenario);
+    RC_ASSERT(fields[3] == name);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
+    const auto lines = lines_of(to_table(sample_result()));
+    ASSERT_GE(lines.size(), 6U);
+    EXPECT_EQ(lines[0], "sample");
+    EXPECT_EQ(lines[1], "8 ranks, 2 steps, trace.json");
+    EXPECT_EQ(
+        lines[3],
+        "scenario    forward  backward  exposed comm  iteration  slowdown      sm     l2    hbm  "
+        "other");
+    EXPECT_EQ(
+        lines[5],
+        "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms    18.9 %  10.0 %  2.0 %  6.0 %  "
+        "0.9 %");
+    EXPECT_EQ(lines.back(), "note: ring: a note");
+}
+
+TEST(Table, SaysThatAWorkloadIsMadeUp) {
+    ExperimentResult result = sample_result();
+    EXPECT_EQ(to_table(result).find("synthetic"), std::string::npos);
+    result.workload.synthetic = true;
+    EXPECT_NE(
+        to_table(result).find("synthetic workload: no real run behind it"), std::string::npos);
+}
+
+TEST(Table, ACollectiveShowsItsBandwidth) {
+    ExperimentResult result = sample_result();
+    result.workload.type = "collective";
+    const auto lines = lines_of(to_table(result));
+    const auto at = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.rfind("ring", 0) == 0;
+    });
+    ASSERT_NE(at, lines.end());
+    EXPECT_EQ(*at, "ring           ring    simple      24  40.0 us            26.2      45.9");
+}
+
+}  // namespace
+}  // namespace switchfold
