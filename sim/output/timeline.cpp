@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 
 #include <zlib.h>
 
@@ -22,6 +23,14 @@ std::string json_text(std::string_view text) {
 /// Microseconds with six decimals, exactly.
 std::string us(std::uint64_t ps) {
     return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
+}
+
+/// Tools that read Kineto's traces take the stream for a number.
+std::uint32_t stream_number(const TimelineSlice& slice) {
+    std::uint32_t number = 0;
+    const char* end = slice.stream_name.data() + slice.stream_name.size();
+    const auto parsed = std::from_chars(slice.stream_name.data(), end, number);
+    return parsed.ec == std::errc() && parsed.ptr == end ? number : slice.stream;
 }
 
 }  // namespace
@@ -48,7 +57,8 @@ TimelineWriter::TimelineWriter(
         "{{\"schemaVersion\": 1, \"deviceProperties\": [{{\"id\": 0, \"name\": {}, \"numSms\": "
         "{}}}],\n"
         "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": 0, \"world_size\": {}}},\n"
-        "\"switchfold_simulated\": true, \"displayTimeUnit\": \"ms\", \"traceEvents\": [\n",
+        "\"traceName\": \"simulated by switchfold\", \"switchfold_simulated\": true, "
+        "\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n",
         json_text(gpu_name),
         sms,
         ranks));
@@ -85,8 +95,14 @@ std::uint32_t TimelineWriter::add_process(std::string_view scenario, std::uint32
 void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
     if (slice.end_ps <= slice.start_ps)
         return;
+    if (named_.insert({pid, slice.stream}).second)
+        event(fmt::format(
+            R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "ts": 0, "args": {{"name": {}}}}})",
+            pid,
+            slice.stream,
+            json_text(fmt::format("stream {}", slice.stream_name))));
     event(fmt::format(
-        R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"device": {}, "stream": {}, "correlation": {}, "isolated us": {}{}}}}})",
+        R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"device": {}, "stream": {}, "correlation": {}, "External id": {}, "isolated us": {}{}}}}})",
         slice.category,
         json_text(slice.name),
         pid,
@@ -94,13 +110,16 @@ void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
         us(slice.start_ps),
         us(slice.end_ps - slice.start_ps),
         slice.rank,
-        json_text(slice.stream_name),
+        stream_number(slice),
+        slice.correlation,
         slice.correlation,
         us(slice.isolated_ps),
         slice.communication ? R"(, "communication": true)" : ""));
 }
 
 void TimelineWriter::add(std::uint32_t pid, const CounterSample& sample) {
+    if (!std::isfinite(sample.value))
+        return;
     event(fmt::format(
         R"({{"ph": "C", "name": {}, "pid": {}, "ts": {:.6f}, "args": {{"value": {:.3f}}}}})",
         json_text(sample.track),

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace switchfold {
 
@@ -42,7 +44,9 @@ public:
 
     /// Names the process that a scenario's rank is shown as. \returns its pid.
     std::uint32_t add_process(std::string_view scenario, std::uint32_t rank);
+    /// A slice of no length is left out: viewers draw it as never ending.
     void add(std::uint32_t pid, const TimelineSlice& slice);
+    /// JSON knows no NaN or infinity: such samples are left out.
     void add(std::uint32_t pid, const CounterSample& sample);
     void close();
 
@@ -54,6 +58,7 @@ private:
     std::unique_ptr<File> file_;
     std::uint32_t next_pid_ = 0;
     bool first_ = true;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> named_;  ///< process and stream
 };
 
 }  // namespace switchfold

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/timeline.h"
+
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include <zlib.h>
+
+namespace switchfold {
+namespace {
+
+TimelineSlice slice(std::uint64_t start, std::uint64_t end) {
+    TimelineSlice s;
+    s.stream = 1;
+    s.stream_name = "7";
+    s.name = "gemm \"quoted\" \xff";
+    s.category = "kernel";
+    s.start_ps = start;
+    s.end_ps = end;
+    s.isolated_ps = 1'000'000;
+    s.correlation = 12;
+    return s;
+}
+
+class TimelineTest : public testing::Test {
+protected:
+    void TearDown() override { std::filesystem::remove(path_); }
+
+    template <class Fill>
+    std::string bytes(Fill fill) {
+        TimelineWriter writer(path_, "GPU \"X\"", 8, 132);
+        fill(writer);
+        writer.close();
+        std::ifstream file(path_, std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    template <class Fill>
+    Json trace(Fill fill) {
+        bytes(fill);
+        gzFile file = gzopen(path_.c_str(), "rb");
+        std::string text;
+        std::array<char, 4096> part{};
+        for (int n = 0; (n = gzread(file, part.data(), part.size())) > 0;)
+            text.append(part.data(), static_cast<std::size_t>(n));
+        gzclose(file);
+        return Json::parse(text);
+    }
+
+    static Json events(const Json& trace, const std::string& phase) {
+        Json found = Json::array();
+        for (const Json& event : trace["traceEvents"])
+            if (event["ph"] == phase)
+                found.push_back(event);
+        return found;
+    }
+
+    std::filesystem::path path_ =
+        std::filesystem::temp_directory_path() /
+        (std::string("switchfold-") +
+         testing::UnitTest::GetInstance()->current_test_info()->name() + ".json.gz");
+};
+
+TEST_F(TimelineTest, AnEmptyOneIsWholeJson) {
+    const Json json = trace([](TimelineWriter&) {});
+    EXPECT_EQ(json["schemaVersion"], 1);
+    EXPECT_EQ(json["distributedInfo"]["world_size"], 8);
+    EXPECT_EQ(json["deviceProperties"][0]["name"], "GPU \"X\"");
+    EXPECT_EQ(json["switchfold_simulated"], true);
+    EXPECT_TRUE(json["traceEvents"].empty());
+}
+
+TEST_F(TimelineTest, ASliceFollowsKinetosConventions) {
+    const Json json = trace([](TimelineWriter& writer) {
+        const std::uint32_t pid = writer.add_process("ring", 0);
+        writer.add(pid, slice(1'234'567, 3'000'000));
+        writer.add(pid, slice(3'000'000, 4'000'000));
+    });
+    const Json slices = events(json, "X");
+    ASSERT_EQ(slices.size(), 2U);
+    const Json& s = slices[0];
+    EXPECT_EQ(s["cat"], "kernel");
+    EXPECT_EQ(s["name"], "gemm \"quoted\" \xEF\xBF\xBD");
+    EXPECT_DOUBLE_EQ(s["ts"].get<double>(), 1.234567);
+    EXPECT_DOUBLE_EQ(s["dur"].get<double>(), 1.765433);
+    EXPECT_EQ(s["args"]["stream"], 7);  // a number, as tools expect
+    EXPECT_EQ(s["args"]["device"], 0);
+    EXPECT_EQ(s["args"]["correlation"], 12);
+    // Names of the process and of its one stream, once.
+    const Json names = events(json, "M");
+    ASSERT_EQ(names.size(), 3U);
+    EXPECT_EQ(names[0]["args"]["name"], "ring rank 0");
+    EXPECT_EQ(names[2]["name"], "thread_name");
+    EXPECT_EQ(names[2]["args"]["name"], "stream 7");
+}
+
+TEST_F(TimelineTest, NothingEndsBeforeOrWhenItStarts) {
+    const Json json = trace([](TimelineWriter& writer) {
+        const std::uint32_t pid = writer.add_process("ring", 0);
+        writer.add(pid, slice(5, 5));
+        writer.add(pid, slice(6, 5));
+    });
+    EXPECT_TRUE(events(json, "X").empty());
+}
+
+TEST_F(TimelineTest, CountersAreNumbers) {
+    const Json json = trace([](TimelineWriter& writer) {
+        const std::uint32_t pid = writer.add_process("ring", 0);
+        writer.add(pid, CounterSample{"SMs in use", 1.5, 24});
+        writer.add(pid, CounterSample{"SMs in use", 2, std::numeric_limits<double>::quiet_NaN()});
+    });
+    const Json counters = events(json, "C");
+    ASSERT_EQ(counters.size(), 1U);
+    EXPECT_EQ(counters[0]["args"]["value"], 24.0);
+}
+
+TEST_F(TimelineTest, ScenariosAndRanksAreProcessesOfTheirOwn) {
+    trace([](TimelineWriter& writer) {
+        EXPECT_NE(writer.add_process("ring", 0), writer.add_process("ring", 1));
+    });
+}
+
+TEST_F(TimelineTest, TheSameSlicesGiveTheSameBytes) {
+    const auto fill = [](TimelineWriter& writer) {
+        const std::uint32_t pid = writer.add_process("ring", 0);
+        for (std::uint64_t t = 1; t < 1000; ++t)
+            writer.add(pid, slice(t * 1000, t * 1000 + 500));
+    };
+    const std::string first = bytes(fill);
+    EXPECT_EQ(first, bytes(fill));
+    EXPECT_EQ(first.substr(4, 4), std::string(4, '\0'));  // no time in gzip's header
+}
+
+TEST_F(TimelineTest, AFullDiskIsAnIoError) {
+    if (!std::filesystem::exists("/dev/full"))
+        GTEST_SKIP() << "no /dev/full here";
+    TimelineWriter writer("/dev/full", "GPU", 1, 1);
+    EXPECT_THROW(writer.close(), IoError);
+}
+
+}  // namespace
+}  // namespace switchfold
