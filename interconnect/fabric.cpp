@@ -107,6 +107,13 @@ const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
     return *slot;
 }
 
+Bytes Fabric::smallest_buffer() const {
+    Bytes least(UINT64_MAX);
+    for (const TopologyEdge& edge : topology_.edges)
+        least = std::min(least, topology_.links[edge.link_class].buffer_per_lane * edge.lanes);
+    return least;
+}
+
 std::uint32_t Fabric::add_client(PacketClient& client) {
     if (free_clients_.empty()) {
         clients_.push_back(&client);

@@ -52,6 +52,8 @@ public:
     /// Throws SimulationError if there is no way from one to the other.
     const Connection& connect(std::uint32_t from, std::uint32_t to);
 
+    /// Input buffer of the narrowest link.
+    [[nodiscard]] Bytes smallest_buffer() const;
     /// The link on which a stripe of the connection leaves its GPU.
     [[nodiscard]] Link& first_link(const Connection& connection, std::size_t stripe) const {
         return *link_pointers_[routes_[connection.routes[stripe]]];

@@ -46,7 +46,7 @@ Link::send(Packet packet, Time earliest, Link* upstream, LinkListener* listener)
     const std::uint64_t now = scheduler_.now().count();
     if (!returning_.empty())
         collect_credits(now);
-    if (waiting_[channel].empty() && has_credit(channel, packet.wire)) {
+    if (waiting_[channel].empty() && has_credit(channel)) {
         const Time finish = commit(packet, earliest.count());
         if (upstream != nullptr)
             upstream->release(virtual_channel(packet.kind), arrived_wire, finish);
@@ -60,16 +60,15 @@ Link::send(Packet packet, Time earliest, Link* upstream, LinkListener* listener)
     return std::nullopt;
 }
 
-bool Link::can_send(PacketKind kind, std::uint32_t payload) {
+bool Link::can_send(PacketKind kind) {
     collect_credits(scheduler_.now().count());
     const auto channel = static_cast<std::size_t>(virtual_channel(kind));
-    return waiting_[channel].empty() &&
-           has_credit(channel, params_.format.wire_bytes(kind, payload));
+    return waiting_[channel].empty() && has_credit(channel);
 }
 
-bool Link::has_credit(std::size_t channel, std::uint32_t bytes) const {
-    // A transfer unit larger than the buffer may still pass when it has the buffer to itself.
-    return used_[channel] == 0 || used_[channel] + bytes <= buffer_;
+bool Link::has_credit(std::size_t channel) const {
+    // A train of packets sets out when there is room for its first; the rest follows as the far end drains.
+    return used_[channel] < buffer_;
 }
 
 void Link::occupy(std::uint64_t start, std::uint32_t bytes) {
@@ -164,7 +163,7 @@ void Link::pump() {
     collect_credits(now);
     for (std::size_t channel = kVirtualChannels; channel-- > 0;) {  // responses first
         auto& queue = waiting_[channel];
-        while (!queue.empty() && has_credit(channel, queue.front().packet.wire)) {
+        while (!queue.empty() && has_credit(channel)) {
             Waiting next = queue.front();
             queue.pop_front();
             const Time finish = commit(next.packet, std::max(next.earliest, now));

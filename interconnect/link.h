@@ -72,8 +72,8 @@ public:
     std::optional<Time>
     send(Packet packet, Time earliest, Link* upstream = nullptr, LinkListener* listener = nullptr);
 
-    /// Whether such a packet would get a credit now, without waiting.
-    [[nodiscard]] bool can_send(PacketKind kind, std::uint32_t payload);
+    /// Whether such a packet (of any length) would get a credit now, without waiting.
+    [[nodiscard]] bool can_send(PacketKind kind);
 
     /// Takes wire time without a packet of its own: acknowledgements travelling against the data.
     void add_overhead(std::uint32_t bytes);
@@ -118,7 +118,7 @@ private:
     void pump();
     void collect_credits(std::uint64_t now);
     void arm_pump(std::uint64_t now);
-    [[nodiscard]] bool has_credit(std::size_t channel, std::uint32_t bytes) const;
+    [[nodiscard]] bool has_credit(std::size_t channel) const;
     void occupy(std::uint64_t start, std::uint32_t bytes);
     Time commit(Packet& packet, std::uint64_t earliest);
 

@@ -100,7 +100,7 @@ std::optional<Time> Switch::multicast(const Packet& packet, Link& from) {
     bool handed_over = false;
     for (Link* out : members.members) {
         values_.share(packet.values);
-        const bool take = !handed_over && !out->can_send(packet.kind, packet.payload);
+        const bool take = !handed_over && !out->can_send(packet.kind);
         const std::optional<Time> finish = out->send(packet, earliest, take ? &from : nullptr);
         handed_over = handed_over || take;
         if (finish)

@@ -15,6 +15,10 @@ namespace {
 constexpr std::uint64_t kStepsPerChunk = 4;
 constexpr std::uint64_t kStepsPerSlice = 2;
 constexpr std::uint64_t kGrain = 16;  // bytes; loads and stores are 16 bytes wide
+/// Large pieces travel in larger units: as many as leave the pipeline this many units deep, up to this many times the
+/// configured unit.
+constexpr std::uint64_t kUnitsInPiece = 32;
+constexpr std::uint64_t kLargestUnit = 16;
 
 class FifoCollective final : public RunningCollective, private PacketClient, private BlockListener {
 public:
@@ -41,6 +45,7 @@ private:
     [[nodiscard]] std::vector<BlockPlan> plan(std::uint32_t channel) const;
     void build(std::vector<BlockPlan> plans, const CollectiveEnvironment& environment);
     [[nodiscard]] std::uint64_t max_chunk() const;
+    [[nodiscard]] std::uint32_t unit_for(std::uint64_t smallest) const;
     [[nodiscard]] std::uint32_t data_of(std::uint32_t wire) const;
 
     CollectiveSpec spec_;
@@ -66,20 +71,23 @@ FifoCollective::FifoCollective(
     context_.element = spec.element;
     context_.element_bytes = spec.element_bytes;
     Transport& t = context_.transport;
-    t.unit = static_cast<std::uint32_t>(params.transfer_unit.count());
     std::tie(t.wire_numerator, t.wire_denominator) = wire_ratio(protocol);
     t.read = protocol == Protocol::kSimple && params.read_over_link;
     t.hop_overhead = p.hop_overhead.count();
     t.slice_overhead = p.slice_overhead.count();
     t.block_rate = p.block_rate;
-    t.window = static_cast<std::uint32_t>(params.outstanding_per_block.count());
+    buffer_bytes_ = protocol == Protocol::kSimple ? params.simple_buffer.count()
+                    : protocol == Protocol::kLl   ? params.ll_buffer.count()
+                                                  : params.ll128_buffer.count();
+    t.unit = unit_for(params.transfer_unit.count());
+    // At least two units, or a block would wait for each to leave before it makes the next.
+    t.window = std::max(
+        static_cast<std::uint32_t>(params.outstanding_per_block.count()), 2 * t.unit);
     if (protocol == Protocol::kSimple) {
-        buffer_bytes_ = params.simple_buffer.count();
         t.slots = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, steps_ / kStepsPerSlice));
         t.slice = static_cast<std::uint32_t>(buffer_bytes_ / t.slots);
     } else {
         // Every line carries its own flag, so a transfer unit is handed over as soon as it is there.
-        buffer_bytes_ = protocol == Protocol::kLl ? params.ll_buffer.count() : params.ll128_buffer.count();
         const std::uint64_t data = buffer_bytes_ * t.wire_denominator / t.wire_numerator;
         t.slice = t.unit;
         t.slots = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, data / t.unit));
@@ -93,6 +101,17 @@ FifoCollective::FifoCollective(
     const std::uint64_t touched =
         std::min(buffer_bytes_ * spec.choice.channels, 2 * t.wire(1024) * spec.bytes.count() / 1024);
     footprint_ = Bytes(touched);
+}
+
+std::uint32_t FifoCollective::unit_for(std::uint64_t smallest) const {
+    const std::uint64_t per_channel = spec_.bytes.count() / spec_.choice.channels;
+    const std::uint64_t chunk = std::min<std::uint64_t>(max_chunk(), per_channel / spec_.ranks.size());
+    std::uint64_t unit = smallest;
+    // Two must fit a link's input buffer, or credits would hold up what a real train of packets would not feel.
+    const std::uint64_t buffer = context_.fabric->smallest_buffer().count();
+    while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk && unit * 4 <= buffer)
+        unit *= 2;
+    return static_cast<std::uint32_t>(unit);
 }
 
 std::uint64_t FifoCollective::max_chunk() const {

@@ -18,7 +18,8 @@ constexpr std::uint64_t kGrain = 16;
 /// NVLS all-reduce inside one switch domain (NCCL device/all_reduce.h, NVLS): rank h is the head of piece h of every
 /// loop. Per channel, in a pipeline `steps` loops deep: every rank copies its buffer into the multicast buffer
 /// (scatter); the head reads its piece reduced by the switch and stores the sum to all (reduce); every rank copies the
-/// result out (gather). Barriers in between go over counters that the switch itself combines.
+/// result out (gather). Barriers in between go over counters that the switch itself combines. With registered buffers
+/// the copies fall away.
 class InSwitchAllReduce final : public RunningCollective, private PacketClient, private EventHandler {
 public:
     InSwitchAllReduce(
@@ -115,6 +116,7 @@ private:
     std::uint64_t sync_;
     Bandwidth rate_;
     bool functional_;
+    bool registered_;
     std::vector<Channel> channels_;
     std::vector<Block> blocks_;
     std::vector<std::uint32_t> running_;  ///< channels that a member still works on
@@ -139,6 +141,7 @@ InSwitchAllReduce::InSwitchAllReduce(
     depth_(environment.params.steps),
     rate_(environment.params.in_switch_block_rate),
     functional_(environment.functional),
+    registered_(spec.choice.registered),
     running_(spec.ranks.size(), 0),
     end_(spec.ranks.size()) {
     // A barrier is a store to a multicast counter and a poll that the switch combines.
@@ -159,6 +162,14 @@ InSwitchAllReduce::InSwitchAllReduce(
     if (bytes < 2 * ways * largest / 4)
         chunk_ = largest / 8;
     chunk_ = std::max(chunk_ / kGrain * kGrain, kGrain);
+    if (registered_) {
+        // The user's own buffers are the multicast buffers: nothing is copied, and one barrier each end will do.
+        const std::uint64_t part = part_of_channel(bytes, channels, 0, kGrain).bytes;
+        chunk_ = std::max(kGrain, (part + n_ * kGrain - 1) / (n_ * kGrain) * kGrain);
+    }
+    // Large chunks travel in larger units, as long as a chunk has several.
+    for (int i = 0; i < 2 && std::uint64_t{unit_} * 16 <= chunk_; ++i)
+        unit_ *= 2;
     for (std::uint32_t c = 0; c < channels; ++c) {
         Channel channel;
         channel.part = part_of_channel(bytes, channels, c, kGrain);
@@ -177,7 +188,7 @@ InSwitchAllReduce::InSwitchAllReduce(
         buffers_.resize(n_);
         results_.resize(n_);
     }
-    footprint_ = Bytes(std::min(2 * bytes, 2 * depth_ * chunk_ * ways));
+    footprint_ = Bytes(registered_ ? 0 : std::min(2 * bytes, 2 * depth_ * chunk_ * ways));
 }
 
 InSwitchAllReduce::~InSwitchAllReduce() {
@@ -259,7 +270,7 @@ void InSwitchAllReduce::try_scatter(std::uint32_t position, std::uint32_t c) {
         b.scattered - channel.finished >= depth_)
         return;  // peers store into the slot: it is free when every rank has gathered it
     b.scattering = true;
-    const std::uint64_t bytes = loop_bytes(channel, b.scattered);
+    const std::uint64_t bytes = registered_ ? 0 : loop_bytes(channel, b.scattered);
     const std::uint64_t now = scheduler_.now().count();
     const std::uint64_t served = ports_[spec_.ranks[position]]->access(bytes, bytes).count();
     b.scatter_free = std::max(std::max(now, b.scatter_free) + pace(bytes), served);
@@ -401,9 +412,10 @@ void InSwitchAllReduce::try_gather(std::uint32_t position, std::uint32_t c) {
     if (b.arrived[slot] < bytes)
         return;
     b.gathering = true;
-    const std::uint64_t served = ports_[spec_.ranks[position]]->access(bytes, bytes).count();
+    const std::uint64_t copied = registered_ ? 0 : bytes;
+    const std::uint64_t served = ports_[spec_.ranks[position]]->access(copied, copied).count();
     const std::uint64_t start = std::max(b.gather_free, b.arrived_time[slot] + sync_);
-    b.gather_free = std::max(start + pace(bytes), served);
+    b.gather_free = std::max(start + pace(copied), served);
     post(Stage::kGather, position, c, b.gather_free);
 }
 

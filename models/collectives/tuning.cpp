@@ -87,9 +87,13 @@ Choice choose_all_reduce(
         return policy.algorithm == Algorithm::kAuto || policy.algorithm == a;
     };
     if (wanted(Algorithm::kInSwitch) && (reduce || policy.algorithm == Algorithm::kInSwitch)) {
-        const std::uint32_t channels =
-            policy.channels != 0 ? policy.channels : params.in_switch_channels;
-        best = {Algorithm::kInSwitch, Protocol::kSimple, channels, Time()};
+        // NCCL transport/nvls.cc: with registered buffers ceil(32 / heads) blocks carry it on sm90.
+        constexpr std::uint32_t kRegisteredBlocks = 32;
+        const std::uint32_t usual =
+            policy.registered ? (kRegisteredBlocks + machine.ranks - 1) / machine.ranks
+                              : params.in_switch_channels;
+        const std::uint32_t channels = policy.channels != 0 ? policy.channels : usual;
+        best = {Algorithm::kInSwitch, Protocol::kSimple, channels, policy.registered, Time()};
         if (policy.algorithm == Algorithm::kInSwitch)
             return best;
         best.estimate = in_switch_estimate(params, machine, channels, bytes);
@@ -105,7 +109,7 @@ Choice choose_all_reduce(
                                      : channels_for(params, protocol, machine.ranks, bytes);
             const Time estimate = ring_estimate(params, machine, protocol, channels, bytes);
             if (estimate < best.estimate)
-                best = {algorithm, protocol, channels, estimate};
+                best = {algorithm, protocol, channels, false, estimate};
         }
     }
     return best;

@@ -39,6 +39,7 @@ struct AllReducePolicy {
     Algorithm algorithm = Algorithm::kAuto;
     Protocol protocol = Protocol::kAuto;
     std::uint32_t channels = 0;
+    bool registered = false;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -49,7 +50,11 @@ struct AllReducePolicy {
                 &AllReducePolicy::channels,
                 "Thread blocks of the communication kernel; 0 leaves it to the machine's rules.",
                 0U,
-                64U)};
+                64U),
+            field(
+                "registered",
+                &AllReducePolicy::registered,
+                "In-switch: the buffers are registered, so the switch works on them without copies in between.")};
     }
 };
 
@@ -66,6 +71,7 @@ struct Choice {
     Algorithm algorithm = Algorithm::kRing;
     Protocol protocol = Protocol::kSimple;
     std::uint32_t channels = 1;
+    bool registered = false;
     Time estimate;
 };
 

@@ -25,16 +25,19 @@ std::string digest_of(const std::string& text) {
 }  // namespace
 
 std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
-    ScenarioParams serial{"serial", false, {Algorithm::kRing, Protocol::kAuto, 0}};
-    ScenarioParams ring{"ring", true, {Algorithm::kRing, Protocol::kAuto, 0}};
-    ScenarioParams in_switch{"in_switch", true, {Algorithm::kInSwitch, Protocol::kAuto, 0}};
+    const AllReducePolicy by_ring{Algorithm::kRing, Protocol::kAuto, 0, false};
+    AllReducePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
+    const ScenarioParams serial{"serial", false, by_ring};
+    const ScenarioParams ring{"ring", true, by_ring};
     if (std::holds_alternative<CollectiveWorkloadParams>(experiment.workload)) {
         const auto& workload = std::get<CollectiveWorkloadParams>(experiment.workload);
         if (workload.collective != CollectiveKind::kAllReduce)
             return {ring};
-        return {ring, in_switch};
+        return {ring, {"in_switch", true, by_switch}};
     }
-    return {serial, ring, in_switch};
+    // A training framework that wants the switch's gain registers its gradient buckets; nccl-tests by default does not.
+    by_switch.registered = true;
+    return {serial, ring, {"in_switch", true, by_switch}};
 }
 
 LoadedExperiment complete_experiment(Experiment experiment, const std::filesystem::path& file) {

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
+#include <memory>
 
 namespace switchfold {
 
@@ -28,6 +30,30 @@ Contention without(Mechanism off) {
     contention.l2 = off != Mechanism::kL2;
     contention.hbm = off != Mechanism::kHbm;
     return contention;
+}
+
+// Causes cost three more runs a scenario: they are measured on this many steps and scaled to the whole.
+constexpr std::uint32_t kCauseSteps = 2;
+
+/// The operations launched before step `steps`.
+ExecutionGraph first_steps(const ExecutionGraph& graph, std::uint32_t steps) {
+    ExecutionGraph out = graph;
+    out.steps = std::min(graph.steps, steps);
+    std::map<const RankGraph*, std::shared_ptr<const RankGraph>> cut;
+    for (auto& rank : out.ranks) {
+        auto& shorter = cut[rank.get()];
+        if (!shorter) {
+            auto copy = std::make_shared<RankGraph>(*rank);
+            const auto end = std::find_if(
+                copy->operations.begin(), copy->operations.end(), [&](const Operation& operation) {
+                    return operation.step >= steps;
+                });
+            copy->operations.erase(end, copy->operations.end());
+            shorter = std::move(copy);
+        }
+        rank = shorter;
+    }
+    return out;
 }
 
 class Runner {
@@ -44,6 +70,8 @@ public:
         workload_ = prepare_workload(loaded_);
         if (needs_serial())
             serial_ = without_overlap(workload_.graph);
+        if (is_trace() && experiment_.causes)
+            short_ = first_steps(workload_.graph, kCauseSteps);
         plan();
         outcomes_ = run_tasks(tasks_, options_.jobs, options_.progress);
         ExperimentResult result = summarise();
@@ -81,7 +109,7 @@ private:
         task.options.counters = counters;
         if (experiment_.functional)
             task.options.functional_seed = std::max<std::uint64_t>(1, experiment_.seed);
-        const ExecutionGraph& graph = graph_of(scenario);
+        const ExecutionGraph& graph = off == Mechanism::kNone ? graph_of(scenario) : short_;
         const AllReducePolicy policy = scenario.all_reduce;
         const SystemParams& system = *experiment_.system;
         task.run = [&graph, &system, policy](const SimulateOptions& o) {
@@ -96,15 +124,18 @@ private:
     }
 
     void plan() {
+        // The long runs first, so that the short ones fill up the cores at the end.
         for (const ScenarioParams& scenario : experiment_.scenarios) {
-            Planned planned;
-            planned.main = add(scenario, Mechanism::kNone, options_.timeline);
-            if (scenario.overlap && is_trace() && experiment_.causes) {
-                planned.no_sm = add(scenario, Mechanism::kSm, false);
-                planned.no_l2 = add(scenario, Mechanism::kL2, false);
-                planned.no_hbm = add(scenario, Mechanism::kHbm, false);
-            }
-            planned_.push_back(planned);
+            planned_.emplace_back();
+            planned_.back().main = add(scenario, Mechanism::kNone, options_.timeline);
+        }
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            const ScenarioParams& scenario = experiment_.scenarios[i];
+            if (!scenario.overlap || !is_trace() || !experiment_.causes)
+                continue;
+            planned_[i].no_sm = add(scenario, Mechanism::kSm, false);
+            planned_[i].no_l2 = add(scenario, Mechanism::kL2, false);
+            planned_[i].no_hbm = add(scenario, Mechanism::kHbm, false);
         }
         // Slowdown is against no overlap: if no scenario says so, one that nobody sees does.
         const auto baseline = std::find_if(
@@ -116,15 +147,31 @@ private:
         if (baseline != experiment_.scenarios.end()) {
             baseline_ = planned_[static_cast<std::size_t>(baseline - experiment_.scenarios.begin())].main;
         } else {
-            hidden_ = {"no overlap", false, {Algorithm::kRing, Protocol::kAuto, 0}};
+            hidden_ = {"no overlap", false, {Algorithm::kRing, Protocol::kAuto, 0, false}};
             baseline_ = add(hidden_, Mechanism::kNone, false);
         }
     }
 
-    [[nodiscard]] double backward_of(std::size_t task) const {
-        // Serial and overlapped graphs hold the same operations in different orders; each is summed with its own.
-        const bool serial = task == baseline_ && is_trace();
-        return phase_times(serial ? serial_ : workload_.graph, outcomes_[task]).backward;
+    [[nodiscard]] bool has_causes(std::size_t scenario) const {
+        return planned_[scenario].no_sm != SIZE_MAX;
+    }
+
+    /// What each mechanism adds to the slowdown: the slowdown with everything, less that with all but the mechanism. The
+    /// steps that were run again stand for all of them.
+    SlowdownByCause causes_of(std::size_t scenario, double whole) const {
+        SlowdownByCause causes;
+        const double alone = phase_times(serial_, outcomes_[baseline_], kCauseSteps).backward;
+        const auto slowdown = [&](const ExecutionGraph& graph, std::size_t task) {
+            return phase_times(graph, outcomes_[task], kCauseSteps).backward / alone - 1.0;
+        };
+        const Planned& planned = planned_[scenario];
+        const double with_all = slowdown(workload_.graph, planned.main);
+        const double scale = with_all > 0 && workload_.graph.steps > kCauseSteps ? whole / with_all : 1.0;
+        const auto cause = [&](std::size_t task) { return (with_all - slowdown(short_, task)) * scale; };
+        causes.sm = cause(planned.no_sm);
+        causes.l2 = cause(planned.no_l2);
+        causes.hbm = cause(planned.no_hbm);
+        return causes;
     }
 
     ExperimentResult summarise() const {
@@ -134,12 +181,14 @@ private:
         result.config_digest = loaded_.digest;
         result.effective_config = loaded_.effective_config;
         result.workload = workload_.report;
-        const double alone = is_trace() ? backward_of(baseline_) : 0.0;
+        const std::uint32_t steps = workload_.graph.steps;
+        const double alone =
+            is_trace() ? phase_times(serial_, outcomes_[baseline_], steps).backward : 0.0;
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             const ScenarioParams& scenario = experiment_.scenarios[i];
             const Outcome& outcome = outcomes_[planned_[i].main];
             const ExecutionGraph& graph = graph_of(scenario);
-            const PhaseTimes times = phase_times(graph, outcome);
+            const PhaseTimes times = phase_times(graph, outcome, steps);
             ScenarioResult s;
             s.name = scenario.name;
             s.overlap = scenario.overlap;
@@ -155,22 +204,18 @@ private:
             s.events = outcome.events;
             s.counters = outcome.counters;
             if (alone > 0) {
-                const auto slowdown = [&](double backward) { return backward / alone - 1.0; };
-                s.backward_slowdown = slowdown(times.backward);
-                if (planned_[i].no_sm != SIZE_MAX) {
-                    const auto cause = [&](std::size_t task) {
-                        return s.backward_slowdown - slowdown(backward_of(task));
-                    };
-                    s.causes.sm = cause(planned_[i].no_sm);
-                    s.causes.l2 = cause(planned_[i].no_l2);
-                    s.causes.hbm = cause(planned_[i].no_hbm);
-                }
+                s.backward_slowdown = times.backward / alone - 1.0;
+                if (has_causes(i))
+                    s.causes = causes_of(i, s.backward_slowdown);
                 s.causes.other = s.backward_slowdown - s.causes.sm - s.causes.l2 - s.causes.hbm;
             }
             result.scenarios.push_back(std::move(s));
         }
         for (const Outcome& outcome : outcomes_)
             result.host.events += outcome.events;
+        if (is_trace() && experiment_.causes && steps > kCauseSteps)
+            result.workload.notes.push_back(
+                fmt::format("causes were measured on the first {} of {} steps", kCauseSteps, steps));
         return result;
     }
 
@@ -257,6 +302,7 @@ private:
     const RunOptions& options_;
     PreparedWorkload workload_;
     ExecutionGraph serial_;
+    ExecutionGraph short_;
     ScenarioParams hidden_;
     std::vector<Task> tasks_;
     std::vector<Planned> planned_;

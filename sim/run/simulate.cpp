@@ -226,7 +226,7 @@ std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGra
         simulation,
         system,
         static_cast<std::uint32_t>(graph.ranks.size()),
-        AllReducePolicy{Algorithm::kRing, Protocol::kAuto, 0},
+        AllReducePolicy{Algorithm::kRing, Protocol::kAuto, 0, false},
         Contention{},
         graph.groups,
         0);

@@ -53,7 +53,8 @@ collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& t
     return stretches;
 }
 
-PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome) {
+PhaseTimes
+phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
@@ -61,6 +62,8 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome) {
         std::vector<Stretch> busy;
         for (std::size_t i = 0; i < rank.operations.size(); ++i) {
             const Operation& operation = rank.operations[i];
+            if (operation.step >= steps)
+                continue;
             const Stretch stretch{outcome.times[r][i].start.count(), outcome.times[r][i].end.count()};
             const bool kernel = std::holds_alternative<KernelOperation>(operation.body);
             if (kernel)
@@ -77,7 +80,7 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome) {
         sum.optimizer += static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
         sum.exposed += static_cast<double>(exposed);
     }
-    const double share = 1e-6 / static_cast<double>(graph.ranks.size()) / graph.steps;
+    const double share = 1e-6 / static_cast<double>(graph.ranks.size()) / std::min(steps, graph.steps);
     sum.forward *= share;
     sum.backward *= share;
     sum.optimizer *= share;

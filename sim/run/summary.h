@@ -27,7 +27,9 @@ struct PhaseTimes {
     double optimizer = 0;
     double exposed = 0;   ///< a collective is resident and nothing else runs
 };
-[[nodiscard]] PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome);
+/// Of the first `steps` steps only; iteration is always over the whole run.
+[[nodiscard]] PhaseTimes
+phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps);
 
 [[nodiscard]] std::vector<CollectiveResult>
 collective_results(const ExecutionGraph& graph, const Outcome& outcome);

@@ -5,24 +5,31 @@
 #include "workloads/kineto/reader.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <unordered_map>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace switchfold {
 
 enum class GpuWork : std::uint8_t { kKernel, kCommunication, kCopy };
 
-/// A GPU event with what the CPU side says of it.
+/// A GPU event with what the CPU side says of it. The views point into RawTrace::texts.
 struct RawGpuEvent {
     GpuWork work = GpuWork::kKernel;
     TraceEvent event;
-    std::uint64_t launch = 0;      ///< start of the launching call, ps; the event's start if there is none
+    std::uint64_t launch = 0;  ///< start of the launching call, ps; never after the event's start
     std::uint64_t launch_end = 0;
     bool has_launch = false;
     std::uint32_t launch_thread = 0;
-    std::string_view launching_op;    ///< name of the operator it was launched for; may be empty
+    std::string_view launching_op;  ///< innermost operator that it was launched for; may be empty
     std::string_view input_dims;
+    std::string_view input_types;
+    /// What c10d calls the collective ("nccl:all_reduce") and its tensors, where recorded.
+    std::string_view collective;
+    std::string_view collective_dims;
+    std::string_view collective_types;
 };
 
 struct Interval {
@@ -30,28 +37,38 @@ struct Interval {
     std::uint64_t end = 0;
 };
 
-/// A call that may wait for the GPU.
-struct SyncCall {
+/// A call that makes a stream wait for an event.
+struct StreamWait {
     std::uint64_t start = 0;
-    std::uint64_t end = 0;
+    std::uint32_t thread = 0;
+    /// Part of issuing a collective: it makes the collective's stream wait, not the caller's.
+    bool issues_collective = false;
 };
 
+/// An operator or annotation on a CPU thread. The texts live in RawTrace::texts.
 struct CpuOperator {
-    std::string name;
-    std::string input_dims;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint32_t thread = 0;
+    std::string_view name;
+    std::string_view input_dims;
+    std::string_view input_types;
+    std::optional<std::uint64_t> external_id;
 };
 
 /// All of one file that the graph is made from.
 struct RawTrace {
     TraceFileReport report;
-    std::vector<RawGpuEvent> gpu;  ///< in launch order
-    std::vector<SyncCall> syncs;
-    std::vector<std::uint64_t> stream_waits;  ///< start times of cudaStreamWaitEvent, ascending
-    std::vector<Interval> forward;
-    std::vector<Interval> backward;
-    std::vector<Interval> optimizer;
-    std::vector<Interval> steps;
-    std::unordered_map<std::uint64_t, CpuOperator> operators;  ///< by external id
+    std::vector<RawGpuEvent> gpu;     ///< in launch order, which is start order on each stream
+    std::vector<Interval> syncs;      ///< calls that may wait for the GPU, by start
+    std::vector<StreamWait> waits;    ///< by thread, then start
+    std::vector<Interval> forward;    ///< merged
+    std::vector<Interval> backward;   ///< merged
+    std::vector<Interval> optimizer;  ///< merged
+    std::vector<Interval> steps;      ///< by start
+    /// When the GPU got through with what was launched before the trace began; 0 if nothing was.
+    std::uint64_t busy_before = 0;
+    std::unordered_set<std::string> texts;
 };
 
 [[nodiscard]] RawTrace read_raw_trace(const std::filesystem::path& file, std::uint64_t max_inflated);

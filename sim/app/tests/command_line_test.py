@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of the command line: exit codes, where output goes, what a run's folder holds.
+
+usage: command_line_test.py SWITCHFOLD SOURCE_DIRECTORY
+"""
+import csv
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop())
+PROGRAM = sys.argv.pop()
+EXAMPLE = SOURCE / "configs/experiments/example.json"
+TRACE = SOURCE / "configs/examples/resnet50_ddp_synthetic.json.gz"
+COLLECTIVE = {
+    "name": "small",
+    "system": str(SOURCE / "configs/systems/hgx_h100.json"),
+    "workload": {"type": "collective", "size": "1 MiB", "ranks": 8},
+}
+
+
+def switchfold(*arguments, **options):
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+        **options,
+    )
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def experiment(self, **changes):
+        path = self.folder / "experiment.json"
+        path.write_text(json.dumps({**COLLECTIVE, **changes}))
+        return path
+
+    def done(self, *arguments, **options):
+        result = switchfold(*arguments, **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")  # no terminal, no progress
+        return result.stdout
+
+    def refused(self, *arguments, says):
+        """Exit 2, nothing on stdout, and on stderr lines of the form file: /pointer: what; expected."""
+        result = switchfold(*arguments)
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertEqual(result.stdout, "")
+        for text in [says] if isinstance(says, str) else says:
+            self.assertIn(text, result.stderr)
+        for line in result.stderr.splitlines():
+            self.assertRegex(line, r"^.+: .*: .+")
+        return result.stderr.splitlines()
+
+
+class Arguments(Folder):
+    def test_help_has_an_example_for_each_command(self):
+        text = self.done("--help")
+        for command in ("run", "trace", "describe", "schema"):
+            self.assertIn(f"  {command} ", text)
+            self.assertIn("Example:", self.done(command, "--help"))
+
+    def test_version(self):
+        self.assertRegex(self.done("--version"), r"^switchfold \d+\.\d+\.\d+\n$")
+
+    def test_wrong_arguments_are_one_line_and_exit_2(self):
+        for arguments in (
+            [],
+            ["nonsense"],
+            ["run"],
+            ["run", EXAMPLE, "--nonsense"],
+            ["run", EXAMPLE, "--jobs", "0"],
+            ["run", EXAMPLE, "--jobs", "many"],
+            ["trace"],
+        ):
+            with self.subTest(arguments):
+                self.assertEqual(len(self.refused(*arguments, says="switchfold: ")), 1)
+
+
+class BadInput(Folder):
+    def test_each_names_file_and_pointer(self):
+        cases = {
+            "unknown key": ({"nam": "x"}, "/nam: unknown key"),
+            "suggestion": ({"scenario": []}, 'did you mean "scenarios"'),
+            "unit": ({"workload": {"type": "collective", "size": 5}}, "/workload/size: "),
+            "missing": ({"workload": {"type": "collective"}}, "/workload/size: is missing"),
+            "kind": ({"workload": {"type": "colective"}}, 'did you mean "collective"'),
+            "system": ({"system": "nowhere.json"}, "/system: "),
+            "ranks": ({"workload": {**COLLECTIVE["workload"], "ranks": 9}}, "ranks"),
+        }
+        for name, (changes, says) in cases.items():
+            with self.subTest(name):
+                path = self.experiment(**changes)
+                self.refused("run", path, says=[str(path), says])
+
+    def test_all_problems_of_a_file_at_once(self):
+        path = self.experiment(one=1, two=2, workload={"type": "collective"})
+        self.assertEqual(len(self.refused("run", path, says=["/one", "/two", "/workload"])), 3)
+
+    def test_files_that_are_none(self):
+        self.refused("run", self.folder / "none.json", says="none.json")
+        self.refused("run", self.folder, says=str(self.folder))
+        broken = self.folder / "broken.json"
+        broken.write_text('{"name": "x",}')
+        self.refused("run", broken, says="broken.json")
+
+    def test_overrides_must_reach_something(self):
+        path = self.experiment()
+        self.refused("run", path, "--set", "/workload/siz=1 MiB", says="/workload/siz")
+        self.refused("run", path, "--set", "no pointer", says="no pointer")
+        self.refused("run", path, "--set", "/workload/size=1", says="/workload/size")
+
+    def test_a_folder_that_cannot_be_written(self):
+        taken = self.folder / "file"
+        taken.write_text("")
+        self.refused("run", self.experiment(), "--out", taken, says=str(taken))
+
+    def test_traces_that_are_none(self):
+        for name, content in {
+            "text": b"no trace",
+            "empty": b"",
+            "cut.gz": TRACE.read_bytes()[:3000],
+            "no_events": b"{}",
+            "no_kernels": b'{"traceEvents": []}',
+        }.items():
+            with self.subTest(name):
+                path = self.folder / name
+                path.write_bytes(content)
+                self.refused("trace", "check", path, says=str(path))
+
+
+class Run(Folder):
+    def test_stdout_is_the_table_or_the_json_and_no_file_appears(self):
+        path = self.experiment()
+        table = self.done("run", path, cwd=self.folder)
+        self.assertIn("in_switch", table)
+        result = json.loads(self.done("run", path, "--json", cwd=self.folder))
+        self.assertEqual(result["experiment"], "small")
+        self.assertEqual([s["name"] for s in result["scenarios"]], ["ring", "in_switch"])
+        self.assertEqual([p.name for p in self.folder.iterdir()], [path.name])
+
+    def test_an_override_reaches_into_the_system(self):
+        path = self.experiment()
+        slow = ("--set", "/system/topology/link/lane_bandwidth=5 GB/s")
+        time = lambda *more: json.loads(self.done("run", path, "--json", *more))["scenarios"][0][
+            "collectives"
+        ][0]["time_us"]
+        self.assertGreater(time(*slow), time())
+
+    def test_the_effective_configuration_is_an_experiment_with_the_same_result(self):
+        out = self.folder / "out"
+        self.done("run", self.experiment(), "--out", out)
+        again = json.loads(self.done("run", out / "effective-config.json", "--json"))
+        first = json.loads((out / "result.json").read_text())
+        self.assertEqual(again["config_digest"], first["config_digest"])
+        self.assertEqual(again["scenarios"], first["scenarios"])
+
+
+class Example(Folder):
+    """The example that ships, run once as the README says."""
+
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.out = pathlib.Path(holder.name, "a", "b")
+        cls.run = switchfold("run", EXAMPLE, "--out", cls.out, "--timeline", "--jobs", "2")
+        cls.result = json.loads((cls.out / "result.json").read_text())
+        cls.documented = (SOURCE / "docs/results.md").read_text()
+
+    def test_the_table_names_the_scenarios_and_says_that_the_trace_is_made_up(self):
+        self.assertEqual(self.run.returncode, 0, self.run.stderr)
+        for word in ("serial", "ring", "in_switch", "synthetic", str(self.out / "result.json")):
+            self.assertIn(word, self.run.stdout)
+
+    def test_the_folder_holds_what_the_manual_says(self):
+        names = ["effective-config.json", "kernels.csv", "result.json", "timeline.json.gz"]
+        self.assertEqual(sorted(p.name for p in self.out.iterdir()), names)
+        for name in names:
+            self.assertIn(f"## {name}", self.documented)
+
+    def test_every_field_and_column_is_documented(self):
+        def keys(value):
+            if isinstance(value, dict):
+                for key, inner in value.items():
+                    yield key
+                    if not (key.startswith("events_") or key in ("kernel_durations", "kernel_bytes",
+                                                                 "collective_sizes")):
+                        yield from keys(inner)
+            elif isinstance(value, list):
+                for inner in value[:1]:
+                    yield from keys(inner)
+
+        with open(self.out / "kernels.csv", newline="", encoding="utf-8") as file:
+            columns = next(csv.reader(file))
+        for key in {*keys(self.result), *keys(self.result["scenarios"][2]), *columns}:
+            self.assertRegex(self.documented, rf"`(host\.)?{key}`", key)
+
+    def test_serial_is_the_measure_and_overlap_hides_communication(self):
+        serial, ring, in_switch = self.result["scenarios"]
+        self.assertEqual(serial["backward_slowdown"], 0)
+        for overlapped in (ring, in_switch):
+            self.assertGreater(overlapped["backward_slowdown"], 0)
+            causes = overlapped["slowdown_by_cause"]
+            self.assertAlmostEqual(sum(causes.values()), overlapped["backward_slowdown"], places=5)
+            exposed = "exposed_communication_us"
+            self.assertLess(overlapped[exposed], serial[exposed])
+        self.assertEqual({c["algorithm"] for c in in_switch["collectives"]}, {"in_switch"})
+        self.assertTrue(in_switch["reduction_units"])
+        self.assertFalse(ring["reduction_units"])
+
+    def test_every_kernel_of_every_rank_is_there_and_alone_takes_its_isolated_time(self):
+        with open(self.out / "kernels.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 3 * 8 * self.result["workload"]["events_used"]["kernels"])
+        for row in rows:
+            self.assertGreater(float(row["duration_us"]), 0)
+            if row["scenario"] == "serial":
+                self.assertEqual(float(row["overlapped_share"]), 0)
+                error = abs(float(row["slowdown"]) - 1)
+                self.assertLess(error, 1e-4, row)
+
+    def test_the_timeline_is_a_kineto_trace(self):
+        trace = json.loads(gzip.decompress((self.out / "timeline.json.gz").read_bytes()))
+        self.assertEqual(trace["schemaVersion"], 1)
+        self.assertTrue(trace["deviceProperties"] and "distributedInfo" in trace)
+        tracks = {}
+        for event in trace["traceEvents"]:
+            if event["ph"] == "X":
+                self.assertGreater(event["dur"], 0)
+                self.assertIsInstance(event["args"]["stream"], int)
+                self.assertIn("correlation", event["args"])
+                track = tracks.setdefault((event["pid"], event["tid"]), [])
+                track.append((event["ts"], event["ts"] + event["dur"]))
+        for spans in tracks.values():
+            spans.sort()
+            for (_, end), (start, _) in zip(spans, spans[1:]):
+                self.assertLessEqual(end, start + 1e-6)
+        self.assertIn("C", {event["ph"] for event in trace["traceEvents"]})
+
+    def test_twice_gives_the_same_bytes(self):
+        self.done("run", EXAMPLE, "--out", self.folder, "--timeline", "--jobs", "1")
+        again = json.loads((self.folder / "result.json").read_text())
+        again["host"] = self.result["host"]
+        self.assertEqual(json.dumps(again), json.dumps(self.result))
+        for name in ("kernels.csv", "effective-config.json", "timeline.json.gz"):
+            same = (self.folder / name).read_bytes() == (self.out / name).read_bytes()
+            self.assertTrue(same, name)
+
+
+class Looks(Folder):
+    def test_trace_inspect_and_check(self):
+        for what in ("inspect", "check"):
+            text = self.done("trace", what, TRACE)
+            self.assertIn("1362 kernels, 10 collectives, 4 copies", text)
+            self.assertIn("synthetic", text)
+
+    def test_describe_every_system_that_ships(self):
+        systems = sorted((SOURCE / "configs/systems").glob("*.json"))
+        self.assertTrue(systems)
+        for system in systems:
+            self.assertIn(json.loads(system.read_text())["name"], self.done("describe", system))
+
+    def test_schema_of_each_kind_is_json(self):
+        for kind in ("experiment", "system", "gpu"):
+            schema = json.loads(self.done("schema", kind))
+            self.assertEqual(schema["$schema"], "https://json-schema.org/draft/2020-12/schema")
+        self.refused("schema", "nonsense", says="nonsense")
+
+
+if __name__ == "__main__":
+    unittest.main()
