@@ -43,9 +43,8 @@ void Gpu::prepare(Kernel& kernel) {
     const auto isolated = static_cast<double>(kernel.launch.isolated.count());
     kernel.fluid = waves > kFluidWaves;
     const auto concurrent = static_cast<double>(std::min(blocks, kernel.slots_alone));
-    kernel.wave_time = kernel.fluid
-                           ? isolated * concurrent / static_cast<double>(blocks)
-                           : isolated / static_cast<double>(waves);
+    // The last wave takes as long as the others, however few blocks it has.
+    kernel.wave_time = isolated / static_cast<double>(waves);
     kernel.fluid_left = static_cast<double>(blocks);
     const double bytes = static_cast<double>((kernel.launch.read + kernel.launch.written).count());
     kernel.bytes_per_block = bytes / static_cast<double>(blocks);
@@ -60,6 +59,9 @@ void Gpu::prepare(Kernel& kernel) {
     if (kernel.roofline.clipped) {
         ++statistics_.clipped_kernels;
         kernel.bytes_per_block *= share.l2 > 0 ? kernel.roofline.memory.l2 / share.l2 : 1.0;
+        // What is left to move may fit the cache better.
+        kernel.hit_alone =
+            memory_.hit_share(kernel.bytes_per_block * static_cast<double>(blocks), true);
     }
 }
 
