@@ -13,8 +13,8 @@ import sys
 import tempfile
 import unittest
 
-SOURCE = pathlib.Path(sys.argv.pop())
-PROGRAM = sys.argv.pop()
+SOURCE = pathlib.Path(sys.argv.pop()).resolve()
+PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
 EXAMPLE = SOURCE / "configs/experiments/example.json"
 TRACE = SOURCE / "configs/examples/resnet50_ddp_synthetic.json.gz"
 COLLECTIVE = {
@@ -175,14 +175,14 @@ class Example(Folder):
         holder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(holder.cleanup)
         cls.out = pathlib.Path(holder.name, "a", "b")
-        cls.run = switchfold("run", EXAMPLE, "--out", cls.out, "--timeline", "--jobs", "2")
+        cls.ran = switchfold("run", EXAMPLE, "--out", cls.out, "--timeline", "--jobs", "2")
         cls.result = json.loads((cls.out / "result.json").read_text())
         cls.documented = (SOURCE / "docs/results.md").read_text()
 
     def test_the_table_names_the_scenarios_and_says_that_the_trace_is_made_up(self):
-        self.assertEqual(self.run.returncode, 0, self.run.stderr)
+        self.assertEqual(self.ran.returncode, 0, self.ran.stderr)
         for word in ("serial", "ring", "in_switch", "synthetic", str(self.out / "result.json")):
-            self.assertIn(word, self.run.stdout)
+            self.assertIn(word, self.ran.stdout)
 
     def test_the_folder_holds_what_the_manual_says(self):
         names = ["effective-config.json", "kernels.csv", "result.json", "timeline.json.gz"]
