@@ -43,7 +43,11 @@ void check_rank(const ExecutionGraph& graph, const RankGraph& rank) {
             operation.stream < rank.streams.size(), "operation {} ({}) has no stream", i, name);
         for (const std::uint32_t dependency : operation.dependencies)
             SWITCHFOLD_CHECK(
-                dependency < i, "operation {} ({}) depends on {}, which is not before it", i, name, dependency);
+                dependency < i,
+                "operation {} ({}) depends on {}, which is not before it",
+                i,
+                name,
+                dependency);
         if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
             SWITCHFOLD_CHECK(
                 collective->group < graph.groups.size() &&

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/without_overlap.h"
 
+#include "sim/core/error.h"
+
 #include <functional>
 #include <map>
 #include <queue>
@@ -17,67 +19,124 @@ bool is_collective(const Operation& operation) {
     return std::holds_alternative<CollectiveOperation>(operation.body);
 }
 
-std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
-    const auto count = static_cast<std::uint32_t>(rank.operations.size());
-    std::vector<std::uint32_t> waiting(count, 0);
-    std::vector<std::vector<std::uint32_t>> successors(count);
-    std::vector<std::uint32_t> last_on_stream(rank.streams.size(), UINT32_MAX);
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const Operation& operation = rank.operations[i];
-        const auto after = [&](std::uint32_t before) {
-            successors[before].push_back(i);
-            ++waiting[i];
-        };
-        for (const std::uint32_t dependency : operation.dependencies)
-            after(dependency);
-        std::uint32_t& last = last_on_stream[operation.stream];
-        if (last != UINT32_MAX)
-            after(last);
-        last = i;
+using LowestFirst = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
+
+/// A topological order of one rank that takes whatever needs no collective first, else the
+/// collective launched first. The GPU work of a step waits for the collectives of the steps before
+/// it, also where no dependency is known.
+class Order {
+public:
+    explicit Order(const RankGraph& rank) :
+        rank_(rank), waiting_(rank.operations.size(), 0), successors_(rank.operations.size()) {
+        std::vector<std::uint32_t> last_on_stream(rank.streams.size(), kNone);
+        for (std::uint32_t i = 0; i < rank.operations.size(); ++i) {
+            const Operation& operation = rank.operations[i];
+            for (const std::uint32_t dependency : operation.dependencies)
+                follow(dependency, i);
+            std::uint32_t& last = last_on_stream[operation.stream];
+            if (last != kNone)
+                follow(last, i);
+            last = i;
+            if (is_collective(operation))
+                ++unfinished_[operation.step];
+        }
+        for (std::uint32_t i = 0; i < rank.operations.size(); ++i)
+            if (waiting_[i] == 0)
+                release(i);
     }
-    // A topological order that takes whatever needs no collective first, else the collective launched first.
-    using Queue = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
-    Queue plain;
-    Queue collectives;
-    const auto release = [&](std::uint32_t i) {
-        (is_collective(rank.operations[i]) ? collectives : plain).push(i);
-    };
-    for (std::uint32_t i = 0; i < count; ++i)
-        if (waiting[i] == 0)
-            release(i);
+
+    /// The next operation; kNone at the end.
+    std::uint32_t next() {
+        while (!plain_.empty()) {
+            const std::uint32_t i = take(plain_);
+            if (!is_gpu(rank_, rank_.operations[i]) || unfinished_.empty() ||
+                rank_.operations[i].step <= unfinished_.begin()->first)
+                return finish(i);
+            later_.push(i);
+        }
+        if (!collectives_.empty()) {
+            const std::uint32_t i = take(collectives_);
+            const auto step = unfinished_.find(rank_.operations[i].step);
+            if (--step->second == 0) {
+                unfinished_.erase(step);
+                std::swap(plain_, later_);
+            }
+            return finish(i);
+        }
+        // A collective that waits for a later step's work: the steps cannot be kept apart.
+        return later_.empty() ? kNone : finish(take(later_));
+    }
+
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+
+private:
+    void follow(std::uint32_t before, std::uint32_t after) {
+        successors_[before].push_back(after);
+        ++waiting_[after];
+    }
+    void release(std::uint32_t i) {
+        (is_collective(rank_.operations[i]) ? collectives_ : plain_).push(i);
+    }
+    static std::uint32_t take(LowestFirst& queue) {
+        const std::uint32_t i = queue.top();
+        queue.pop();
+        return i;
+    }
+    std::uint32_t finish(std::uint32_t i) {
+        for (const std::uint32_t next : successors_[i])
+            if (--waiting_[next] == 0)
+                release(next);
+        return i;
+    }
+
+    const RankGraph& rank_;
+    std::vector<std::uint32_t> waiting_;
+    std::vector<std::vector<std::uint32_t>> successors_;
+    std::map<std::uint32_t, std::uint32_t> unfinished_;  ///< collectives by step
+    LowestFirst plain_;
+    LowestFirst collectives_;
+    LowestFirst later_;  ///< work of steps that are not on yet
+};
+
+std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
     auto out = std::make_shared<RankGraph>();
     out->streams = rank.streams;
-    out->operations.reserve(count);
-    std::vector<std::uint32_t> new_index(count, 0);
-    std::uint32_t last_collective = UINT32_MAX;
-    // The last GPU operation of each stream since the last collective: what the next one has to wait for.
+    out->operations.reserve(rank.operations.size());
+    Order order(rank);
+    std::vector<std::uint32_t> new_index(rank.operations.size(), 0);
+    std::uint32_t last_collective = Order::kNone;
+    std::vector<std::uint32_t> waited_for(rank.streams.size(), Order::kNone);
+    // The last GPU operation of each stream since the last collective: what the next one has to
+    // wait for.
     std::map<std::uint32_t, std::uint32_t> since;
-    while (!plain.empty() || !collectives.empty()) {
-        Queue& queue = plain.empty() ? collectives : plain;
-        const std::uint32_t old = queue.top();
-        queue.pop();
+    for (std::uint32_t old = order.next(); old != Order::kNone; old = order.next()) {
         Operation operation = rank.operations[old];
         const auto index = static_cast<std::uint32_t>(out->operations.size());
         for (std::uint32_t& dependency : operation.dependencies)
             dependency = new_index[dependency];
         if (is_gpu(rank, operation)) {
-            if (last_collective != UINT32_MAX)
+            std::uint32_t& waited = waited_for[operation.stream];
+            if (waited != last_collective)
                 operation.dependencies.push_back(last_collective);
+            waited = last_collective;
             if (is_collective(operation)) {
                 for (const auto& [stream, last] : since)
-                    operation.dependencies.push_back(last);
+                    if (stream != operation.stream)
+                        operation.dependencies.push_back(last);
                 since.clear();
-                last_collective = index;
+                last_collective = waited = index;
             } else {
                 since[operation.stream] = index;
             }
         }
         new_index[old] = index;
         out->operations.push_back(std::move(operation));
-        for (const std::uint32_t next : successors[old])
-            if (--waiting[next] == 0)
-                release(next);
     }
+    SWITCHFOLD_CHECK(
+        out->operations.size() == rank.operations.size(),
+        "{} of {} operations are in the serial order",
+        out->operations.size(),
+        rank.operations.size());
     return out;
 }
 

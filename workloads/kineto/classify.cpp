@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/classify.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -25,24 +27,91 @@ bool any_of(const std::string& text, const std::array<std::string_view, N>& word
 }
 
 constexpr std::array<std::string_view, 9> kOptimizer{
-    "multi_tensor", "adam_", "fused_adam", "adamw", "sgd_", "lamb_stage", "foreach", "adagrad", "optimizer"};
+    "multi_tensor",
+    "adam_",
+    "fused_adam",
+    "adamw",
+    "sgd_",
+    "lamb_stage",
+    "foreach",
+    "adagrad",
+    "optimizer"};
 constexpr std::array<std::string_view, 4> kAttention{"flash", "fmha", "attention", "_attn"};
 constexpr std::array<std::string_view, 12> kNorm{
-    "batch_norm", "batchnorm", "layer_norm", "layernorm", "bn_fw", "bn_bw", "bnfwd", "bnbwd", "norm_", "groupnorm", "gammabeta", "welford"};
+    "batch_norm",
+    "batchnorm",
+    "layer_norm",
+    "layernorm",
+    "bn_fw",
+    "bn_bw",
+    "bnfwd",
+    "bnbwd",
+    "norm_",
+    "groupnorm",
+    "gammabeta",
+    "welford"};
 constexpr std::array<std::string_view, 8> kEmbedding{
     "embedding", "embs", "tbe_", "index_select", "gather", "scatter", "jagged", "sparse"};
 constexpr std::array<std::string_view, 7> kLayoutInName{
     "transpose", "nchwtonhwc", "nhwctonchw", "im2col", "col2im", "convert", "copy"};
 constexpr std::array<std::string_view, 19> kMatrix{
-    "gemm", "conv", "wgrad", "dgrad", "fprop", "winograd", "xmma", "s884", "s1688", "s16816", "cijk_", "cublas", "gcnasm", "ck::", "miopensp3", "dot_kernel", "gemv", "im2col", "col2im"};
+    "gemm",
+    "conv",
+    "wgrad",
+    "dgrad",
+    "fprop",
+    "winograd",
+    "xmma",
+    "s884",
+    "s1688",
+    "s16816",
+    "cijk_",
+    "cublas",
+    "gcnasm",
+    "ck::",
+    "miopensp3",
+    "dot_kernel",
+    "gemv",
+    "im2col",
+    "col2im"};
 constexpr std::array<std::string_view, 11> kReduction{
-    "reduce", "softmax", "_sum", "sum_", "norm", "argmax", "sort", "scan", "cumsum", "nll_loss", "cross_entropy"};
+    "reduce",
+    "softmax",
+    "_sum",
+    "sum_",
+    "norm",
+    "argmax",
+    "sort",
+    "scan",
+    "cumsum",
+    "nll_loss",
+    "cross_entropy"};
 constexpr std::array<std::string_view, 8> kCopy{
     "copy", "transpose", "nchwtonhwc", "nhwctonchw", "permute", "cat", "fill", "memset"};
 constexpr std::array<std::string_view, 13> kElementwise{
-    "elementwise", "vectorized", "unrolled", "triton_poi", "pointwise", "dropout", "gelu", "relu", "pool", "op_tensor", "mul", "add", "clamp"};
+    "elementwise",
+    "vectorized",
+    "unrolled",
+    "triton_poi",
+    "pointwise",
+    "dropout",
+    "gelu",
+    "relu",
+    "pool",
+    "op_tensor",
+    "mul",
+    "add",
+    "clamp"};
 constexpr std::array<std::string_view, 9> kCommunication{
-    "nccl", "rccl", "msccl", "multimem_all_reduce", "two_shot_all_reduce", "one_shot_all_reduce", "cross_device_reduce", "deep_ep", "ibgda"};
+    "nccl",
+    "rccl",
+    "msccl",
+    "multimem_all_reduce",
+    "two_shot_all_reduce",
+    "one_shot_all_reduce",
+    "cross_device_reduce",
+    "deep_ep",
+    "ibgda"};
 
 }  // namespace
 
@@ -83,9 +152,10 @@ classify_collective(std::string_view collective, std::string_view kernel) {
         return CollectiveKind::kAllGather;
     if (has("broadcast"))
         return CollectiveKind::kBroadcast;
-    if (has("sendrecv") || has("alltoall") || has("all_to_all") || has("dispatch") || has("combine"))
+    if (has("sendrecv") || has("alltoall") || has("all_to_all") || has("dispatch") ||
+        has("combine"))
         return CollectiveKind::kAllToAll;
-    if (has("_reduce") || has("reduce_"))
+    if (has("_reduce") || has("reduce_") || has(":reduce") || text.substr(0, 7) == "reduce ")
         return CollectiveKind::kReduce;
     return std::nullopt;
 }
@@ -114,14 +184,48 @@ std::optional<Datatype> parse_datatype(std::string_view name) {
     return std::nullopt;
 }
 
+std::optional<Datatype> kernel_datatype(std::string_view kernel) {
+    const std::string text = lower(kernel.substr(0, kernel.find('(')));
+    struct Named {
+        std::string_view word;
+        Datatype type;
+    };
+    // The longer of two names that contain each other comes first.
+    constexpr std::array<Named, 19> kNamed{
+        {{"bfloat16", Datatype::kBfloat16},
+         {"_bf16", Datatype::kBfloat16},
+         {"_half", Datatype::kFloat16},
+         {"_f16", Datatype::kFloat16},
+         {"_f8", Datatype::kFloat8},
+         {"_float", Datatype::kFloat32},
+         {"_f32", Datatype::kFloat32},
+         {"_double", Datatype::kFloat64},
+         {"_f64", Datatype::kFloat64},
+         {"_uint8", Datatype::kUint8},
+         {"_u8", Datatype::kUint8},
+         {"_int8", Datatype::kInt8},
+         {"_i8", Datatype::kInt8},
+         {"int32", Datatype::kInt32},
+         {"_u32", Datatype::kInt32},
+         {"_i32", Datatype::kInt32},
+         {"int64", Datatype::kInt64},
+         {"_u64", Datatype::kInt64},
+         {"_i64", Datatype::kInt64}}};
+    for (const Named& named : kNamed)
+        if (text.find(named.word) != std::string::npos)
+            return named.type;
+    return std::nullopt;
+}
+
 KernelVariant kernel_variant(std::string_view kernel) {
     KernelVariant variant;
     const std::string text = lower(kernel);
     for (const std::string_view algorithm : {"ring", "tree", "nvls"})
-        if (text.find("_" + std::string(algorithm) + "_") != std::string::npos)
+        if (text.find(fmt::format("_{}_", algorithm)) != std::string::npos)
             variant.algorithm = algorithm;
     for (const std::string_view protocol : {"ll128", "simple", "ll"})
-        if (variant.protocol.empty() && text.find("_" + std::string(protocol)) != std::string::npos)
+        if (variant.protocol.empty() &&
+            text.find(fmt::format("_{}", protocol)) != std::string::npos)
             variant.protocol = protocol;
     return variant;
 }

@@ -12,22 +12,29 @@ namespace switchfold {
 [[nodiscard]] KernelClass classify_kernel(std::string_view name);
 /// NCCL's, RCCL's and other communication kernels.
 [[nodiscard]] bool is_communication(std::string_view name);
-/// From what the trace calls the collective and the kernel's name; nothing for barriers and the like without a kind.
+/// From what the trace calls the collective and the kernel's name; nothing for barriers and the
+/// like without a kind.
 [[nodiscard]] std::optional<CollectiveKind>
 classify_collective(std::string_view collective, std::string_view kernel);
 /// The trace's name of a type ("Float", "BFloat16", "c10::Half", ...).
 [[nodiscard]] std::optional<Datatype> parse_datatype(std::string_view text);
-/// "RING_LL" -> {"ring", "ll"}: what the kernel was compiled for. NCCL before 2.19 ran every protocol under one name.
+/// The type that a communication kernel was compiled for, from its name
+/// ("..._Sum_f16_RING_LL(...)").
+[[nodiscard]] std::optional<Datatype> kernel_datatype(std::string_view kernel);
+/// "RING_LL" -> {"ring", "ll"}: what the kernel was compiled for. NCCL before 2.19 ran every
+/// protocol under one name.
 struct KernelVariant {
     std::string_view algorithm;
     std::string_view protocol;
 };
 [[nodiscard]] KernelVariant kernel_variant(std::string_view kernel);
 
-/// Peak memory bandwidth of a GPU by the name that traces give it. Bytes a second; nothing if unknown.
-[[nodiscard]] std::optional<double> peak_bandwidth(std::string_view gpu_name, std::uint64_t memory_bytes);
-/// Share of the peak that kernels of a class draw when nothing better is known: memory-bound classes near what the
-/// streaming benchmarks reach, matrix kernels about a third.
+/// Peak memory bandwidth of a GPU by the name that traces give it. Bytes a second; nothing if
+/// unknown.
+[[nodiscard]] std::optional<double>
+peak_bandwidth(std::string_view gpu_name, std::uint64_t memory_bytes);
+/// Share of the peak that kernels of a class draw when nothing better is known: memory-bound
+/// classes near what the streaming benchmarks reach, matrix kernels about a third.
 [[nodiscard]] double default_bandwidth_share(KernelClass kernel_class);
 
 }  // namespace switchfold

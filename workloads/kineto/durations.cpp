@@ -14,7 +14,8 @@ namespace {
 std::uint64_t median(std::vector<std::uint64_t>& values) {
     std::sort(values.begin(), values.end());
     const std::size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : values[half - 1] + (values[half] - values[half - 1]) / 2;
+    return values.size() % 2 == 1 ? values[half]
+                                  : values[half - 1] + (values[half] - values[half - 1]) / 2;
 }
 
 /// What makes two occurrences the same kernel: as validation's measurement of overlap groups them.
@@ -41,13 +42,7 @@ std::string identity(const RawGpuEvent& gpu) {
 }  // namespace
 
 void set_isolated_durations(
-    RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
-    std::vector<Interval> communication;
-    for (const RawGpuEvent& gpu : raw.gpu)
-        if (gpu.work == GpuWork::kCommunication)
-            communication.push_back({gpu.event.start, gpu.event.start + gpu.event.duration});
-    merge_intervals(communication);
-
+    const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
     struct Occurrence {
         std::size_t raw;
         std::uint32_t ordinal;  ///< within its step
@@ -57,13 +52,12 @@ void set_isolated_durations(
     std::map<std::string, std::map<std::uint32_t, std::uint32_t>> counts;
     for (std::size_t i = 0; i < raw.gpu.size(); ++i) {
         const RawGpuEvent& gpu = raw.gpu[i];
-        if (operation_of[i] == UINT32_MAX ||
-            !std::holds_alternative<KernelOperation>(graph.operations[operation_of[i]].body))
+        if (!std::holds_alternative<KernelOperation>(graph.operations[operation_of[i]].body))
             continue;
         const std::string key = identity(gpu);
         const std::uint32_t step = graph.operations[operation_of[i]].step;
         const std::uint64_t start = gpu.event.start;
-        const bool alone = covered(communication, start, start + gpu.event.duration) == 0;
+        const bool alone = covered(raw.communication, start, start + gpu.event.duration) == 0;
         groups[key].push_back({i, counts[key][step]++, alone});
     }
     for (auto& [key, occurrences] : groups) {
@@ -71,7 +65,8 @@ void set_isolated_durations(
         const bool even = std::all_of(per_step.begin(), per_step.end(), [&](const auto& entry) {
             return entry.second == per_step.begin()->second;
         });
-        // The same kernel of the same layer first; any of its occurrences if no step ran that one alone.
+        // The same kernel of the same layer first; any of its occurrences if no step ran that one
+        // alone.
         std::map<std::uint32_t, std::vector<std::uint64_t>> by_ordinal;
         std::vector<std::uint64_t> all;
         for (const Occurrence& o : occurrences)
@@ -82,8 +77,7 @@ void set_isolated_durations(
                     by_ordinal[o.ordinal].push_back(duration);
             }
         for (const Occurrence& o : occurrences) {
-            auto& kernel =
-                std::get<KernelOperation>(graph.operations[operation_of[o.raw]].body);
+            auto& kernel = std::get<KernelOperation>(graph.operations[operation_of[o.raw]].body);
             kernel.measured = Time(raw.gpu[o.raw].event.duration);
             if (o.alone) {
                 kernel.isolated = kernel.measured;

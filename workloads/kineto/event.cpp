@@ -2,10 +2,11 @@
 #include "workloads/kineto/event.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <charconv>
 #include <stdexcept>
+
+#include <simdjson.h>
 
 namespace switchfold {
 
@@ -43,7 +44,8 @@ Dim3 dimensions(std::string_view field, od::value value) {
     for (auto item : value.get_array()) {
         const std::uint64_t n = whole(field, trim(item.value().raw_json_token()));
         if (i == 3 || n > UINT32_MAX)
-            throw std::invalid_argument(fmt::format("\"{}\" is no grid; expected three numbers", field));
+            throw std::invalid_argument(
+                fmt::format("\"{}\" is no grid; expected three numbers", field));
         *parts[i++] = static_cast<std::uint32_t>(n);
     }
     return dims;
@@ -73,7 +75,8 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
     else if (key == "block")
         event.block = dimensions(key, value);
     else if (key == "registers per thread")
-        event.registers_per_thread = static_cast<std::uint32_t>(std::min<std::uint64_t>(number(), 255));
+        event.registers_per_thread =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(number(), 255));
     else if (key == "shared memory")
         event.shared_memory = number();
     else if (key == "bytes")
@@ -91,13 +94,19 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
     else if (key == "Process Group Name")
         event.group_name = scalar(value);
     else if (key == "Process Group Ranks")
-        event.group_ranks = value.type() == od::json_type::string
-                                ? scalar(value)
-                                : std::string(trim(std::string_view(value.get_array().value().raw_json())));
+        event.group_ranks =
+            value.type() == od::json_type::string
+                ? scalar(value)
+                : std::string(trim(std::string_view(value.get_array().value().raw_json())));
     else if ((key == "Input Dims" || key == "Input dims") && value.type() == od::json_type::array)
-        event.input_dims = std::string(trim(std::string_view(value.get_array().value().raw_json())));
+        event.input_dims =
+            std::string(trim(std::string_view(value.get_array().value().raw_json())));
+    else if (key == "Concrete Inputs" && value.type() == od::json_type::array)
+        event.concrete_inputs =
+            std::string(trim(std::string_view(value.get_array().value().raw_json())));
     else if (key == "Input type" && value.type() == od::json_type::array)
-        event.input_types = std::string(trim(std::string_view(value.get_array().value().raw_json())));
+        event.input_types =
+            std::string(trim(std::string_view(value.get_array().value().raw_json())));
 }
 
 }  // namespace
@@ -106,8 +115,7 @@ std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint
     constexpr std::uint64_t kPsPerUs = 1'000'000;
     std::uint64_t whole_us = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), whole_us);
-    if (code != std::errc{} || whole_us < base_us ||
-        whole_us - base_us > UINT64_MAX / kPsPerUs - 1)
+    if (code != std::errc{} || whole_us < base_us || whole_us - base_us > UINT64_MAX / kPsPerUs - 1)
         return std::nullopt;
     std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
     std::uint64_t fraction = 0;
@@ -139,8 +147,7 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
     const std::size_t size = text.size();
     text.resize(size + simdjson::SIMDJSON_PADDING);
     try {
-        od::document document =
-            implementation_->parser.iterate(text.data(), size, text.size());
+        od::document document = implementation_->parser.iterate(text.data(), size, text.size());
         for (auto field : document.get_object()) {
             const std::string_view key = field.unescaped_key();
             od::value value = field.value();
@@ -185,7 +192,8 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
     event.start = read("ts", start, *base_us_);
     event.duration = read("dur", duration, 0);
     if (event.duration > UINT64_MAX / 2 || event.start > UINT64_MAX / 2)
-        throw std::invalid_argument("\"dur\" is more than the clock holds; expected less than 106 days");
+        throw std::invalid_argument(
+            "\"dur\" is more than the clock holds; expected less than 106 days");
 }
 
 }  // namespace switchfold

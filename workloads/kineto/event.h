@@ -12,7 +12,8 @@
 
 namespace switchfold {
 
-/// One complete event ("ph": "X") of a trace, as far as the reader uses it. Times are ps since the clock's start.
+/// One complete event ("ph": "X") of a trace, as far as the reader uses it. Times are ps since the
+/// clock's start.
 struct TraceEvent {
     std::string phase;  ///< "X", "f", "M", ...
     std::string category;
@@ -36,19 +37,19 @@ struct TraceEvent {
     std::uint64_t out_elements = 0;
     std::uint64_t group_size = 0;
     std::string group_name;
-    std::string group_ranks;  ///< "[0, 1]"
-    std::string input_dims;   ///< raw JSON
-    std::string input_types;  ///< raw JSON
-    bool estimated_counters = false;
+    std::string group_ranks;      ///< "[0, 1]"
+    std::string input_dims;       ///< raw JSON
+    std::string input_types;      ///< raw JSON
+    std::string concrete_inputs;  ///< raw JSON
 };
 
-/// Reads decimal microseconds into ps after `base_us`, exactly down to the last digit that ps can hold. Empty if it is no
-/// such number, lies before the base or does not fit (213 days).
+/// Reads decimal microseconds into ps after `base_us`, exactly down to the last digit that ps can
+/// hold. Empty if it is no such number, lies before the base or does not fit (213 days).
 [[nodiscard]] std::optional<std::uint64_t>
 microseconds_to_ps(std::string_view text, std::uint64_t base_us = 0);
 
-/// Parses one event's text. Throws std::invalid_argument that says what was expected where. Times count from a day before
-/// the first event: clocks that count from 1970 do not fit 64 bits of ps.
+/// Parses one event's text. Throws std::invalid_argument that says what was expected where. Times
+/// count from a day before the first event: clocks that count from 1970 do not fit 64 bits of ps.
 class EventParser {
 public:
     EventParser();

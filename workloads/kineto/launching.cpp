@@ -27,6 +27,8 @@ void take(RawGpuEvent& gpu, const CpuOperator& op) {
     gpu.launching_op = op.name;
     gpu.input_dims = op.input_dims;
     gpu.input_types = op.input_types;
+    gpu.stride = op.stride;
+    gpu.call = &op;
 }
 
 void take_collective(RawGpuEvent& gpu, const CpuOperator& op) {
@@ -48,7 +50,8 @@ public:
     /// The operators around a time, innermost last. Times of one thread must not go back.
     const std::vector<const CpuOperator*>& at(std::uint32_t thread, std::uint64_t time) {
         while (next_ < operators_.size() &&
-               std::tie(operators_[next_].thread, operators_[next_].start) <= std::tie(thread, time)) {
+               std::tie(operators_[next_].thread, operators_[next_].start) <=
+                   std::tie(thread, time)) {
             open_.push_back(&operators_[next_]);
             ++next_;
             // Keeps the stack as deep as the nesting, also while nobody asks.
@@ -126,8 +129,10 @@ void find_launching_operators(RawTrace& raw, std::vector<CpuOperator>& operators
     OpenOperators open(operators);
     for (StreamWait& wait : raw.waits) {
         const auto& around = open.at(wait.thread, wait.start);
-        wait.issues_collective = std::any_of(
-            around.begin(), around.end(), [](const CpuOperator* op) { return issues_collective(*op); });
+        wait.issues_collective =
+            std::any_of(around.begin(), around.end(), [](const CpuOperator* op) {
+                return issues_collective(*op);
+            });
     }
 }
 
@@ -143,9 +148,10 @@ void order_launches(RawTrace& raw) {
             return !gpu.has_launch && gpu.event.start < first;
         };
         for (const RawGpuEvent& gpu : raw.gpu)
-            if (left_over(gpu))
-                raw.busy_before =
-                    std::max(raw.busy_before, gpu.event.start + gpu.event.duration);
+            if (left_over(gpu)) {
+                std::uint64_t& busy = raw.busy_before[gpu.event.stream];
+                busy = std::max(busy, gpu.event.start + gpu.event.duration);
+            }
         const auto kept = std::remove_if(raw.gpu.begin(), raw.gpu.end(), left_over);
         const auto dropped = static_cast<std::uint64_t>(raw.gpu.end() - kept);
         if (dropped > 0)

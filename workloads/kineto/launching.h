@@ -7,14 +7,16 @@
 
 namespace switchfold {
 
-/// Fills in for which operator each GPU event was launched and which stream waits belong to issuing a collective: the
-/// innermost operator around the call on its thread, else the one that the event's external id names (profilers before
-/// 2023 repeat the correlation there). Sorts `operators` and the trace's waits.
+/// Fills in for which operator each GPU event was launched and which stream waits belong to issuing
+/// a collective: the innermost operator around the call on its thread, else the one that the
+/// event's external id names (profilers before 2023 repeat the correlation there). Sorts
+/// `operators` and the trace's waits.
 void find_launching_operators(RawTrace& raw, std::vector<CpuOperator>& operators);
 
-/// Puts the GPU events in launch order such that every stream keeps its start order. Events without a launching call, as
-/// of CUDA graphs, count as launched just before the next of their stream; those before everything that was launched
-/// within the trace are left over from before it and dropped.
+/// Puts the GPU events in launch order such that every stream keeps its start order. Events without
+/// a launching call, as of CUDA graphs, count as launched just before the next of their stream;
+/// those before everything that was launched within the trace are left over from before it and
+/// dropped.
 void order_launches(RawTrace& raw);
 
 }  // namespace switchfold

@@ -5,6 +5,7 @@
 #include "workloads/kineto/reader.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ struct RawGpuEvent {
     std::string_view launching_op;  ///< innermost operator that it was launched for; may be empty
     std::string_view input_dims;
     std::string_view input_types;
+    std::uint32_t stride = 1;    ///< of a convolution
+    const void* call = nullptr;  ///< the same for all that one call of the operator launched
     /// What c10d calls the collective ("nccl:all_reduce") and its tensors, where recorded.
     std::string_view collective;
     std::string_view collective_dims;
@@ -53,25 +56,28 @@ struct CpuOperator {
     std::string_view name;
     std::string_view input_dims;
     std::string_view input_types;
+    std::uint32_t stride = 1;  ///< of a convolution
     std::optional<std::uint64_t> external_id;
 };
 
 /// All of one file that the graph is made from.
 struct RawTrace {
     TraceFileReport report;
-    std::vector<RawGpuEvent> gpu;     ///< in launch order, which is start order on each stream
-    std::vector<Interval> syncs;      ///< calls that may wait for the GPU, by start
-    std::vector<StreamWait> waits;    ///< by thread, then start
-    std::vector<Interval> forward;    ///< merged
-    std::vector<Interval> backward;   ///< merged
-    std::vector<Interval> optimizer;  ///< merged
-    std::vector<Interval> steps;      ///< by start
-    /// When the GPU got through with what was launched before the trace began; 0 if nothing was.
-    std::uint64_t busy_before = 0;
+    std::vector<RawGpuEvent> gpu;         ///< in launch order, which is start order on each stream
+    std::vector<Interval> syncs;          ///< calls that may wait for the GPU, by start
+    std::vector<StreamWait> waits;        ///< by thread, then start
+    std::vector<Interval> forward;        ///< merged
+    std::vector<Interval> backward;       ///< merged
+    std::vector<Interval> optimizer;      ///< merged
+    std::vector<Interval> steps;          ///< by start
+    std::vector<Interval> communication;  ///< when any communication kernel ran, merged
+    /// When each stream got through with what was launched before the trace began.
+    std::map<std::string, std::uint64_t, std::less<>> busy_before;
     std::unordered_set<std::string> texts;
 };
 
-[[nodiscard]] RawTrace read_raw_trace(const std::filesystem::path& file, std::uint64_t max_inflated);
+[[nodiscard]] RawTrace
+read_raw_trace(const std::filesystem::path& file, std::uint64_t max_inflated);
 
 /// Merges overlapping intervals; sorts.
 void merge_intervals(std::vector<Interval>& intervals);
@@ -89,6 +95,7 @@ struct BuiltRank {
 [[nodiscard]] BuiltRank build_rank(RawTrace& raw, NameTable& names, std::vector<Group>& groups);
 
 /// Gives every kernel its isolated duration (see DurationSource).
-void set_isolated_durations(RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of);
+void set_isolated_durations(
+    const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of);
 
 }  // namespace switchfold

@@ -35,7 +35,8 @@ TraceWorkload read_kineto(const KinetoOptions& options) {
             throw ConfigError(
                 here.file,
                 "/distributedInfo/rank",
-                fmt::format("rank {} is also {}'s; expected each rank once", here.rank, before.file));
+                fmt::format(
+                    "rank {} is also {}'s; expected each rank once", here.rank, before.file));
         if (before.steps != here.steps)
             throw ConfigError(
                 here.file,

@@ -37,8 +37,8 @@ struct TraceFileReport {
 struct TraceWorkload {
     ExecutionGraph graph;
     std::vector<TraceFileReport> files;
-    /// When each operation ran in the trace: [rank graph][operation], ps since the first event of its file. Host
-    /// operations have zero times.
+    /// When each operation ran in the trace: [rank graph][operation], ps since the first event of
+    /// its file. Host operations have zero times.
     struct Measured {
         Time start;
         Time end;
@@ -54,8 +54,8 @@ struct KinetoOptions {
 /// Reads PyTorch Kineto traces, one file a rank. Throws ConfigError naming file and byte.
 [[nodiscard]] TraceWorkload read_kineto(const KinetoOptions& options);
 
-/// One traced rank stands for `ranks` ranks: they share its operations, and every group of the traced world spans them
-/// all.
+/// One traced rank stands for `ranks` ranks: they share its operations, and every group of the
+/// traced world spans them all.
 void spread_over_ranks(TraceWorkload& workload, std::uint32_t ranks);
 
 }  // namespace switchfold

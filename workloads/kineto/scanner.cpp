@@ -4,10 +4,11 @@
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <memory>
 #include <vector>
+
+#include <zlib.h>
 
 namespace switchfold {
 
@@ -183,7 +184,10 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
 void TraceScanner::run(const OnEvent& on_event) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path_, error))
-        throw ConfigError(path_.string(), "", "is not there or is no file; expected a Kineto trace (.json or .json.gz)");
+        throw ConfigError(
+            path_.string(),
+            "",
+            "is not there or is no file; expected a Kineto trace (.json or .json.gz)");
     // gzread passes plain files through.
     const std::unique_ptr<gzFile_s, GzClose> file(gzopen(path_.c_str(), "rb"));
     if (!file)
@@ -201,7 +205,8 @@ void TraceScanner::run(const OnEvent& on_event) {
             break;
         feed({block.data(), static_cast<std::size_t>(count)}, on_event);
         if (offset_ > limits_.inflated)
-            fail(fmt::format("is more than {} bytes when inflated; expected less", limits_.inflated));
+            fail(fmt::format(
+                "is more than {} bytes when inflated; expected less", limits_.inflated));
     }
     int code = 0;
     gzerror(file.get(), &code);

@@ -10,22 +10,25 @@
 
 namespace switchfold {
 
-/// Streams a Chrome trace (.json or .json.gz): hands over each object of the "traceEvents" array as text, in order, and
-/// keeps the other top-level values that are short. Memory is bounded by the longest event, not by the file.
+/// Streams a Chrome trace (.json or .json.gz): hands over each object of the "traceEvents" array as
+/// text, in order, and keeps the other top-level values that are short. Memory is bounded by the
+/// longest event, not by the file.
 class TraceScanner {
 public:
     struct Limits {
-        std::uint64_t inflated = 64ULL << 30U;  ///< bytes after decompression: a stated end for zip bombs
-        std::size_t event = 16U << 20U;         ///< bytes of one event
-        std::size_t value = 1U << 20U;          ///< longer top-level values are dropped
+        std::uint64_t inflated = 64ULL
+                                 << 30U;  ///< bytes after decompression: a stated end for zip bombs
+        std::size_t event = 16U << 20U;   ///< bytes of one event
+        std::size_t value = 1U << 20U;    ///< longer top-level values are dropped
     };
     using OnEvent = std::function<void(std::string& event, std::uint64_t offset)>;
 
     TraceScanner(std::filesystem::path path, Limits limits) :
         path_(std::move(path)), limits_(limits) {}
 
-    /// Throws ConfigError (file, byte offset after decompression, what was expected) if the file cannot be read to its
-    /// end, is no JSON object, or has no "traceEvents". A file that is one bare array of events is taken as well.
+    /// Throws ConfigError (file, byte offset after decompression, what was expected) if the file
+    /// cannot be read to its end, is no JSON object, or has no "traceEvents". A file that is one
+    /// bare array of events is taken as well.
     void run(const OnEvent& on_event);
 
     /// Raw JSON text of the short top-level values, by key.

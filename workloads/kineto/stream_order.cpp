@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/kineto/stream_order.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace switchfold {
+
+namespace {
+
+// Time stamps of two streams agree to about this much; older traces have whole microseconds.
+constexpr std::uint64_t kClockNoise = 2'000'000;
+// What starts so soon after another stream's operation ended, though it was launched before that,
+// waited for it.
+constexpr std::uint64_t kWaitedGap = 10'000'000;
+// How far to look back on a stream for something that had ended.
+constexpr std::size_t kLookBack = 256;
+
+}  // namespace
+
+std::uint64_t StreamOrder::end_of(std::size_t index) const {
+    const TraceEvent& event = raw_.gpu[index].event;
+    return event.start + event.duration;
+}
+
+bool StreamOrder::in_order(std::size_t before, std::size_t after) const {
+    return end_of(before) <= raw_.gpu[after].event.start + kClockNoise;
+}
+
+std::size_t StreamOrder::last_before(const Stream& stream, std::size_t index) {
+    const auto& launched = stream.launched;
+    for (std::size_t back = 0; back < std::min(launched.size(), kLookBack); ++back) {
+        const std::size_t candidate = launched[launched.size() - 1 - back];
+        if (in_order(candidate, index))
+            return candidate;
+        if (back == 0)
+            ++raw_.report.dropped["dependencies that the measured times contradict"];
+    }
+    return kNone;
+}
+
+std::size_t StreamOrder::waits_before(const RawGpuEvent& gpu) {
+    if (!gpu.has_launch)
+        return 0;
+    const auto last = last_launch_.find(gpu.launch_thread);
+    const std::uint64_t since = last == last_launch_.end() ? 0 : last->second;
+    auto wait = std::lower_bound(
+        raw_.waits.begin(),
+        raw_.waits.end(),
+        std::tuple(gpu.launch_thread, since),
+        [](const StreamWait& w, const auto& key) { return std::tuple(w.thread, w.start) < key; });
+    std::size_t count = 0;
+    for (;
+         wait != raw_.waits.end() && wait->thread == gpu.launch_thread && wait->start <= gpu.launch;
+         ++wait)
+        if (!wait->issues_collective)
+            ++count;
+    return count;
+}
+
+std::size_t StreamOrder::waited_collective(Stream& stream, std::size_t index) {
+    if (stream.not_waited_for.empty())
+        return kNone;
+    const std::size_t oldest = stream.not_waited_for.front();
+    // Not ended yet: the wait was for something else.
+    if (!in_order(oldest, index))
+        return kNone;
+    stream.not_waited_for.pop_front();
+    return oldest;
+}
+
+std::vector<std::size_t> StreamOrder::add(std::size_t index) {
+    const RawGpuEvent& gpu = raw_.gpu[index];
+    const bool communication = gpu.work == GpuWork::kCommunication;
+    Stream& own = streams_[gpu.event.stream];
+    std::vector<std::size_t> found;
+    const auto depend = [&](std::size_t before) {
+        if (before != kNone && std::find(found.begin(), found.end(), before) == found.end())
+            found.push_back(before);
+    };
+    const auto current = current_.find(gpu.launch_thread);
+    const std::size_t waits = waits_before(gpu);
+    const std::uint64_t previous_end = own.launched.empty() ? 0 : end_of(own.launched.back());
+    for (auto& [name, other] : streams_) {
+        if (&other == &own || other.launched.empty())
+            continue;
+        if (communication) {
+            const bool is_current = gpu.has_launch && current != current_.end()
+                                        ? name == current->second
+                                        : !other.communicates;
+            if (is_current)
+                depend(last_before(other, index));
+            continue;
+        }
+        if (waits > 0 && other.communicates)
+            for (std::size_t i = 0; i < waits; ++i)
+                depend(waited_collective(other, index));
+        else if (waits > 0)
+            depend(last_before(other, index));
+        // Held up by the other stream, whatever the calls say.
+        const std::size_t last = other.launched.back();
+        const std::uint64_t end = end_of(last);
+        if (in_order(last, index) && gpu.event.start <= end + kWaitedGap && gpu.launch < end &&
+            previous_end < end && (waits > 0 || other.communicates))
+            depend(last);
+    }
+    own.launched.push_back(index);
+    if (communication) {
+        own.communicates = true;
+        own.not_waited_for.push_back(index);
+    } else {
+        current_[gpu.launch_thread] = gpu.event.stream;
+    }
+    if (gpu.has_launch)
+        last_launch_[gpu.launch_thread] = gpu.launch;
+    return found;
+}
+
+}  // namespace switchfold
