@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
 #include "sim/core/error.h"
+#include "sim/core/json.h"
 #include "sim/run/runner.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace {
 
@@ -14,13 +21,42 @@ int bad_arguments(const std::string& text) {
     return static_cast<int>(switchfold::ExitCode::kBadInput);
 }
 
+/// What is wrong with the first words, if one of them is none of the commands; else empty.
+std::string unknown_command(const CLI::App& app, std::span<char*> words) {
+    if (words.empty() || words[0][0] == '-')
+        return {};
+    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty())
+        return {};
+    std::vector<std::string_view> known;
+    for (const CLI::App* command : commands) {
+        if (command->get_name() == words[0])
+            return unknown_command(*command, words.subspan(1));
+        known.push_back(command->get_name());
+    }
+    const std::string near = switchfold::nearest(words[0], known);
+    return fmt::format(
+        "unknown command \"{}\"{}; expected one of: {}",
+        words[0],
+        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
+        fmt::join(known, ", "));
+}
+
+/// Results that did not reach standard output were not delivered.
+void flush_output() {
+    errno = 0;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw switchfold::IoError("standard output", errno == 0 ? EIO : errno, "write all of it");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     using namespace switchfold;  // NOLINT(google-build-using-namespace): the program itself
     CLI::App app{
-        "switchfold simulates how collectives and compute share GPUs and the interconnect, and what a switch that\n"
-        "reduces in flight gives back.\n\nExample:\n  switchfold run configs/experiments/example.json --out runs/example",
+        "switchfold simulates how collectives and compute share GPUs and the interconnect, and\n"
+        "what a switch that reduces in flight gives back.\n\nExample:\n"
+        "  switchfold run configs/experiments/example.json --out runs/example",
         "switchfold"};
     app.set_version_flag("--version", std::string("switchfold ") + kVersion);
     app.require_subcommand(1);
@@ -29,6 +65,11 @@ int main(int argc, char** argv) {
     add_trace(app, chosen);
     add_describe(app, chosen);
     add_schema(app, chosen);
+    if (const std::string unknown = unknown_command(app, {argv + std::min(argc, 1), argv + argc});
+        !unknown.empty()) {
+        fmt::print(stderr, "switchfold: /: {}\n", unknown);
+        return static_cast<int>(ExitCode::kBadInput);
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& success) {
@@ -37,7 +78,9 @@ int main(int argc, char** argv) {
         return bad_arguments(error.what());
     }
     try {
-        return chosen();
+        const int code = chosen();
+        flush_output();
+        return code;
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
         return static_cast<int>(exit_code(error));

@@ -88,6 +88,28 @@ class Arguments(Folder):
                 self.assertEqual(len(self.refused(*arguments, says="switchfold: ")), 1)
 
 
+    def test_an_unknown_command_is_named_with_the_nearest(self):
+        says = ['unknown command "runn"', 'did you mean "run"?', "expected one of: "]
+        self.refused("runn", EXAMPLE, says=says)
+        self.refused("trace", "inspct", TRACE, says=['unknown command "inspct"', '"inspect"?'])
+
+    def test_output_that_cannot_be_delivered_is_an_error(self):
+        if not pathlib.Path("/dev/full").exists():
+            self.skipTest("no /dev/full here")
+        for arguments in (["schema"], ["describe", COLLECTIVE["system"]]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(
+                    [PROGRAM, *arguments],
+                    stdout=full,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    timeout=250,
+                    check=False,
+                )
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn("standard output: ", done.stderr)
+
+
 class BadInput(Folder):
     def test_each_names_file_and_pointer(self):
         cases = {
