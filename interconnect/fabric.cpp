@@ -167,9 +167,11 @@ Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type) {
         }
         for (Link* link : up)
             members.members.push_back(&link->reverse());
-        if (!switch_at(node).add_group(group->id, std::move(members)))
+        if (!switch_at(node).add_group(group->id, std::move(members))) {
+            remove_group(*group);
             throw SimulationError(
                 switch_at(node).name(), scheduler_.now(), "has no multicast group left");
+        }
         group->switches.push_back(&switch_at(node));
         group->uplinks.push_back(std::move(up));
         weights.push_back(weight);

@@ -19,6 +19,8 @@ constexpr std::uint64_t kGrain = 16;  // bytes; loads and stores are 16 bytes wi
 /// configured unit.
 constexpr std::uint64_t kUnitsInPiece = 32;
 constexpr std::uint64_t kLargestUnit = 16;
+constexpr std::uint64_t kSmallestLineUnit = 1024;
+constexpr std::uint64_t kLineUnitsInChunk = 8;
 
 class FifoCollective final : public RunningCollective, private PacketClient, private BlockListener {
 public:
@@ -107,6 +109,10 @@ std::uint32_t FifoCollective::unit_for(std::uint64_t smallest) const {
     const std::uint64_t per_channel = spec_.bytes.count() / spec_.choice.channels;
     const std::uint64_t chunk = std::min<std::uint64_t>(max_chunk(), per_channel / spec_.ranks.size());
     std::uint64_t unit = smallest;
+    // A line carries its own flag and is worked on as it comes in: small chunks travel in small units, or a hop would
+    // seem to store and forward them.
+    while (spec_.choice.protocol != Protocol::kSimple && unit > kSmallestLineUnit && unit * kLineUnitsInChunk > chunk)
+        unit /= 2;
     // Two must fit a link's input buffer, or credits would hold up what a real train of packets would not feel.
     const std::uint64_t buffer = context_.fabric->smallest_buffer().count();
     while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk && unit * 4 <= buffer)

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/fabric.h"
+
+#include "interconnect/topology_builder.h"
+#include "sim/core/error.h"
+#include "sim/kernel/simulation.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+
+namespace switchfold {
+namespace {
+
+struct Client : PacketClient {
+    explicit Client(Fabric& f) : fabric(f), id(f.add_client(*this)) {}
+    void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override {
+        ++arrived[{packet.tag, rank}];
+        kinds[packet.kind] += packet.payload;
+        last = std::max(last, visible);
+        fabric.values().drop(packet.values);
+    }
+    std::uint32_t supply(const Packet&, std::uint32_t) override { return 0; }
+    void on_departure(std::uint64_t, Time) override {}
+    Fabric& fabric;
+    std::uint32_t id;
+    std::map<std::pair<std::uint64_t, std::uint32_t>, int> arrived;
+    std::map<PacketKind, std::uint64_t> kinds;
+    Time last;
+};
+
+SwitchedTopology star(std::uint32_t gpus, std::vector<std::uint32_t> lanes) {
+    SwitchedTopology t;
+    t.gpus = gpus;
+    t.lanes_to_switch = std::move(lanes);
+    t.node.multicast = true;
+    t.node.reduction = ReductionUnitParams{};
+    return t;
+}
+
+DirectTopology pair() {
+    DirectTopology t;
+    t.gpus = 2;
+    t.edges = {{0, 1, 2}};
+    return t;
+}
+
+Topology family(int index) {
+    switch (index) {
+    case 0:
+        return star(8, {5, 4, 4, 5}).build();
+    case 1:
+        return star(3, {1}).build();
+    case 2: {
+        SwitchedTopology t = star(5, {2, 2});
+        t.link.buffer_per_lane = kibibytes(2);  // credits bind
+        return t.build();
+    }
+    default:
+        return pair().build();
+    }
+}
+
+RC_GTEST_PROP(FabricProperty, RandomTrafficArrivesOnceAtTheRightPlace, ()) {
+    const Topology topology = family(*rc::gen::inRange(0, 4));
+    Simulation simulation;
+    Fabric fabric("fabric", topology, simulation.scheduler());
+    Client client(fabric);
+    const std::uint32_t gpus = fabric.gpus();
+    const int count = *rc::gen::inRange(0, 300);
+    std::map<std::pair<std::uint64_t, std::uint32_t>, int> expected;
+    for (int i = 0; i < count; ++i) {
+        const std::uint32_t from = *rc::gen::inRange(0U, gpus);
+        const std::uint32_t to = (from + 1 + *rc::gen::inRange(0U, gpus - 1)) % gpus;
+        const bool read = *rc::gen::arbitrary<bool>();
+        const auto tag = static_cast<std::uint64_t>(i);
+        fabric.send(
+            fabric.connect(from, to),
+            {.kind = read ? PacketKind::kReadRequest : PacketKind::kWrite,
+             .payload = *rc::gen::inRange(1U, 8192U),
+             .tag = tag,
+             .client = client.id,
+             .slot = tag});
+        ++expected[{tag, read ? from : to}];  // an answer comes back to who asked
+    }
+    simulation.run();
+    RC_ASSERT(client.arrived == expected);
+    for (const auto& link : fabric.links()) {
+        RC_ASSERT(link->outstanding(VirtualChannel::kRequest) == 0U);
+        RC_ASSERT(link->outstanding(VirtualChannel::kResponse) == 0U);
+    }
+    RC_ASSERT(fabric.blocked().empty());
+}
+
+RC_GTEST_PROP(FabricProperty, ReductionsAnswerAndMulticastsReachEveryMember, ()) {
+    SwitchedTopology t = star(*rc::gen::inRange(2U, 7U), {2, 1});
+    t.node.reduction->entries = *rc::gen::inRange(1U, 64U);  // small tables stall
+    t.node.reduction->buffer = Bytes(*rc::gen::inRange<std::uint64_t>(128, 8192));
+    Simulation simulation;
+    Fabric fabric("fabric", t.build(), simulation.scheduler());
+    Client client(fabric);
+    std::vector<std::uint32_t> ranks(fabric.gpus());
+    for (std::uint32_t i = 0; i < ranks.size(); ++i)
+        ranks[i] = i;
+    const auto group = fabric.create_group(ranks, ElementType::kFloat32);
+    std::map<std::pair<std::uint64_t, std::uint32_t>, int> expected;
+    const std::uint64_t count = *rc::gen::inRange<std::uint64_t>(0, 80);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint32_t member = *rc::gen::inRange(0U, fabric.gpus());
+        const bool reduce = *rc::gen::arbitrary<bool>();
+        fabric.send(
+            *group,
+            member,
+            {.kind = reduce ? PacketKind::kReduceRequest : PacketKind::kMulticastWrite,
+             .payload = *rc::gen::inRange(1U, 4096U),
+             .tag = i,
+             .client = client.id,
+             .slot = i});
+        if (reduce)
+            ++expected[{i, member}];
+        else
+            for (const std::uint32_t rank : ranks)
+                ++expected[{i, rank}];
+    }
+    simulation.run();
+    RC_ASSERT(client.arrived == expected);
+    for (const auto& node : fabric.switches())
+        for (std::size_t port = 0; port < node->incoming().size(); ++port)
+            RC_ASSERT(node->unit(port)->entries_used() == 0U);
+    for (const auto& link : fabric.links())
+        RC_ASSERT(link->outstanding(VirtualChannel::kRequest) + link->outstanding(VirtualChannel::kResponse) == 0U);
+}
+
+/// One-way stream from GPU 0 to GPU 1: payload bytes a second.
+double stream(const Topology& topology, PacketKind kind) {
+    Simulation simulation;
+    Fabric fabric("fabric", topology, simulation.scheduler());
+    Client client(fabric);
+    constexpr std::uint64_t kUnits = 20'000;
+    for (std::uint64_t i = 0; i < kUnits; ++i)
+        fabric.send(
+            fabric.connect(0, 1), {.kind = kind, .payload = 4096, .tag = i, .client = client.id, .slot = i});
+    simulation.run();
+    return static_cast<double>(kUnits * 4096) / to_seconds(client.last);
+}
+
+TEST(FabricAcceptance, StreamsReachTheFormulaOnEveryTopology) {
+    for (int index = 0; index < 4; ++index) {
+        const Topology topology = family(index);
+        std::uint64_t lanes = 0;
+        for (const TopologyEdge& edge : topology.edges)
+            if (edge.a == 0 && edge.link_class == 0)
+                lanes += edge.lanes;
+        const double wire = static_cast<double>(topology.links[0].lane_bandwidth.count() * lanes);
+        const double formula = wire * 128 / 144;
+        const double reached = stream(topology, PacketKind::kWrite);
+        EXPECT_LE(reached, formula * 1.0001) << index;
+        if (index == 2) {
+            // A buffer of one unit: each of the two links sends one a round trip, which is two latencies, the switch's
+            // and the unit on the wire.
+            const double loop = 2 * to_seconds(topology.links[0].latency) + to_seconds(topology.switches[0].latency) +
+                                4608 / 50e9;
+            EXPECT_NEAR(reached / (2 * 4096 / loop), 1.0, 0.15);
+        } else {
+            EXPECT_GE(reached, formula * 0.98) << index;
+        }
+    }
+}
+
+TEST(FabricAcceptance, UnloadedLatencyIsTheSumOfTheWay) {
+    const SwitchedTopology t = star(2, {1});
+    Simulation simulation;
+    Fabric fabric("fabric", t.build(), simulation.scheduler());
+    Client client(fabric);
+    fabric.send(fabric.connect(0, 1), {.payload = 128, .client = client.id});
+    simulation.run();
+    // The switch takes a link packet in whole before it forwards it: two latencies, the switch, twice on the wire.
+    EXPECT_EQ(client.last, t.link.latency * 2 + t.node.latency + serialization_time(Bytes(144), t.link.lane_bandwidth) * 2);
+}
+
+TEST(FabricAcceptance, ALongTrainIsForwardedWhileItComesIn) {
+    const SwitchedTopology t = star(2, {1});
+    Simulation simulation;
+    Fabric fabric("fabric", t.build(), simulation.scheduler());
+    Client client(fabric);
+    fabric.send(fabric.connect(0, 1), {.payload = 65'536, .client = client.id});
+    simulation.run();
+    const Time wire = serialization_time(Bytes(65'536 / 128 * 144), t.link.lane_bandwidth);
+    const Time first = serialization_time(Bytes(144), t.link.lane_bandwidth);
+    EXPECT_EQ(client.last, t.link.latency * 2 + t.node.latency + wire + first);
+}
+
+TEST(FabricAcceptance, TwoSendersToOneShareItsLinkFairly) {
+    const SwitchedTopology t = star(3, {1});
+    Simulation simulation;
+    Fabric fabric("fabric", t.build(), simulation.scheduler());
+    Client client(fabric);
+    for (std::uint64_t i = 0; i < 2000; ++i)
+        for (const std::uint32_t from : {0U, 1U})
+            fabric.send(
+                fabric.connect(from, 2),
+                {.payload = 4096, .tag = from, .client = client.id, .slot = i});
+    simulation.run();
+    const double rate = 2 * 2000 * 4096.0 / to_seconds(client.last);
+    EXPECT_NEAR(rate / (25e9 * 128 / 144), 1.0, 0.02);
+}
+
+TEST(Fabric, RefusesWhatCannotBe) {
+    Topology apart;
+    apart.nodes = {{NodeKind::kGpu, "gpu0", 0}, {NodeKind::kGpu, "gpu1", 0}};
+    Simulation simulation;
+    Fabric fabric("fabric", apart, simulation.scheduler());
+    EXPECT_THROW(fabric.connect(0, 1), SimulationError);
+}
+
+TEST(Fabric, GroupsRunOutAndComeBack) {
+    SwitchedTopology t = star(2, {1});
+    t.node.reduction->max_groups = 1;
+    Simulation simulation;
+    Fabric fabric("fabric", t.build(), simulation.scheduler());
+    const std::vector<std::uint32_t> ranks{0, 1};
+    const auto first = fabric.create_group(ranks, ElementType::kFloat32);
+    EXPECT_THROW(fabric.create_group(ranks, ElementType::kFloat32), SimulationError);
+    fabric.remove_group(*first);
+    EXPECT_NO_THROW(fabric.create_group(ranks, ElementType::kFloat32));
+}
+
+TEST(ReductionUnit, StallsWhenFullAndCountsAnswers) {
+    ReductionUnitParams params;
+    params.entries = 2;
+    params.line = Bytes(128);
+    ReductionUnit unit(params, 1);
+    Packet request;
+    request.payload = 256;
+    const auto session = unit.open(request, 2);
+    ASSERT_TRUE(session);
+    EXPECT_FALSE(unit.open(request, 2));
+    EXPECT_FALSE(unit.add(*session, 256, nanoseconds(100)));
+    const auto ready = unit.add(*session, 256, nanoseconds(100));
+    ASSERT_TRUE(ready);
+    // Two answers of 256 B through a 25 GB/s adder, then its latency.
+    EXPECT_EQ(*ready, nanoseconds(100) + picoseconds(20'480) + params.latency);
+    EXPECT_THROW(unit.add(*session, 256, nanoseconds(100)), InternalError);
+    unit.close(*session);
+    EXPECT_TRUE(unit.open(request, 2));
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/link.h"
+
+#include "sim/kernel/simulation.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+/// Takes packets and gives their places back after `hold`.
+struct Sink : PacketSink {
+    explicit Sink(Scheduler& s, Time h = Time()) : scheduler(s), hold(h) {}
+    std::optional<Time> accept(const Packet& packet, Link&) override {
+        seen.emplace_back(scheduler.now(), packet);
+        return scheduler.now() + hold;
+    }
+    Scheduler& scheduler;
+    Time hold;
+    std::vector<std::pair<Time, Packet>> seen;
+};
+
+struct Departures : LinkListener {
+    void on_departure(std::uint64_t tag, Time when) override { left.emplace_back(tag, when); }
+    std::vector<std::pair<std::uint64_t, Time>> left;
+};
+
+Packet write(std::uint64_t tag, std::uint32_t payload) {
+    Packet packet;
+    packet.tag = tag;
+    packet.payload = payload;
+    return packet;
+}
+
+/// No headers: wire bytes are payload bytes.
+LinkParams bare() {
+    LinkParams params;
+    params.lane_bandwidth = gigabytes_per_second(50);
+    params.latency = nanoseconds(500);
+    params.format.header_flits = 0;
+    params.buffer_per_lane = mebibytes(1);
+    return params;
+}
+
+TEST(PacketFormat, CountsHeadersRequestsAndAcknowledgements) {
+    PacketFormat format;  // 16 B flits, 1 header flit, 128 B payload
+    EXPECT_EQ(format.wire_bytes(PacketKind::kWrite, 128), 144U);
+    EXPECT_EQ(format.wire_bytes(PacketKind::kWrite, 4096), 4608U);
+    EXPECT_EQ(format.wire_bytes(PacketKind::kWrite, 1), 32U);
+    EXPECT_EQ(format.wire_bytes(PacketKind::kWrite, 129), 144U + 32U);
+    EXPECT_EQ(format.wire_bytes(PacketKind::kReadRequest, 4096), 32U * 16U);
+    EXPECT_EQ(format.wire_bytes(PacketKind::kReduceFetch, 4096), 32U * 32U);
+    EXPECT_EQ(format.wire_bytes(PacketKind::kReduceData, 4096), 4608U);
+    EXPECT_EQ(format.acknowledge_bytes(PacketKind::kWrite, 4096), 0U);
+    EXPECT_EQ(format.acknowledge_bytes(PacketKind::kMulticastWrite, 4096), 512U);
+}
+
+TEST(Link, DeliversAfterSerialisationAndLatency) {
+    Simulation simulation;
+    Link link("link", bare(), 1, 0, simulation.scheduler());
+    Sink sink(simulation.scheduler());
+    link.bind(sink, 0, false);
+    EXPECT_EQ(*link.send(write(7, 4096), Time()), picoseconds(81'920));
+    simulation.run();
+    ASSERT_EQ(sink.seen.size(), 1U);
+    EXPECT_EQ(sink.seen[0].first, picoseconds(81'920 + 500'000));
+    EXPECT_EQ(sink.seen[0].second.tag, 7U);
+}
+
+TEST(Link, ASwitchSeesTheHeadFirst) {
+    Simulation simulation;
+    Link link("link", bare(), 1, 0, simulation.scheduler());
+    Sink sink(simulation.scheduler());
+    link.bind(sink, 0, true);
+    link.send(write(0, 4096), Time());
+    simulation.run();
+    EXPECT_EQ(sink.seen[0].first, picoseconds(128 * 20 + 500'000));
+    EXPECT_EQ(sink.seen[0].second.tail, 81'920U + 500'000U);
+}
+
+TEST(Link, RoundingDoesNotAccumulate) {
+    LinkParams params = bare();
+    params.lane_bandwidth = gigabytes_per_second(450);
+    Simulation simulation;
+    Link link("link", params, 1, 0, simulation.scheduler());
+    Sink sink(simulation.scheduler());
+    link.bind(sink, 0, false);
+    Time end;
+    for (std::uint32_t i = 0; i < 4500; ++i)
+        end = *link.send(write(i, 32), Time());
+    EXPECT_NEAR(static_cast<double>(end.count()), 320'000.0, 1.0);
+    simulation.run();
+}
+
+TEST(Link, EfficiencyAndLanesScaleTheRate) {
+    LinkParams params = bare();
+    params.efficiency_ppm = 500'000;
+    Simulation simulation;
+    Link link("link", params, 4, 0, simulation.scheduler());
+    EXPECT_EQ(link.bandwidth(), gigabytes_per_second(100));
+}
+
+TEST(Link, OverheadTakesWireTime) {
+    Simulation simulation;
+    Link link("link", bare(), 1, 0, simulation.scheduler());
+    Sink sink(simulation.scheduler());
+    link.bind(sink, 0, false);
+    link.add_overhead(1024);
+    EXPECT_EQ(*link.send(write(0, 1024), Time()), picoseconds(40'960));
+    simulation.run();
+}
+
+RC_GTEST_PROP(LinkProperty, LosesNothingKeepsOrderConservesCredits, ()) {
+    LinkParams params = bare();
+    params.buffer_per_lane = Bytes(*rc::gen::inRange<std::uint64_t>(256, 20'000));
+    const auto sizes = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1U, 5000U));
+    const Time hold = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 3000));
+    Simulation simulation;
+    Link link("link", params, 1, 0, simulation.scheduler());
+    Sink sink(simulation.scheduler(), hold);
+    Departures departures;
+    link.bind(sink, 0, false);
+    std::uint64_t total = 0;
+    std::size_t at_once = 0;
+    for (std::uint32_t i = 0; i < sizes.size(); ++i) {
+        at_once += link.send(write(i, sizes[i]), Time(), nullptr, &departures) ? 1 : 0;
+        total += params.format.wire_bytes(PacketKind::kWrite, sizes[i]);
+    }
+    simulation.run();
+    RC_ASSERT(sink.seen.size() == sizes.size());
+    RC_ASSERT(departures.left.size() + at_once == sizes.size());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        RC_ASSERT(sink.seen[i].second.tag == i);
+        RC_ASSERT(sink.seen[i].second.payload == sizes[i]);
+    }
+    RC_ASSERT(link.outstanding(VirtualChannel::kRequest) == 0U);
+    RC_ASSERT(link.outstanding(VirtualChannel::kResponse) == 0U);
+    RC_ASSERT(link.waiting() == 0U);
+    if (!sizes.empty()) {
+        // Never faster than the wire.
+        const Time least = serialization_time(Bytes(total), params.lane_bandwidth) + params.latency;
+        RC_ASSERT(sink.seen.back().first + Time(1) >= least);
+    }
+}
+
+RC_GTEST_PROP(LinkProperty, MoreBandwidthIsNeverSlower, ()) {
+    const auto sizes = *rc::gen::nonEmpty(
+        rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1U, 5000U)));
+    const auto slow = *rc::gen::inRange<std::uint64_t>(1, 100);
+    const auto more = *rc::gen::inRange<std::uint64_t>(0, 100);
+    const auto finish = [&](std::uint64_t rate) {
+        LinkParams params = bare();
+        params.lane_bandwidth = gigabytes_per_second(rate);
+        params.buffer_per_lane = kibibytes(8);
+        Simulation simulation;
+        Link link("link", params, 1, 0, simulation.scheduler());
+        Sink sink(simulation.scheduler());
+        link.bind(sink, 0, false);
+        for (std::uint32_t i = 0; i < sizes.size(); ++i)
+            link.send(write(i, sizes[i]), Time());
+        return simulation.run();
+    };
+    RC_ASSERT(finish(slow + more) <= finish(slow));
+}
+
+}  // namespace
+}  // namespace switchfold

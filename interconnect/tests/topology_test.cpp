@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/topology_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace switchfold {
+namespace {
+
+std::vector<std::uint32_t> all(std::uint32_t n) {
+    std::vector<std::uint32_t> ranks(n);
+    for (std::uint32_t i = 0; i < n; ++i)
+        ranks[i] = i;
+    return ranks;
+}
+
+SwitchedTopology hgx() {
+    SwitchedTopology t;
+    t.gpus = 8;
+    t.lanes_to_switch = {5, 4, 4, 5};
+    return t;
+}
+
+/// NVIDIA's hybrid cube mesh; see configs/systems/dgx1_v100.json.
+DirectTopology dgx1() {
+    DirectTopology t;
+    t.gpus = 8;
+    t.edges = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 2},
+               {2, 6, 1}, {3, 7, 1}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2}};
+    return t;
+}
+
+TEST(StripeOrder, SpreadsByWeight) {
+    EXPECT_EQ(stripe_order({2, 1}), (std::vector<std::uint32_t>{0, 1, 0}));
+    const auto order = stripe_order({5, 4, 4, 5});
+    ASSERT_EQ(order.size(), 18U);
+    for (std::uint32_t plane = 0; plane < 4; ++plane)
+        EXPECT_EQ(std::count(order.begin(), order.end(), plane), plane == 0 || plane == 3 ? 5 : 4);
+}
+
+TEST(PathFinder, TakesEverySwitchPlane) {
+    const Topology topology = hgx().build();
+    PathFinder finder(topology);
+    const auto paths = finder.shortest(2, 5);
+    ASSERT_EQ(paths.size(), 4U);
+    for (const Path& path : paths)
+        EXPECT_EQ(path.hops.size(), 2U);
+    EXPECT_EQ(paths[0].weight, 5U);
+    EXPECT_EQ(paths[1].weight, 4U);
+}
+
+TEST(PathFinder, NeverLeadsThroughAGpu) {
+    const Topology topology = dgx1().build();
+    PathFinder finder(topology);
+    EXPECT_EQ(finder.shortest(0, 3).front().hops.size(), 1U);  // joined directly
+    const auto far = finder.shortest(0, 7);                    // not joined: over the host
+    ASSERT_EQ(far.size(), 1U);
+    EXPECT_EQ(far.front().hops.size(), 2U);
+}
+
+TEST(PathFinder, FindsNothingWhereThereIsNothing) {
+    Topology topology;
+    topology.nodes = {{NodeKind::kGpu, "a", 0}, {NodeKind::kGpu, "b", 0}};
+    PathFinder finder(topology);
+    EXPECT_TRUE(finder.shortest(0, 1).empty());
+}
+
+TEST(FindRings, HybridCubeMeshHasSixDisjointLanesInThreeRings) {
+    const DirectTopology mesh = dgx1();
+    const auto rings = find_rings(mesh.build(), all(8));
+    EXPECT_EQ(rings.size(), 3U);  // 6 lanes a GPU, two for each ring
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> used;
+    for (const auto& ring : rings) {
+        EXPECT_EQ(std::set<std::uint32_t>(ring.begin(), ring.end()).size(), 8U);
+        for (std::size_t i = 0; i < ring.size(); ++i)
+            ++used[std::minmax(ring[i], ring[(i + 1) % ring.size()])];
+    }
+    for (const auto& [pair, lanes] : used) {
+        const auto edge = std::find_if(mesh.edges.begin(), mesh.edges.end(), [&](const DirectEdge& e) {
+            return std::pair<std::uint32_t, std::uint32_t>(std::minmax(e.a, e.b)) == pair;
+        });
+        ASSERT_NE(edge, mesh.edges.end());
+        EXPECT_LE(lanes, edge->lanes);
+    }
+}
+
+TEST(FindRings, BehindSwitchesOneOrderIsAsGoodAsAny) {
+    EXPECT_EQ(find_rings(hgx().build(), {1, 4, 6}), (std::vector<std::vector<std::uint32_t>>{{1, 4, 6}}));
+}
+
+TEST(WhyNoReduction, NamesTheReason) {
+    SwitchedTopology t = hgx();
+    EXPECT_NE(why_no_reduction(t.build(), all(8)).find("no reduction unit"), std::string::npos);
+    t.node.reduction = ReductionUnitParams{};
+    EXPECT_NE(why_no_reduction(t.build(), all(8)).find("no multicast"), std::string::npos);
+    t.node.multicast = true;
+    EXPECT_EQ(why_no_reduction(t.build(), all(8)), "");
+    t.node.reduction->max_members = 4;
+    EXPECT_NE(why_no_reduction(t.build(), all(8)).find("4 members"), std::string::npos);
+    EXPECT_NE(why_no_reduction(dgx1().build(), all(8)).find("no switch"), std::string::npos);
+}
+
+TEST(DirectTopology, RefusesWrongEdges) {
+    DirectTopology t = dgx1();
+    t.edges.push_back({3, 3, 1});
+    t.edges.push_back({1, 0, 1});
+    t.edges.push_back({0, 9, 1});
+    ParamChecker checker;
+    t.check(checker);
+    ASSERT_EQ(checker.found().size(), 3U);
+    EXPECT_EQ(checker.found()[0].first, "/edges/16");
+    EXPECT_EQ(checker.found()[2].first, "/edges/18/b");
+}
+
+}  // namespace
+}  // namespace switchfold

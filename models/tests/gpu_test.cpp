@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/gpu/gpu.h"
+
+#include "models/memory/sharing.h"
+#include "sim/kernel/simulation.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <memory>
+
+namespace switchfold {
+namespace {
+
+GpuParams h100() {
+    GpuParams p;
+    p.name = "H100";
+    p.sms = 132;
+    p.sm.shared_memory = kibibytes(228);
+    p.memory.hbm.peak = gigabytes_per_second(3350);
+    p.memory.hbm.channels = 80;
+    p.memory.l2.capacity = mebibytes(50);
+    p.memory.l2.bandwidth = gigabytes_per_second(6950);
+    p.draw_per_thread = Bandwidth(13'000'000);
+    return p;
+}
+
+/// One GPU, kernels one after the other or together, communication blocks and packet traffic beside them.
+struct Bench : KernelListener, BlocksListener, EventHandler {
+    explicit Bench(const GpuParams& params, const Contention& contention = {}) :
+        gpu("gpu", params, contention, simulation.scheduler()) {}
+
+    void on_kernel_end(std::uint32_t id) override {
+        ended[id] = simulation.scheduler().now();
+        if (--running == 0 && holding)
+            gpu.retire_resident(ticket);
+    }
+    void on_blocks_resident(std::uint64_t) override { resident = simulation.scheduler().now(); }
+    /// A packet of 64 KiB every `interval`, while kernels run.
+    void on_event(std::uint64_t) override {
+        if (running == 0 || packet_bytes == 0)
+            return;
+        gpu.memory().access(packet_bytes / 2, packet_bytes / 2);
+        simulation.scheduler().after(nanoseconds(500), *this, 0);
+    }
+    void launch(const KernelLaunch& kernel) {
+        ++running;
+        gpu.launch(kernel, *this);
+    }
+    void hold(std::uint32_t blocks) {
+        holding = true;
+        ticket = gpu.launch_resident({544, 96, Bytes(88'016)}, blocks, 0, Bytes(0), *this);
+    }
+    Time run(const KernelLaunch& kernel, std::uint32_t blocks = 0, std::uint64_t packets = 0) {
+        if (blocks > 0)
+            hold(blocks);
+        packet_bytes = packets;
+        if (packets > 0)
+            gpu.memory().add_footprint(mebibytes(8));
+        launch(kernel);
+        if (packets > 0)
+            simulation.scheduler().at(Time(), *this, 0);
+        simulation.run();
+        return ended.at(kernel.id);
+    }
+
+    Simulation simulation;
+    Gpu gpu;
+    std::map<std::uint32_t, Time> ended;
+    Time resident = kTimeMax;
+    std::uint64_t ticket = 0;
+    std::uint64_t packet_bytes = 0;
+    int running = 0;
+    bool holding = false;
+};
+
+KernelLaunch kernel(std::uint64_t blocks, std::uint32_t threads, std::uint32_t shared_kib, Time isolated, Bytes bytes) {
+    KernelLaunch k;
+    k.id = 1;
+    k.shape = {threads, 32, kibibytes(shared_kib)};
+    k.blocks = blocks;
+    k.isolated = isolated;
+    k.read = bytes;
+    return k;
+}
+
+rc::Gen<KernelLaunch> any_kernel() {
+    return rc::gen::map(
+        rc::gen::tuple(
+            rc::gen::inRange<std::uint64_t>(1, 20'000),
+            rc::gen::inRange(1U, 1025U),
+            rc::gen::inRange(0U, 200U),
+            rc::gen::inRange<std::uint64_t>(1'000'000, 5'000'000'000),
+            rc::gen::inRange<std::uint64_t>(0, 4'000'000'000)),
+        [](const auto& t) {
+            return kernel(
+                std::get<0>(t), std::get<1>(t), std::get<2>(t), Time(std::get<3>(t)), Bytes(std::get<4>(t)));
+        });
+}
+
+RC_GTEST_PROP(GpuProperty, AloneAKernelTakesItsIsolatedDuration, ()) {
+    const KernelLaunch k = *any_kernel();
+    Bench bench(h100());
+    const Time took = bench.run(k);
+    const double error = static_cast<double>(took.count()) / static_cast<double>(k.isolated.count()) - 1;
+    RC_ASSERT(std::abs(error) < 1e-4);
+}
+
+RC_GTEST_PROP(GpuProperty, FewerBlocksAndFewerBytesNeverSlowAKernel, ()) {
+    const KernelLaunch k = *any_kernel();
+    const std::uint32_t blocks = *rc::gen::inRange(1U, 33U);
+    const std::uint64_t packets = *rc::gen::inRange<std::uint64_t>(1, 800'000);
+    const Time slow = Bench(h100()).run(k, blocks, packets);
+    const Time fewer_blocks = Bench(h100()).run(k, blocks / 2, packets);
+    const Time alone = Bench(h100()).run(k);
+    // Shares are renewed once a window: a window's difference is no slowdown.
+    const Time slack = microseconds(3) + k.isolated / 100;
+    RC_ASSERT(fewer_blocks <= slow + slack);
+    RC_ASSERT(alone <= fewer_blocks + slack);
+}
+
+TEST(Gpu, AGemmOfOneWaveBesideACollectiveTakesTwo) {
+    // NVIDIA forum 337991: 132 blocks of a whole SM beside 24 communication blocks on 132 SMs.
+    const KernelLaunch gemm = kernel(132, 384, 200, microseconds(100), Bytes(0));
+    EXPECT_EQ(Bench(h100()).run(gemm), microseconds(100));
+    const Time beside = Bench(h100()).run(gemm, 24);
+    EXPECT_NEAR(to_microseconds(beside), 200.0, 10.0);
+    Contention off;
+    off.sm = false;
+    EXPECT_EQ(Bench(h100(), off).run(gemm, 24), microseconds(100));
+}
+
+TEST(Gpu, AMemoryBoundKernelSharesTheHbm) {
+    // A stream at full bandwidth beside packets that want half of it.
+    const Bytes bytes(2'900'000'000ULL);
+    const KernelLaunch stream = kernel(4000, 512, 0, microseconds(1000), bytes);
+    const Time beside = Bench(h100()).run(stream, 0, 800'000);
+    EXPECT_GT(to_microseconds(beside), 1300.0);
+    Contention off;
+    off.hbm = false;
+    EXPECT_NEAR(to_microseconds(Bench(h100(), off).run(stream, 0, 800'000)), 1000.0, 1.0);
+    // A kernel that draws a tenth does not feel it much.
+    const KernelLaunch light = kernel(4000, 512, 0, microseconds(1000), Bytes(290'000'000ULL));
+    EXPECT_LT(to_microseconds(Bench(h100()).run(light, 0, 800'000)), 1050.0);
+}
+
+TEST(Gpu, CommunicationBlocksWaitForFreeSlots) {
+    Bench bench(h100());
+    // Two waves that fill the machine: the blocks get in between them.
+    bench.launch(kernel(264, 1024, 200, microseconds(100), Bytes(0)));
+    bench.hold(24);
+    bench.simulation.run();
+    EXPECT_EQ(bench.resident, microseconds(50));
+}
+
+TEST(Gpu, KernelsOfTwoStreamsRunTogetherWhereTheyFit) {
+    Bench bench(h100());
+    KernelLaunch one = kernel(60, 1024, 100, microseconds(100), Bytes(0));
+    KernelLaunch two = one;
+    two.id = 2;
+    bench.launch(one);
+    bench.launch(two);
+    bench.simulation.run();
+    EXPECT_EQ(bench.ended.at(1), microseconds(100));
+    EXPECT_EQ(bench.ended.at(2), microseconds(100));
+}
+
+TEST(SmArray, PlacesBreadthFirstAndKeepsLimits) {
+    SmArray array(h100().sm, 132);
+    const BlockShape shape{256, 64, kibibytes(40)};
+    EXPECT_EQ(array.limit(shape), 4U);  // 64 registers x 256 threads: 4 of 65,536
+    const Placement some = array.place(shape, 140);
+    EXPECT_EQ(some.blocks, 140U);
+    EXPECT_EQ(some.on_sm[0], 2U);
+    EXPECT_EQ(some.on_sm[131], 1U);
+    const Placement rest = array.place(shape, 10'000);
+    EXPECT_EQ(rest.blocks, 4U * 132 - 140);
+    EXPECT_EQ(array.place(shape, 1).blocks, 0U);
+    array.release(shape, some);
+    array.release(shape, rest);
+    EXPECT_EQ(array.busy_sms(), 0U);
+    EXPECT_EQ(array.limit({1024, 255, Bytes(0)}), 0U);  // too many registers for one SM
+}
+
+RC_GTEST_PROP(MaxMin, ConservesAndIsFair, ()) {
+    const auto demands = *rc::gen::container<std::vector<double>>(
+        rc::gen::map(rc::gen::inRange(0, 1000), [](int v) { return static_cast<double>(v); }));
+    const double capacity = *rc::gen::inRange(1, 2000);
+    std::vector<double> shares;
+    max_min_share(capacity, demands, shares);
+    double sum = 0;
+    double wanted = 0;
+    double least_cut = 1e300;
+    for (std::size_t i = 0; i < demands.size(); ++i) {
+        RC_ASSERT(shares[i] <= demands[i] + 1e-9);
+        sum += shares[i];
+        wanted += demands[i];
+        if (shares[i] < demands[i] - 1e-9)
+            least_cut = std::min(least_cut, shares[i]);
+    }
+    RC_ASSERT(sum <= capacity + 1e-6);
+    RC_ASSERT(sum >= std::min(capacity, wanted) - 1e-6);
+    for (const double share : shares)  // nobody has more than one who was cut
+        RC_ASSERT(share <= least_cut + 1e-6);
+}
+
+TEST(HbmTiming, ReachesTheMeasuredShareOfPeak) {
+    HbmParams a100;  // RRZE gpu-stream, A100 40 GB: 1382 of 1555 GB/s for reads and writes
+    a100.row_cycle = nanoseconds(47);
+    a100.turnaround = nanoseconds(20);
+    EXPECT_NEAR(achievable_bytes_per_second(a100, 0.5) / 1382e9, 1.0, 0.02);
+    EXPECT_NEAR(achievable_bytes_per_second(a100, 0.0) / 1500e9, 1.0, 0.02);
+    HbmParams few = a100;
+    few.banks = 1;
+    EXPECT_LT(achievable_bytes_per_second(few, 0.0), achievable_bytes_per_second(a100, 0.0));
+}
+
+TEST(Roofline, IsOneAlone) {
+    for (const double hbm : {0.0, 0.3, 0.9, 1.0, 5.0})
+        for (const double l2 : {0.0, 0.5, 1.0}) {
+            const Roofline roofline = make_roofline({hbm, l2}, 4);
+            EXPECT_EQ(wave_stretch(roofline, 1, 1), 1.0);
+            EXPECT_NEAR(wave_stretch(roofline, 1 + 1e-12, 1), 1.0, 1e-9);
+            EXPECT_GE(wave_stretch(roofline, 2, 1), 1.0);
+        }
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/topology_builder.h"
+#include "models/collectives/engine.h"
+#include "sim/kernel/simulation.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace switchfold {
+
+/// A GPU that has always room and an infinitely fast memory.
+struct IdealPort final : RankPort, EventHandler {
+    IdealPort(std::uint32_t r, Scheduler& s) : rank(r), scheduler(s) {}
+    std::uint64_t occupy(const CommunicationKernel&, ResidentListener& l) override {
+        waiting.push_back(&l);
+        scheduler.at(scheduler.now(), *this, 0);
+        return 0;
+    }
+    void vacate(std::uint64_t) override {}
+    Time access(std::uint64_t read, std::uint64_t written) override {
+        bytes_read += read;
+        bytes_written += written;
+        return scheduler.now();
+    }
+    void on_event(std::uint64_t) override {
+        ResidentListener* first = waiting.front();
+        waiting.erase(waiting.begin());
+        first->on_resident(rank);
+    }
+    std::uint32_t rank;
+    Scheduler& scheduler;
+    std::vector<ResidentListener*> waiting;
+    std::uint64_t bytes_read = 0;
+    std::uint64_t bytes_written = 0;
+};
+
+/// HGX H100's links and switches with ideal GPUs: what collectives do to the fabric alone.
+class TestMachine : CollectiveListener {
+public:
+    static SwitchedTopology hgx(std::uint32_t gpus) {
+        SwitchedTopology t;
+        t.gpus = gpus;
+        t.lanes_to_switch = {5, 4, 4, 5};
+        t.link.lane_bandwidth = Bandwidth(26'562'500'000);
+        t.link.efficiency_ppm = 871'000;
+        t.link.buffer_per_lane = kibibytes(128);
+        t.node.multicast = true;
+        t.node.reduction = ReductionUnitParams{};
+        return t;
+    }
+    static CollectiveParams params() {
+        CollectiveParams p;
+        p.ll.block_rate = gigabytes_per_second(6);
+        p.ll128.block_rate = gigabytes_per_second(14);
+        p.simple.block_rate = gigabytes_per_second(47);
+        p.simple.hop_overhead = nanoseconds(2500);
+        return p;
+    }
+
+    TestMachine(
+        const Topology& topology,
+        const CollectiveParams& params,
+        const AllReducePolicy& policy,
+        std::uint64_t functional_seed = 0) :
+        fabric("fabric", topology, simulation.scheduler()) {
+        Group world{"world", {}};
+        std::vector<RankPort*> pointers;
+        for (std::uint32_t rank = 0; rank < fabric.gpus(); ++rank) {
+            ports.push_back(std::make_unique<IdealPort>(rank, simulation.scheduler()));
+            pointers.push_back(ports.back().get());
+            world.ranks.push_back(rank);
+        }
+        engine = std::make_unique<CollectiveEngine>(
+            "collectives", fabric, params, policy, pointers, std::vector<Group>{world}, functional_seed);
+    }
+
+    /// Runs one collective over all ranks and returns its record.
+    CollectiveRecord run(CollectiveOperation operation) {
+        for (std::uint32_t rank = 0; rank < fabric.gpus(); ++rank)
+            engine->start(rank, rank, operation, 0, *this);
+        simulation.run();
+        return engine->records().empty() ? CollectiveRecord{} : engine->records().back();
+    }
+
+    Simulation simulation;
+    Fabric fabric;
+    std::vector<std::unique_ptr<IdealPort>> ports;
+    std::unique_ptr<CollectiveEngine> engine;
+    std::uint32_t ended = 0;
+
+private:
+    void on_collective_end(std::uint32_t) override { ++ended; }
+};
+
+}  // namespace switchfold
