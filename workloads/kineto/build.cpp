@@ -54,6 +54,7 @@ public:
         report.streams = static_cast<std::uint32_t>(built_.graph->streams.size() - 1);
         const std::uint64_t end = *std::max_element(scheduled_ends_.begin(), scheduled_ends_.end());
         built_.iteration = Time((end - origin_) / report.steps);
+        warn_of_idle_time(end - origin_);
         if (unknown_communication_ > 0)
             report.warnings.push_back(fmt::format(
                 "{} communication kernels of unknown kind are taken as plain kernels that move no "
@@ -250,6 +251,19 @@ private:
                 return g;
         groups_.push_back({name, ranks});
         return static_cast<std::uint32_t>(groups_.size() - 1);
+    }
+
+    /// Idle time that nothing in the trace explains is replayed as it was, whatever the machine: worth saying if it is
+    /// much.
+    void warn_of_idle_time(std::uint64_t whole) {
+        std::uint64_t idle = 0;
+        for (const Operation& operation : built_.graph->operations)
+            if (operation.gap > microseconds(20))  // below: launch latency
+                idle += operation.gap.count();
+        if (idle > whole / 10)
+            raw_.report.warnings.push_back(fmt::format(
+                "streams waited {:.1f} ms for what the trace does not show: replayed as fixed pauses",
+                to_microseconds(Time(idle)) / 1000));
     }
 
     void count() {

@@ -14,8 +14,12 @@ bool starts_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
 }
 
+bool is_annotated_collective(const CpuOperator& op) {
+    return starts_with(op.name, "nccl:");
+}
+
 bool issues_collective(const CpuOperator& op) {
-    return starts_with(op.name, "nccl:") || starts_with(op.name, "c10d::") ||
+    return is_annotated_collective(op) || starts_with(op.name, "c10d::") ||
            op.name == "record_param_comms";
 }
 

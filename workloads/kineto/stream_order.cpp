@@ -13,8 +13,8 @@ constexpr std::uint64_t kClockNoise = 2'000'000;
 // What starts so soon after another stream's operation ended, though it was launched before that,
 // waited for it.
 constexpr std::uint64_t kWaitedGap = 10'000'000;
-// How far to look back on a stream for something that had ended.
-constexpr std::size_t kLookBack = 256;
+// The same where a call told the stream to wait; events between AMD's queues take longer.
+constexpr std::uint64_t kToldToWaitGap = 20'000'000;
 
 }  // namespace
 
@@ -29,14 +29,14 @@ bool StreamOrder::in_order(std::size_t before, std::size_t after) const {
 
 std::size_t StreamOrder::last_before(const Stream& stream, std::size_t index) {
     const auto& launched = stream.launched;
-    for (std::size_t back = 0; back < std::min(launched.size(), kLookBack); ++back) {
-        const std::size_t candidate = launched[launched.size() - 1 - back];
-        if (in_order(candidate, index))
-            return candidate;
-        if (back == 0)
-            ++raw_.report.dropped["dependencies that the measured times contradict"];
-    }
-    return kNone;
+    if (launched.empty())
+        return kNone;
+    // Ends are in order on a stream.
+    const auto after = std::partition_point(
+        launched.begin(), launched.end(), [&](std::size_t i) { return in_order(i, index); });
+    if (after != launched.end())
+        ++raw_.report.dropped["dependencies that the measured times contradict"];
+    return after == launched.begin() ? kNone : *std::prev(after);
 }
 
 std::size_t StreamOrder::waits_before(const RawGpuEvent& gpu) {
@@ -58,14 +58,25 @@ std::size_t StreamOrder::waits_before(const RawGpuEvent& gpu) {
     return count;
 }
 
-std::size_t StreamOrder::waited_collective(Stream& stream, std::size_t index) {
-    if (stream.not_waited_for.empty())
-        return kNone;
-    const std::size_t oldest = stream.not_waited_for.front();
+std::size_t
+StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end) {
+    auto& pending = stream.not_waited_for;
+    const std::uint64_t start = raw_.gpu[index].event.start;
+    // One that ended just when this could start, and nothing else held it up, is the one. It also
+    // says that those before it are through.
+    for (std::size_t i = pending.size(); i-- > 0;) {
+        const std::uint64_t end = end_of(pending[i]);
+        if (!in_order(pending[i], index) || end + kToldToWaitGap < start || end < previous_end)
+            continue;
+        const std::size_t found = pending[i];
+        pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        return found;
+    }
     // Not ended yet: the wait was for something else.
-    if (!in_order(oldest, index))
+    if (pending.empty() || !in_order(pending.front(), index))
         return kNone;
-    stream.not_waited_for.pop_front();
+    const std::size_t oldest = pending.front();
+    pending.pop_front();
     return oldest;
 }
 
@@ -94,7 +105,7 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
         }
         if (waits > 0 && other.communicates)
             for (std::size_t i = 0; i < waits; ++i)
-                depend(waited_collective(other, index));
+                depend(waited_collective(other, index, previous_end));
         else if (waits > 0)
             depend(last_before(other, index));
         // Held up by the other stream, whatever the calls say.

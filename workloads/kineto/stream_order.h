@@ -38,7 +38,7 @@ private:
     std::size_t last_before(const Stream& stream, std::size_t index);
     /// How often the thread made its stream wait since it last launched something.
     std::size_t waits_before(const RawGpuEvent& gpu);
-    std::size_t waited_collective(Stream& stream, std::size_t index);
+    std::size_t waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end);
 
     RawTrace& raw_;
     std::map<std::string_view, Stream> streams_;
