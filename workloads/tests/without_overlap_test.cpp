@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/without_overlap.h"
+
+#include "workloads/schedule.h"
+#include "workloads/tests/random_graph.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+namespace switchfold {
+namespace {
+
+bool is_collective(const Operation& operation) {
+    return std::holds_alternative<CollectiveOperation>(operation.body);
+}
+
+Schedule measured(const RankGraph& rank) {
+    return evaluate(rank, [](std::uint32_t, const Operation& operation) {
+        return measured_duration(operation);
+    });
+}
+
+/// No collective runs beside any other GPU operation: gaps count as waiting, not as running.
+bool overlaps(const RankGraph& rank, const Schedule& schedule) {
+    for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+        if (!is_collective(rank.operations[i]))
+            continue;
+        for (std::size_t j = 0; j < rank.operations.size(); ++j)
+            if (j != i && rank.streams[rank.operations[j].stream].kind == StreamKind::kGpu &&
+                schedule.operations[j].start < schedule.operations[i].end &&
+                schedule.operations[i].start < schedule.operations[j].end)
+                return true;
+    }
+    return false;
+}
+
+Operation
+operation_on(std::uint32_t stream, std::vector<std::uint32_t> dependencies, OperationBody body) {
+    Operation operation;
+    operation.stream = stream;
+    operation.dependencies = std::move(dependencies);
+    operation.body = std::move(body);
+    return operation;
+}
+
+/// The names of the serial order, which the tests give as the operations' indices.
+std::vector<std::uint32_t> order_of(const ExecutionGraph& graph) {
+    std::vector<std::uint32_t> order;
+    for (const Operation& operation : graph.ranks[0]->operations)
+        order.push_back(operation.name);
+    return order;
+}
+
+ExecutionGraph named(std::vector<Operation> operations) {
+    RankGraph rank;
+    rank.streams = {{StreamKind::kGpu, "7", 0}, {StreamKind::kGpu, "20", 0}};
+    rank.operations = std::move(operations);
+    for (std::uint32_t i = 0; i < rank.operations.size(); ++i)
+        rank.operations[i].name = i;
+    return testing::graph_of(std::move(rank));
+}
+
+TEST(WithoutOverlap, BackwardFirstThenItsBucketsThenTheOptimizer) {
+    const ExecutionGraph graph = named(
+        {operation_on(0, {}, KernelOperation{}),        // gradient of bucket 0
+         operation_on(1, {0}, CollectiveOperation{}),   // bucket 0
+         operation_on(0, {}, KernelOperation{}),        // gradient of bucket 1
+         operation_on(1, {2}, CollectiveOperation{}),   // bucket 1
+         operation_on(0, {1, 3}, KernelOperation{})});  // optimizer
+    const ExecutionGraph serial = without_overlap(graph);
+    check(serial);
+    EXPECT_EQ(order_of(serial), (std::vector<std::uint32_t>{0, 2, 1, 3, 4}));
+}
+
+TEST(WithoutOverlap, TheNextStepWaitsForThisStepsCollectives) {
+    std::vector<Operation> operations{
+        operation_on(0, {}, KernelOperation{}),
+        operation_on(1, {0}, CollectiveOperation{}),
+        operation_on(0, {}, KernelOperation{})};
+    operations[2].step = 1;  // nothing says that it needs the collective
+    EXPECT_EQ(
+        order_of(without_overlap(named(std::move(operations)))),
+        (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
+TEST(WithoutOverlap, LeavesAGraphWithoutCollectivesAsItIs) {
+    const ExecutionGraph graph =
+        named({operation_on(0, {}, KernelOperation{}), operation_on(1, {0}, KernelOperation{})});
+    const ExecutionGraph serial = without_overlap(graph);
+    EXPECT_EQ(order_of(serial), (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(serial.ranks[0]->operations[1].dependencies, (std::vector<std::uint32_t>{0}));
+}
+
+TEST(WithoutOverlap, RanksThatShareAGraphStillDo) {
+    ExecutionGraph graph = named({operation_on(0, {}, KernelOperation{})});
+    graph.ranks.push_back(graph.ranks[0]);
+    const ExecutionGraph serial = without_overlap(graph);
+    EXPECT_EQ(serial.ranks[0], serial.ranks[1]);
+}
+
+RC_GTEST_PROP(WithoutOverlapProperty, KeepsEverythingAndOverlapsNothing, ()) {
+    const ExecutionGraph graph = testing::graph_of(testing::random_rank());
+    const RankGraph& before = *graph.ranks[0];
+    const ExecutionGraph serial = without_overlap(graph);
+    check(serial);
+    const RankGraph& after = *serial.ranks[0];
+
+    // The same operations, each once.
+    std::vector<std::uint32_t> place(before.operations.size(), UINT32_MAX);
+    RC_ASSERT(after.operations.size() == before.operations.size());
+    for (std::uint32_t i = 0; i < after.operations.size(); ++i) {
+        const Operation& operation = after.operations[i];
+        const Operation& old = before.operations[operation.name];
+        RC_ASSERT(place[operation.name] == UINT32_MAX);
+        place[operation.name] = i;
+        RC_ASSERT(operation.stream == old.stream);
+        RC_ASSERT(operation.gap == old.gap);
+        RC_ASSERT(operation.body.index() == old.body.index());
+    }
+    // In a legal order: on every stream as before, and after all that it depended on, which it
+    // still depends on.
+    for (std::uint32_t i = 0; i < before.operations.size(); ++i) {
+        for (std::uint32_t j = 0; j < i; ++j)
+            if (before.operations[j].stream == before.operations[i].stream)
+                RC_ASSERT(place[j] < place[i]);
+        const auto& dependencies = after.operations[place[i]].dependencies;
+        for (const std::uint32_t d : before.operations[i].dependencies)
+            RC_ASSERT(
+                std::find(dependencies.begin(), dependencies.end(), place[d]) !=
+                dependencies.end());
+    }
+    RC_ASSERT(!overlaps(after, measured(after)));
+    // Whatever the durations turn out to be.
+    RC_ASSERT(!overlaps(after, evaluate(after, [](std::uint32_t i, const Operation&) {
+                            return nanoseconds(1 + (i * 7919U) % 31U);
+                        })));
+}
+
+RC_GTEST_PROP(WithoutOverlapProperty, CollectivesKeepTheirLaunchOrderSoThatRanksAgree, ()) {
+    const ExecutionGraph serial = without_overlap(testing::graph_of(testing::random_rank()));
+    std::uint64_t next = 0;
+    for (const Operation& operation : serial.ranks[0]->operations)
+        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))
+            RC_ASSERT(collective->sequence == next++);
+}
+
+}  // namespace
+}  // namespace switchfold
