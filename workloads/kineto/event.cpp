@@ -37,7 +37,8 @@ std::uint64_t whole(std::string_view field, std::string_view text) {
     return number;
 }
 
-Dim3 dimensions(std::string_view field, od::value value) {
+/// A launch's shape; nothing where the profiler left zeros.
+std::optional<Dim3> dimensions(std::string_view field, od::value value) {
     Dim3 dims;
     std::uint32_t* const parts[] = {&dims.x, &dims.y, &dims.z};
     std::size_t i = 0;
@@ -48,6 +49,8 @@ Dim3 dimensions(std::string_view field, od::value value) {
                 fmt::format("\"{}\" is no grid; expected three numbers", field));
         *parts[i++] = static_cast<std::uint32_t>(n);
     }
+    if (dims.count() == 0)
+        return std::nullopt;
     return dims;
 }
 
@@ -112,25 +115,48 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
 }  // namespace
 
 std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint64_t base_us) {
-    constexpr std::uint64_t kPsPerUs = 1'000'000;
-    std::uint64_t whole_us = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), whole_us);
-    if (code != std::errc{} || whole_us < base_us || whole_us - base_us > UINT64_MAX / kPsPerUs - 1)
+    // All digits in a row, and how many of them stand before the point once it has moved six places
+    // to the right.
+    unsigned __int128 ps = 0;
+    constexpr std::size_t kMostDigits = 36;  // fit 128 bits
+    std::size_t i = 0;
+    const auto is_digit = [&] { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+    std::string digits;
+    for (; is_digit(); ++i)
+        digits += text[i];
+    if (digits.empty())
         return std::nullopt;
-    std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
-    std::uint64_t fraction = 0;
-    if (!rest.empty()) {
-        if (rest.front() != '.' || rest.size() == 1)
+    std::int64_t whole = static_cast<std::int64_t>(digits.size()) + 6;
+    if (i < text.size() && text[i] == '.') {
+        const std::size_t fraction = ++i;
+        for (; is_digit(); ++i)
+            digits += text[i];
+        if (i == fraction)
             return std::nullopt;
-        std::uint64_t scale = kPsPerUs;
-        for (const char c : rest.substr(1)) {
-            if (c < '0' || c > '9')
-                return std::nullopt;
-            scale /= 10;  // digits below a picosecond count nothing
-            fraction += static_cast<unsigned>(c - '0') * scale;
-        }
     }
-    return (whole_us - base_us) * kPsPerUs + fraction;
+    if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+        i += i + 1 < text.size() && text[i + 1] == '+' ? 2 : 1;
+        int exponent = 0;
+        const auto [end, code] =
+            std::from_chars(text.data() + i, text.data() + text.size(), exponent);
+        if (code != std::errc{} || exponent > 100 || exponent < -100)
+            return std::nullopt;
+        i = static_cast<std::size_t>(end - text.data());
+        whole += exponent;
+    }
+    if (i != text.size())
+        return std::nullopt;
+    // What is left of the point; digits below a picosecond count nothing.
+    for (std::int64_t d = 0; d < whole; ++d) {
+        const auto at = static_cast<std::size_t>(d);
+        ps = ps * 10 + (at < digits.size() ? static_cast<unsigned>(digits[at] - '0') : 0U);
+        if (d >= static_cast<std::int64_t>(kMostDigits))
+            return std::nullopt;
+    }
+    const unsigned __int128 base = static_cast<unsigned __int128>(base_us) * 1'000'000U;
+    if (ps < base || ps - base > UINT64_MAX)
+        return std::nullopt;
+    return static_cast<std::uint64_t>(ps - base);
 }
 
 struct EventParser::Implementation {
@@ -176,8 +202,13 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
         return;
     if (!base_us_) {
         constexpr std::uint64_t kDayUs = 86'400'000'000;
+        constexpr std::uint64_t kLatestUs = 10'000'000'000'000'000;  // 317 years after 1970
         std::uint64_t first = 0;
-        std::from_chars(start.data(), start.data() + start.size(), first);
+        const auto parsed = std::from_chars(start.data(), start.data() + start.size(), first);
+        if (parsed.ec != std::errc{} || first > kLatestUs)
+            throw std::invalid_argument(fmt::format(
+                "\"ts\" is {}; expected microseconds since 1970 or since the machine started",
+                start.empty() ? "missing" : start));
         base_us_ = first > kDayUs ? first - kDayUs : 0;
     }
     const auto read = [&](std::string_view key, const std::string& token, std::uint64_t base) {

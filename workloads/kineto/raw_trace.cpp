@@ -276,7 +276,8 @@ void read_header(const TraceScanner& scanner, TraceFileReport& report) {
     const Json devices = value("deviceProperties");
     if (devices.is_array() && !devices.empty() && devices[0].is_object()) {
         const Json& device = devices[0];
-        report.gpu_name = device.value("name", "");
+        if (device.contains("name") && device["name"].is_string())
+            report.gpu_name = device["name"].get<std::string>();
         if (device.contains("totalGlobalMem") && device["totalGlobalMem"].is_number_unsigned())
             report.memory_bytes = device["totalGlobalMem"].get<std::uint64_t>();
         if (device.contains("numSms") && device["numSms"].is_number_unsigned())
@@ -286,13 +287,26 @@ void read_header(const TraceScanner& scanner, TraceFileReport& report) {
     if (distributed.is_object()) {
         const auto number = [&](const char* key, std::uint32_t fallback) {
             const auto found = distributed.find(key);
-            return found != distributed.end() && found->is_number_unsigned() &&
-                           found->get<std::uint64_t>() <= 1'000'000
-                       ? found->get<std::uint32_t>()
-                       : fallback;
+            if (found == distributed.end())
+                return fallback;
+            constexpr std::uint64_t kMostRanks = 1'000'000;
+            if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMostRanks)
+                throw ConfigError(
+                    report.file,
+                    fmt::format("/distributedInfo/{}", key),
+                    fmt::format("is {}; expected a number of ranks", found->dump()));
+            return found->get<std::uint32_t>();
         };
         report.rank = number("rank", 0);
         report.world_size = std::max(1U, number("world_size", 1));
+        if (report.rank >= report.world_size)
+            throw ConfigError(
+                report.file,
+                "/distributedInfo/rank",
+                fmt::format(
+                    "is {} of {} ranks; expected less than the world's size",
+                    report.rank,
+                    report.world_size));
     }
     const Json synthetic = value("switchfold_synthetic");
     report.synthetic = synthetic.is_boolean() && synthetic.get<bool>();
