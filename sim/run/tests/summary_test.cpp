@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/summary.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+namespace switchfold {
+namespace {
+
+/// Small stretches and the whole numbers that they hold, the reference.
+std::vector<Stretch> any_stretches(std::set<std::uint64_t>& points) {
+    std::vector<Stretch> stretches;
+    for (auto n = *rc::gen::inRange(0, 8); n > 0; --n) {
+        const std::uint64_t start = *rc::gen::inRange<std::uint64_t>(0, 40);
+        const std::uint64_t end = start + *rc::gen::inRange<std::uint64_t>(0, 10);
+        stretches.push_back({start, end});
+        for (std::uint64_t t = start; t < end; ++t)
+            points.insert(t);
+    }
+    return stretches;
+}
+
+RC_GTEST_PROP(Stretches, MergeKeepsWhatTheyCoverAndSortsIt, ()) {
+    std::set<std::uint64_t> points;
+    std::vector<Stretch> stretches = any_stretches(points);
+    RC_ASSERT(merge(stretches) == points.size());
+    for (std::size_t i = 0; i < stretches.size(); ++i) {
+        RC_ASSERT(stretches[i].start < stretches[i].end);
+        if (i > 0)
+            RC_ASSERT(stretches[i - 1].end < stretches[i].start);
+    }
+}
+
+RC_GTEST_PROP(Stretches, CoveredByCountsWhatLiesInside, ()) {
+    std::set<std::uint64_t> points;
+    std::vector<Stretch> stretches = any_stretches(points);
+    merge(stretches);
+    const std::uint64_t start = *rc::gen::inRange<std::uint64_t>(0, 60);
+    const std::uint64_t end = start + *rc::gen::inRange<std::uint64_t>(0, 30);
+    std::uint64_t inside = 0;
+    for (const std::uint64_t t : points)
+        inside += t >= start && t < end ? 1 : 0;
+    RC_ASSERT(covered_by(stretches, start, end) == inside);
+}
+
+/// Two ranks, two steps; each step: forward [0, 10), backward [10, 30) beside an all-reduce
+/// [20, 40), optimizer [40, 45), all in microseconds after the step's start at 0 and 50.
+class SummaryTest : public testing::Test {
+protected:
+    static constexpr std::uint64_t kUs = 1'000'000;
+
+    SummaryTest() {
+        auto rank = std::make_shared<RankGraph>();
+        rank->streams = {{StreamKind::kGpu, "7", 0}, {StreamKind::kGpu, "20", 0}};
+        std::vector<OperationTimes> times;
+        const auto add = [&](Operation operation, std::uint64_t start, std::uint64_t end) {
+            rank->operations.push_back(std::move(operation));
+            times.push_back({Time(start * kUs), Time(end * kUs)});
+        };
+        for (std::uint32_t step = 0; step < 2; ++step) {
+            const std::uint64_t t = step * 50ULL;
+            add(kernel(step, Phase::kForward), t, t + 10);
+            add(kernel(step, Phase::kBackward), t + 10, t + 30);
+            Operation reduce;
+            reduce.stream = 1;
+            reduce.step = step;
+            reduce.phase = Phase::kBackward;
+            reduce.body = CollectiveOperation{};
+            add(reduce, t + 20, t + 40);
+            add(kernel(step, Phase::kOptimizer), t + 40, t + 45);
+        }
+        graph_.names = {"gemm"};
+        graph_.groups = {{"world", {0, 1}}};
+        graph_.ranks = {rank, rank};
+        graph_.steps = 2;
+        outcome_.times = {times, times};
+        outcome_.end_ps = 95 * kUs;
+    }
+
+    static Operation kernel(std::uint32_t step, Phase phase) {
+        Operation operation;
+        operation.step = step;
+        operation.phase = phase;
+        KernelOperation body;
+        body.isolated = microseconds(5);
+        operation.body = body;
+        return operation;
+    }
+
+    ExecutionGraph graph_;
+    Outcome outcome_;
+};
+
+TEST_F(SummaryTest, PhasesAreBusyTimeAStep) {
+    const PhaseTimes times = phase_times(graph_, outcome_, 2);
+    EXPECT_DOUBLE_EQ(times.forward, 10);
+    EXPECT_DOUBLE_EQ(times.backward, 20);
+    EXPECT_DOUBLE_EQ(times.optimizer, 5);
+    EXPECT_DOUBLE_EQ(times.exposed, 10);  // from the backward pass' end to the all-reduce's
+    EXPECT_DOUBLE_EQ(times.iteration, 47.5);
+}
+
+TEST_F(SummaryTest, TheFirstStepAloneIsAMeanOverOne) {
+    outcome_.times[0][5].end = outcome_.times[1][5].end = Time(200 * kUs);  // backward of step 1
+    EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 1).backward, 20);
+    EXPECT_GT(phase_times(graph_, outcome_, 2).backward, 20);
+}
+
+TEST_F(SummaryTest, KernelsRunningAtTheSameTimeCountOnce) {
+    outcome_.times[0][0].end = Time(15 * kUs);  // forward reaches into backward: other phase
+    outcome_.times[1][0].end = Time(15 * kUs);
+    EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 2).forward, 12.5);
+    EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 2).backward, 20);
+}
+
+TEST_F(SummaryTest, AKernelsRowSaysHowMuchOfItWasOverlapped) {
+    std::vector<KernelRow> rows;
+    for_each_kernel(graph_, outcome_, [&](const KernelRow& row) { rows.push_back(row); });
+    ASSERT_EQ(rows.size(), 12U);  // three kernels, two steps, two ranks
+    EXPECT_EQ(rows[1].phase, "backward");
+    EXPECT_EQ(rows[1].stream, "7");
+    EXPECT_DOUBLE_EQ(rows[1].start_us, 10);
+    EXPECT_DOUBLE_EQ(rows[1].duration_us, 20);
+    EXPECT_DOUBLE_EQ(rows[1].isolated_us, 5);
+    EXPECT_DOUBLE_EQ(rows[1].overlapped_share, 0.5);
+    EXPECT_DOUBLE_EQ(rows[0].overlapped_share, 0);
+    EXPECT_EQ(rows[11].rank, 1U);
+}
+
+TEST_F(SummaryTest, BandwidthsAreAsNcclTestsDefinesThem) {
+    graph_.groups = {{"world", {0, 1, 2, 3, 4, 5, 6, 7}}};
+    const auto bus_of = [&](CollectiveKind kind) {
+        CollectiveRecord record;
+        record.kind = kind;
+        record.ranks = 8;
+        record.bytes = Bytes(800'000);
+        record.start = microseconds(5);
+        record.ready = microseconds(10);
+        record.end = microseconds(18);
+        outcome_.collectives = {record};
+        const auto results = collective_results(graph_, outcome_);
+        EXPECT_DOUBLE_EQ(results.at(0).time_us, 8);  // waiting for peers is not the collective's
+        EXPECT_DOUBLE_EQ(results.at(0).algorithm_bandwidth_GBps, 100);
+        return results.at(0).bus_bandwidth_GBps;
+    };
+    EXPECT_DOUBLE_EQ(bus_of(CollectiveKind::kAllReduce), 175);
+    EXPECT_DOUBLE_EQ(bus_of(CollectiveKind::kReduceScatter), 87.5);
+    EXPECT_DOUBLE_EQ(bus_of(CollectiveKind::kAllGather), 87.5);
+    EXPECT_DOUBLE_EQ(bus_of(CollectiveKind::kAllToAll), 87.5);
+    EXPECT_DOUBLE_EQ(bus_of(CollectiveKind::kBroadcast), 100);
+    EXPECT_DOUBLE_EQ(bus_of(CollectiveKind::kReduce), 100);
+}
+
+TEST_F(SummaryTest, CollectivesAreListedByTheirStart) {
+    CollectiveRecord late;
+    late.start = late.ready = late.end = microseconds(9);
+    CollectiveRecord early;
+    early.sequence = 1;
+    early.start = early.ready = early.end = microseconds(3);
+    outcome_.collectives = {late, early};
+    const auto results = collective_results(graph_, outcome_);
+    EXPECT_DOUBLE_EQ(results[0].start_us, 3);
+    EXPECT_DOUBLE_EQ(results[1].start_us, 9);
+    EXPECT_DOUBLE_EQ(results[0].bus_bandwidth_GBps, 0);  // took no time: no bandwidth
+}
+
+}  // namespace
+}  // namespace switchfold
