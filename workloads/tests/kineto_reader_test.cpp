@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "workloads/schedule.h"
+#include "workloads/tests/trace_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace switchfold {
+namespace {
+
+using testing::TemporaryFile;
+using testing::TraceText;
+
+/// Operations by name, in graph order.
+std::vector<const Operation*> named(const TraceWorkload& workload, const std::string& name) {
+    std::vector<const Operation*> found;
+    for (const Operation& operation : workload.graph.ranks[0]->operations)
+        if (workload.graph.names[operation.name] == name)
+            found.push_back(&operation);
+    return found;
+}
+
+const Operation& only(const TraceWorkload& workload, const std::string& name) {
+    const auto found = named(workload, name);
+    if (found.size() != 1)
+        throw std::runtime_error(fmt::format("{} operations {}", found.size(), name));
+    return *found.front();
+}
+
+bool depends_on(const TraceWorkload& workload, const Operation& after, const std::string& before) {
+    return std::any_of(after.dependencies.begin(), after.dependencies.end(), [&](std::uint32_t d) {
+        return workload.graph.names[workload.graph.ranks[0]->operations[d].name] == before;
+    });
+}
+
+/// Start of an operation when the graph is evaluated with the trace's durations.
+Time evaluated_start(const TraceWorkload& workload, const std::string& name) {
+    const RankGraph& rank = *workload.graph.ranks[0];
+    const Schedule schedule =
+        evaluate(rank, [](std::uint32_t, const Operation& o) { return measured_duration(o); });
+    for (std::size_t i = 0; i < rank.operations.size(); ++i)
+        if (workload.graph.names[rank.operations[i].name] == name)
+            return schedule.operations[i].start;
+    return kTimeMax;
+}
+
+const CollectiveOperation& collective(const TraceWorkload& workload, const std::string& name) {
+    return std::get<CollectiveOperation>(only(workload, name).body);
+}
+
+constexpr const char* kAllReduce = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)";
+
+TEST(KinetoReader, StreamsKeepStartOrderAndGapsAreWhatNothingExplains) {
+    const TraceWorkload workload = TraceText()
+                                       .launch("a", "0", "7", "10", "20")
+                                       .launch("b", "3", "7", "35", "5")
+                                       .launch("c", "50", "7", "58", "1")
+                                       .read();
+    check(workload.graph);
+    EXPECT_EQ(only(workload, "a").gap, microseconds(10)) << "launch latency";
+    EXPECT_EQ(only(workload, "b").gap, microseconds(5)) << "after a";
+    EXPECT_EQ(only(workload, "c").gap, microseconds(8)) << "after its launch";
+    EXPECT_EQ(evaluated_start(workload, "c"), microseconds(58));
+    EXPECT_EQ(workload.graph.provenance.measured_iteration, microseconds(59));
+}
+
+TEST(KinetoReader, ACollectiveWaitsForTheStreamThatWasCurrent) {
+    const TraceWorkload workload = TraceText()
+                                       .launch("gradient", "0", "7", "10", "20")
+                                       .launch(kAllReduce, "5", "20", "33", "40")
+                                       .launch("beside", "8", "7", "30", "10")
+                                       .read();
+    EXPECT_TRUE(depends_on(workload, only(workload, kAllReduce), "gradient"));
+    EXPECT_EQ(only(workload, kAllReduce).gap, microseconds(3));
+    EXPECT_FALSE(depends_on(workload, only(workload, "beside"), kAllReduce));
+}
+
+TEST(KinetoReader, AWaitFindsTheCollective) {
+    const auto wait = [](TraceText& text, const char* time) {
+        text.event("cuda_runtime", "cudaStreamWaitEvent", "1", time, "1");
+    };
+    TraceText text;
+    text.launch("gradient", "0", "7", "10", "20");
+    text.launch("ncclKernel_AllReduce_first", "5", "20", "30", "40");
+    text.launch("ncclKernel_AllReduce_second", "8", "20", "70", "40");
+    wait(text, "12");
+    text.launch("uses first", "14", "7", "90", "5");
+    wait(text, "17");
+    text.launch("uses second", "19", "7", "111", "5");
+    text.launch("free", "22", "7", "130", "5");
+    const TraceWorkload workload = text.read();
+    EXPECT_TRUE(depends_on(workload, only(workload, "uses first"), "ncclKernel_AllReduce_first"));
+    EXPECT_FALSE(depends_on(workload, only(workload, "uses first"), "ncclKernel_AllReduce_second"));
+    EXPECT_TRUE(depends_on(workload, only(workload, "uses second"), "ncclKernel_AllReduce_second"));
+    EXPECT_FALSE(depends_on(workload, only(workload, "free"), "ncclKernel_AllReduce_second"));
+}
+
+TEST(KinetoReader, WaitsThatIssueACollectiveHoldUpNobodyElse) {
+    TraceText text;
+    text.launch("gradient", "0", "7", "10", "20");
+    text.event("user_annotation", "nccl:all_reduce", "1", "4", "10");
+    text.launch(kAllReduce, "6", "20", "31", "4");
+    text.event("cuda_runtime", "cudaStreamWaitEvent", "1", "9", "1");
+    text.launch("next", "20", "7", "60", "5");
+    const TraceWorkload workload = text.read();
+    EXPECT_FALSE(depends_on(workload, only(workload, "next"), kAllReduce));
+}
+
+TEST(KinetoReader, NoDependencyContradictsTheTrace) {
+    TraceText text;
+    text.launch(kAllReduce, "0", "20", "10", "100");
+    text.event("cuda_runtime", "cudaStreamWaitEvent", "1", "5", "1");
+    text.launch("early", "7", "7", "50", "5");
+    const TraceWorkload workload = text.read();
+    EXPECT_FALSE(depends_on(workload, only(workload, "early"), kAllReduce));
+    EXPECT_EQ(evaluated_start(workload, "early"), microseconds(50));
+}
+
+TEST(KinetoReader, SynchronisingCallsWaitForTheGpu) {
+    TraceText text;
+    text.launch("long", "0", "7", "5", "100");
+    text.event("cuda_runtime", "cudaDeviceSynchronize", "1", "10", "98");
+    text.launch("after", "110", "7", "115", "5");
+    const TraceWorkload workload = text.read();
+    const RankGraph& rank = *workload.graph.ranks[0];
+    EXPECT_EQ(evaluated_start(workload, "after"), microseconds(115));
+    // Twice as long a kernel holds up the host by as much.
+    const Schedule slower = evaluate(rank, [&](std::uint32_t, const Operation& o) {
+        return workload.graph.names[o.name] == "long" ? microseconds(200) : measured_duration(o);
+    });
+    EXPECT_EQ(slower.makespan, microseconds(120 + 100));
+}
+
+TEST(KinetoReader, IsolatedDurationsComeFromOtherSteps) {
+    TraceText text;
+    text.event("user_annotation", "ProfilerStep#5", "1", "0", "100");
+    text.event("user_annotation", "ProfilerStep#6", "1", "100", "100");
+    text.event("user_annotation", "ProfilerStep#7", "1", "200", "100");
+    text.launch("k", "0", "7", "10", "10");
+    text.launch("k", "100", "7", "110", "12");
+    text.launch("k", "200", "7", "210", "15");
+    text.launch(kAllReduce, "201", "20", "205", "30");
+    text.launch("never alone", "202", "7", "226", "5");
+    const TraceWorkload workload = text.read();
+    const auto k = named(workload, "k");
+    ASSERT_EQ(k.size(), 3U);
+    EXPECT_EQ(workload.graph.steps, 3U);
+    EXPECT_EQ(k[0]->step, 0U);
+    EXPECT_EQ(k[2]->step, 2U);
+    const auto& alone = std::get<KernelOperation>(k[0]->body);
+    const auto& overlapped = std::get<KernelOperation>(k[2]->body);
+    EXPECT_EQ(alone.isolated, microseconds(10)) << "its own measurement, not the median";
+    EXPECT_EQ(alone.duration_source, DurationSource::kMeasuredAlone);
+    EXPECT_EQ(overlapped.measured, microseconds(15));
+    EXPECT_EQ(overlapped.isolated, microseconds(11)) << "median of 10 and 12";
+    EXPECT_EQ(overlapped.duration_source, DurationSource::kOtherOccurrence);
+    const auto& never = std::get<KernelOperation>(only(workload, "never alone").body);
+    EXPECT_EQ(never.isolated, microseconds(5));
+    EXPECT_EQ(never.duration_source, DurationSource::kMeasuredOverlapped);
+}
+
+TEST(KinetoReader, CollectiveSizesFromTheKernelsOwnCounts) {
+    const TraceWorkload workload =
+        TraceText()
+            .launch(
+                kAllReduce,
+                "0",
+                "20",
+                "10",
+                "100",
+                R"("Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "BFloat16", "Group size": 2, "Process Group Name": "tp", "Process Group Ranks": "[0, 1]")")
+            .launch(
+                "ncclDevKernel_Generic(x)",
+                "5",
+                "20",
+                "110",
+                "100",
+                R"("Collective name": "_allgather_base", "In msg nelems": 500, "Out msg nelems": 1000, "dtype": "Float", "Group size": 2)")
+            .read();
+    const auto& reduce = collective(workload, kAllReduce);
+    EXPECT_EQ(reduce.kind, CollectiveKind::kAllReduce);
+    EXPECT_EQ(reduce.bytes, Bytes(2000));
+    EXPECT_EQ(reduce.datatype, Datatype::kBfloat16);
+    EXPECT_EQ(reduce.size_source, SizeSource::kTrace);
+    EXPECT_EQ(reduce.algorithm, "ring");
+    EXPECT_EQ(reduce.protocol, "ll");
+    EXPECT_EQ(reduce.thread_blocks, 8U);
+    EXPECT_EQ(reduce.threads_per_block, 128U);
+    EXPECT_EQ(workload.graph.groups[reduce.group].name, "tp");
+    const auto& gather = collective(workload, "ncclDevKernel_Generic(x)");
+    EXPECT_EQ(gather.kind, CollectiveKind::kAllGather);
+    EXPECT_EQ(gather.bytes, Bytes(4000)) << "the output, as nccl-tests counts it";
+}
+
+TEST(KinetoReader, CollectiveSizesFromTheIssuingCall) {
+    TraceText text;
+    text.event(
+        "user_annotation",
+        "nccl:_all_gather_base",
+        "1",
+        "0",
+        "10",
+        R"("External id": 3, "Input Dims": [[512, 2]], "Input type": ["c10::Half"])");
+    text.event("cpu_op", "record_param_comms", "1", "1", "1");
+    text.launch(
+        "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)",
+        "2",
+        "20",
+        "20",
+        "100",
+        R"("External id": 1)");
+    text.launch("ncclKernel_AllReduce_RING_LL_Sum_half(x)", "50", "20", "150", "100");
+    const TraceWorkload workload = text.read();
+    const auto& gather = collective(workload, "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)");
+    EXPECT_EQ(gather.kind, CollectiveKind::kAllGather) << "the call knows better than the kernel";
+    EXPECT_EQ(gather.bytes, Bytes(512 * 2 * 2 * 2)) << "two ranks give that much each";
+    EXPECT_EQ(gather.datatype, Datatype::kFloat16);
+    const auto& unknown = collective(workload, "ncclKernel_AllReduce_RING_LL_Sum_half(x)");
+    EXPECT_EQ(unknown.bytes, Bytes(0)) << "launched outside any call";
+    EXPECT_EQ(unknown.size_source, SizeSource::kEstimatedFromDuration);
+    EXPECT_EQ(unknown.datatype, Datatype::kFloat16);
+    EXPECT_EQ(unknown.sequence, 1U) << "second of its group";
+}
+
+TEST(KinetoReader, BytesFromTheLaunchingOperatorOrByDefault) {
+    TraceText text;
+    text.event(
+        "cpu_op",
+        "aten::add",
+        "1",
+        "0",
+        "10",
+        R"("External id": 1, "Input Dims": [[1000000], [1000000]], "Input type": ["float", "float"])");
+    // Profilers of 2022 repeat the correlation as external id: it names no operator.
+    text.launch("vectorized_elementwise_kernel", "2", "7", "20", "10", R"("External id": 1)");
+    text.launch("other_elementwise_kernel", "50", "7", "60", "10");
+    const TraceWorkload workload = text.read();
+    const auto& known =
+        std::get<KernelOperation>(only(workload, "vectorized_elementwise_kernel").body);
+    EXPECT_EQ(known.byte_source, ByteSource::kShapes);
+    EXPECT_EQ(known.bytes_read, Bytes(8'000'000));
+    EXPECT_EQ(known.bytes_written, Bytes(4'000'000));
+    const auto& unknown =
+        std::get<KernelOperation>(only(workload, "other_elementwise_kernel").body);
+    EXPECT_EQ(unknown.byte_source, ByteSource::kClassDefault);
+    // 10 us of an H100's 3.35 TB/s: most that fits.
+    EXPECT_LE((unknown.bytes_read + unknown.bytes_written).count(), 33'500'000U);
+    EXPECT_GT((unknown.bytes_read + unknown.bytes_written).count(), 0U);
+}
+
+TEST(KinetoReader, NoKernelMovesMoreThanThePeakAllows) {
+    TraceText text;
+    text.event(
+        "cpu_op",
+        "aten::add",
+        "1",
+        "0",
+        "10",
+        R"("Input Dims": [[1000000000], [1000000000]], "Input type": ["float", "float"])");
+    text.launch("vectorized_elementwise_kernel", "2", "7", "20", "10");
+    const TraceWorkload workload = text.read();
+    const auto& kernel =
+        std::get<KernelOperation>(only(workload, "vectorized_elementwise_kernel").body);
+    EXPECT_LE((kernel.bytes_read + kernel.bytes_written).count(), 33'500'000U);
+    EXPECT_NEAR(
+        static_cast<double>(kernel.bytes_read.count()),
+        2 * static_cast<double>(kernel.bytes_written.count()),
+        2)
+        << "the proportion stays";
+}
+
+TEST(KinetoReader, PhasesByAnnotationOrAutogradThread) {
+    TraceText text;
+    text.event("cpu_op", "aten::relu", "1", "0", "9");
+    text.launch("forward", "1", "7", "10", "2");
+    text.event("cpu_op", "autograd::engine::evaluate_function: ReluBackward0", "2", "20", "9");
+    text.launch("backward", "21", "7", "30", "2", "", "2");
+    text.event("user_annotation", "Optimizer.step#SGD.step", "1", "40", "9");
+    text.launch("optimizer", "41", "7", "50", "2");
+    text.launch("after", "60", "7", "70", "2");
+    const TraceWorkload workload = text.read();
+    EXPECT_EQ(only(workload, "forward").phase, Phase::kForward);
+    EXPECT_EQ(only(workload, "backward").phase, Phase::kBackward);
+    EXPECT_EQ(only(workload, "optimizer").phase, Phase::kOptimizer);
+    EXPECT_EQ(only(workload, "after").phase, Phase::kOther);
+}
+
+TEST(KinetoReader, OldTracesSpellThingsDifferently) {
+    TraceText text;
+    text.event("Operator", "ProfilerStep#3", "1", "0", "100", R"("External id": 1)");
+    text.event("Operator", "CudnnConvolutionBackward", "2", "20", "20", R"("External id": 2)");
+    text.event(
+        "Runtime", "cudaLaunchKernel", "2", "21", "2", R"("correlation": 9, "external id": 2)");
+    text.event(
+        "Kernel",
+        "dgrad",
+        "\"stream 7\"",
+        "30",
+        "5",
+        R"("stream": 7, "correlation": 9, "external id": 2)");
+    text.event(
+        "Memcpy",
+        "Memcpy HtoD (Pageable -> Device)",
+        "\"stream 7\"",
+        "40",
+        "5",
+        R"("stream": 7, "bytes": 640)");
+    const TraceWorkload workload = text.read();
+    EXPECT_EQ(only(workload, "dgrad").phase, Phase::kBackward);
+    const auto& copy =
+        std::get<CopyOperation>(only(workload, "Memcpy HtoD (Pageable -> Device)").body);
+    EXPECT_EQ(copy.kind, CopyKind::kHostToDevice);
+    EXPECT_EQ(copy.bytes, Bytes(640));
+    EXPECT_EQ(workload.files[0].streams, 1U);
+}
+
+TEST(KinetoReader, AmdShapesComeFromTheCall) {
+    TraceText text;
+    text.event(
+        "cuda_runtime",
+        "hipExtModuleLaunchKernel",
+        "1",
+        "0",
+        "2",
+        R"("correlation": 1, "grid": [65536, 2, 1], "block": [256, 1, 1])");
+    text.event("kernel", "Cijk_gemm", "0", "10", "5", R"("stream": 0, "correlation": 1)");
+    const TraceWorkload workload = text.read();
+    const auto& kernel = std::get<KernelOperation>(only(workload, "Cijk_gemm").body);
+    EXPECT_EQ(kernel.grid, (Dim3{256, 2, 1})) << "the call counts work items";
+    EXPECT_EQ(kernel.block, (Dim3{256, 1, 1}));
+}
+
+TEST(KinetoReader, WorkFromBeforeTheTraceIsLeftOut) {
+    TraceText text;
+    text.event("kernel", "left over", "7", "0", "50", R"("stream": 7, "correlation": 77)");
+    text.launch("k", "5", "7", "50", "10");
+    const TraceWorkload workload = text.read();
+    EXPECT_TRUE(named(workload, "left over").empty());
+    EXPECT_EQ(workload.files[0].dropped.at("GPU operations launched before the trace began"), 1U);
+    EXPECT_EQ(only(workload, "k").gap, Time()) << "what held it up is not there";
+}
+
+TEST(KinetoReader, WorkWithoutALaunchKeepsItsPlace) {
+    TraceText text;
+    text.launch("first", "0", "7", "5", "10");
+    text.event("kernel", "graph node", "7", "20", "10", R"("stream": 7, "correlation": 77)");
+    text.launch("last", "2", "7", "40", "10");
+    const TraceWorkload workload = text.read();
+    EXPECT_EQ(evaluated_start(workload, "graph node"), microseconds(20));
+    EXPECT_EQ(evaluated_start(workload, "last"), microseconds(40));
+}
+
+TEST(KinetoReader, ReportsWhatWasDroppedAndWhy) {
+    TraceText text;
+    text.launch("k", "0", "7", "5", "10");
+    text.event("python_function", "train.py(1): f", "1", "0", "10");
+    text.event("gpu_user_annotation", "nccl:all_reduce", "7", "0", "10");
+    text.event("user_annotation", "my own mark", "1", "0", "10");
+    text.raw(R"({"ph": "s", "id": 1, "cat": "ac2g", "name": "ac2g", "ts": 3})");
+    text.raw(R"({"ph": "M", "name": "process_name", "args": {"name": "python"}})");
+    const TraceFileReport report = text.read().files[0];
+    EXPECT_EQ(report.events, 7U);
+    EXPECT_EQ(report.dropped.at("Python frames"), 1U);
+    EXPECT_EQ(report.dropped.at("annotations mirrored on the GPU"), 1U);
+    EXPECT_EQ(report.dropped.at("annotations that name no phase"), 1U);
+    EXPECT_EQ(report.dropped.at("flow arrows"), 1U);
+    EXPECT_EQ(report.dropped.at("metadata"), 1U);
+    std::uint64_t all = 0;
+    for (const auto* counts : {&report.used, &report.dropped})
+        for (const auto& [what, count] : *counts)
+            all += count;
+    EXPECT_EQ(all, report.events) << "every event is used or dropped";
+}
+
+TEST(KinetoReader, SeveralRanksInTheirOrder) {
+    const auto rank = [](int number, const char* duration) {
+        return TraceText()
+            .header(fmt::format(R"("distributedInfo": {{"rank": {}, "world_size": 2}},)", number))
+            .launch(kAllReduce, "0", "20", "10", duration)
+            .text();
+    };
+    const TemporaryFile one("1.json", rank(1, "100"));
+    const TemporaryFile zero("0.json", rank(0, "200"));
+    const TraceWorkload workload = read_kineto({{one.path(), zero.path()}});
+    check(workload.graph);
+    ASSERT_EQ(workload.graph.ranks.size(), 2U);
+    const auto measured = [&](std::size_t r) {
+        return std::get<CollectiveOperation>(workload.graph.ranks[r]->operations.back().body)
+            .measured;
+    };
+    EXPECT_EQ(measured(0), microseconds(200));
+    EXPECT_EQ(measured(1), microseconds(100));
+    ASSERT_EQ(workload.graph.groups.size(), 1U) << "the world is one group";
+    EXPECT_EQ(workload.graph.provenance.traced_ranks, 2U);
+}
+
+TEST(KinetoReader, OneRankStandsForMany) {
+    TraceWorkload workload = TraceText().launch(kAllReduce, "0", "20", "10", "100").read();
+    spread_over_ranks(workload, 4);
+    check(workload.graph);
+    ASSERT_EQ(workload.graph.ranks.size(), 4U);
+    EXPECT_EQ(workload.graph.ranks[0], workload.graph.ranks[3]) << "shared, not copied";
+    EXPECT_EQ(workload.graph.groups[0].ranks, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+    EXPECT_EQ(workload.graph.provenance.traced_ranks, 1U);
+}
+
+}  // namespace
+}  // namespace switchfold
