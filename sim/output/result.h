@@ -76,8 +76,8 @@ struct ScenarioResult {
     double backward_us = 0;
     double optimizer_us = 0;
     double exposed_communication_us = 0;
-    double backward_slowdown = 0;
-    SlowdownByCause causes;
+    std::optional<double> backward_slowdown;  ///< none without a backward pass
+    std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::vector<CollectiveResult> collectives;
     std::vector<LinkResult> links;
     std::vector<ReductionUnitResult> reduction_units;
@@ -108,6 +108,9 @@ struct HostResult {
     std::uint64_t peak_rss_bytes = 0;
     std::uint64_t events = 0;
 };
+
+/// Changes when a field of result.json changes its meaning or goes.
+inline constexpr const char* kResultSchema = "switchfold-result-1";
 
 struct ExperimentResult {
     std::string experiment;

@@ -39,6 +39,15 @@ OrderedJson counts(const std::map<std::string, std::uint64_t>& values) {
     return out;
 }
 
+OrderedJson causes_json(const SlowdownByCause& causes) {
+    return {
+        {"sm", share(causes.sm)},
+        {"l2", share(causes.l2)},
+        {"hbm", share(causes.hbm)},
+        {"clock", share(causes.clock)},
+        {"other", share(causes.other)}};
+}
+
 OrderedJson scenario_json(const ScenarioResult& s) {
     OrderedJson collectives = OrderedJson::array();
     for (const CollectiveResult& c : s.collectives)
@@ -78,13 +87,8 @@ OrderedJson scenario_json(const ScenarioResult& s) {
         {"backward_us", microseconds_of(s.backward_us)},
         {"optimizer_us", microseconds_of(s.optimizer_us)},
         {"exposed_communication_us", microseconds_of(s.exposed_communication_us)},
-        {"backward_slowdown", share(s.backward_slowdown)},
-        {"slowdown_by_cause",
-         {{"sm", share(s.causes.sm)},
-          {"l2", share(s.causes.l2)},
-          {"hbm", share(s.causes.hbm)},
-          {"clock", share(s.causes.clock)},
-          {"other", share(s.causes.other)}}},
+        {"backward_slowdown", s.backward_slowdown ? share(*s.backward_slowdown) : nullptr},
+        {"slowdown_by_cause", s.causes ? causes_json(*s.causes) : nullptr},
         {"notes", s.notes},
         {"collectives", collectives},
         {"links", links},
@@ -99,7 +103,7 @@ std::string to_result_json(const ExperimentResult& r) {
         scenarios.push_back(scenario_json(s));
     const WorkloadResult& w = r.workload;
     const OrderedJson out{
-        {"schema", "switchfold-result-1"},
+        {"schema", kResultSchema},
         {"experiment", r.experiment},
         {"version", r.version},
         {"config_digest", r.config_digest},

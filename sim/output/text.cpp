@@ -108,18 +108,22 @@ std::string to_table(const ExperimentResult& result) {
              "l2",
              "hbm",
              "other"}};
-        for (const ScenarioResult& s : result.scenarios)
+        for (const ScenarioResult& s : result.scenarios) {
+            const auto cause = [&](double SlowdownByCause::*member) {
+                return s.causes ? percent((*s.causes).*member) : "-";
+            };
             rows.push_back(
                 {s.name,
                  time_text(s.forward_us),
                  time_text(s.backward_us),
                  time_text(s.exposed_communication_us),
                  time_text(s.iteration_us),
-                 percent(s.backward_slowdown),
-                 percent(s.causes.sm),
-                 percent(s.causes.l2),
-                 percent(s.causes.hbm),
-                 percent(s.causes.other)});
+                 s.backward_slowdown ? percent(*s.backward_slowdown) : "-",
+                 cause(&SlowdownByCause::sm),
+                 cause(&SlowdownByCause::l2),
+                 cause(&SlowdownByCause::hbm),
+                 cause(&SlowdownByCause::other)});
+        }
         out += layout(rows);
         out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
                "the backward pass\n"

@@ -204,10 +204,16 @@ private:
             s.events = outcome.events;
             s.counters = outcome.counters;
             if (alone > 0) {
-                s.backward_slowdown = times.backward / alone - 1.0;
-                if (has_causes(i))
-                    s.causes = causes_of(i, s.backward_slowdown);
-                s.causes.other = s.backward_slowdown - s.causes.sm - s.causes.l2 - s.causes.hbm;
+                const double slowdown = times.backward / alone - 1.0;
+                s.backward_slowdown = slowdown;
+                // Where nothing runs beside compute, no mechanism can slow it.
+                if (has_causes(i) || !scenario.overlap) {
+                    SlowdownByCause causes;
+                    if (has_causes(i))
+                        causes = causes_of(i, slowdown);
+                    causes.other = slowdown - causes.sm - causes.l2 - causes.hbm;
+                    s.causes = causes;
+                }
             }
             result.scenarios.push_back(std::move(s));
         }

@@ -74,6 +74,9 @@ TEST(ResultJson, OnlyHostDiffersBetweenRuns) {
 TEST(ResultJson, WhatIsUnknownIsNull) {
     ExperimentResult result = sample_result();
     EXPECT_TRUE(written(result)["workload"]["measured_iteration_us"].is_null());
+    EXPECT_TRUE(written(result)["scenarios"][0]["backward_slowdown"].is_null());
+    EXPECT_TRUE(written(result)["scenarios"][0]["slowdown_by_cause"].is_null());
+    EXPECT_EQ(written(result)["scenarios"][1]["backward_slowdown"], 0.189);
     result.workload.measured_iteration_us = 12.5;
     EXPECT_EQ(written(result)["workload"]["measured_iteration_us"], 12.5);
     result.scenarios[0].iteration_us = std::numeric_limits<double>::quiet_NaN();

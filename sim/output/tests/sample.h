@@ -29,7 +29,7 @@ inline ExperimentResult sample_result() {
     ring.name = "ring";
     ring.overlap = true;
     ring.backward_slowdown = 0.189;
-    ring.causes = {0.1, 0.02, 0.06, 0, 0.009};
+    ring.causes = SlowdownByCause{0.1, 0.02, 0.06, 0, 0.009};
     ring.collectives.push_back(
         {"world all_reduce 0", "ring", "simple", 24, 8, 1U << 20U, 1, 2, 40, 26.2144, 45.8752});
     ring.links.push_back({"gpu0_to_switch0", 100, 120, 3, 0.5});

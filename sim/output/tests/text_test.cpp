@@ -98,6 +98,11 @@ TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
         lines[5],
         "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms    18.9 %  10.0 %  2.0 %  6.0 %  "
         "0.9 %");
+    EXPECT_EQ(
+        lines[4],
+        "serial    9000.0 us  26.23 ms      607.7 us   45.15 ms         -       -      -      -    "
+        "  "
+        "-");  // unknown is not zero
     EXPECT_EQ(lines.back(), "note: ring: a note");
 }
 

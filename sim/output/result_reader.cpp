@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/result_reader.h"
+
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <system_error>
+
+namespace switchfold {
+
+namespace {
+
+/// A value of the file and where it stands, so that errors can say so.
+class Node {
+public:
+    Node(const Json& json, const std::string& file, std::string pointer) :
+        json_(json), file_(file), pointer_(std::move(pointer)) {}
+
+    [[nodiscard]] Node operator[](const char* key) const {
+        if (!json_.is_object() || !json_.contains(key))
+            fail(fmt::format("has no \"{}\"; expected a result of this version", key));
+        return {json_.at(key), file_, pointer_ + "/" + key};
+    }
+    template <class Visit>
+    void for_each(Visit visit) const {
+        if (!json_.is_array())
+            fail("is no list; expected a result of this version");
+        for (std::size_t i = 0; i < json_.size(); ++i)
+            visit(Node(json_[i], file_, fmt::format("{}/{}", pointer_, i)));
+    }
+    [[nodiscard]] bool is_null() const { return json_.is_null(); }
+
+    void to(std::string& value) const {
+        expect(json_.is_string(), "a string");
+        value = json_.get<std::string>();
+    }
+    void to(bool& value) const {
+        expect(json_.is_boolean(), "true or false");
+        value = json_.get<bool>();
+    }
+    /// Null is what no number is written as.
+    void to(double& value) const {
+        value = std::numeric_limits<double>::quiet_NaN();
+        if (json_.is_null())
+            return;
+        expect(json_.is_number(), "a number");
+        value = json_.get<double>();
+    }
+    void to(std::uint64_t& value) const {
+        expect(json_.is_number_unsigned(), "a whole number");
+        value = json_.get<std::uint64_t>();
+    }
+    void to(std::uint32_t& value) const {
+        expect(
+            json_.is_number_unsigned() && json_.get<std::uint64_t>() <= UINT32_MAX,
+            "a whole number of 32 bits");
+        value = json_.get<std::uint32_t>();
+    }
+    void to(std::vector<std::string>& values) const {
+        for_each([&](const Node& node) { node.to(values.emplace_back()); });
+    }
+    void to(std::map<std::string, std::uint64_t>& values) const {
+        expect(json_.is_object(), "an object of counts");
+        for (const auto& [key, value] : json_.items())
+            Node(value, file_, pointer_ + "/" + key).to(values[key]);
+    }
+
+private:
+    void expect(bool right, std::string_view what) const {
+        if (!right)
+            fail(fmt::format("is {}; expected {}", json_.type_name(), what));
+    }
+    [[noreturn]] void fail(std::string message) const {
+        throw ConfigError(file_, pointer_, std::move(message));
+    }
+
+    const Json& json_;
+    const std::string& file_;
+    std::string pointer_;
+};
+
+void read(const Node& node, WorkloadResult& w) {
+    node["type"].to(w.type);
+    node["source"].to(w.source);
+    node["synthetic"].to(w.synthetic);
+    node["ranks"].to(w.ranks);
+    node["traced_ranks"].to(w.traced_ranks);
+    node["steps"].to(w.steps);
+    if (const Node measured = node["measured_iteration_us"]; !measured.is_null())
+        measured.to(w.measured_iteration_us.emplace());
+    node["events_used"].to(w.used);
+    node["events_dropped"].to(w.dropped);
+    node["kernel_durations"].to(w.duration_sources);
+    node["kernel_bytes"].to(w.byte_sources);
+    node["collective_sizes"].to(w.size_sources);
+    node["notes"].to(w.notes);
+}
+
+void read(const Node& node, CollectiveResult& c) {
+    node["name"].to(c.name);
+    node["algorithm"].to(c.algorithm);
+    node["protocol"].to(c.protocol);
+    node["channels"].to(c.channels);
+    node["ranks"].to(c.ranks);
+    node["size_bytes"].to(c.size_bytes);
+    node["start_us"].to(c.start_us);
+    node["ready_us"].to(c.ready_us);
+    node["time_us"].to(c.time_us);
+    node["algorithm_bandwidth_GBps"].to(c.algorithm_bandwidth_GBps);
+    node["bus_bandwidth_GBps"].to(c.bus_bandwidth_GBps);
+}
+
+void read(const Node& node, LinkResult& l) {
+    node["name"].to(l.name);
+    node["payload_bytes"].to(l.payload_bytes);
+    node["wire_bytes"].to(l.wire_bytes);
+    node["utilization"].to(l.utilization);
+    node["blocked_packets"].to(l.blocked_packets);
+}
+
+void read(const Node& node, ReductionUnitResult& u) {
+    node["name"].to(u.name);
+    node["reductions"].to(u.reductions);
+    node["bytes_out"].to(u.bytes_out);
+    node["stalled_requests"].to(u.stalled_requests);
+    node["peak_entries"].to(u.peak_entries);
+}
+
+template <class T>
+void read_all(const Node& list, std::vector<T>& values) {
+    list.for_each([&](const Node& node) { read(node, values.emplace_back()); });
+}
+
+void read(const Node& node, SlowdownByCause& causes) {
+    node["sm"].to(causes.sm);
+    node["l2"].to(causes.l2);
+    node["hbm"].to(causes.hbm);
+    node["clock"].to(causes.clock);
+    node["other"].to(causes.other);
+}
+
+void read(const Node& node, ScenarioResult& s) {
+    node["name"].to(s.name);
+    node["overlap"].to(s.overlap);
+    node["iteration_us"].to(s.iteration_us);
+    node["forward_us"].to(s.forward_us);
+    node["backward_us"].to(s.backward_us);
+    node["optimizer_us"].to(s.optimizer_us);
+    node["exposed_communication_us"].to(s.exposed_communication_us);
+    if (const Node slowdown = node["backward_slowdown"]; !slowdown.is_null())
+        slowdown.to(s.backward_slowdown.emplace());
+    if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())
+        read(causes, s.causes.emplace());
+    node["notes"].to(s.notes);
+    read_all(node["collectives"], s.collectives);
+    read_all(node["links"], s.links);
+    read_all(node["reduction_units"], s.reduction_units);
+}
+
+}  // namespace
+
+ExperimentResult read_result(const std::filesystem::path& folder) {
+    const std::filesystem::path path = folder / "result.json";
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored))
+        throw ConfigError(
+            folder.string(), "", "holds no result.json; expected the folder of a finished run");
+    const Json json = load_json(path);
+    const std::string file = path.string();
+    const Node root(json, file, "");
+    std::string schema;
+    root["schema"].to(schema);
+    if (schema != kResultSchema)
+        throw ConfigError(
+            file, "/schema", fmt::format("is \"{}\"; expected \"{}\"", schema, kResultSchema));
+    ExperimentResult r;
+    root["experiment"].to(r.experiment);
+    root["version"].to(r.version);
+    root["config_digest"].to(r.config_digest);
+    read(root["workload"], r.workload);
+    read_all(root["scenarios"], r.scenarios);
+    const Node host = root["host"];
+    host["wall_s"].to(r.host.wall_s);
+    host["peak_rss_bytes"].to(r.host.peak_rss_bytes);
+    host["events"].to(r.host.events);
+    return r;
+}
+
+}  // namespace switchfold

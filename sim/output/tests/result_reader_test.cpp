@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/result_reader.h"
+
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "sim/output/tests/sample.h"
+#include "sim/output/writers.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace switchfold {
+namespace {
+
+class ResultReader : public testing::Test {
+protected:
+    void SetUp() override {
+        std::filesystem::create_directories(folder_);
+        write(to_result_json(sample_result()));
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    void write(const std::string& text) const {
+        TextFile file(folder_ / "result.json");
+        file.write(text);
+        file.close();
+    }
+    [[nodiscard]] Problem problem() const {
+        try {
+            static_cast<void>(read_result(folder_));
+        } catch (const ConfigError& error) {
+            return error.problems().at(0);
+        }
+        return {"", "nothing was thrown", ""};
+    }
+
+    std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+                                    (std::string("switchfold-reader-") +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(ResultReader, ReadsBackEverythingThatIsWritten) {
+    EXPECT_EQ(to_result_json(read_result(folder_)), to_result_json(sample_result()));
+}
+
+/// Whatever key is taken away, the error points to it.
+TEST_F(ResultReader, EveryKeyIsNeeded) {
+    const OrderedJson whole = OrderedJson::parse(to_result_json(sample_result()));
+    int tried = 0;
+    for (const char* at :
+         {"",
+          "/workload",
+          "/scenarios/1",
+          "/scenarios/1/slowdown_by_cause",
+          "/scenarios/1/collectives/0",
+          "/scenarios/1/links/0",
+          "/scenarios/1/reduction_units/0",
+          "/host"}) {
+        const OrderedJson::json_pointer pointer{std::string(at)};
+        for (const auto& [key, value] : whole[pointer].items()) {
+            OrderedJson broken = whole;
+            broken[pointer].erase(key);
+            write(broken.dump());
+            EXPECT_EQ(problem().pointer, at) << key;
+            EXPECT_NE(problem().message.find(key), std::string::npos);
+            broken[pointer][key] = OrderedJson::array({OrderedJson::object()});
+            write(broken.dump());
+            EXPECT_EQ(problem().pointer.rfind(std::string(at) + "/" + key, 0), 0U)
+                << key << problem().pointer;
+            ++tried;
+        }
+    }
+    EXPECT_GT(tried, 50);
+}
+
+TEST_F(ResultReader, ANumberThatDoesNotFitIsRefused) {
+    OrderedJson json = OrderedJson::parse(to_result_json(sample_result()));
+    json["workload"]["ranks"] = 1ULL << 32U;
+    write(json.dump());
+    EXPECT_EQ(problem().pointer, "/workload/ranks");
+    json["workload"]["ranks"] = -1;
+    write(json.dump());
+    EXPECT_EQ(problem().pointer, "/workload/ranks");
+}
+
+TEST_F(ResultReader, AnotherSchemaIsRefused) {
+    write(R"({"schema": "switchfold-result-0"})");
+    EXPECT_EQ(problem().pointer, "/schema");
+}
+
+TEST_F(ResultReader, AFolderWithoutAResultIsNoFinishedRun) {
+    std::filesystem::remove(folder_ / "result.json");
+    EXPECT_EQ(problem().file, folder_.string());
+    EXPECT_NE(problem().message.find("finished run"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace switchfold
