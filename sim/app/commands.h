@@ -11,6 +11,7 @@ namespace switchfold {
 /// exit code and throws on errors.
 using Chosen = std::function<int()>;
 void add_run(CLI::App& app, Chosen& chosen);
+void add_report(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen);
 void add_describe(CLI::App& app, Chosen& chosen);
 void add_schema(CLI::App& app, Chosen& chosen);

@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     Chosen chosen;
     add_run(app, chosen);
+    add_report(app, chosen);
     add_trace(app, chosen);
     add_describe(app, chosen);
     add_schema(app, chosen);

@@ -67,7 +67,7 @@ class Folder(unittest.TestCase):
 class Arguments(Folder):
     def test_help_has_an_example_for_each_command(self):
         text = self.done("--help")
-        for command in ("run", "trace", "describe", "schema"):
+        for command in ("run", "report", "trace", "describe", "schema"):
             self.assertIn(f"  {command} ", text)
             self.assertIn("Example:", self.done(command, "--help"))
 
@@ -211,6 +211,14 @@ class Example(Folder):
         self.assertEqual(sorted(p.name for p in self.out.iterdir()), names)
         for name in names:
             self.assertIn(f"## {name}", self.documented)
+
+    def test_report_prints_the_same_table_again(self):
+        table = self.ran.stdout[: self.ran.stdout.index("\nresults: ")]
+        self.assertEqual(self.done("report", self.out), table)
+        self.assertEqual(self.done("report", self.out, self.out), table + "\n" + table)
+
+    def test_report_of_what_is_no_finished_run(self):
+        self.refused("report", self.out, self.folder, says=[str(self.folder), "finished run"])
 
     def test_every_field_and_column_is_documented(self):
         def keys(value):
