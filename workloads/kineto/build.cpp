@@ -253,8 +253,8 @@ private:
         return static_cast<std::uint32_t>(groups_.size() - 1);
     }
 
-    /// Idle time that nothing in the trace explains is replayed as it was, whatever the machine: worth saying if it is
-    /// much.
+    /// Idle time that nothing in the trace explains is replayed as it was, whatever the machine:
+    /// worth saying if it is much.
     void warn_of_idle_time(std::uint64_t whole) {
         std::uint64_t idle = 0;
         for (const Operation& operation : built_.graph->operations)
@@ -262,7 +262,8 @@ private:
                 idle += operation.gap.count();
         if (idle > whole / 10)
             raw_.report.warnings.push_back(fmt::format(
-                "streams waited {:.1f} ms for what the trace does not show: replayed as fixed pauses",
+                "streams waited {:.1f} ms for what the trace does not show: replayed as fixed "
+                "pauses",
                 to_microseconds(Time(idle)) / 1000));
     }
 

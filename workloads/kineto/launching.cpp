@@ -14,12 +14,8 @@ bool starts_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
 }
 
-bool is_annotated_collective(const CpuOperator& op) {
-    return starts_with(op.name, "nccl:");
-}
-
 bool issues_collective(const CpuOperator& op) {
-    return is_annotated_collective(op) || starts_with(op.name, "c10d::") ||
+    return starts_with(op.name, "nccl:") || starts_with(op.name, "c10d::") ||
            op.name == "record_param_comms";
 }
 
@@ -119,6 +115,31 @@ void find_by_external_id(RawTrace& raw, const std::vector<CpuOperator>& operator
     }
 }
 
+/// record_param_comms stands around waiting for a collective as well as around issuing one: what
+/// tells them apart is that issuing launches its kernel.
+void mark_issuing_waits(RawTrace& raw, const std::vector<CpuOperator>& operators) {
+    std::map<std::uint32_t, std::vector<std::uint64_t>> launches;  // of collectives, by thread
+    for (const RawGpuEvent& gpu : raw.gpu)
+        if (gpu.work == GpuWork::kCommunication && gpu.has_launch)
+            launches[gpu.launch_thread].push_back(gpu.launch);
+    for (auto& [thread, times] : launches)
+        std::sort(times.begin(), times.end());
+    const auto launches_within = [&](const CpuOperator& op) {
+        const auto& times = launches[op.thread];
+        const auto first = std::lower_bound(times.begin(), times.end(), op.start);
+        return first != times.end() && *first <= op.end;
+    };
+    OpenOperators open(operators);
+    for (StreamWait& wait : raw.waits) {
+        const auto& around = open.at(wait.thread, wait.start);
+        const auto innermost =
+            std::find_if(around.rbegin(), around.rend(), [](const CpuOperator* op) {
+                return issues_collective(*op);
+            });
+        wait.issues_collective = innermost != around.rend() && launches_within(**innermost);
+    }
+}
+
 }  // namespace
 
 void find_launching_operators(RawTrace& raw, std::vector<CpuOperator>& operators) {
@@ -130,14 +151,7 @@ void find_launching_operators(RawTrace& raw, std::vector<CpuOperator>& operators
     std::sort(raw.waits.begin(), raw.waits.end(), [](const StreamWait& a, const StreamWait& b) {
         return std::tie(a.thread, a.start) < std::tie(b.thread, b.start);
     });
-    OpenOperators open(operators);
-    for (StreamWait& wait : raw.waits) {
-        const auto& around = open.at(wait.thread, wait.start);
-        wait.issues_collective =
-            std::any_of(around.begin(), around.end(), [](const CpuOperator* op) {
-                return issues_collective(*op);
-            });
-    }
+    mark_issuing_waits(raw, operators);
 }
 
 void order_launches(RawTrace& raw) {

@@ -18,6 +18,17 @@ constexpr std::uint64_t kToldToWaitGap = 20'000'000;
 
 }  // namespace
 
+StreamOrder::StreamOrder(RawTrace& raw) : raw_(raw) {
+    for (const StreamWait& wait : raw.waits)
+        if (!wait.issues_collective)
+            waits_.push_back(wait.start);
+    std::sort(waits_.begin(), waits_.end());
+    for (const RawGpuEvent& gpu : raw.gpu)
+        if (gpu.work == GpuWork::kCommunication)
+            collectives_.push_back(gpu.launch);
+    std::sort(collectives_.begin(), collectives_.end());
+}
+
 std::uint64_t StreamOrder::end_of(std::size_t index) const {
     const TraceEvent& event = raw_.gpu[index].event;
     return event.start + event.duration;
@@ -58,6 +69,17 @@ std::size_t StreamOrder::waits_before(const RawGpuEvent& gpu) {
     return count;
 }
 
+std::size_t StreamOrder::waits_in_a_row(std::uint64_t time) const {
+    const auto next = std::upper_bound(collectives_.begin(), collectives_.end(), time);
+    const auto first = next == collectives_.begin()
+                           ? waits_.begin()
+                           : std::lower_bound(waits_.begin(), waits_.end(), *std::prev(next));
+    const auto last = next == collectives_.end()
+                          ? waits_.end()
+                          : std::lower_bound(waits_.begin(), waits_.end(), *next);
+    return static_cast<std::size_t>(last - first);
+}
+
 std::size_t
 StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end) {
     auto& pending = stream.not_waited_for;
@@ -71,6 +93,13 @@ StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t 
         const std::size_t found = pending[i];
         pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(i) + 1);
         return found;
+    }
+    // At the end of a backward pass, say: what is older than as many collectives nobody ever waits
+    // for.
+    const std::size_t row = waits_in_a_row(raw_.gpu[index].launch);
+    if (row > 1 && pending.size() > row) {
+        const std::size_t stale = pending.size() - row;
+        pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(stale));
     }
     // Not ended yet: the wait was for something else.
     if (pending.empty() || !in_order(pending.front(), index))

@@ -18,7 +18,7 @@ namespace switchfold {
 /// started. What the measured times contradict is left out.
 class StreamOrder {
 public:
-    explicit StreamOrder(RawTrace& raw) : raw_(raw) {}
+    explicit StreamOrder(RawTrace& raw);
 
     /// Raw indices of what `index` waited for beside the operation before it on its stream. Call in
     /// launch order, once each.
@@ -38,9 +38,13 @@ private:
     std::size_t last_before(const Stream& stream, std::size_t index);
     /// How often the thread made its stream wait since it last launched something.
     std::size_t waits_before(const RawGpuEvent& gpu);
+    /// How many waits follow each other around a time without a collective between them.
+    [[nodiscard]] std::size_t waits_in_a_row(std::uint64_t time) const;
     std::size_t waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end);
 
     RawTrace& raw_;
+    std::vector<std::uint64_t> waits_;        ///< times of those that issue no collective
+    std::vector<std::uint64_t> collectives_;  ///< launch times
     std::map<std::string_view, Stream> streams_;
     std::map<std::uint32_t, std::uint64_t> last_launch_;  ///< by thread
     std::map<std::uint32_t, std::string_view>
