@@ -92,15 +92,21 @@ std::uint32_t TimelineWriter::add_process(std::string_view scenario, std::uint32
     return pid;
 }
 
+bool TimelineWriter::name_track(std::uint32_t pid, std::uint32_t track, std::string_view name) {
+    if (!named_.insert({pid, track}).second)
+        return false;
+    event(fmt::format(
+        R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "ts": 0, "args": {{"name": {}}}}})",
+        pid,
+        track,
+        json_text(name)));
+    return true;
+}
+
 void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
     if (slice.end_ps <= slice.start_ps)
         return;
-    if (named_.insert({pid, slice.stream}).second)
-        event(fmt::format(
-            R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "ts": 0, "args": {{"name": {}}}}})",
-            pid,
-            slice.stream,
-            json_text(fmt::format("stream {}", slice.stream_name))));
+    name_track(pid, slice.stream, fmt::format("stream {}", slice.stream_name));
     event(fmt::format(
         R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"device": {}, "stream": {}, "correlation": {}, "External id": {}, "isolated us": {}{}}}}})",
         slice.category,
@@ -115,6 +121,28 @@ void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
         slice.correlation,
         us(slice.isolated_ps),
         slice.communication ? R"(, "communication": true)" : ""));
+}
+
+void TimelineWriter::add_annotation(
+    std::uint32_t pid,
+    std::uint32_t track,
+    std::string_view name,
+    std::uint64_t start_ps,
+    std::uint64_t end_ps) {
+    if (end_ps <= start_ps)
+        return;
+    if (name_track(pid, track, "steps"))
+        event(fmt::format(
+            R"({{"ph": "M", "name": "thread_sort_index", "pid": {}, "tid": {}, "ts": 0, "args": {{"sort_index": -1}}}})",
+            pid,
+            track));
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "user_annotation", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{}}}})",
+        json_text(name),
+        pid,
+        track,
+        us(start_ps),
+        us(end_ps - start_ps)));
 }
 
 void TimelineWriter::add(std::uint32_t pid, const CounterSample& sample) {

@@ -46,6 +46,14 @@ public:
     std::uint32_t add_process(std::string_view scenario, std::uint32_t rank);
     /// A slice of no length is left out: viewers draw it as never ending.
     void add(std::uint32_t pid, const TimelineSlice& slice);
+    /// A bar above the streams, for example "ProfilerStep#0", by which tools find the training
+    /// steps. `track` is the number of a stream that the process does not have.
+    void add_annotation(
+        std::uint32_t pid,
+        std::uint32_t track,
+        std::string_view name,
+        std::uint64_t start_ps,
+        std::uint64_t end_ps);
     /// JSON knows no NaN or infinity: such samples are left out.
     void add(std::uint32_t pid, const CounterSample& sample);
     void close();
@@ -53,6 +61,8 @@ public:
 private:
     void text(std::string_view text);
     void event(std::string text_of_event);
+    /// \returns whether this was the first use of the track: then it has its name now.
+    bool name_track(std::uint32_t pid, std::uint32_t track, std::string_view name);
     struct File;
     std::filesystem::path path_;
     std::unique_ptr<File> file_;

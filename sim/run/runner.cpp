@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -265,12 +266,42 @@ private:
                 last = graph.ranks[r].get();
                 const std::uint32_t pid = writer.add_process(scenario.name, r);
                 add_rank(writer, pid, graph, r, outcome.times[r]);
+                add_steps(writer, pid, *graph.ranks[r], outcome.times[r]);
                 if (r == 0)
                     for (const CounterSample& sample : outcome.counters)
                         writer.add(pid, sample);
             }
         }
         writer.close();
+    }
+
+    /// From the start of a step's first operation to that of the next step's.
+    static void add_steps(
+        TimelineWriter& writer,
+        std::uint32_t pid,
+        const RankGraph& rank,
+        const std::vector<OperationTimes>& times) {
+        std::map<std::uint32_t, std::uint64_t> starts;
+        std::uint64_t end = 0;
+        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+            const Operation& operation = rank.operations[i];
+            if (rank.streams[operation.stream].kind != StreamKind::kGpu)
+                continue;
+            const std::uint64_t start = times[i].start.count();
+            auto [at, fresh] = starts.try_emplace(operation.step, start);
+            if (!fresh)
+                at->second = std::min(at->second, start);
+            end = std::max(end, times[i].end.count());
+        }
+        for (auto at = starts.begin(); at != starts.end(); ++at) {
+            const auto next = std::next(at);
+            writer.add_annotation(
+                pid,
+                static_cast<std::uint32_t>(rank.streams.size()),
+                fmt::format("ProfilerStep#{}", at->first),
+                at->second,
+                next == starts.end() ? end : next->second);
+        }
     }
 
     static void add_rank(

@@ -102,6 +102,22 @@ TEST_F(TimelineTest, ASliceFollowsKinetosConventions) {
     EXPECT_EQ(names[2]["args"]["name"], "stream 7");
 }
 
+TEST_F(TimelineTest, AnnotationsLieOnATrackOfTheirOwnAndAreNoGpuWork) {
+    const Json json = trace([](TimelineWriter& writer) {
+        const std::uint32_t pid = writer.add_process("ring", 0);
+        writer.add_annotation(pid, 9, "ProfilerStep#0", 0, 5'000'000);
+        writer.add_annotation(pid, 9, "ProfilerStep#1", 5'000'000, 8'500'000);
+        writer.add_annotation(pid, 9, "ProfilerStep#2", 8'500'000, 8'500'000);
+    });
+    const Json slices = events(json, "X");
+    ASSERT_EQ(slices.size(), 2U);
+    EXPECT_EQ(slices[1]["name"], "ProfilerStep#1");
+    EXPECT_EQ(slices[1]["cat"], "user_annotation");
+    EXPECT_EQ(slices[1]["tid"], 9);
+    EXPECT_FALSE(slices[1]["args"].contains("stream"));
+    EXPECT_DOUBLE_EQ(slices[1]["dur"].get<double>(), 3.5);
+}
+
 TEST_F(TimelineTest, NothingEndsBeforeOrWhenItStarts) {
     const Json json = trace([](TimelineWriter& writer) {
         const std::uint32_t pid = writer.add_process("ring", 0);
