@@ -31,7 +31,8 @@ Gpu::Gpu(
 void Gpu::prepare(Kernel& kernel) {
     std::uint32_t limit = sms_.limit(kernel.launch.shape);
     if (limit == 0) {
-        // The trace's numbers do not fit the machine that replays it: such a block takes an SM of its own.
+        // The trace's numbers do not fit the machine that replays it: such a block takes an SM of
+        // its own.
         ++statistics_.oversized_kernels;
         kernel.launch.shape = {params_.sm.threads, 0, Bytes(0)};
         limit = 1;
@@ -42,7 +43,7 @@ void Gpu::prepare(Kernel& kernel) {
     const std::uint64_t waves = (blocks + kernel.slots_alone - 1) / kernel.slots_alone;
     const auto isolated = static_cast<double>(kernel.launch.isolated.count());
     kernel.fluid = waves > kFluidWaves;
-    const auto concurrent = static_cast<double>(std::min(blocks, kernel.slots_alone));
+    kernel.concurrent = static_cast<double>(std::min(blocks, kernel.slots_alone));
     // The last wave takes as long as the others, however few blocks it has.
     kernel.wave_time = isolated / static_cast<double>(waves);
     kernel.fluid_left = static_cast<double>(blocks);
@@ -51,7 +52,7 @@ void Gpu::prepare(Kernel& kernel) {
     kernel.hit_alone = memory_.hit_share(bytes, true);
     MemoryShare share;
     if (kernel.wave_time > 0) {
-        const double rate = kernel.bytes_per_block * concurrent / (kernel.wave_time * 1e-12);
+        const double rate = kernel.bytes_per_block * kernel.concurrent / (kernel.wave_time * 1e-12);
         share.l2 = rate / memory_.l2_bandwidth();
         share.hbm = rate * (1.0 - kernel.hit_alone) / memory_.hbm_bandwidth();
     }
@@ -112,9 +113,8 @@ std::uint64_t Gpu::launch_resident(
 }
 
 void Gpu::retire_resident(std::uint64_t ticket) {
-    const auto at = std::find_if(residents_.begin(), residents_.end(), [&](const auto& r) {
-        return r->ticket == ticket;
-    });
+    const auto at = std::find_if(
+        residents_.begin(), residents_.end(), [&](const auto& r) { return r->ticket == ticket; });
     SWITCHFOLD_CHECK(at != residents_.end(), "resident blocks retired twice");
     advance();
     for (const Placement& placement : (*at)->placements)
@@ -167,7 +167,8 @@ void Gpu::place_kernel(Kernel& kernel) {
 }
 
 void Gpu::place_all() {
-    // Communication blocks that wait go first where their stream is at least as urgent; else the oldest kernel.
+    // Communication blocks that wait go first where their stream is at least as urgent; else the
+    // oldest kernel.
     place_residents();
     if (running_.size() == 1) {
         place_kernel(*running_.front());
@@ -186,8 +187,7 @@ void Gpu::place_all() {
 
 double Gpu::slots_if_alone(const Kernel& kernel) {
     const std::uint64_t unfinished = kernel.pending + kernel.resident;
-    return static_cast<double>(
-        std::max(kernel.resident, std::min(unfinished, kernel.slots_alone)));
+    return static_cast<double>(std::max(kernel.resident, std::min(unfinished, kernel.slots_alone)));
 }
 
 void Gpu::reshare() {
@@ -212,9 +212,11 @@ void Gpu::reshare() {
             kernel.speed = kernel.resident > 0 ? 1.0 : 0.0;
             continue;
         }
-        // The memory part of a block's time against that of the same moment alone: the bytes that are moved at once,
-        // over the bandwidth that is left for them and that the resident threads can keep in flight.
-        const double crowd = static_cast<double>(kernel.resident) / slots_if_alone(kernel);
+        // The memory part of a block's time against that of the same moment alone: the bytes that
+        // are moved at once, over the bandwidth that is left for them and that the resident threads
+        // can keep in flight.
+        const double slots = slots_if_alone(kernel);
+        const double crowd = static_cast<double>(kernel.resident) / slots;
         const double in_flight = static_cast<double>(kernel.resident) *
                                  kernel.launch.shape.threads *
                                  static_cast<double>(params_.draw_per_thread.count());
@@ -225,7 +227,15 @@ void Gpu::reshare() {
         const double hbm = stretch(offers_[i].hbm, memory_.hbm_bandwidth()) * kernel.miss /
                            (1.0 - kernel.hit_alone);
         const double l2 = stretch(offers_[i].l2, memory_.l2_bandwidth());
-        kernel.speed = 1.0 / wave_stretch(kernel.roofline, hbm, l2);
+        // The blocks of a last wave that is nearly empty move few bytes at once: memory is a small
+        // part of their time.
+        const double part = slots / kernel.concurrent;
+        const Roofline now =
+            part == 1.0 ? kernel.roofline
+                        : make_roofline(
+                              {kernel.roofline.memory.hbm * part, kernel.roofline.memory.l2 * part},
+                              params_.roofline_sharpness);
+        kernel.speed = 1.0 / wave_stretch(now, hbm, l2);
         use.l2 += demands_[i].l2 * kernel.speed;
         use.hbm += demands_[i].hbm * kernel.speed;
     }
@@ -287,14 +297,16 @@ void Gpu::complete() {
     for (auto& kernel : running_) {
         const double close = kDone + (kernel->wave_time > 0 ? 1.0 / kernel->wave_time : 1.0);
         if (kernel->fluid) {
-            if (kernel->fluid_left <= close * static_cast<double>(std::max<std::uint64_t>(1, kernel->resident))) {
+            if (kernel->fluid_left <=
+                close * static_cast<double>(std::max<std::uint64_t>(1, kernel->resident))) {
                 for (Cohort& cohort : kernel->cohorts)
                     sms_.release(kernel->launch.shape, cohort.placement);
                 kernel->cohorts.clear();
                 kernel->resident = 0;
                 kernel->pending = 0;
             } else if (kernel->pending > 0) {
-                // A wave is over: its slots go to whoever is first in line, this kernel's next blocks included.
+                // A wave is over: its slots go to whoever is first in line, this kernel's next
+                // blocks included.
                 for (Cohort& cohort : kernel->cohorts)
                     sms_.release(kernel->launch.shape, cohort.placement);
                 kernel->cohorts.clear();

@@ -87,6 +87,7 @@ private:
         std::uint64_t pending = 0;   ///< blocks not yet placed
         std::uint64_t resident = 0;
         std::uint64_t slots_alone = 1;
+        double concurrent = 1;       ///< blocks of a full wave alone
         double wave_time = 0;        ///< ps, alone
         double bytes_per_block = 0;  ///< through the L2
         double hit_alone = 0;
