@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
@@ -175,10 +176,10 @@ class Run(Folder):
     def test_an_override_reaches_into_the_system(self):
         path = self.experiment()
         slow = ("--set", "/system/topology/link/lane_bandwidth=5 GB/s")
-        time = lambda *more: json.loads(self.done("run", path, "--json", *more))["scenarios"][0][
+        taken = lambda *more: json.loads(self.done("run", path, "--json", *more))["scenarios"][0][
             "collectives"
         ][0]["time_us"]
-        self.assertGreater(time(*slow), time())
+        self.assertGreater(taken(*slow), taken())
 
     def test_the_effective_configuration_is_an_experiment_with_the_same_result(self):
         out = self.folder / "out"
@@ -187,6 +188,77 @@ class Run(Folder):
         first = json.loads((out / "result.json").read_text())
         self.assertEqual(again["config_digest"], first["config_digest"])
         self.assertEqual(again["scenarios"], first["scenarios"])
+
+
+def tiny_trace(rank, reductions):
+    """A rank of two with three kernels and some all-reduces after them."""
+    events = []
+
+    def launch(name, start, stream, duration, **more):
+        link = {"correlation": len(events)}
+        call = {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1}
+        events.append({"ph": "X", **call, "ts": start, "dur": 1, "args": link})
+        shape = {"grid": [64, 1, 1], "block": [256, 1, 1], "registers per thread": 32}
+        args = {**link, **shape, "stream": stream, "device": rank, "shared memory": 0, **more}
+        kernel = {"cat": "kernel", "name": name, "pid": 0, "tid": stream}
+        events.append({"ph": "X", **kernel, "ts": start + 2, "dur": duration, "args": args})
+
+    for i in range(3):
+        launch("gemm", 10 + 100 * i, 7, 20)
+    what = {
+        "Collective name": "allreduce",
+        "In msg nelems": 1 << 18,
+        "dtype": "Float",
+        "Group size": 2,
+        "Process Group Name": "0",
+        "Process Group Ranks": "[0, 1]",
+    }
+    for i in range(reductions):
+        launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL()", 310 + 100 * i, 20, 50, **what)
+    return json.dumps(
+        {
+            "schemaVersion": 1,
+            "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}],
+            "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2},
+            "traceEvents": events,
+        }
+    )
+
+
+class Failure(Folder):
+    def two_ranks(self, *reductions):
+        for rank, count in enumerate(reductions):
+            (self.folder / f"rank{rank}.json").write_text(tiny_trace(rank, count))
+        return self.experiment(workload={"type": "trace", "files": ["rank0.json", "rank1.json"]})
+
+    def test_ranks_that_agree_finish(self):
+        self.done("run", self.two_ranks(2, 2))
+
+    def test_a_rank_that_never_comes_is_exit_3_and_named(self):
+        out = self.folder / "out"
+        out.mkdir()
+        (out / "result.json").write_text("of an earlier run")
+        done = switchfold("run", self.two_ranks(2, 1), "--out", out)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn("waits for rank 1", done.stderr)
+        self.assertEqual(list(out.iterdir()), [])
+
+    def test_a_killed_run_leaves_nothing_that_reads_as_whole(self):
+        out = self.folder / "out"
+        with subprocess.Popen(
+            [PROGRAM, "run", EXAMPLE, "--out", out],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            deadline = time.monotonic() + 60
+            while not out.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.kill()
+        self.assertEqual(process.returncode, -9)
+        self.assertEqual([p for p in out.iterdir() if not p.name.startswith(".partial-")], [])
+        self.refused("report", out, says="finished run")
 
 
 class Example(Folder):
