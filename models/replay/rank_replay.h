@@ -20,6 +20,7 @@ namespace switchfold {
 struct OperationTimes {
     Time start;
     Time end;
+    bool operator==(const OperationTimes&) const = default;
 };
 
 /// Carries out one rank's operations: streams in order, dependencies, gaps; kernels on the GPU, copies on the copy
