@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+
+int main(int argc, char** argv) {
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+        return 2;
+    benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
+    return 0;
+}
+
+// libsystemc leaves sc_main undefined; it is never called, because main is ours.
+extern "C" int sc_main(int /*argc*/, char** /*argv*/) {
+    return 1;
+}
