@@ -9,8 +9,6 @@
 namespace switchfold {
 
 namespace {
-// Past this many waves single cohorts no longer matter: the kernel flows through its slots.
-constexpr std::uint64_t kFluidWaves = 32;
 constexpr double kDone = 1e-9;
 }  // namespace
 
@@ -42,11 +40,9 @@ void Gpu::prepare(Kernel& kernel) {
     kernel.slots_alone = std::uint64_t{limit} * params_.sms;
     const std::uint64_t waves = (blocks + kernel.slots_alone - 1) / kernel.slots_alone;
     const auto isolated = static_cast<double>(kernel.launch.isolated.count());
-    kernel.fluid = waves > kFluidWaves;
     kernel.concurrent = static_cast<double>(std::min(blocks, kernel.slots_alone));
     // The last wave takes as long as the others, however few blocks it has.
     kernel.wave_time = isolated / static_cast<double>(waves);
-    kernel.fluid_left = static_cast<double>(blocks);
     const double bytes = static_cast<double>((kernel.launch.read + kernel.launch.written).count());
     kernel.bytes_per_block = bytes / static_cast<double>(blocks);
     kernel.hit_alone = memory_.hit_share(bytes, true);
@@ -135,8 +131,6 @@ void Gpu::advance() {
         if (kernel->resident == 0)
             continue;
         const double part = elapsed * kernel->speed / kernel->wave_time;
-        if (kernel->fluid)
-            kernel->fluid_left -= part * static_cast<double>(kernel->resident);
         for (Cohort& cohort : kernel->cohorts)
             cohort.left -= part;
     }
@@ -252,15 +246,8 @@ void Gpu::schedule_next() {
         if (kernel->resident == 0 || kernel->speed <= 0)
             continue;
         double part = INFINITY;
-        if (kernel->fluid) {
-            part = kernel->fluid_left / static_cast<double>(kernel->resident);
-            // Slots may become free for blocks that were pushed out: look again after a wave.
-            if (kernel->pending > 0)
-                part = std::min(part, 1.0);
-        } else {
-            for (const Cohort& cohort : kernel->cohorts)
-                part = std::min(part, cohort.left);
-        }
+        for (const Cohort& cohort : kernel->cohorts)
+            part = std::min(part, cohort.left);
         next = std::min(next, std::max(0.0, part) * kernel->wave_time / kernel->speed);
     }
     if (std::isinf(next))
@@ -296,36 +283,16 @@ void Gpu::complete() {
     bool freed = false;
     for (auto& kernel : running_) {
         const double close = kDone + (kernel->wave_time > 0 ? 1.0 / kernel->wave_time : 1.0);
-        if (kernel->fluid) {
-            if (kernel->fluid_left <=
-                close * static_cast<double>(std::max<std::uint64_t>(1, kernel->resident))) {
-                for (Cohort& cohort : kernel->cohorts)
-                    sms_.release(kernel->launch.shape, cohort.placement);
-                kernel->cohorts.clear();
-                kernel->resident = 0;
-                kernel->pending = 0;
-            } else if (kernel->pending > 0) {
-                // A wave is over: its slots go to whoever is first in line, this kernel's next
-                // blocks included.
-                for (Cohort& cohort : kernel->cohorts)
-                    sms_.release(kernel->launch.shape, cohort.placement);
-                kernel->cohorts.clear();
-                kernel->resident = 0;
-                kernel->pending = static_cast<std::uint64_t>(std::ceil(kernel->fluid_left));
+        for (std::size_t i = 0; i < kernel->cohorts.size();) {
+            Cohort& cohort = kernel->cohorts[i];
+            if (cohort.left > close) {
+                ++i;
+                continue;
             }
+            sms_.release(kernel->launch.shape, cohort.placement);
+            kernel->resident -= cohort.placement.blocks;
+            kernel->cohorts.erase(kernel->cohorts.begin() + static_cast<std::ptrdiff_t>(i));
             freed = true;
-        } else {
-            for (std::size_t i = 0; i < kernel->cohorts.size();) {
-                Cohort& cohort = kernel->cohorts[i];
-                if (cohort.left > close) {
-                    ++i;
-                    continue;
-                }
-                sms_.release(kernel->launch.shape, cohort.placement);
-                kernel->resident -= cohort.placement.blocks;
-                kernel->cohorts.erase(kernel->cohorts.begin() + static_cast<std::ptrdiff_t>(i));
-                freed = true;
-            }
         }
         if (kernel->resident == 0 && kernel->pending == 0)
             ended.push_back(std::move(kernel));

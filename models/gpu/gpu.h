@@ -95,8 +95,6 @@ private:
         double speed = 1;
         Roofline roofline;
         std::vector<Cohort> cohorts;
-        bool fluid = false;  ///< many waves: blocks flow through the slots
-        double fluid_left = 0;  ///< blocks' worth of work
     };
     struct Resident {
         BlockShape shape;
