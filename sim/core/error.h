@@ -22,7 +22,8 @@ enum class ExitCode : int {
     kInternal = 70,
 };
 
-/// One thing wrong with the user's input: file, JSON pointer (or line), what, and what was expected.
+/// One thing wrong with the user's input: file, JSON pointer (or line), what, and what was
+/// expected.
 struct Problem {
     std::string file;
     std::string pointer;
@@ -32,13 +33,14 @@ struct Problem {
     }
 };
 
-/// The user's input is wrong: exit 2. Carries every problem that was found, one line each in what().
+/// The user's input is wrong: exit 2. Carries every problem that was found, one line each in
+/// what().
 class ConfigError : public std::runtime_error {
 public:
     explicit ConfigError(std::vector<Problem> problems);
     ConfigError(std::string file, std::string pointer, std::string message) :
-        ConfigError(std::vector<Problem>{
-            {std::move(file), std::move(pointer), std::move(message)}}) {}
+        ConfigError(
+            std::vector<Problem>{{std::move(file), std::move(pointer), std::move(message)}}) {}
     [[nodiscard]] const std::vector<Problem>& problems() const noexcept { return problems_; }
 
 private:

@@ -16,7 +16,8 @@ namespace switchfold {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
-/// Parses strictly: comments are allowed, duplicate keys are not. Throws ConfigError with line and column.
+/// Parses strictly: comments are allowed, duplicate keys are not. Throws ConfigError: a syntax
+/// error with line and column, a duplicate key with its pointer.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& label);
 /// Reads a file and parses it. Throws ConfigError if it cannot be read.
 [[nodiscard]] Json load_json(const std::filesystem::path& path);
@@ -29,7 +30,13 @@ struct Override {
 /// VALUE is read as JSON if it parses, else as a string. Throws ConfigError if there is no pointer.
 [[nodiscard]] Override parse_override(std::string_view text);
 
-/// The word of `known` nearest to `word`, within two edits; empty if none is.
+/// A key as one token of a JSON pointer (RFC 6901).
+[[nodiscard]] std::string escape_token(std::string_view key);
+/// A value as an error message shows it: short, one line, valid UTF-8.
+[[nodiscard]] std::string shown(const Json& value);
+
+/// The word of `known` nearest to `word`, within two edits and with something in common; empty if
+/// none is.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace switchfold

@@ -18,8 +18,7 @@ namespace switchfold {
 // The effective configuration: every field, in the order of its declaration.
 
 template <class T>
-    requires std::is_arithmetic_v<T>
-OrderedJson write_value(const T& value) {
+requires std::is_arithmetic_v<T> OrderedJson write_value(const T& value) {
     return value;
 }
 inline OrderedJson write_value(const std::string& value) {
@@ -114,7 +113,7 @@ struct SchemaOf<std::string> {
     static OrderedJson make() { return {{"type", "string"}}; }
 };
 template <class T>
-    requires std::is_arithmetic_v<T>
+requires std::is_arithmetic_v<T>
 struct SchemaOf<T> {
     static OrderedJson make() {
         return {{"type", std::is_floating_point_v<T> ? "number" : "integer"}};
@@ -227,7 +226,8 @@ void add_doc_rows(std::string& out, const std::string& prefix) {
             add_doc_rows<T>(out, key + ".");
         } else {
             const std::string shown =
-                f.is_required ? "required" : fmt::format("`{}`", write_value(defaults.*(f.member)).dump());
+                f.is_required ? "required"
+                              : fmt::format("`{}`", write_value(defaults.*(f.member)).dump());
             out += fmt::format("| `{}` | {} | {} |\n", key, shown, f.doc);
         }
     };

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <span>
+#include <utility>
 
 namespace switchfold {
 
@@ -57,12 +58,28 @@ constexpr std::array kFrequencyUnits{
         fmt::format("\"{}\" {}; write it like \"{}\"", text, what, example));
 }
 
-std::uint64_t parse(std::string_view text, std::span<const Unit> units, std::string_view example) {
-    std::size_t i = 0;
+std::string names(std::span<const Unit> units) {
+    std::string text;
+    for (const Unit& unit : units)
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", unit.name);
+    return text;
+}
+
+/// A decimal number: digits / scale, exactly.
+struct Decimal {
     U128 digits = 0;
-    U128 scale = 1;  // digits / scale is the number
+    U128 scale = 1;
+    std::string_view rest;  ///< what follows it
+};
+
+Decimal parse_decimal(std::string_view text, std::string_view example) {
+    constexpr std::size_t kMostDigits = 20;  // digits times the largest unit stay below 2^128
+    if (!text.empty() && text.front() == '-')
+        fail(text, "is negative; expected zero or more", example);
+    Decimal number;
     bool point = false;
     std::size_t seen = 0;
+    std::size_t i = 0;
     for (; i < text.size(); ++i) {
         const char c = text[i];
         if (c == '.' && !point && seen > 0) {
@@ -71,53 +88,66 @@ std::uint64_t parse(std::string_view text, std::span<const Unit> units, std::str
         }
         if (c < '0' || c > '9')
             break;
-        ++seen;
-        digits = digits * 10 + static_cast<unsigned>(c - '0');
-        if (point)
-            scale *= 10;
-        if (seen > 20)
+        if (++seen > kMostDigits)
             fail(text, "has too many digits", example);
+        number.digits = number.digits * 10 + static_cast<unsigned>(c - '0');
+        if (point)
+            number.scale *= 10;
     }
     if (seen == 0 || text[i - 1] == '.')
         fail(text, "is not a number with a unit", example);
-    std::string_view rest = text.substr(i);
-    while (!rest.empty() && rest.front() == ' ')
-        rest.remove_prefix(1);
+    number.rest = text.substr(i);
+    return number;
+}
+
+std::uint64_t parse(std::string_view text, std::span<const Unit> units, std::string_view example) {
+    const Decimal number = parse_decimal(text, example);
+    std::string_view name = number.rest;
+    if (!name.empty() && name.front() == ' ')
+        name.remove_prefix(1);
+    if (name.empty())
+        fail(text, "has no unit", example);
     for (const Unit& unit : units)
-        if (rest == unit.name) {
-            const U128 divisor = scale * unit.denominator;
-            if (digits > ~U128{0} / unit.numerator)
-                fail(text, "is too large", example);
-            const U128 product = digits * unit.numerator;
+        if (name == unit.name) {
+            const U128 product = number.digits * unit.numerator;
+            const U128 divisor = number.scale * unit.denominator;
             if (product % divisor != 0)
-                fail(text, "is no whole number of the smallest unit", example);
+                fail(text, fmt::format("is no whole number of {}", units.front().name), example);
             if (product / divisor > UINT64_MAX)
                 fail(text, "is too large", example);
             return static_cast<std::uint64_t>(product / divisor);
         }
-    if (rest.empty())
-        fail(text, "has no unit", example);
-    fail(text, fmt::format("has the unknown unit \"{}\"", rest), example);
+    fail(
+        text,
+        fmt::format("has the unknown unit \"{}\"; expected one of: {}", name, names(units)),
+        example);
 }
 
-/// The largest unit of which `count` is a multiple of a thousandth, with the fraction cut to its digits.
+/// `count` in the unit, or nothing if that takes more decimals than any text should have.
+std::string print_in(std::uint64_t count, const Unit& unit) {
+    constexpr std::size_t kMostDecimals = 12;
+    std::string text = fmt::format("{}", count / unit.numerator);
+    U128 rest = count % unit.numerator;
+    if (rest != 0)
+        text += '.';
+    for (std::size_t i = 0; rest != 0; ++i) {
+        if (i == kMostDecimals)
+            return {};
+        rest *= 10;
+        text += static_cast<char>('0' + static_cast<int>(rest / unit.numerator));
+        rest %= unit.numerator;
+    }
+    return fmt::format("{} {}", text, unit.name);
+}
+
+/// The shortest text; of equally short ones the last, which has the larger unit.
 std::string print(std::uint64_t count, std::span<const Unit> units) {
-    std::string best = fmt::format("{} {}", count, units.front().name);
-    for (const Unit& unit : units) {
-        if (unit.denominator != 1 || unit.numerator == 1 || count < unit.numerator)
+    std::string best = print_in(count, units.front());
+    for (const Unit& unit : units.subspan(1)) {
+        if (unit.denominator != 1 || count < unit.numerator)
             continue;
-        const U128 scaled = static_cast<U128>(count) * 1'000'000;
-        if (scaled % unit.numerator != 0)
-            continue;
-        const auto value = static_cast<std::uint64_t>(scaled / unit.numerator);
-        std::string text = fmt::format("{}", value / 1'000'000);
-        if (value % 1'000'000 != 0) {
-            text += fmt::format(".{:06}", value % 1'000'000);
-            while (text.back() == '0')
-                text.pop_back();
-        }
-        text += fmt::format(" {}", unit.name);
-        if (text.size() <= best.size())
+        std::string text = print_in(count, unit);
+        if (!text.empty() && text.size() <= best.size())
             best = std::move(text);
     }
     return best;

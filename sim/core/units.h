@@ -74,7 +74,8 @@ constexpr Bandwidth gigabytes_per_second(std::uint64_t v) {
     return Bandwidth(1'000'000'000) * v;
 }
 
-/// Time that `bytes` take at `bandwidth`, rounded up to the next picosecond; throws if it does not fit.
+/// Time that `bytes` take at `bandwidth`, rounded up to the next picosecond; throws if it does not
+/// fit.
 constexpr Time serialization_time(Bytes bytes, Bandwidth bandwidth) {
     if (bandwidth.count() == 0)
         throw std::domain_error("bandwidth is zero");
@@ -92,8 +93,9 @@ constexpr double to_seconds(Time t) {
     return static_cast<double>(t.count()) * 1e-12;
 }
 
-/// Reads "700 ns", "25 MiB", "450 GB/s", "400 Gb/s", "1.83 GHz". A number without a unit, a negative number and a value
-/// that is no whole count of the base unit are errors. Throws std::invalid_argument that says what was expected.
+/// Reads "700 ns", "25 MiB", "450 GB/s", "400 Gb/s", "1.83 GHz". A number without a unit, a
+/// negative number and a value that is no whole count of the base unit are errors. Throws
+/// std::invalid_argument that says what was expected.
 Time parse_time(std::string_view text);
 Bytes parse_bytes(std::string_view text);
 Bandwidth parse_bandwidth(std::string_view text);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/json.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+/// An override, and what has become of it.
+struct PendingOverride {
+    Override change;
+    bool used = false;
+    std::string made;  ///< pointer of the topmost value that it replaced or created
+};
+
+/// What reading a file and those it names collects.
+struct ReadState {
+    std::vector<Problem> problems;
+    std::vector<PendingOverride> overrides;
+    std::vector<std::string> unread;  ///< pointers of values in which no override can be looked for
+};
+
+/// A JSON value and where it stands.
+struct Cursor {
+    const Json* value = nullptr;
+    std::filesystem::path file;
+    std::string pointer;       ///< in that file
+    std::string root_pointer;  ///< seen from the file that names this one; overrides use it
+    ReadState* state = nullptr;
+
+    /// Notes a problem with this value. What an override put there is blamed on the override, not
+    /// on the file.
+    void fail(std::string message) const;
+    [[nodiscard]] Cursor at(std::string_view tail, const Json& there) const;
+    [[nodiscard]] Cursor child(std::string_view key, const Json& there) const;
+    [[nodiscard]] Cursor item(std::size_t index) const;
+};
+
+void read_value(const Cursor& c, bool& out);
+void read_value(const Cursor& c, std::uint32_t& out);
+void read_value(const Cursor& c, std::uint64_t& out);
+void read_value(const Cursor& c, std::int32_t& out);
+void read_value(const Cursor& c, double& out);
+void read_value(const Cursor& c, std::string& out);
+void read_value(const Cursor& c, Time& out);
+void read_value(const Cursor& c, Bytes& out);
+void read_value(const Cursor& c, Bandwidth& out);
+void read_value(const Cursor& c, Frequency& out);
+
+/// "is 3; expected an object"
+void fail_type(const Cursor& c, std::string_view expected);
+/// "unknown WHAT; expected one of: ...", with the nearest of them.
+void fail_unknown(
+    const Cursor& c,
+    std::string_view what,
+    std::string_view word,
+    std::span<const std::string_view> known);
+void fail_range(const Cursor& c, const std::string& low, const std::string& high);
+
+/// Applies the overrides that point into this value. \returns the value to read.
+[[nodiscard]] Json
+apply_overrides(const Json& value, const std::string& root_pointer, ReadState& state);
+/// Keys that are neither known nor "$schema" (root) nor "$source" (where the numbers beside it come
+/// from: a text, or one a field).
+void report_unknown_keys(const Cursor& c, std::span<const std::string_view> known);
+void report_source(const Cursor& c, std::span<const std::string_view> known);
+/// The file that the string at `c` names, relative to the file that it stands in.
+[[nodiscard]] std::filesystem::path named_file(const Cursor& c);
+/// Throws what `state` collected; an override that reached nothing is a problem too.
+void throw_problems(ReadState& state);
+
+}  // namespace switchfold
