@@ -25,11 +25,12 @@ protected:
     ~EndpointMemory() = default;
 };
 
-/// Who sends and gets packets at the endpoints: a collective, a copy. Known to the fabric by number.
+/// Who sends and gets packets at the endpoints: a collective, a copy. Known to the fabric by
+/// number.
 class PacketClient {
 public:
-    /// A packet of this client has arrived at `rank`; what it carries can be seen from `visible` on (>= now). The client
-    /// owns packet.values.
+    /// A packet of this client has arrived at `rank`; what it carries can be seen from `visible` on
+    /// (>= now). The client owns packet.values.
     virtual void on_packet(const Packet& packet, std::uint32_t rank, Time visible) = 0;
     /// Functional mode: the numbers that a read or a fetch at `rank` returns; 0 for none.
     virtual std::uint32_t supply(const Packet& packet, std::uint32_t rank) = 0;
@@ -40,7 +41,8 @@ protected:
     ~PacketClient() = default;
 };
 
-/// A GPU's side of the fabric: writes go to memory and are announced to their client, reads are answered from memory.
+/// A GPU's side of the fabric: writes go to memory and are announced to their client, reads are
+/// answered from memory.
 class Endpoint final : public sc_core::sc_module, public PacketSink, private EventHandler {
 public:
     Endpoint(
@@ -71,7 +73,8 @@ private:
     const std::vector<PacketClient*>& clients_;
     Scheduler& scheduler_;
     EndpointMemory* memory_ = nullptr;
-    RingQueue<Answer> answers_;  ///< being read from memory, in the order in which they will be ready
+    RingQueue<Answer>
+        answers_;  ///< being read from memory, in the order in which they will be ready
     Time last_ready_;
 };
 

@@ -20,30 +20,35 @@
 
 namespace switchfold {
 
-/// A pair of GPUs that talk: the routes between them and the order in which its transfer units are striped over them.
+/// A pair of GPUs that talk: the routes between them and the order in which its transfer units are
+/// striped over them.
 struct Connection {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     std::vector<std::uint32_t> routes;   ///< one a stripe slot
     std::vector<std::uint32_t> replies;  ///< the way back of the same slot
-    Time latency;  ///< unloaded, of the first route: links, switches and the first packet's time on the wire
+    Time latency;  ///< unloaded, of the first route: links, switches and the first packet's time on
+                   ///< the wire
 };
 
 /// GPUs that a reduction spans, and the switches that serve it.
 struct ReductionGroup {
     std::uint16_t id = 0;
     std::vector<std::uint32_t> ranks;
-    std::vector<std::uint32_t> stripes;            ///< switch plane of each stripe slot
-    std::vector<std::vector<Link*>> uplinks;       ///< [plane][member]
-    std::vector<Switch*> switches;                 ///< one a plane
+    std::vector<std::uint32_t> stripes;       ///< switch plane of each stripe slot
+    std::vector<std::vector<Link*>> uplinks;  ///< [plane][member]
+    std::vector<Switch*> switches;            ///< one a plane
 };
 
-/// The machine's interconnect: builds links, switches and endpoints from a topology, and sends packets over it.
+/// The machine's interconnect: builds links, switches and endpoints from a topology, and sends
+/// packets over it.
 class Fabric final : public sc_core::sc_module {
 public:
     Fabric(const sc_core::sc_module_name& name, const Topology& topology, Scheduler& scheduler);
 
-    [[nodiscard]] std::uint32_t gpus() const { return static_cast<std::uint32_t>(endpoints_.size()); }
+    [[nodiscard]] std::uint32_t gpus() const {
+        return static_cast<std::uint32_t>(endpoints_.size());
+    }
     [[nodiscard]] const Topology& topology() const { return topology_; }
     [[nodiscard]] Endpoint& endpoint(std::uint32_t rank) { return *endpoints_[rank]; }
     [[nodiscard]] ValuePool& values() { return values_; }
@@ -62,13 +67,14 @@ public:
     [[nodiscard]] std::uint32_t add_client(PacketClient& client);
     void remove_client(std::uint32_t client);
 
-    /// Takes a multicast group in every switch that serves it. Throws SimulationError if a switch has no group left.
+    /// Takes a multicast group in every switch that serves it. Throws SimulationError if a switch
+    /// has no group left.
     std::unique_ptr<ReductionGroup>
     create_group(std::span<const std::uint32_t> ranks, ElementType type);
     void remove_group(const ReductionGroup& group);
 
-    /// What leaves a GPU. `slot` chooses the stripe. \returns when the last byte has left, or nothing if the packet waits
-    /// for a credit (its client is told then).
+    /// What leaves a GPU. `slot` chooses the stripe. \returns when the last byte has left, or
+    /// nothing if the packet waits for a credit (its client is told then).
     struct Transfer {
         PacketKind kind = PacketKind::kWrite;
         std::uint32_t payload = 0;
@@ -83,7 +89,8 @@ public:
 
     [[nodiscard]] std::span<const std::unique_ptr<Link>> links() const { return links_; }
     [[nodiscard]] std::span<const std::unique_ptr<Switch>> switches() const { return switches_; }
-    /// Names what is stuck: links with packets that wait for credits, reduction units with stalled requests.
+    /// Names what is stuck: links with packets that wait for credits, reduction units with stalled
+    /// requests.
     [[nodiscard]] std::vector<std::string> blocked() const;
 
 private:

@@ -34,7 +34,8 @@ Link::Link(
     ps_per_byte_(fixed_ps_per_byte(bandwidth_)),
     id_(id),
     buffer_((params.buffer_per_lane * lanes).count()) {
-    const Bytes first = params_.format.max_payload + params_.format.flit * params_.format.header_flits;
+    const Bytes first =
+        params_.format.max_payload + params_.format.flit * params_.format.header_flits;
     head_time_ = serialization_time(first, usable(params, 1)).count();
 }
 
@@ -67,7 +68,8 @@ bool Link::can_send(PacketKind kind) {
 }
 
 bool Link::has_credit(std::size_t channel) const {
-    // A train of packets sets out when there is room for its first; the rest follows as the far end drains.
+    // A train of packets sets out when there is room for its first; the rest follows as the far end
+    // drains.
     return used_[channel] < buffer_;
 }
 

@@ -19,8 +19,8 @@ class Link;
 /// What a link ends in: takes every packet, since the sender held a credit for it.
 class PacketSink {
 public:
-    /// \returns when the packet's place in the input buffer is free again, or nothing if the sink will call
-    /// Link::release() itself later.
+    /// \returns when the packet's place in the input buffer is free again, or nothing if the sink
+    /// will call Link::release() itself later.
     virtual std::optional<Time> accept(const Packet& packet, Link& from) = 0;
 
 protected:
@@ -38,16 +38,17 @@ protected:
 
 struct LinkStatistics {
     std::uint64_t packets = 0;
-    std::uint64_t payload_bytes = 0;   ///< data only, not headers, requests or acknowledgements
-    std::uint64_t wire_bytes = 0;      ///< everything that occupied the wire
-    std::uint64_t blocked_packets = 0; ///< had to wait for a credit
-    std::uint64_t peak_waiting = 0;    ///< most packets waiting for credits at once
+    std::uint64_t payload_bytes = 0;    ///< data only, not headers, requests or acknowledgements
+    std::uint64_t wire_bytes = 0;       ///< everything that occupied the wire
+    std::uint64_t blocked_packets = 0;  ///< had to wait for a credit
+    std::uint64_t peak_waiting = 0;     ///< most packets waiting for credits at once
 };
 
-/// One direction of a point-to-point link, with virtual channels and credits. A packet that holds a credit is given its
-/// time on the wire at once, in the order of asking; without a credit it waits in the queue of its virtual channel. The
-/// end of a busy period is kept to a fraction of a picosecond, so rounding never accumulates. The far end sees a packet when
-/// its head arrives (a switch) or when its tail does (an endpoint).
+/// One direction of a point-to-point link, with virtual channels and credits. A packet that holds a
+/// credit is given its time on the wire at once, in the order of asking; without a credit it waits
+/// in the queue of its virtual channel. The end of a busy period is kept to a fraction of a
+/// picosecond, so rounding never accumulates. The far end sees a packet when its head arrives (a
+/// switch) or when its tail does (an endpoint).
 class Link final : public sc_core::sc_module, private EventHandler {
 public:
     Link(
@@ -67,8 +68,9 @@ public:
     void set_reverse(Link& reverse) { reverse_ = &reverse; }
     [[nodiscard]] Link& reverse() { return *reverse_; }
 
-    /// Sends a packet that is ready at `earliest` (>= now). `upstream` is the link whose buffer it leaves, or null.
-    /// \returns when its last byte has left, or nothing if it waits for a credit (the listener is told then).
+    /// Sends a packet that is ready at `earliest` (>= now). `upstream` is the link whose buffer it
+    /// leaves, or null. \returns when its last byte has left, or nothing if it waits for a credit
+    /// (the listener is told then).
     std::optional<Time>
     send(Packet packet, Time earliest, Link* upstream = nullptr, LinkListener* listener = nullptr);
 
@@ -78,7 +80,8 @@ public:
     /// Takes wire time without a packet of its own: acknowledgements travelling against the data.
     void add_overhead(std::uint32_t bytes);
 
-    /// The far end's buffer place of a packet is free at `when`; the credit takes the link's latency to come back.
+    /// The far end's buffer place of a packet is free at `when`; the credit takes the link's
+    /// latency to come back.
     void release(VirtualChannel channel, std::uint32_t bytes, Time when);
 
     [[nodiscard]] std::uint32_t id() const { return id_; }

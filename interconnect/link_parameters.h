@@ -41,7 +41,8 @@ struct LinkParams {
             field(
                 "buffer_per_lane",
                 &LinkParams::buffer_per_lane,
-                "Input buffer at the far end for each lane and virtual channel; it backs the credits.",
+                "Input buffer at the far end for each lane and virtual channel; it backs the "
+                "credits.",
                 Bytes(256),
                 mebibytes(1024)),
             field("format", &LinkParams::format, "Packet format.")};

@@ -14,14 +14,16 @@ enum class PacketKind : std::uint8_t {
     kWrite,           ///< store to a peer's memory
     kReadRequest,     ///< load from a peer's memory
     kReadResponse,    ///< what the load returns
-    kReduceRequest,   ///< GPU to switch: read this region of every member, reduced (multimem.ld_reduce)
+    kReduceRequest,   ///< GPU to switch: read this region of every member, reduced
+                      ///< (multimem.ld_reduce)
     kReduceFetch,     ///< switch to each member: read your copy
     kReduceData,      ///< member to switch: my copy
     kReduceResult,    ///< switch to the requester: the sum
     kMulticastWrite,  ///< store that the switch copies to every member (multimem.st)
 };
 
-/// Requests and responses have credits of their own, so that a response never waits behind a request.
+/// Requests and responses have credits of their own, so that a response never waits behind a
+/// request.
 enum class VirtualChannel : std::uint8_t { kRequest, kResponse };
 inline constexpr std::size_t kVirtualChannels = 2;
 
@@ -36,18 +38,19 @@ inline constexpr std::size_t kVirtualChannels = 2;
     }
 }
 
-/// One transfer unit on its way: a train of link packets that travel together. `transfer_unit` bounds its payload; timing
-/// comes from the wire bytes of the whole train, and a switch starts to forward it when its head is there.
+/// One transfer unit on its way: a train of link packets that travel together. `transfer_unit`
+/// bounds its payload; timing comes from the wire bytes of the whole train, and a switch starts to
+/// forward it when its head is there.
 struct Packet {
     std::uint64_t tag = 0;      ///< the sender's own, delivered untouched
     std::uint64_t tail = 0;     ///< ps at which the last byte reaches the node it travels to
     std::uint32_t payload = 0;  ///< bytes that it carries or asks for
     std::uint32_t wire = 0;     ///< bytes on the wire of the current hop, headers included
     std::uint32_t route = 0;    ///< where the remaining hops stand in the fabric's route table
-    std::uint32_t reply = 0;    ///< read requests: route of the answer; reductions: port and session
-    std::uint32_t client = 0;   ///< which PacketClient of the destination gets it
-    std::uint32_t values = 0;   ///< functional mode: handle of the numbers it carries; 0 = none
-    std::uint16_t group = 0;    ///< multicast group of the reduction and multicast kinds
+    std::uint32_t reply = 0;   ///< read requests: route of the answer; reductions: port and session
+    std::uint32_t client = 0;  ///< which PacketClient of the destination gets it
+    std::uint32_t values = 0;  ///< functional mode: handle of the numbers it carries; 0 = none
+    std::uint16_t group = 0;   ///< multicast group of the reduction and multicast kinds
     PacketKind kind = PacketKind::kWrite;
 };
 

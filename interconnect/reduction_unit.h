@@ -37,7 +37,11 @@ struct ReductionUnitParams {
                 Bytes(128),
                 mebibytes(1024)),
             field(
-                "line", &ReductionUnitParams::line, "Bytes that one entry covers.", Bytes(16), Bytes(65536)),
+                "line",
+                &ReductionUnitParams::line,
+                "Bytes that one entry covers.",
+                Bytes(16),
+                Bytes(65536)),
             field(
                 "adder_rate",
                 &ReductionUnitParams::adder_rate,
@@ -66,15 +70,15 @@ struct ReductionUnitParams {
 };
 
 struct ReductionUnitStatistics {
-    std::uint64_t reductions = 0;       ///< finished sessions
-    std::uint64_t bytes_in = 0;         ///< of members' answers
-    std::uint64_t bytes_out = 0;        ///< of sums
-    std::uint64_t stalled_requests = 0; ///< had to wait for entries or buffer
+    std::uint64_t reductions = 0;        ///< finished sessions
+    std::uint64_t bytes_in = 0;          ///< of members' answers
+    std::uint64_t bytes_out = 0;         ///< of sums
+    std::uint64_t stalled_requests = 0;  ///< had to wait for entries or buffer
     std::uint64_t peak_entries = 0;
 };
 
-/// The table of open reductions of one port bundle: who asked, how many answers are missing, when the adder is free.
-/// It keeps no clock: the switch says what time it is.
+/// The table of open reductions of one port bundle: who asked, how many answers are missing, when
+/// the adder is free. It keeps no clock: the switch says what time it is.
 class ReductionUnit {
 public:
     struct Session {

@@ -94,8 +94,8 @@ std::optional<Time> Switch::multicast(const Packet& packet, Link& from) {
     if (back > 0)
         from.reverse().add_overhead(back);
     const Time earliest = scheduler_.now() + params_.latency;
-    // The place in the buffer is free when the last copy has left; a copy that has to wait for a credit takes over the
-    // duty of freeing it.
+    // The place in the buffer is free when the last copy has left; a copy that has to wait for a
+    // credit takes over the duty of freeing it.
     Time last = earliest;
     bool handed_over = false;
     for (Link* out : members.members) {
@@ -123,7 +123,8 @@ std::optional<Time> Switch::open_reduction(const Packet& packet, Link& from) {
     const std::optional<std::uint32_t> session =
         port.unit->open(packet, static_cast<std::uint32_t>(members.members.size()));
     if (!session) {
-        // The request keeps its place in the input buffer: a full unit pushes back on its requester.
+        // The request keeps its place in the input buffer: a full unit pushes back on its
+        // requester.
         port.unit->note_stall();
         port.stalled.push_back(packet);
         return std::nullopt;

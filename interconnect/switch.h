@@ -23,11 +23,12 @@ struct SwitchGroup {
     ElementType type = ElementType::kFloat32;
 };
 
-/// Forwards packets. An arriving packet sits in the input buffer of its link, queues for its output by virtual channel
-/// (so one busy output does not hold up packets for another), and frees its place when its tail has left. Outputs serve
-/// whoever asked first. Copies multicast writes and, with a reduction unit behind every port, reduces on reads: the
-/// unit of the requester's port fans the request out, adds the answers, and sends one sum back (pull mode, as NVLS).
-/// Also stands for NICs and PCIe switches, which only forward.
+/// Forwards packets. An arriving packet sits in the input buffer of its link, queues for its output
+/// by virtual channel (so one busy output does not hold up packets for another), and frees its
+/// place when its tail has left. Outputs serve whoever asked first. Copies multicast writes and,
+/// with a reduction unit behind every port, reduces on reads: the unit of the requester's port fans
+/// the request out, adds the answers, and sends one sum back (pull mode, as NVLS). Also stands for
+/// NICs and PCIe switches, which only forward.
 class Switch final : public sc_core::sc_module, public PacketSink, private EventHandler {
 public:
     Switch(
@@ -40,7 +41,8 @@ public:
 
     /// Joins a link that arrives here; its reverse leaves here.
     void attach(Link& incoming, std::uint32_t lanes);
-    /// \returns false if the switch holds as many groups as it can or cannot serve one of this kind.
+    /// \returns false if the switch holds as many groups as it can or cannot serve one of this
+    /// kind.
     [[nodiscard]] bool add_group(std::uint16_t group, SwitchGroup members);
     void remove_group(std::uint16_t group);
 
@@ -49,7 +51,9 @@ public:
     [[nodiscard]] const SwitchParams& params() const { return params_; }
     [[nodiscard]] std::span<Link* const> incoming() const { return incoming_; }
     /// Null where the switch cannot reduce.
-    [[nodiscard]] const ReductionUnit* unit(std::size_t port) const { return ports_[port].unit.get(); }
+    [[nodiscard]] const ReductionUnit* unit(std::size_t port) const {
+        return ports_[port].unit.get();
+    }
     [[nodiscard]] std::size_t stalled_requests() const;
 
 private:

@@ -24,8 +24,7 @@ PathFinder::PathFinder(const Topology& topology) :
     }
 }
 
-std::vector<Path>
-PathFinder::shortest(std::uint32_t from, std::uint32_t to, std::size_t limit) {
+std::vector<Path> PathFinder::shortest(std::uint32_t from, std::uint32_t to, std::size_t limit) {
     // Breadth first from the destination, level by level, until the source is met.
     touched_.assign(1, to);
     distance_[to] = 0;
@@ -141,14 +140,15 @@ std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weight
 
 namespace {
 
-/// Depth-first search for Hamiltonian cycles on the direct lanes that are left. Small machines only: GPUs that are wired
-/// to each other come by the dozen at most.
+/// Depth-first search for Hamiltonian cycles on the direct lanes that are left. Small machines
+/// only: GPUs that are wired to each other come by the dozen at most.
 class RingSearch {
 public:
     RingSearch(std::vector<std::vector<std::uint32_t>> lanes) : lanes_(std::move(lanes)) {}
 
-    /// The set of rings found by taking, again and again, the first cycle of a depth-first search that prefers the
-    /// neighbour with most lanes left; it tries every first neighbour order and keeps the largest set.
+    /// The set of rings found by taking, again and again, the first cycle of a depth-first search
+    /// that prefers the neighbour with most lanes left; it tries every first neighbour order and
+    /// keeps the largest set.
     std::vector<std::vector<std::uint32_t>> run() {
         std::vector<std::vector<std::uint32_t>> rings;
         search(rings);

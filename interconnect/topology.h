@@ -62,20 +62,21 @@ struct Topology {
     [[nodiscard]] std::uint32_t gpus() const;
 };
 
-/// One way from a GPU to another: (edge, direction) hops, and how much of the pair's traffic should take it.
+/// One way from a GPU to another: (edge, direction) hops, and how much of the pair's traffic should
+/// take it.
 struct Path {
     /// 2 * edge, + 1 when it runs from b to a.
     std::vector<std::uint32_t> hops;
     std::uint32_t weight = 1;  ///< fewest lanes on the way
 };
 
-/// All shortest paths between two GPUs that lead through no other GPU, at most `limit` of them, in a fixed order. Empty
-/// if there is none.
+/// All shortest paths between two GPUs that lead through no other GPU, at most `limit` of them, in
+/// a fixed order. Empty if there is none.
 class PathFinder {
 public:
     explicit PathFinder(const Topology& topology);
-    [[nodiscard]] std::vector<Path> shortest(
-        std::uint32_t from, std::uint32_t to, std::size_t limit = 64);
+    [[nodiscard]] std::vector<Path>
+    shortest(std::uint32_t from, std::uint32_t to, std::size_t limit = 64);
 
 private:
     struct Neighbour {
@@ -98,9 +99,9 @@ why_no_reduction(const Topology& topology, std::span<const std::uint32_t> ranks)
 /// A repeating order in which index i comes up weights[i] times, spread evenly: {2,1} -> 0,1,0.
 [[nodiscard]] std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weights);
 
-/// Rings over `ranks` such that neighbours are joined by a direct edge and no lane is used twice: as many as are found,
-/// each as an order of ranks. Where GPUs hang on switches every order is as good, and one ring of the given order comes
-/// back. Empty if direct edges allow no ring.
+/// Rings over `ranks` such that neighbours are joined by a direct edge and no lane is used twice:
+/// as many as are found, each as an order of ranks. Where GPUs hang on switches every order is as
+/// good, and one ring of the given order comes back. Empty if direct edges allow no ring.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>>
 find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks);
 

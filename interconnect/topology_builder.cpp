@@ -52,7 +52,8 @@ void DirectTopology::check(ParamChecker& checker) const {
         if (edge.a == edge.b)
             checker.error(at, "joins a GPU to itself; expected two different GPUs");
         if (!seen.insert(std::minmax(edge.a, edge.b)).second)
-            checker.error(at, "joins a pair that is joined already; expected all its lanes at once");
+            checker.error(
+                at, "joins a pair that is joined already; expected all its lanes at once");
     }
 }
 

@@ -28,7 +28,8 @@ struct SwitchedTopology {
                 &SwitchedTopology::lanes_to_switch,
                 "Lanes from each GPU to each switch, one number a switch.")
                 .required(),
-            field("link", &SwitchedTopology::link, "The links between GPUs and switches.").required(),
+            field("link", &SwitchedTopology::link, "The links between GPUs and switches.")
+                .required(),
             field("switch", &SwitchedTopology::node, "The switches.").required()};
     }
     void check(ParamChecker& checker) const;
@@ -47,7 +48,8 @@ struct DirectEdge {
     }
 };
 
-/// GPUs wired to each other: hybrid cube mesh, full mesh. What no direct link joins goes through the host.
+/// GPUs wired to each other: hybrid cube mesh, full mesh. What no direct link joins goes through
+/// the host.
 struct DirectTopology {
     static constexpr std::string_view kType = "direct";
     std::uint32_t gpus = 8;
@@ -59,9 +61,11 @@ struct DirectTopology {
     static constexpr auto fields() {
         return std::tuple{
             field("gpus", &DirectTopology::gpus, "GPUs of the machine.", 1U, 1024U).required(),
-            field("edges", &DirectTopology::edges, "Which GPUs are joined, and by how many lanes.").required(),
+            field("edges", &DirectTopology::edges, "Which GPUs are joined, and by how many lanes.")
+                .required(),
             field("link", &DirectTopology::link, "The links between GPUs.").required(),
-            field("host_link", &DirectTopology::host_link, "Each GPU's link to the host.").required(),
+            field("host_link", &DirectTopology::host_link, "Each GPU's link to the host.")
+                .required(),
             field("host", &DirectTopology::host, "The host's bridge between those links.")};
     }
     void check(ParamChecker& checker) const;

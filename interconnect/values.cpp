@@ -10,7 +10,8 @@ namespace switchfold {
 
 namespace {
 
-/// Keeps `kept` mantissa bits of a float32, ties to even. The value must be in the target's normal range.
+/// Keeps `kept` mantissa bits of a float32, ties to even. The value must be in the target's normal
+/// range.
 float keep_mantissa(float value, unsigned kept) {
     const unsigned dropped = 23 - kept;
     auto bits = std::bit_cast<std::uint32_t>(value);

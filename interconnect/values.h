@@ -6,15 +6,15 @@
 
 namespace switchfold {
 
-/// Types that a reduction can add. Sums of 16-bit types are rounded to the type after each addition unless the adder is
-/// said to keep float32 in between.
+/// Types that a reduction can add. Sums of 16-bit types are rounded to the type after each addition
+/// unless the adder is said to keep float32 in between.
 enum class ElementType : std::uint8_t { kFloat32, kFloat16, kBfloat16 };
 
 /// Rounds to the nearest value of the type, ties to even; overflow gives infinity.
 [[nodiscard]] float round_to(ElementType type, float value);
 
-/// Functional mode: the numbers that packets carry. A handle is what travels; 0 means no numbers. Each copy of a packet
-/// holds a share of its handle and drops it when it is done.
+/// Functional mode: the numbers that packets carry. A handle is what travels; 0 means no numbers.
+/// Each copy of a packet holds a share of its handle and drops it when it is done.
 class ValuePool {
 public:
     [[nodiscard]] std::uint32_t put(std::vector<float> values);
@@ -34,8 +34,8 @@ private:
     std::size_t live_ = 0;
 };
 
-/// Adds the members' numbers in the order of the members, in float32, and rounds once to the type at the end: what a
-/// switch that accumulates in float32 does.
+/// Adds the members' numbers in the order of the members, in float32, and rounds once to the type
+/// at the end: what a switch that accumulates in float32 does.
 [[nodiscard]] std::vector<float>
 reduce_in_order(const ValuePool& pool, const std::vector<std::uint32_t>& members, ElementType type);
 

@@ -55,10 +55,10 @@ enum class ByteSource : std::uint8_t { kCounters, kShapes, kRoofline, kClassDefa
 
 /// Where a kernel's isolated duration came from.
 enum class DurationSource : std::uint8_t {
-    kMeasuredAlone,      ///< this very occurrence ran without communication beside it
-    kOtherOccurrence,    ///< median of non-overlapped occurrences of the same kernel
-    kMeasuredOverlapped, ///< only overlapped occurrences exist: the measured value, an upper bound
-    kModel,              ///< a generator's roofline
+    kMeasuredAlone,       ///< this very occurrence ran without communication beside it
+    kOtherOccurrence,     ///< median of non-overlapped occurrences of the same kernel
+    kMeasuredOverlapped,  ///< only overlapped occurrences exist: the measured value, an upper bound
+    kModel,               ///< a generator's roofline
 };
 
 /// Where a collective's size came from.
@@ -80,23 +80,25 @@ struct KernelOperation {
     Time isolated;        ///< duration alone on the GPU; slowdown is against this
     Time measured;        ///< duration in the trace; zero if there was none
     DurationSource duration_source = DurationSource::kMeasuredAlone;
-    Bytes bytes_read;     ///< from L2 and beyond, whole kernel
+    Bytes bytes_read;  ///< from L2 and beyond, whole kernel
     Bytes bytes_written;
     double flops = 0;
     ByteSource byte_source = ByteSource::kClassDefault;
     KernelClass kernel_class = KernelClass::kOther;
 };
 
-/// One rank's part in a collective. The parts of a collective are matched over the ranks by (group, sequence).
+/// One rank's part in a collective. The parts of a collective are matched over the ranks by (group,
+/// sequence).
 struct CollectiveOperation {
     CollectiveKind kind = CollectiveKind::kAllReduce;
-    Bytes bytes;  ///< payload of one rank as nccl-tests counts it (all-reduce: the buffer; all-gather: the output)
+    Bytes bytes;  ///< payload of one rank as nccl-tests counts it (all-reduce: the buffer;
+                  ///< all-gather: the output)
     Datatype datatype = Datatype::kFloat32;
     std::uint32_t group = 0;     ///< index into ExecutionGraph::groups
     std::uint64_t sequence = 0;  ///< counts this group's collectives on this rank
     SizeSource size_source = SizeSource::kTrace;
-    Time measured;                      ///< duration in the trace, waiting for peers included; zero if none
-    std::uint32_t thread_blocks = 0;    ///< of the communication kernel; 0 = let the model choose
+    Time measured;  ///< duration in the trace, waiting for peers included; zero if none
+    std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose
     std::uint32_t threads_per_block = 0;
     std::uint32_t registers_per_thread = 0;
     Bytes shared_memory;
@@ -142,15 +144,16 @@ using OperationBody = std::variant<
     CopyOperation,
     HostDelayOperation>;
 
-/// One thing a rank does. It starts when the operation before it on its stream and all its dependencies have ended and
-/// then `gap` has passed.
+/// One thing a rank does. It starts when the operation before it on its stream and all its
+/// dependencies have ended and then `gap` has passed.
 struct Operation {
     std::uint32_t name = 0;    ///< index into ExecutionGraph::names
     std::uint32_t stream = 0;  ///< index into RankGraph::streams
     std::uint32_t step = 0;    ///< training iteration, from 0
     Phase phase = Phase::kOther;
     Time gap;  ///< launch latency or a wait of the trace that no dependency explains
-    std::vector<std::uint32_t> dependencies;  ///< operations of the same rank, each with a smaller index
+    std::vector<std::uint32_t>
+        dependencies;  ///< operations of the same rank, each with a smaller index
     OperationBody body;
 };
 
@@ -158,12 +161,12 @@ enum class StreamKind : std::uint8_t { kGpu, kHost };
 
 struct Stream {
     StreamKind kind = StreamKind::kGpu;
-    std::string name;  ///< as the trace calls it, for example "7"
+    std::string name;           ///< as the trace calls it, for example "7"
     std::int32_t priority = 0;  ///< CUDA's: lower is more urgent
 };
 
-/// What one rank does. Operations on a stream run in the order of their index; dependencies point backwards only, so
-/// the graph has no cycles by construction.
+/// What one rank does. Operations on a stream run in the order of their index; dependencies point
+/// backwards only, so the graph has no cycles by construction.
 struct RankGraph {
     std::vector<Stream> streams;
     std::vector<Operation> operations;
@@ -176,19 +179,20 @@ struct Group {
 
 /// What was measured where the workload was captured; empty for generated workloads.
 struct Provenance {
-    std::string source;        ///< file names or generator
+    std::string source;  ///< file names or generator
     std::string gpu_name;
-    bool synthetic = false;    ///< no real run behind it: the report says so
+    bool synthetic = false;  ///< no real run behind it: the report says so
     std::uint32_t traced_ranks = 0;
     std::uint32_t world_size = 0;
-    Time measured_iteration;   ///< mean over the steps; zero if unknown
+    Time measured_iteration;  ///< mean over the steps; zero if unknown
 };
 
 /// What every workload lowers to.
 struct ExecutionGraph {
     std::vector<std::string> names;
     std::vector<Group> groups;
-    std::vector<std::shared_ptr<const RankGraph>> ranks;  ///< one trace may stand for several: they share it
+    std::vector<std::shared_ptr<const RankGraph>>
+        ranks;  ///< one trace may stand for several: they share it
     std::uint32_t steps = 1;
     Provenance provenance;
 };
@@ -204,8 +208,8 @@ private:
     std::unordered_map<std::string, std::uint32_t> index_;
 };
 
-/// Throws InternalError naming the operation if a dependency points forward, a stream, name or group does not exist or
-/// a collective has no ranks.
+/// Throws InternalError naming the operation if a dependency points forward, a stream, name or
+/// group does not exist or a collective has no ranks.
 void check(const ExecutionGraph& graph);
 
 [[nodiscard]] std::string_view to_string(Phase phase);

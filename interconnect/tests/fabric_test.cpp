@@ -131,7 +131,10 @@ RC_GTEST_PROP(FabricProperty, ReductionsAnswerAndMulticastsReachEveryMember, ())
         for (std::size_t port = 0; port < node->incoming().size(); ++port)
             RC_ASSERT(node->unit(port)->entries_used() == 0U);
     for (const auto& link : fabric.links())
-        RC_ASSERT(link->outstanding(VirtualChannel::kRequest) + link->outstanding(VirtualChannel::kResponse) == 0U);
+        RC_ASSERT(
+            link->outstanding(VirtualChannel::kRequest) +
+                link->outstanding(VirtualChannel::kResponse) ==
+            0U);
 }
 
 /// One-way stream from GPU 0 to GPU 1: payload bytes a second.
@@ -142,7 +145,8 @@ double stream(const Topology& topology, PacketKind kind) {
     constexpr std::uint64_t kUnits = 20'000;
     for (std::uint64_t i = 0; i < kUnits; ++i)
         fabric.send(
-            fabric.connect(0, 1), {.kind = kind, .payload = 4096, .tag = i, .client = client.id, .slot = i});
+            fabric.connect(0, 1),
+            {.kind = kind, .payload = 4096, .tag = i, .client = client.id, .slot = i});
     simulation.run();
     return static_cast<double>(kUnits * 4096) / to_seconds(client.last);
 }
@@ -159,10 +163,10 @@ TEST(FabricAcceptance, StreamsReachTheFormulaOnEveryTopology) {
         const double reached = stream(topology, PacketKind::kWrite);
         EXPECT_LE(reached, formula * 1.0001) << index;
         if (index == 2) {
-            // A buffer of one unit: each of the two links sends one a round trip, which is two latencies, the switch's
-            // and the unit on the wire.
-            const double loop = 2 * to_seconds(topology.links[0].latency) + to_seconds(topology.switches[0].latency) +
-                                4608 / 50e9;
+            // A buffer of one unit: each of the two links sends one a round trip, which is two
+            // latencies, the switch's and the unit on the wire.
+            const double loop = 2 * to_seconds(topology.links[0].latency) +
+                                to_seconds(topology.switches[0].latency) + 4608 / 50e9;
             EXPECT_NEAR(reached / (2 * 4096 / loop), 1.0, 0.15);
         } else {
             EXPECT_GE(reached, formula * 0.98) << index;
@@ -177,8 +181,12 @@ TEST(FabricAcceptance, UnloadedLatencyIsTheSumOfTheWay) {
     Client client(fabric);
     fabric.send(fabric.connect(0, 1), {.payload = 128, .client = client.id});
     simulation.run();
-    // The switch takes a link packet in whole before it forwards it: two latencies, the switch, twice on the wire.
-    EXPECT_EQ(client.last, t.link.latency * 2 + t.node.latency + serialization_time(Bytes(144), t.link.lane_bandwidth) * 2);
+    // The switch takes a link packet in whole before it forwards it: two latencies, the switch,
+    // twice on the wire.
+    EXPECT_EQ(
+        client.last,
+        t.link.latency * 2 + t.node.latency +
+            serialization_time(Bytes(144), t.link.lane_bandwidth) * 2);
 }
 
 TEST(FabricAcceptance, ALongTrainIsForwardedWhileItComesIn) {

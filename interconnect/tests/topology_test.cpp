@@ -28,8 +28,23 @@ SwitchedTopology hgx() {
 DirectTopology dgx1() {
     DirectTopology t;
     t.gpus = 8;
-    t.edges = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 2},
-               {2, 6, 1}, {3, 7, 1}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2}};
+    t.edges = {
+        {0, 1, 1},
+        {0, 2, 1},
+        {0, 3, 2},
+        {0, 4, 2},
+        {1, 2, 2},
+        {1, 3, 1},
+        {1, 5, 2},
+        {2, 3, 2},
+        {2, 6, 1},
+        {3, 7, 1},
+        {4, 5, 1},
+        {4, 6, 1},
+        {4, 7, 2},
+        {5, 6, 2},
+        {5, 7, 1},
+        {6, 7, 2}};
     return t;
 }
 
@@ -79,16 +94,18 @@ TEST(FindRings, HybridCubeMeshHasSixDisjointLanesInThreeRings) {
             ++used[std::minmax(ring[i], ring[(i + 1) % ring.size()])];
     }
     for (const auto& [pair, lanes] : used) {
-        const auto edge = std::find_if(mesh.edges.begin(), mesh.edges.end(), [&](const DirectEdge& e) {
-            return std::pair<std::uint32_t, std::uint32_t>(std::minmax(e.a, e.b)) == pair;
-        });
+        const auto edge =
+            std::find_if(mesh.edges.begin(), mesh.edges.end(), [&](const DirectEdge& e) {
+                return std::pair<std::uint32_t, std::uint32_t>(std::minmax(e.a, e.b)) == pair;
+            });
         ASSERT_NE(edge, mesh.edges.end());
         EXPECT_LE(lanes, edge->lanes);
     }
 }
 
 TEST(FindRings, BehindSwitchesOneOrderIsAsGoodAsAny) {
-    EXPECT_EQ(find_rings(hgx().build(), {1, 4, 6}), (std::vector<std::vector<std::uint32_t>>{{1, 4, 6}}));
+    EXPECT_EQ(
+        find_rings(hgx().build(), {1, 4, 6}), (std::vector<std::vector<std::uint32_t>>{{1, 4, 6}}));
 }
 
 TEST(WhyNoReduction, NamesTheReason) {

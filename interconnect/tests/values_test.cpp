@@ -16,7 +16,7 @@ TEST(RoundTo, HalfMatchesKnownValues) {
     EXPECT_EQ(round_to(ElementType::kFloat16, 65504.0F), 65504.0F);
     EXPECT_TRUE(std::isinf(round_to(ElementType::kFloat16, 65520.0F)));
     EXPECT_EQ(round_to(ElementType::kFloat16, 65519.0F), 65504.0F);
-    EXPECT_EQ(round_to(ElementType::kFloat16, 1.0F + 0x1p-11F), 1.0F);             // tie to even
+    EXPECT_EQ(round_to(ElementType::kFloat16, 1.0F + 0x1p-11F), 1.0F);                // tie to even
     EXPECT_EQ(round_to(ElementType::kFloat16, 1.0F + 3 * 0x1p-11F), 1.0F + 0x1p-9F);  // tie to even
     EXPECT_EQ(round_to(ElementType::kFloat16, 0x1p-24F), 0x1p-24F);
     EXPECT_EQ(round_to(ElementType::kFloat16, 0x1p-26F), 0.0F);
@@ -31,7 +31,9 @@ TEST(RoundTo, HalfMatchesTheCompilerBitByBit) {
         if (std::isnan(value))
             continue;
         const auto expected = static_cast<float>(static_cast<_Float16>(value));
-        ASSERT_EQ(std::bit_cast<std::uint32_t>(round_to(ElementType::kFloat16, value)), std::bit_cast<std::uint32_t>(expected))
+        ASSERT_EQ(
+            std::bit_cast<std::uint32_t>(round_to(ElementType::kFloat16, value)),
+            std::bit_cast<std::uint32_t>(expected))
             << value;
     }
 }
@@ -58,8 +60,10 @@ TEST(ValuePool, CountsSharesAndNoticesMisuse) {
 
 TEST(ReduceInOrder, RoundsOnce) {
     ValuePool pool;
-    const std::vector<std::uint32_t> members{pool.put({2048.0F}), pool.put({1.0F}), pool.put({1.0F})};
-    // Rounded after each addition 2048 + 1 stays 2048 in float16; accumulated in float32 the ones count.
+    const std::vector<std::uint32_t> members{
+        pool.put({2048.0F}), pool.put({1.0F}), pool.put({1.0F})};
+    // Rounded after each addition 2048 + 1 stays 2048 in float16; accumulated in float32 the ones
+    // count.
     EXPECT_EQ(reduce_in_order(pool, members, ElementType::kFloat16)[0], 2050.0F);
 }
 

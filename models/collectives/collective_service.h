@@ -16,7 +16,8 @@ protected:
     ~CollectiveListener() = default;
 };
 
-/// Runs collectives for the ranks that replay a graph. A rank calls when its stream has come to the operation.
+/// Runs collectives for the ranks that replay a graph. A rank calls when its stream has come to the
+/// operation.
 class CollectiveService {
 public:
     virtual void start(

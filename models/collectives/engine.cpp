@@ -39,10 +39,10 @@ public:
         engine(owner), spec(std::move(the_spec)), members(spec.ranks.size()) {
         const CollectiveEnvironment environment{
             owner.fabric_, owner.params_, owner.ports_, owner.functional_seed_ != 0};
-        running = spec.kind == CollectiveKind::kAllReduce &&
-                          spec.choice.algorithm == Algorithm::kInSwitch
-                      ? make_in_switch_all_reduce(environment, spec, *this)
-                      : make_fifo_collective(environment, spec, *this);
+        running =
+            spec.kind == CollectiveKind::kAllReduce && spec.choice.algorithm == Algorithm::kInSwitch
+                ? make_in_switch_all_reduce(environment, spec, *this)
+                : make_fifo_collective(environment, spec, *this);
         if (environment.functional) {
             before = make_values(
                 owner.functional_seed_ + owner.records_.size(),
@@ -55,7 +55,8 @@ public:
     void on_resident(std::uint32_t rank) override {
         const auto position = position_of(rank);
         // Half of the launch latency lies before the first instruction, half after the last.
-        running->join(position, engine.fabric_.scheduler().now() + engine.params_.launch_latency / 2);
+        running->join(
+            position, engine.fabric_.scheduler().now() + engine.params_.launch_latency / 2);
     }
     void on_member_done(std::uint32_t position, Time end) override {
         engine.post_member_end(*this, position, end + engine.params_.launch_latency / 2);
@@ -126,7 +127,8 @@ MachineView CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
     const auto& orders = rings(ranks);
     const Connection& first = fabric_.connect(ranks[orders[0][0]], ranks[orders[0][1]]);
     view.ring_latency = first.latency;
-    // What leaves the GPU towards its ring neighbours: every first hop, once for each ring that takes it.
+    // What leaves the GPU towards its ring neighbours: every first hop, once for each ring that
+    // takes it.
     std::uint64_t bandwidth = 0;
     std::vector<const Link*> seen;
     const auto add = [&](Link& link) {
@@ -188,11 +190,14 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
             const std::string reason = why_no_reduction(fabric_.topology(), spec.ranks);
             if (!reason.empty())
                 throw SimulationError(
-                    name(), fabric_.scheduler().now(), "an in-switch all-reduce cannot run: " + reason);
+                    name(),
+                    fabric_.scheduler().now(),
+                    "an in-switch all-reduce cannot run: " + reason);
         }
         return spec;
     }
-    // Other kinds: one pass of the ring or direct exchange; the protocol by the same estimate as for an all-reduce.
+    // Other kinds: one pass of the ring or direct exchange; the protocol by the same estimate as
+    // for an all-reduce.
     AllReducePolicy ring = policy_;
     ring.algorithm = Algorithm::kRing;
     spec.choice = choose_all_reduce(params_, ring, view(spec.ranks), spec.bytes);
@@ -291,7 +296,8 @@ void CollectiveEngine::on_event(std::uint64_t tag) {
 void CollectiveEngine::finish(Instance& instance) {
     instance.record.end = fabric_.scheduler().now();
     if (functional_seed_ != 0 && instance.spec.bytes.count() > 0) {
-        const std::string wrong = check_values(instance.spec, instance.before, instance.running->buffers());
+        const std::string wrong =
+            check_values(instance.spec, instance.before, instance.running->buffers());
         if (!wrong.empty())
             wrong_.push_back(fmt::format(
                 "{} {} of group {}: {}",

@@ -24,19 +24,19 @@ struct CollectiveRecord {
     std::uint32_t ranks = 0;
     Bytes bytes;
     Choice choice;
-    Time ready;  ///< the last rank's stream had come to it
-    Time start;  ///< the first rank's kernel was launched
-    Time end;    ///< the last rank's kernel had ended
+    Time ready;                         ///< the last rank's stream had come to it
+    Time start;                         ///< the first rank's kernel was launched
+    Time end;                           ///< the last rank's kernel had ended
     std::uint32_t first_operation = 0;  ///< of the first rank that came
 };
 
-/// Runs the collectives of a machine: matches the ranks' parts by (group, sequence), chooses algorithm and protocol,
-/// places the communication kernels, and moves the data. A member's kernel holds its slots from the moment it is
-/// resident until its part is done, whether or not a peer is late.
-class CollectiveEngine final :
-    public sc_core::sc_module,
-    public CollectiveService,
-    private EventHandler {
+/// Runs the collectives of a machine: matches the ranks' parts by (group, sequence), chooses
+/// algorithm and protocol, places the communication kernels, and moves the data. A member's kernel
+/// holds its slots from the moment it is resident until its part is done, whether or not a peer is
+/// late.
+class CollectiveEngine final : public sc_core::sc_module,
+                               public CollectiveService,
+                               private EventHandler {
 public:
     CollectiveEngine(
         const sc_core::sc_module_name& name,

@@ -12,28 +12,29 @@ class ThreadBlock;
 
 /// How data crosses a connection under the chosen protocol.
 struct Transport {
-    std::uint32_t unit = 4096;    ///< data bytes of a transfer unit
-    std::uint32_t slice = 4096;   ///< data bytes handed over together: one flag, one credit
-    std::uint32_t slots = 8;      ///< slices that the FIFO holds
-    std::uint32_t wire_numerator = 1;    ///< bytes stored per data byte: LL 2/1, LL128 16/15
+    std::uint32_t unit = 4096;         ///< data bytes of a transfer unit
+    std::uint32_t slice = 4096;        ///< data bytes handed over together: one flag, one credit
+    std::uint32_t slots = 8;           ///< slices that the FIFO holds
+    std::uint32_t wire_numerator = 1;  ///< bytes stored per data byte: LL 2/1, LL128 16/15
     std::uint32_t wire_denominator = 1;
-    bool read = false;            ///< the receiver loads from the sender's FIFO
+    bool read = false;                 ///< the receiver loads from the sender's FIFO
     std::uint64_t hop_overhead = 0;    ///< ps
     std::uint64_t slice_overhead = 0;  ///< ps
     Bandwidth block_rate;
     std::uint32_t window = 65536;  ///< bytes that a thread block has under way at most
 
     [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
-        return static_cast<std::uint32_t>(
-            std::uint64_t{data} * wire_numerator / wire_denominator);
+        return static_cast<std::uint32_t>(std::uint64_t{data} * wire_numerator / wire_denominator);
     }
 };
 
-/// The FIFO of one connection of one channel: slices posted by the sender, ready at the receiver, consumed by it. Ready
-/// and credit times may lie in the future: whoever needs them starts no earlier.
+/// The FIFO of one connection of one channel: slices posted by the sender, ready at the receiver,
+/// consumed by it. Ready and credit times may lie in the future: whoever needs them starts no
+/// earlier.
 struct Fifo {
     struct Slot {
-        std::uint32_t expected = 0;  ///< data bytes of the slice; 0 while the sender has not begun it
+        std::uint32_t expected =
+            0;  ///< data bytes of the slice; 0 while the sender has not begun it
         std::uint32_t arrived = 0;
         std::uint64_t ready_time = 0;
         std::uint64_t credit_time = 0;

@@ -11,12 +11,13 @@ namespace switchfold {
 
 namespace {
 
-/// Chunks of NCCL's Simple protocol: 4 of the FIFO's 8 steps a chunk, 2 a slice (collectives.h:19-20).
+/// Chunks of NCCL's Simple protocol: 4 of the FIFO's 8 steps a chunk, 2 a slice
+/// (collectives.h:19-20).
 constexpr std::uint64_t kStepsPerChunk = 4;
 constexpr std::uint64_t kStepsPerSlice = 2;
 constexpr std::uint64_t kGrain = 16;  // bytes; loads and stores are 16 bytes wide
-/// Large pieces travel in larger units: as many as leave the pipeline this many units deep, up to this many times the
-/// configured unit.
+/// Large pieces travel in larger units: as many as leave the pipeline this many units deep, up to
+/// this many times the configured unit.
 constexpr std::uint64_t kUnitsInPiece = 32;
 constexpr std::uint64_t kLargestUnit = 16;
 constexpr std::uint64_t kSmallestLineUnit = 1024;
@@ -25,7 +26,9 @@ constexpr std::uint64_t kLineUnitsInChunk = 8;
 class FifoCollective final : public RunningCollective, private PacketClient, private BlockListener {
 public:
     FifoCollective(
-        const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener);
+        const CollectiveEnvironment& environment,
+        const CollectiveSpec& spec,
+        MemberListener& listener);
     ~FifoCollective() override { context_.fabric->remove_client(context_.client); }
 
     void join(std::uint32_t position, Time start) override;
@@ -63,8 +66,13 @@ private:
 };
 
 FifoCollective::FifoCollective(
-    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener) :
-    spec_(spec), listener_(listener), steps_(environment.params.steps), members_(spec.ranks.size()) {
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener) :
+    spec_(spec),
+    listener_(listener),
+    steps_(environment.params.steps),
+    members_(spec.ranks.size()) {
     const CollectiveParams& params = environment.params;
     const Protocol protocol = spec.choice.protocol;
     const ProtocolParams& p = params_of(params, protocol);
@@ -83,13 +91,14 @@ FifoCollective::FifoCollective(
                                                   : params.ll128_buffer.count();
     t.unit = unit_for(params.transfer_unit.count());
     // At least two units, or a block would wait for each to leave before it makes the next.
-    t.window = std::max(
-        static_cast<std::uint32_t>(params.outstanding_per_block.count()), 2 * t.unit);
+    t.window =
+        std::max(static_cast<std::uint32_t>(params.outstanding_per_block.count()), 2 * t.unit);
     if (protocol == Protocol::kSimple) {
         t.slots = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, steps_ / kStepsPerSlice));
         t.slice = static_cast<std::uint32_t>(buffer_bytes_ / t.slots);
     } else {
-        // Every line carries its own flag, so a transfer unit is handed over as soon as it is there.
+        // Every line carries its own flag, so a transfer unit is handed over as soon as it is
+        // there.
         const std::uint64_t data = buffer_bytes_ * t.wire_denominator / t.wire_numerator;
         t.slice = t.unit;
         t.slots = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, data / t.unit));
@@ -100,22 +109,26 @@ FifoCollective::FifoCollective(
     }
     for (std::uint32_t channel = 0; channel < spec.choice.channels; ++channel)
         build(plan(channel), environment);
-    const std::uint64_t touched =
-        std::min(buffer_bytes_ * spec.choice.channels, 2 * t.wire(1024) * spec.bytes.count() / 1024);
+    const std::uint64_t touched = std::min(
+        buffer_bytes_ * spec.choice.channels, 2 * t.wire(1024) * spec.bytes.count() / 1024);
     footprint_ = Bytes(touched);
 }
 
 std::uint32_t FifoCollective::unit_for(std::uint64_t smallest) const {
     const std::uint64_t per_channel = spec_.bytes.count() / spec_.choice.channels;
-    const std::uint64_t chunk = std::min<std::uint64_t>(max_chunk(), per_channel / spec_.ranks.size());
+    const std::uint64_t chunk =
+        std::min<std::uint64_t>(max_chunk(), per_channel / spec_.ranks.size());
     std::uint64_t unit = smallest;
-    // A line carries its own flag and is worked on as it comes in: small chunks travel in small units, or a hop would
-    // seem to store and forward them.
-    while (spec_.choice.protocol != Protocol::kSimple && unit > kSmallestLineUnit && unit * kLineUnitsInChunk > chunk)
+    // A line carries its own flag and is worked on as it comes in: small chunks travel in small
+    // units, or a hop would seem to store and forward them.
+    while (spec_.choice.protocol != Protocol::kSimple && unit > kSmallestLineUnit &&
+           unit * kLineUnitsInChunk > chunk)
         unit /= 2;
-    // Two must fit a link's input buffer, or credits would hold up what a real train of packets would not feel.
+    // Two must fit a link's input buffer, or credits would hold up what a real train of packets
+    // would not feel.
     const std::uint64_t buffer = context_.fabric->smallest_buffer().count();
-    while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk && unit * 4 <= buffer)
+    while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk &&
+           unit * 4 <= buffer)
         unit *= 2;
     return static_cast<std::uint32_t>(unit);
 }
@@ -160,7 +173,8 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel) const {
 }
 
 void FifoCollective::build(std::vector<BlockPlan> plans, const CollectiveEnvironment& environment) {
-    // A FIFO joins the k-th block that sends from a to b with the k-th that receives there: one each in all plans.
+    // A FIFO joins the k-th block that sends from a to b with the k-th that receives there: one
+    // each in all plans.
     std::unordered_map<std::uint64_t, std::uint32_t> index;
     const auto fifo_for = [&](std::uint32_t from, std::uint32_t to) {
         const std::uint64_t key = std::uint64_t{from} << 32U | to;
@@ -280,7 +294,9 @@ std::vector<std::string> FifoCollective::blocked(std::size_t limit) const {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_fifo_collective(
-    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener) {
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener) {
     return std::make_unique<FifoCollective>(environment, spec, listener);
 }
 

@@ -67,15 +67,16 @@ std::string check_values(
             bool good = true;
             switch (spec.kind) {
             case CollectiveKind::kAllReduce:
-                good = same(after[m][i], after[0][i]) && std::fabs(after[m][i] - exact) <= tolerance;
+                good =
+                    same(after[m][i], after[0][i]) && std::fabs(after[m][i] - exact) <= tolerance;
                 break;
             case CollectiveKind::kReduceScatter:
                 good = i / std::max<std::size_t>(share, 1) != m ||
                        std::fabs(after[m][i] - exact) <= tolerance;
                 break;
             case CollectiveKind::kAllGather:
-                good = share == 0 || i / share >= members ||
-                       same(after[m][i], before[i / share][i]);
+                good =
+                    share == 0 || i / share >= members || same(after[m][i], before[i / share][i]);
                 break;
             case CollectiveKind::kBroadcast:
                 good = same(after[m][i], before[spec.rings.front().front()][i]);

@@ -13,9 +13,9 @@ namespace switchfold {
 [[nodiscard]] std::vector<std::vector<float>>
 make_values(std::uint64_t seed, std::size_t members, std::size_t count, ElementType type);
 
-/// Compares what members hold after a collective with what they should, from the buffers before it. Sums must be equal
-/// bit by bit on all members and as near to the exact sum as the type's rounding allows in any order.
-/// \returns what is wrong; empty if nothing is.
+/// Compares what members hold after a collective with what they should, from the buffers before it.
+/// Sums must be equal bit by bit on all members and as near to the exact sum as the type's rounding
+/// allows in any order. \returns what is wrong; empty if nothing is.
 [[nodiscard]] std::string check_values(
     const CollectiveSpec& spec,
     const std::vector<std::vector<float>>& before,

@@ -15,15 +15,19 @@ namespace {
 
 constexpr std::uint64_t kGrain = 16;
 
-/// NVLS all-reduce inside one switch domain (NCCL device/all_reduce.h, NVLS): rank h is the head of piece h of every
-/// loop. Per channel, in a pipeline `steps` loops deep: every rank copies its buffer into the multicast buffer
-/// (scatter); the head reads its piece reduced by the switch and stores the sum to all (reduce); every rank copies the
-/// result out (gather). Barriers in between go over counters that the switch itself combines. With registered buffers
-/// the copies fall away.
-class InSwitchAllReduce final : public RunningCollective, private PacketClient, private EventHandler {
+/// NVLS all-reduce inside one switch domain (NCCL device/all_reduce.h, NVLS): rank h is the head of
+/// piece h of every loop. Per channel, in a pipeline `steps` loops deep: every rank copies its
+/// buffer into the multicast buffer (scatter); the head reads its piece reduced by the switch and
+/// stores the sum to all (reduce); every rank copies the result out (gather). Barriers in between
+/// go over counters that the switch itself combines. With registered buffers the copies fall away.
+class InSwitchAllReduce final : public RunningCollective,
+                                private PacketClient,
+                                private EventHandler {
 public:
     InSwitchAllReduce(
-        const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener);
+        const CollectiveEnvironment& environment,
+        const CollectiveSpec& spec,
+        MemberListener& listener);
     ~InSwitchAllReduce() override;
 
     void join(std::uint32_t position, Time start) override;
@@ -127,7 +131,9 @@ private:
 };
 
 InSwitchAllReduce::InSwitchAllReduce(
-    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener) :
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener) :
     fabric_(environment.fabric),
     scheduler_(environment.fabric.scheduler()),
     ports_(environment.ports),
@@ -147,7 +153,8 @@ InSwitchAllReduce::InSwitchAllReduce(
     // A barrier is a store to a multicast counter and a poll that the switch combines.
     Time way;
     for (const auto& uplinks : group_->uplinks)
-        way = std::max(way, uplinks.front()->latency() * 2 + group_->switches.front()->params().latency);
+        way = std::max(
+            way, uplinks.front()->latency() * 2 + group_->switches.front()->params().latency);
     sync_ = (environment.params.in_switch_sync + way).count();
     const std::uint32_t channels = spec.choice.channels;
     // NCCL enqueue.cc:2258-2275: the chunk shrinks until there is work for every head and channel.
@@ -163,7 +170,8 @@ InSwitchAllReduce::InSwitchAllReduce(
         chunk_ = largest / 8;
     chunk_ = std::max(chunk_ / kGrain * kGrain, kGrain);
     if (registered_) {
-        // The user's own buffers are the multicast buffers: nothing is copied, and one barrier each end will do.
+        // The user's own buffers are the multicast buffers: nothing is copied, and one barrier each
+        // end will do.
         const std::uint64_t part = part_of_channel(bytes, channels, 0, kGrain).bytes;
         chunk_ = std::max(kGrain, (part + n_ * kGrain - 1) / (n_ * kGrain) * kGrain);
     }
@@ -196,7 +204,8 @@ InSwitchAllReduce::~InSwitchAllReduce() {
     fabric_.remove_group(*group_);
 }
 
-Part InSwitchAllReduce::piece(const Channel& channel, std::uint64_t loop, std::uint32_t head) const {
+Part InSwitchAllReduce::piece(
+    const Channel& channel, std::uint64_t loop, std::uint32_t head) const {
     const std::uint64_t base = loop * n_ * chunk_;
     // The last loop shares what is left evenly.
     const std::uint64_t left = channel.part.bytes - base;
@@ -296,7 +305,8 @@ void InSwitchAllReduce::try_reduce(std::uint32_t head, std::uint32_t c) {
     if (!b.joined || b.reducing || b.reduced == channel.loops)
         return;
     const std::size_t slot = b.reduced % depth_;
-    // A slot comes round again only after every rank has gathered it, so the count belongs to this loop.
+    // A slot comes round again only after every rank has gathered it, so the count belongs to this
+    // loop.
     if (channel.scattered[slot] < n_)
         return;
     b.reducing = true;
@@ -319,8 +329,7 @@ void InSwitchAllReduce::request(std::uint32_t head, std::uint32_t c) {
            (b.requested == b.answered || b.requested - b.answered < window_)) {
         const auto bytes =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - b.requested));
-        const Tag tag{
-            c, static_cast<std::uint32_t>(b.reduced % depth_), head, b.requested / unit_};
+        const Tag tag{c, static_cast<std::uint32_t>(b.reduced % depth_), head, b.requested / unit_};
         fabric_.send(
             *group_,
             head,
@@ -387,7 +396,8 @@ void InSwitchAllReduce::on_store(const Packet& packet, std::uint32_t position, T
     const Tag tag = Tag::unpack(packet.tag);
     Block& b = block(position, tag.channel);
     if (packet.values != 0) {
-        // The loop that this slot of the pipeline holds is the one that this rank will gather next in it.
+        // The loop that this slot of the pipeline holds is the one that this rank will gather next
+        // in it.
         std::uint64_t loop = b.gathered + (tag.slot + depth_ - b.gathered % depth_) % depth_;
         const std::vector<float>& sum = fabric_.values().get(packet.values);
         std::copy(
@@ -470,7 +480,9 @@ std::vector<std::string> InSwitchAllReduce::blocked(std::size_t limit) const {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_in_switch_all_reduce(
-    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener) {
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener) {
     return std::make_unique<InSwitchAllReduce>(environment, spec, listener);
 }
 

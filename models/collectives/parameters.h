@@ -21,7 +21,8 @@ struct ProtocolParams {
             field(
                 "hop_overhead",
                 &ProtocolParams::hop_overhead,
-                "Software latency from data in the FIFO to the first store of the next hop: polling, barriers, fences.",
+                "Software latency from data in the FIFO to the first store of the next hop: "
+                "polling, barriers, fences.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -67,18 +68,30 @@ struct CollectiveParams {
             field(
                 "transfer_unit",
                 &CollectiveParams::transfer_unit,
-                "Largest piece that travels as one packet train in the model; halving it must not change results.",
+                "Largest piece that travels as one packet train in the model; halving it must not "
+                "change results.",
                 Bytes(128),
                 mebibytes(16)),
             field(
                 "launch_latency",
                 &CollectiveParams::launch_latency,
-                "From the launch of a collective's kernel to its blocks' first instruction that moves data, and from "
+                "From the launch of a collective's kernel to its blocks' first instruction that "
+                "moves data, and from "
                 "the last one to the stream's next operation.",
                 Time(0),
                 microseconds(1000)),
-            field("steps", &CollectiveParams::steps, "Slots of a connection's FIFO (NCCL_STEPS).", 1U, 64U),
-            field("ll_buffer", &CollectiveParams::ll_buffer, "FIFO of one connection, LL.", Bytes(1024), mebibytes(64)),
+            field(
+                "steps",
+                &CollectiveParams::steps,
+                "Slots of a connection's FIFO (NCCL_STEPS).",
+                1U,
+                64U),
+            field(
+                "ll_buffer",
+                &CollectiveParams::ll_buffer,
+                "FIFO of one connection, LL.",
+                Bytes(1024),
+                mebibytes(64)),
             field(
                 "ll128_buffer",
                 &CollectiveParams::ll128_buffer,
@@ -94,9 +107,15 @@ struct CollectiveParams {
             field(
                 "read_over_link",
                 &CollectiveParams::read_over_link,
-                "Simple protocol: the receiver loads from the sender's FIFO instead of the sender storing into the "
+                "Simple protocol: the receiver loads from the sender's FIFO instead of the sender "
+                "storing into the "
                 "receiver's."),
-            field("channels", &CollectiveParams::channels, "Most channels, each one thread block.", 1U, 64U),
+            field(
+                "channels",
+                &CollectiveParams::channels,
+                "Most channels, each one thread block.",
+                1U,
+                64U),
             field(
                 "in_switch_channels",
                 &CollectiveParams::in_switch_channels,
@@ -124,13 +143,15 @@ struct CollectiveParams {
             field(
                 "in_switch_sync",
                 &CollectiveParams::in_switch_sync,
-                "Software latency of one barrier over the group's counters, beyond the way through the switch.",
+                "Software latency of one barrier over the group's counters, beyond the way through "
+                "the switch.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "outstanding_per_block",
                 &CollectiveParams::outstanding_per_block,
-                "Bytes that one thread block has under way at most: loads not answered, stores not yet on the wire.",
+                "Bytes that one thread block has under way at most: loads not answered, stores not "
+                "yet on the wire.",
                 Bytes(128),
                 mebibytes(16)),
             field(
@@ -145,9 +166,18 @@ struct CollectiveParams {
                 "Shared memory of a block of the communication kernel.",
                 Bytes(0),
                 mebibytes(1)),
-            field("ll", &CollectiveParams::ll, "Protocol LL: 4 bytes of data and 4 of flag in every 8."),
-            field("ll128", &CollectiveParams::ll128, "Protocol LL128: 120 bytes of data in every 128."),
-            field("simple", &CollectiveParams::simple, "Protocol Simple: data in slices, a flag for each.")};
+            field(
+                "ll",
+                &CollectiveParams::ll,
+                "Protocol LL: 4 bytes of data and 4 of flag in every 8."),
+            field(
+                "ll128",
+                &CollectiveParams::ll128,
+                "Protocol LL128: 120 bytes of data in every 128."),
+            field(
+                "simple",
+                &CollectiveParams::simple,
+                "Protocol Simple: data in slices, a flag for each.")};
     }
 };
 

@@ -36,7 +36,8 @@ public:
     RankPort(RankPort&&) = delete;
     RankPort& operator=(RankPort&&) = delete;
 
-    /// Asks for the kernel's slots; the listener is told when it has them. \returns a ticket for vacate().
+    /// Asks for the kernel's slots; the listener is told when it has them. \returns a ticket for
+    /// vacate().
     virtual std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& listener) = 0;
     virtual void vacate(std::uint64_t ticket) = 0;
     /// Bytes that a communication block reads and writes in local memory.

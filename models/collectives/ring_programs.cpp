@@ -13,7 +13,8 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t grain) {
     return (value + grain - 1) / grain * grain;
 }
 
-/// A buffer of `part.bytes` in loops of N chunks: NCCL's last loop shares what is left evenly, in grains.
+/// A buffer of `part.bytes` in loops of N chunks: NCCL's last loop shares what is left evenly, in
+/// grains.
 class LoopChunks {
 public:
     LoopChunks(Part part, std::uint64_t ranks, std::uint64_t max_chunk, std::uint64_t grain) :
@@ -83,7 +84,8 @@ private:
     std::uint64_t step_ = 0;
 };
 
-/// Reduce-scatter and all-gather work on N blocks of `stride` bytes: block b belongs to the rank at place b of `owner`.
+/// Reduce-scatter and all-gather work on N blocks of `stride` bytes: block b belongs to the rank at
+/// place b of `owner`.
 class RingHalf final : public Program {
 public:
     RingHalf(
@@ -93,7 +95,12 @@ public:
         std::uint64_t max_chunk,
         std::uint64_t stride,
         bool reduce) :
-        place_(place), order_(order), part_(part), max_chunk_(max_chunk), stride_(stride), reduce_(reduce) {}
+        place_(place),
+        order_(order),
+        part_(part),
+        max_chunk_(max_chunk),
+        stride_(stride),
+        reduce_(reduce) {}
 
     std::optional<Step> next() override {
         while (done_ < part_.bytes) {
@@ -212,7 +219,10 @@ std::vector<BlockPlan> plan_ring_all_gather(
 }
 
 std::vector<BlockPlan> plan_ring_broadcast(
-    const std::vector<std::uint32_t>& order, std::uint32_t channel, Part part, std::uint64_t max_chunk) {
+    const std::vector<std::uint32_t>& order,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk) {
     const std::size_t n = order.size();
     return plan_ring(order, channel, [&](std::size_t place) {
         Step shape;
@@ -225,7 +235,10 @@ std::vector<BlockPlan> plan_ring_broadcast(
 }
 
 std::vector<BlockPlan> plan_tree_all_reduce(
-    const std::vector<std::uint32_t>& parent, std::uint32_t channel, Part part, std::uint64_t max_chunk) {
+    const std::vector<std::uint32_t>& parent,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk) {
     std::vector<std::vector<std::uint32_t>> children(parent.size());
     for (std::uint32_t r = 0; r < parent.size(); ++r)
         if (parent[r] != UINT32_MAX)
@@ -271,10 +284,17 @@ std::vector<BlockPlan> plan_tree_all_reduce(
 
 namespace {
 
-/// Pieces for one peer after another: sends piece k to the peer k places on while the one from k places back comes in.
+/// Pieces for one peer after another: sends piece k to the peer k places on while the one from k
+/// places back comes in.
 class Exchange final : public Program {
 public:
-    Exchange(std::uint64_t place, std::uint64_t peer, Part part, std::uint64_t stride, std::uint64_t chunk, bool send) :
+    Exchange(
+        std::uint64_t place,
+        std::uint64_t peer,
+        Part part,
+        std::uint64_t stride,
+        std::uint64_t chunk,
+        bool send) :
         base_(peer * stride + part.begin), bytes_(part.bytes), chunk_(chunk), send_(send) {
         static_cast<void>(place);
     }
@@ -306,7 +326,11 @@ private:
 }  // namespace
 
 std::vector<BlockPlan> plan_all_to_all(
-    std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t stride, std::uint64_t max_chunk) {
+    std::uint32_t ranks,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t stride,
+    std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
         for (std::uint32_t shift = 1; shift < ranks; ++shift) {

@@ -29,7 +29,8 @@ struct CollectiveSpec {
     std::uint32_t element_bytes = 4;
     std::vector<std::uint32_t> ranks;  ///< global, ascending; a position is an index into it
     Choice choice;
-    std::vector<std::vector<std::uint32_t>> rings;  ///< orders of positions; channel c takes ring c mod size
+    std::vector<std::vector<std::uint32_t>>
+        rings;  ///< orders of positions; channel c takes ring c mod size
 };
 
 class MemberListener {

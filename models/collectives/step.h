@@ -12,8 +12,9 @@ namespace switchfold {
 /// Most peers a thread block receives from or sends to in one step: NCCL's trees have arity 3.
 inline constexpr std::size_t kMaxPeers = 3;
 
-/// One primitive of a thread block, in NCCL's terms: recvReduceSend receives from `receive` peers, reduces with the own
-/// buffer, and sends on. Peers are bits: bit i is the thread block's i-th connection of that direction.
+/// One primitive of a thread block, in NCCL's terms: recvReduceSend receives from `receive` peers,
+/// reduces with the own buffer, and sends on. Peers are bits: bit i is the thread block's i-th
+/// connection of that direction.
 struct Step {
     std::uint64_t offset = 0;  ///< into the user's buffer, bytes
     std::uint64_t bytes = 0;
@@ -36,9 +37,10 @@ public:
     virtual std::optional<Step> next() = 0;
 };
 
-/// A thread block of one rank before it runs: its program and the peers behind the bits of its steps.
+/// A thread block of one rank before it runs: its program and the peers behind the bits of its
+/// steps.
 struct BlockPlan {
-    std::uint32_t rank = 0;     ///< position in the group
+    std::uint32_t rank = 0;  ///< position in the group
     std::uint32_t channel = 0;
     std::vector<std::uint32_t> receive_from;  ///< positions in the group
     std::vector<std::uint32_t> send_to;
@@ -50,11 +52,11 @@ struct Part {
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
 };
-[[nodiscard]] Part
-part_of_channel(std::uint64_t bytes, std::uint32_t channels, std::uint32_t channel, std::uint64_t grain);
+[[nodiscard]] Part part_of_channel(
+    std::uint64_t bytes, std::uint32_t channels, std::uint32_t channel, std::uint64_t grain);
 
-/// Ring all-reduce (NCCL device/all_reduce.h runRing): reduce-scatter and all-gather in 2(N-1) sends. `order` is the
-/// ring of this channel, as positions in the group.
+/// Ring all-reduce (NCCL device/all_reduce.h runRing): reduce-scatter and all-gather in 2(N-1)
+/// sends. `order` is the ring of this channel, as positions in the group.
 [[nodiscard]] std::vector<BlockPlan> plan_ring_all_reduce(
     const std::vector<std::uint32_t>& order,
     std::uint32_t channel,
@@ -76,14 +78,25 @@ part_of_channel(std::uint64_t bytes, std::uint32_t channels, std::uint32_t chann
     std::uint64_t stride);
 /// Broadcast along the ring from order[0].
 [[nodiscard]] std::vector<BlockPlan> plan_ring_broadcast(
-    const std::vector<std::uint32_t>& order, std::uint32_t channel, Part part, std::uint64_t max_chunk);
+    const std::vector<std::uint32_t>& order,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk);
 
-/// Reduce up a tree and broadcast down it; parent[r] is r's parent or UINT32_MAX at the root. Two thread blocks a rank.
+/// Reduce up a tree and broadcast down it; parent[r] is r's parent or UINT32_MAX at the root. Two
+/// thread blocks a rank.
 [[nodiscard]] std::vector<BlockPlan> plan_tree_all_reduce(
-    const std::vector<std::uint32_t>& parent, std::uint32_t channel, Part part, std::uint64_t max_chunk);
+    const std::vector<std::uint32_t>& parent,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk);
 
 /// Direct exchange: in round k every rank sends its k-th piece to the rank k places on.
 [[nodiscard]] std::vector<BlockPlan> plan_all_to_all(
-    std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t stride, std::uint64_t max_chunk);
+    std::uint32_t ranks,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t stride,
+    std::uint64_t max_chunk);
 
 }  // namespace switchfold

@@ -16,7 +16,11 @@ ThreadBlock::ThreadBlock(
     BlockListener& listener,
     std::uint32_t rank,
     std::unique_ptr<Program> program) :
-    context_(context), port_(port), listener_(listener), program_(std::move(program)), rank_(rank) {}
+    context_(context),
+    port_(port),
+    listener_(listener),
+    program_(std::move(program)),
+    rank_(rank) {}
 
 void ThreadBlock::start(Time start) {
     free_at_ = start.count();
@@ -60,14 +64,15 @@ void ThreadBlock::advance() {
         return;
     }
     std::uint64_t start = std::max(now, free_at_);
-    for (std::uint8_t bits = step_.receive; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+    for (std::uint8_t bits = step_.receive; bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
         if (fifo.ready <= fifo.consumed) {
             state_ = State::kWaitData;
             return;
         }
-        start = std::max(
-            start, fifo.slot(fifo.consumed).ready_time + context_.transport.hop_overhead);
+        start =
+            std::max(start, fifo.slot(fifo.consumed).ready_time + context_.transport.hop_overhead);
     }
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
@@ -178,7 +183,8 @@ void ThreadBlock::request_units() {
         const std::uint32_t bytes = std::min(transport.unit, slice_ - requested_);
         const auto slot = static_cast<std::uint32_t>(fifo.consumed % fifo.slots.size());
         const PacketTag tag{peer.index, slot, requested_ / transport.unit};
-        // The request goes against the connection's data: the fabric knows the way back of each stripe.
+        // The request goes against the connection's data: the fabric knows the way back of each
+        // stripe.
         const Connection& back = context_.fabric->connect(fifo.route->to, fifo.route->from);
         const std::optional<Time> departure = context_.fabric->send(
             back,
@@ -195,7 +201,8 @@ void ThreadBlock::request_units() {
 
 void ThreadBlock::on_response(
     std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible) {
-    // A block that keeps up works while the answers come in: its rate counts from when it was last busy.
+    // A block that keeps up works while the answers come in: its rate counts from when it was last
+    // busy.
     const std::uint64_t from = std::max(free_at_, visible.count());
     std::uint64_t until = std::max(visible.count(), free_at_ + pace(data));
     if (slice_done_ == 0)
@@ -235,11 +242,13 @@ std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
     const auto own = buffer.begin() + static_cast<std::ptrdiff_t>(first);
     if (step_.load)
         out.assign(own, own + static_cast<std::ptrdiff_t>(count));
-    for (std::uint8_t bits = step_.receive; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+    for (std::uint8_t bits = step_.receive; bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
         const std::uint32_t handle = fifo.slot(fifo.consumed).values.at(unit);
         const std::vector<float>& incoming = pool.get(handle);
-        SWITCHFOLD_CHECK(incoming.size() == count, "a unit of {} values, expected {}", incoming.size(), count);
+        SWITCHFOLD_CHECK(
+            incoming.size() == count, "a unit of {} values, expected {}", incoming.size(), count);
         if (out.empty())
             out = incoming;
         else
@@ -270,7 +279,8 @@ void ThreadBlock::finish_slice() {
             fifo.receiver->wake();
         }
     }
-    for (std::uint8_t bits = step_.receive; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+    for (std::uint8_t bits = step_.receive; bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
         Fifo::Slot& slot = fifo.slot(fifo.consumed);
         slot.values.clear();

@@ -37,9 +37,10 @@ protected:
     ~BlockListener() = default;
 };
 
-/// One communication thread block: runs its program slice by slice. A slice starts when its data has come in on every
-/// receiving connection, every sending connection has a free slot, and the block is free; it then moves transfer units,
-/// paced by the block's rate, local memory, and what it may have under way.
+/// One communication thread block: runs its program slice by slice. A slice starts when its data
+/// has come in on every receiving connection, every sending connection has a free slot, and the
+/// block is free; it then moves transfer units, paced by the block's rate, local memory, and what
+/// it may have under way.
 class ThreadBlock final : private EventHandler {
 public:
     ThreadBlock(
@@ -70,7 +71,15 @@ public:
     [[nodiscard]] std::string waiting_for() const;
 
 private:
-    enum class State : std::uint8_t { kIdle, kWaitData, kWaitSlot, kScheduled, kLoading, kBlocked, kDone };
+    enum class State : std::uint8_t {
+        kIdle,
+        kWaitData,
+        kWaitSlot,
+        kScheduled,
+        kLoading,
+        kBlocked,
+        kDone
+    };
 
     void on_event(std::uint64_t tag) override;
     void advance();
@@ -95,12 +104,12 @@ private:
     std::uint8_t sends_ = 0;
     State state_ = State::kIdle;
     Step step_;
-    std::uint64_t step_done_ = 0;    ///< bytes of the step in finished slices
-    std::uint32_t slice_ = 0;        ///< bytes of the current slice
-    std::uint32_t slice_done_ = 0;   ///< bytes moved
-    std::uint32_t requested_ = 0;    ///< bytes asked for over the link
-    std::uint64_t free_at_ = 0;      ///< ps: when the block can start something new
-    std::uint32_t blocked_ = 0;      ///< packets waiting for a credit at our link
+    std::uint64_t step_done_ = 0;          ///< bytes of the step in finished slices
+    std::uint32_t slice_ = 0;              ///< bytes of the current slice
+    std::uint32_t slice_done_ = 0;         ///< bytes moved
+    std::uint32_t requested_ = 0;          ///< bytes asked for over the link
+    std::uint64_t free_at_ = 0;            ///< ps: when the block can start something new
+    std::uint32_t blocked_ = 0;            ///< packets waiting for a credit at our link
     RingQueue<std::uint64_t> departures_;  ///< of packets still counted as under way
 };
 

@@ -27,8 +27,8 @@ std::pair<std::uint32_t, std::uint32_t> wire_ratio(Protocol protocol) {
     }
 }
 
-std::uint32_t channels_for(
-    const CollectiveParams& params, Protocol protocol, std::uint32_t ranks, Bytes bytes) {
+std::uint32_t
+channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ranks, Bytes bytes) {
     // Bytes per thread below which a channel is dropped: NCCL comm.h:49-51.
     constexpr std::uint64_t kSimpleThreshold = 64;
     constexpr std::uint64_t kLlThreshold = 8;
@@ -62,10 +62,14 @@ Time ring_estimate(
 }
 
 Time in_switch_estimate(
-    const CollectiveParams& params, const MachineView& machine, std::uint32_t channels, Bytes bytes) {
+    const CollectiveParams& params,
+    const MachineView& machine,
+    std::uint32_t channels,
+    Bytes bytes) {
     const Bandwidth copies = params.in_switch_block_rate * channels;
     const Bandwidth rate = std::min(machine.in_switch_bandwidth, copies);
-    // Two barriers, the request with its answer, the multicast, and a first chunk that is copied in and out.
+    // Two barriers, the request with its answer, the multicast, and a first chunk that is copied in
+    // and out.
     const Time fixed = params.in_switch_sync * 2 + machine.in_switch_latency * 3;
     const Bytes first(std::min<std::uint64_t>(
         bytes.count() / channels + 1, params.in_switch_chunk.count() * machine.ranks));
@@ -89,9 +93,9 @@ Choice choose_all_reduce(
     if (wanted(Algorithm::kInSwitch) && (reduce || policy.algorithm == Algorithm::kInSwitch)) {
         // NCCL transport/nvls.cc: with registered buffers ceil(32 / heads) blocks carry it on sm90.
         constexpr std::uint32_t kRegisteredBlocks = 32;
-        const std::uint32_t usual =
-            policy.registered ? (kRegisteredBlocks + machine.ranks - 1) / machine.ranks
-                              : params.in_switch_channels;
+        const std::uint32_t usual = policy.registered
+                                        ? (kRegisteredBlocks + machine.ranks - 1) / machine.ranks
+                                        : params.in_switch_channels;
         const std::uint32_t channels = policy.channels != 0 ? policy.channels : usual;
         best = {Algorithm::kInSwitch, Protocol::kSimple, channels, policy.registered, Time()};
         if (policy.algorithm == Algorithm::kInSwitch)
@@ -99,7 +103,8 @@ Choice choose_all_reduce(
         best.estimate = in_switch_estimate(params, machine, channels, bytes);
     }
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
-        if (!wanted(algorithm) || (algorithm == Algorithm::kTree && policy.algorithm == Algorithm::kAuto))
+        if (!wanted(algorithm) ||
+            (algorithm == Algorithm::kTree && policy.algorithm == Algorithm::kAuto))
             continue;  // inside one node NCCL's tree is a chain, never faster than the ring
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
             if (policy.protocol != Protocol::kAuto && policy.protocol != protocol)

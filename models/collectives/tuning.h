@@ -43,8 +43,14 @@ struct AllReducePolicy {
 
     static constexpr auto fields() {
         return std::tuple{
-            field("algorithm", &AllReducePolicy::algorithm, "How all-reduces run; auto takes the fastest by estimate."),
-            field("protocol", &AllReducePolicy::protocol, "Protocol of ring and tree; auto takes the fastest by estimate."),
+            field(
+                "algorithm",
+                &AllReducePolicy::algorithm,
+                "How all-reduces run; auto takes the fastest by estimate."),
+            field(
+                "protocol",
+                &AllReducePolicy::protocol,
+                "Protocol of ring and tree; auto takes the fastest by estimate."),
             field(
                 "channels",
                 &AllReducePolicy::channels,
@@ -54,17 +60,20 @@ struct AllReducePolicy {
             field(
                 "registered",
                 &AllReducePolicy::registered,
-                "In-switch: the buffers are registered, so the switch works on them without copies in between.")};
+                "In-switch: the buffers are registered, so the switch works on them without copies "
+                "in between.")};
     }
 };
 
 /// What the estimate needs to know of the machine.
 struct MachineView {
     std::uint32_t ranks = 0;
-    Bandwidth ring_bandwidth;  ///< payload a second that one ring-connected GPU can send, all channels together
+    Bandwidth ring_bandwidth;  ///< payload a second that one ring-connected GPU can send, all
+                               ///< channels together
     Time ring_latency;         ///< unloaded, one neighbour to the next
-    Bandwidth in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
-    Time in_switch_latency;         ///< request to the sum's arrival
+    Bandwidth
+        in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
+    Time in_switch_latency;   ///< request to the sum's arrival
 };
 
 struct Choice {
@@ -75,14 +84,18 @@ struct Choice {
     Time estimate;
 };
 
-/// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc; comm.h thresholds).
+/// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;
+/// comm.h thresholds).
 [[nodiscard]] std::uint32_t
 channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ranks, Bytes bytes);
 
-/// Chooses algorithm, protocol and channels of an all-reduce: the least of latency + bytes / bandwidth over what the
-/// policy allows, as NCCL's tuner does, from this machine's own parameters.
+/// Chooses algorithm, protocol and channels of an all-reduce: the least of latency + bytes /
+/// bandwidth over what the policy allows, as NCCL's tuner does, from this machine's own parameters.
 [[nodiscard]] Choice choose_all_reduce(
-    const CollectiveParams& params, const AllReducePolicy& policy, const MachineView& machine, Bytes bytes);
+    const CollectiveParams& params,
+    const AllReducePolicy& policy,
+    const MachineView& machine,
+    Bytes bytes);
 
 [[nodiscard]] const ProtocolParams& params_of(const CollectiveParams& params, Protocol protocol);
 /// Bytes stored for every byte of data: LL 2/1, LL128 16/15, Simple 1/1.

@@ -10,13 +10,16 @@ CopyEngine::CopyEngine(
     const CopyParams& params,
     MemorySystem& memory,
     Scheduler& scheduler) :
-    sc_module(name), params_(params), memory_(memory), scheduler_(scheduler), running_(params.engines) {}
+    sc_module(name),
+    params_(params),
+    memory_(memory),
+    scheduler_(scheduler),
+    running_(params.engines) {}
 
 void CopyEngine::start(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) {
     const Waiting waiting{id, copy, &listener};
-    const bool free = std::any_of(running_.begin(), running_.end(), [](const Waiting& w) {
-        return w.listener == nullptr;
-    });
+    const bool free = std::any_of(
+        running_.begin(), running_.end(), [](const Waiting& w) { return w.listener == nullptr; });
     if (free)
         begin(waiting);
     else
@@ -24,9 +27,8 @@ void CopyEngine::start(std::uint32_t id, const CopyOperation& copy, CopyListener
 }
 
 void CopyEngine::begin(const Waiting& waiting) {
-    const auto slot = std::find_if(running_.begin(), running_.end(), [](const Waiting& w) {
-        return w.listener == nullptr;
-    });
+    const auto slot = std::find_if(
+        running_.begin(), running_.end(), [](const Waiting& w) { return w.listener == nullptr; });
     *slot = waiting;
     const std::uint64_t bytes = waiting.copy.bytes.count();
     std::uint64_t read = 0;

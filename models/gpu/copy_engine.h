@@ -21,9 +21,9 @@ protected:
     ~CopyListener() = default;
 };
 
-/// Copies between host and device and within the device: as many at a time as there are engines, in order. A copy takes
-/// its time in the trace if it has one, else its bytes over the slower of the host link and the HBM; its bytes compete
-/// in the HBM with everything else.
+/// Copies between host and device and within the device: as many at a time as there are engines, in
+/// order. A copy takes its time in the trace if it has one, else its bytes over the slower of the
+/// host link and the HBM; its bytes compete in the HBM with everything else.
 class CopyEngine final : public sc_core::sc_module, private EventHandler {
 public:
     CopyEngine(

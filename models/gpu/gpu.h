@@ -45,13 +45,16 @@ protected:
 
 struct GpuStatistics {
     std::uint64_t kernels = 0;
-    std::uint64_t clipped_kernels = 0;  ///< their bytes were more than memory can move in their time
-    std::uint64_t oversized_kernels = 0;  ///< a block does not fit an empty SM: shape taken as one block an SM
+    std::uint64_t clipped_kernels =
+        0;  ///< their bytes were more than memory can move in their time
+    std::uint64_t oversized_kernels =
+        0;  ///< a block does not fit an empty SM: shape taken as one block an SM
 };
 
-/// One GPU: kernels wait in hardware queues for slots on SMs, run in waves of thread blocks, and draw bytes through L2
-/// and HBM. Calibrated so that a kernel alone takes exactly its isolated duration; what else is on the GPU slows it: SM
-/// slots that resident communication blocks hold, and memory bandwidth and L2 capacity that communication takes.
+/// One GPU: kernels wait in hardware queues for slots on SMs, run in waves of thread blocks, and
+/// draw bytes through L2 and HBM. Calibrated so that a kernel alone takes exactly its isolated
+/// duration; what else is on the GPU slows it: SM slots that resident communication blocks hold,
+/// and memory bandwidth and L2 capacity that communication takes.
 class Gpu final : public sc_core::sc_module, private EventHandler, private MemorySystem::Listener {
 public:
     Gpu(const sc_core::sc_module_name& name,
@@ -84,14 +87,14 @@ private:
     struct Kernel {
         KernelLaunch launch;
         KernelListener* listener = nullptr;
-        std::uint64_t pending = 0;   ///< blocks not yet placed
+        std::uint64_t pending = 0;  ///< blocks not yet placed
         std::uint64_t resident = 0;
         std::uint64_t slots_alone = 1;
         double concurrent = 1;       ///< blocks of a full wave alone
         double wave_time = 0;        ///< ps, alone
         double bytes_per_block = 0;  ///< through the L2
         double hit_alone = 0;
-        double miss = 1;             ///< share of its bytes that now goes to the HBM
+        double miss = 1;  ///< share of its bytes that now goes to the HBM
         double speed = 1;
         Roofline roofline;
         std::vector<Cohort> cohorts;
@@ -123,7 +126,8 @@ private:
     SmArray sms_;
     MemorySystem memory_;
     GpuStatistics statistics_;
-    std::vector<std::unique_ptr<Kernel>> running_;  ///< at least one block placed or waiting, oldest first
+    std::vector<std::unique_ptr<Kernel>>
+        running_;  ///< at least one block placed or waiting, oldest first
     std::vector<std::unique_ptr<Kernel>> queued_;
     std::vector<std::unique_ptr<Resident>> residents_;
     std::uint64_t next_ticket_ = 1;

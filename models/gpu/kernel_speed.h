@@ -3,14 +3,16 @@
 
 namespace switchfold {
 
-/// A kernel's share of the memory's time when it runs alone (0 to 1 each): bytes / duration / bandwidth.
+/// A kernel's share of the memory's time when it runs alone (0 to 1 each): bytes / duration /
+/// bandwidth.
 struct MemoryShare {
     double hbm = 0;
     double l2 = 0;
 };
 
-/// What the rest of a kernel's time is: the part that its SMs spend, so that all parts together give 1 in the p-norm.
-/// Shares that would leave less than nothing are scaled down first; `clipped` says so.
+/// What the rest of a kernel's time is: the part that its SMs spend, so that all parts together
+/// give 1 in the p-norm. Shares that would leave less than nothing are scaled down first; `clipped`
+/// says so.
 struct Roofline {
     MemoryShare memory;
     double sm = 1;
@@ -19,8 +21,8 @@ struct Roofline {
 };
 [[nodiscard]] Roofline make_roofline(MemoryShare memory, double sharpness);
 
-/// Time of a wave, relative to its time alone, when its memory parts take `hbm` and `l2` times as long as alone. Exactly
-/// 1 when both are 1.
+/// Time of a wave, relative to its time alone, when its memory parts take `hbm` and `l2` times as
+/// long as alone. Exactly 1 when both are 1.
 [[nodiscard]] double wave_stretch(const Roofline& roofline, double hbm, double l2);
 
 }  // namespace switchfold

@@ -23,7 +23,12 @@ struct SmParams {
             field("threads", &SmParams::threads, "Resident threads.", 32U, 65'536U),
             field("blocks", &SmParams::blocks, "Resident thread blocks.", 1U, 1024U),
             field("registers", &SmParams::registers, "32-bit registers.", 1024U, 1U << 24U),
-            field("shared_memory", &SmParams::shared_memory, "Shared memory.", kibibytes(1), mebibytes(16)),
+            field(
+                "shared_memory",
+                &SmParams::shared_memory,
+                "Shared memory.",
+                kibibytes(1),
+                mebibytes(16)),
             field("warp", &SmParams::warp, "Threads of a warp.", 1U, 128U)};
     }
 };
@@ -34,7 +39,12 @@ struct CopyParams {
     static constexpr auto fields() {
         return std::tuple{
             field("engines", &CopyParams::engines, "Copies that run at the same time.", 1U, 64U),
-            field("host_bandwidth", &CopyParams::host_bandwidth, "Between host and device, one direction.", Bandwidth(1'000'000), gigabytes_per_second(10'000))};
+            field(
+                "host_bandwidth",
+                &CopyParams::host_bandwidth,
+                "Between host and device, one direction.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(10'000))};
     }
 };
 
@@ -54,9 +64,26 @@ struct GpuParams {
             field("sm", &GpuParams::sm, "Limits of one SM."),
             field("memory", &GpuParams::memory, "L2 and HBM."),
             field("copy", &GpuParams::copy, "Copy engines."),
-            field("concurrent_kernels", &GpuParams::concurrent_kernels, "Hardware queues: kernels resident at once.", 1U, 4096U),
-            field("roofline_sharpness", &GpuParams::roofline_sharpness, "Exponent with which a kernel's SM time and memory time overlap: 1 adds them, large takes the longer.", 1.0, 64.0),
-            field("draw_per_thread", &GpuParams::draw_per_thread, "Bytes a second that one resident thread can draw from memory: what it can have in flight over the latency.", Bandwidth(1000), gigabytes_per_second(100))};
+            field(
+                "concurrent_kernels",
+                &GpuParams::concurrent_kernels,
+                "Hardware queues: kernels resident at once.",
+                1U,
+                4096U),
+            field(
+                "roofline_sharpness",
+                &GpuParams::roofline_sharpness,
+                "Exponent with which a kernel's SM time and memory time overlap: 1 adds them, "
+                "large takes the longer.",
+                1.0,
+                64.0),
+            field(
+                "draw_per_thread",
+                &GpuParams::draw_per_thread,
+                "Bytes a second that one resident thread can draw from memory: what it can have in "
+                "flight over the latency.",
+                Bandwidth(1000),
+                gigabytes_per_second(100))};
     }
 };
 

@@ -9,7 +9,8 @@
 namespace switchfold {
 
 namespace {
-// Registers are given out 256 at a time to each warp (CUDA occupancy calculator, compute capability 3.0 and later).
+// Registers are given out 256 at a time to each warp (CUDA occupancy calculator, compute
+// capability 3.0 and later).
 constexpr std::uint32_t kRegisterGrain = 256;
 }  // namespace
 
@@ -26,8 +27,12 @@ SmArray::SmArray(const SmParams& params, std::uint32_t sms) :
 SmArray::Need SmArray::need(const BlockShape& shape) const {
     const std::uint32_t warps = (std::max(shape.threads, 1U) + params_.warp - 1) / params_.warp;
     const std::uint32_t per_warp =
-        (shape.registers_per_thread * params_.warp + kRegisterGrain - 1) / kRegisterGrain * kRegisterGrain;
-    return {warps * params_.warp, warps * per_warp, static_cast<std::uint32_t>(shape.shared_memory.count())};
+        (shape.registers_per_thread * params_.warp + kRegisterGrain - 1) / kRegisterGrain *
+        kRegisterGrain;
+    return {
+        warps * params_.warp,
+        warps * per_warp,
+        static_cast<std::uint32_t>(shape.shared_memory.count())};
 }
 
 std::uint32_t SmArray::fit(const Free& free, const Need& need) {
@@ -71,7 +76,8 @@ Placement SmArray::place(const BlockShape& shape, std::uint64_t blocks) {
         return placement;
     placement.blocks = wanted;
     placement.on_sm.assign(free_.size(), 0);
-    // An SM with room for many is an empty one: fill from the emptiest level down, one block a turn.
+    // An SM with room for many is an empty one: fill from the emptiest level down, one block a
+    // turn.
     for (std::uint32_t level = most; level > 0 && wanted > 0; --level)
         for (std::size_t i = 0; i < free_.size() && wanted > 0; ++i)
             if (fits_[i] >= level) {

@@ -25,22 +25,73 @@ struct HbmParams {
 
     static constexpr auto fields() {
         return std::tuple{
-            field("peak", &HbmParams::peak, "All channels' data rate.", Bandwidth(1'000'000'000), gigabytes_per_second(100'000)),
-            field("channels", &HbmParams::channels, "Channels; addresses are interleaved over them.", 1U, 1024U),
-            field("banks", &HbmParams::banks, "Banks of a channel that work at the same time.", 1U, 256U),
-            field("row", &HbmParams::row, "Bytes of a row that one visit uses.", Bytes(32), Bytes(65'536)),
+            field(
+                "peak",
+                &HbmParams::peak,
+                "All channels' data rate.",
+                Bandwidth(1'000'000'000),
+                gigabytes_per_second(100'000)),
+            field(
+                "channels",
+                &HbmParams::channels,
+                "Channels; addresses are interleaved over them.",
+                1U,
+                1024U),
+            field(
+                "banks",
+                &HbmParams::banks,
+                "Banks of a channel that work at the same time.",
+                1U,
+                256U),
+            field(
+                "row",
+                &HbmParams::row,
+                "Bytes of a row that one visit uses.",
+                Bytes(32),
+                Bytes(65'536)),
             field("burst", &HbmParams::burst, "Bytes of one burst.", Bytes(16), Bytes(1024)),
-            field("row_cycle", &HbmParams::row_cycle, "tRC: between two rows of the same bank.", Time(0), microseconds(1)),
-            field("turnaround", &HbmParams::turnaround, "Bus idle between reads and writes, there and back.", Time(0), microseconds(1)),
-            field("batch", &HbmParams::batch, "Bytes that a channel writes before it reads again.", Bytes(64), mebibytes(1)),
-            field("refresh_interval", &HbmParams::refresh_interval, "tREFI.", nanoseconds(100), microseconds(100)),
-            field("refresh_time", &HbmParams::refresh_time, "tRFC of the banks that cannot be hidden.", Time(0), microseconds(2)),
-            field("latency", &HbmParams::latency, "Unloaded, from a miss in the L2 to data back.", Time(0), microseconds(10))};
+            field(
+                "row_cycle",
+                &HbmParams::row_cycle,
+                "tRC: between two rows of the same bank.",
+                Time(0),
+                microseconds(1)),
+            field(
+                "turnaround",
+                &HbmParams::turnaround,
+                "Bus idle between reads and writes, there and back.",
+                Time(0),
+                microseconds(1)),
+            field(
+                "batch",
+                &HbmParams::batch,
+                "Bytes that a channel writes before it reads again.",
+                Bytes(64),
+                mebibytes(1)),
+            field(
+                "refresh_interval",
+                &HbmParams::refresh_interval,
+                "tREFI.",
+                nanoseconds(100),
+                microseconds(100)),
+            field(
+                "refresh_time",
+                &HbmParams::refresh_time,
+                "tRFC of the banks that cannot be hidden.",
+                Time(0),
+                microseconds(2)),
+            field(
+                "latency",
+                &HbmParams::latency,
+                "Unloaded, from a miss in the L2 to data back.",
+                Time(0),
+                microseconds(10))};
     }
 };
 
-/// Bandwidth that the channels reach when `write_share` of the bytes are writes (0 to 1), all banks busy: rows are hidden
-/// behind each other as long as the banks last; each batch of writes turns the bus round; refresh takes its time.
+/// Bandwidth that the channels reach when `write_share` of the bytes are writes (0 to 1), all banks
+/// busy: rows are hidden behind each other as long as the banks last; each batch of writes turns
+/// the bus round; refresh takes its time.
 [[nodiscard]] double achievable_bytes_per_second(const HbmParams& params, double write_share);
 
 }  // namespace switchfold

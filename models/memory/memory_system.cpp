@@ -11,7 +11,8 @@ namespace switchfold {
 namespace {
 // Half of a mixed stream is written: what training's kernels and communication do.
 constexpr double kWriteShare = 0.5;
-// The kernels' shares are renewed when the packets' demand has moved by this part of the HBM's bandwidth.
+// The kernels' shares are renewed when the packets' demand has moved by this part of the HBM's
+// bandwidth.
 constexpr double kNoticeable = 0.02;
 }  // namespace
 
@@ -30,7 +31,8 @@ MemorySystem::MemorySystem(
 }
 
 double MemorySystem::packet_miss_share() const {
-    // What was just written into a buffer is read again soon: it hits as far as the buffers fit in half of the L2.
+    // What was just written into a buffer is read again soon: it hits as far as the buffers fit in
+    // half of the L2.
     if (footprint_ == 0)
         return 1.0;
     const double fits = static_cast<double>(params_.l2.capacity.count()) * 0.5;
@@ -73,7 +75,8 @@ void MemorySystem::on_event(std::uint64_t /*tag*/) {
     packet_demand_ = (static_cast<double>(window_bytes_) + backlog) / window;
     const bool idle = window_bytes_ == 0 && backlog == 0;
     window_bytes_ = 0;
-    if (std::abs(packet_demand_ - announced_demand_) * miss > kNoticeable * hbm_bandwidth_ || idle) {
+    if (std::abs(packet_demand_ - announced_demand_) * miss > kNoticeable * hbm_bandwidth_ ||
+        idle) {
         if (idle)
             packet_demand_ = 0;
         announced_demand_ = packet_demand_;
@@ -86,8 +89,7 @@ void MemorySystem::on_event(std::uint64_t /*tag*/) {
         scheduler_.after(params_.share_window, *this, 0);
 }
 
-void MemorySystem::share(
-    std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers) {
+void MemorySystem::share(std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers) {
     kernels_ = demands.size();
     offers.resize(demands.size());
     const double packets = contention_.hbm ? announced_demand_ : 0.0;
@@ -116,7 +118,8 @@ void MemorySystem::set_kernel_use(const KernelDemand& use) {
 double MemorySystem::hit_share(double bytes, bool alone) const {
     double capacity = static_cast<double>(params_.l2.capacity.count());
     if (!alone && contention_.l2)
-        capacity = std::max(0.0, capacity - std::min(capacity * 0.5, static_cast<double>(footprint_)));
+        capacity =
+            std::max(0.0, capacity - std::min(capacity * 0.5, static_cast<double>(footprint_)));
     return params_.kernel_hit_share * std::min(1.0, capacity / std::max(1.0, bytes));
 }
 

@@ -34,9 +34,10 @@ struct MemoryStatistics {
     Time packet_backlog_peak;
 };
 
-/// L2 and HBM of one GPU. Kernels draw as fluids, at rates that their speed scales; communication and copies come as
-/// packets that queue for the packet class's share. Sharing is max-min fair and work conserving, renewed when the set of
-/// kernels changes and every share_window while packets flow.
+/// L2 and HBM of one GPU. Kernels draw as fluids, at rates that their speed scales; communication
+/// and copies come as packets that queue for the packet class's share. Sharing is max-min fair and
+/// work conserving, renewed when the set of kernels changes and every share_window while packets
+/// flow.
 class MemorySystem final : public sc_core::sc_module, private EventHandler {
 public:
     class Listener {
@@ -62,10 +63,11 @@ public:
     /// A packet's bytes. \returns when they have been served, after those of all packets before it.
     Time access(std::uint64_t read, std::uint64_t written);
 
-    /// What each kernel could draw at most beside the packets and the other kernels' demands (bytes a second at full
-    /// speed): its max-min fair share if it asked for everything.
+    /// What each kernel could draw at most beside the packets and the other kernels' demands (bytes
+    /// a second at full speed): its max-min fair share if it asked for everything.
     void share(std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers);
-    /// What the kernels really use, when something else than memory holds them back: the packets get the rest.
+    /// What the kernels really use, when something else than memory holds them back: the packets
+    /// get the rest.
     void set_kernel_use(const KernelDemand& use);
 
     /// Share of a kernel's L2 traffic that hits, for a kernel that touches `bytes`.
@@ -89,12 +91,12 @@ private:
     double l2_bandwidth_;
     std::uint64_t footprint_ = 0;
     std::uint64_t window_bytes_ = 0;
-    double packet_demand_ = 0;       ///< L2 bytes a second
-    double announced_demand_ = 0;    ///< what the kernels' shares were computed with
+    double packet_demand_ = 0;     ///< L2 bytes a second
+    double announced_demand_ = 0;  ///< what the kernels' shares were computed with
     KernelDemand use_;
-    double packet_rate_ = 0;         ///< L2 bytes a second that packets are served at
+    double packet_rate_ = 0;  ///< L2 bytes a second that packets are served at
     double ps_per_byte_ = 0;
-    double free_at_ = 0;             ///< ps
+    double free_at_ = 0;  ///< ps
     std::size_t kernels_ = 0;
     bool ticking_ = false;
 };

@@ -15,8 +15,18 @@ struct L2Params {
     Time latency = nanoseconds(200);
     static constexpr auto fields() {
         return std::tuple{
-            field("capacity", &L2Params::capacity, "Bytes of all slices.", kibibytes(1), mebibytes(65'536)),
-            field("bandwidth", &L2Params::bandwidth, "Measured bytes a second of all slices.", Bandwidth(1'000'000'000), gigabytes_per_second(100'000)),
+            field(
+                "capacity",
+                &L2Params::capacity,
+                "Bytes of all slices.",
+                kibibytes(1),
+                mebibytes(65'536)),
+            field(
+                "bandwidth",
+                &L2Params::bandwidth,
+                "Measured bytes a second of all slices.",
+                Bandwidth(1'000'000'000),
+                gigabytes_per_second(100'000)),
             field("latency", &L2Params::latency, "Unloaded hit.", Time(0), microseconds(10))};
     }
 };
@@ -30,8 +40,18 @@ struct MemoryParams {
         return std::tuple{
             field("hbm", &MemoryParams::hbm, "DRAM."),
             field("l2", &MemoryParams::l2, "The L2 cache."),
-            field("share_window", &MemoryParams::share_window, "How often kernels and packets share anew.", nanoseconds(10), microseconds(1000)),
-            field("kernel_hit_share", &MemoryParams::kernel_hit_share, "Share of a kernel's L2 traffic that hits when its data fit.", 0.0, 1.0)};
+            field(
+                "share_window",
+                &MemoryParams::share_window,
+                "How often kernels and packets share anew.",
+                nanoseconds(10),
+                microseconds(1000)),
+            field(
+                "kernel_hit_share",
+                &MemoryParams::kernel_hit_share,
+                "Share of a kernel's L2 traffic that hits when its data fit.",
+                0.0,
+                1.0)};
     }
 };
 

@@ -103,8 +103,7 @@ void RankReplay::run(std::uint32_t index) {
             } else if constexpr (std::is_same_v<Body, CopyOperation>) {
                 copies_.start(index, body, *this);
             } else if constexpr (std::is_same_v<Body, HostDelayOperation>) {
-                scheduler_.after(
-                    body.duration, *this, std::uint64_t{index} << 1U | kHostDelayOver);
+                scheduler_.after(body.duration, *this, std::uint64_t{index} << 1U | kHostDelayOver);
             } else {
                 throw SimulationError(
                     name(), scheduler_.now(), "point-to-point operations cannot be replayed yet");

@@ -23,14 +23,13 @@ struct OperationTimes {
     bool operator==(const OperationTimes&) const = default;
 };
 
-/// Carries out one rank's operations: streams in order, dependencies, gaps; kernels on the GPU, copies on the copy
-/// engine, collectives through the service. The graph is shared and read only.
-class RankReplay final :
-    public sc_core::sc_module,
-    private EventHandler,
-    private KernelListener,
-    private CopyListener,
-    private CollectiveListener {
+/// Carries out one rank's operations: streams in order, dependencies, gaps; kernels on the GPU,
+/// copies on the copy engine, collectives through the service. The graph is shared and read only.
+class RankReplay final : public sc_core::sc_module,
+                         private EventHandler,
+                         private KernelListener,
+                         private CopyListener,
+                         private CollectiveListener {
 public:
     RankReplay(
         const sc_core::sc_module_name& name,
@@ -74,7 +73,8 @@ private:
     std::vector<OperationTimes> times_;
     std::vector<State> states_;
     std::vector<std::uint32_t> waiting_for_;  ///< unfinished predecessors
-    std::vector<std::uint32_t> first_successor_;  ///< into successors_, one past the end at the back
+    std::vector<std::uint32_t>
+        first_successor_;  ///< into successors_, one past the end at the back
     std::vector<std::uint32_t> successors_;
     std::size_t ended_ = 0;
 };

@@ -33,8 +33,13 @@ DirectTopology ring_of(std::uint32_t gpus) {
     return t;
 }
 
-/// Sums of one element over members in ring order from each place: what a ring all-reduce may give, bit by bit.
-bool is_a_ring_sum(const std::vector<std::vector<float>>& before, std::size_t element, float sum, ElementType type) {
+/// Sums of one element over members in ring order from each place: what a ring all-reduce may give,
+/// bit by bit.
+bool is_a_ring_sum(
+    const std::vector<std::vector<float>>& before,
+    std::size_t element,
+    float sum,
+    ElementType type) {
     const std::size_t n = before.size();
     for (std::size_t first = 0; first < n; ++first) {
         float value = before[first][element];
@@ -92,7 +97,10 @@ class BitExact : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(BitExact, RingGivesTheSumInRingOrderOnEveryRank) {
     const std::uint32_t n = GetParam();
-    for (const auto& [type, width] : {std::pair{ElementType::kFloat32, 4U}, std::pair{ElementType::kFloat16, 2U}, std::pair{ElementType::kBfloat16, 2U}})
+    for (const auto& [type, width] :
+         {std::pair{ElementType::kFloat32, 4U},
+          std::pair{ElementType::kFloat16, 2U},
+          std::pair{ElementType::kBfloat16, 2U}})
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
             for (const std::size_t count : {1U, 17U, 1001U, 20'003U}) {
                 const auto before = make_values(count + n, n, count, type);
@@ -106,7 +114,9 @@ TEST_P(BitExact, RingGivesTheSumInRingOrderOnEveryRank) {
                     reads);
                 for (std::size_t i = 0; i < count; ++i) {
                     for (std::uint32_t m = 1; m < n; ++m)
-                        ASSERT_EQ(std::bit_cast<std::uint32_t>(after[m][i]), std::bit_cast<std::uint32_t>(after[0][i]));
+                        ASSERT_EQ(
+                            std::bit_cast<std::uint32_t>(after[m][i]),
+                            std::bit_cast<std::uint32_t>(after[0][i]));
                     ASSERT_TRUE(is_a_ring_sum(before, i, after[0][i], type)) << i;
                 }
             }
@@ -114,7 +124,10 @@ TEST_P(BitExact, RingGivesTheSumInRingOrderOnEveryRank) {
 
 TEST_P(BitExact, TheSwitchGivesTheSumInRankOrderRoundedOnce) {
     const std::uint32_t n = GetParam();
-    for (const auto& [type, width] : {std::pair{ElementType::kFloat32, 4U}, std::pair{ElementType::kFloat16, 2U}, std::pair{ElementType::kBfloat16, 2U}})
+    for (const auto& [type, width] :
+         {std::pair{ElementType::kFloat32, 4U},
+          std::pair{ElementType::kFloat16, 2U},
+          std::pair{ElementType::kBfloat16, 2U}})
         for (const bool registered : {false, true})
             for (const std::size_t count : {1U, 17U, 1001U, 20'003U}) {
                 const auto before = make_values(count + n, n, count, type);
@@ -130,7 +143,10 @@ TEST_P(BitExact, TheSwitchGivesTheSumInRankOrderRoundedOnce) {
                         expected += before[m][i];
                     expected = round_to(type, expected);
                     for (std::uint32_t m = 0; m < n; ++m)
-                        ASSERT_EQ(std::bit_cast<std::uint32_t>(after[m][i]), std::bit_cast<std::uint32_t>(expected)) << i;
+                        ASSERT_EQ(
+                            std::bit_cast<std::uint32_t>(after[m][i]),
+                            std::bit_cast<std::uint32_t>(expected))
+                            << i;
                 }
             }
 }
@@ -143,13 +159,20 @@ RC_GTEST_PROP(CollectivesProperty, EveryKindIsRightOnEveryTopology, ()) {
     const Topology topology = direct ? ring_of(n).build() : TestMachine::hgx(n).build();
     CollectiveOperation operation;
     operation.kind = *rc::gen::element(
-        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast, CollectiveKind::kAllToAll);
-    operation.datatype = *rc::gen::element(Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16);
+        CollectiveKind::kAllReduce,
+        CollectiveKind::kReduceScatter,
+        CollectiveKind::kAllGather,
+        CollectiveKind::kBroadcast,
+        CollectiveKind::kAllToAll);
+    operation.datatype =
+        *rc::gen::element(Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16);
     // Blocks of reduce-scatter and all-gather are whole 16-byte grains.
     const std::uint64_t grains = *rc::gen::inRange<std::uint64_t>(1, 3000);
-    const bool free_size = operation.kind == CollectiveKind::kAllReduce || operation.kind == CollectiveKind::kBroadcast;
-    const std::uint64_t odd = free_size ? size_of(operation.datatype).count() * *rc::gen::inRange<std::uint64_t>(0, 4) : 0;
+    const bool free_size = operation.kind == CollectiveKind::kAllReduce ||
+                           operation.kind == CollectiveKind::kBroadcast;
+    const std::uint64_t odd =
+        free_size ? size_of(operation.datatype).count() * *rc::gen::inRange<std::uint64_t>(0, 4)
+                  : 0;
     operation.bytes = Bytes(grains * 16 * n + odd);
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
@@ -168,7 +191,8 @@ RC_GTEST_PROP(CollectivesProperty, EveryKindIsRightOnEveryTopology, ()) {
 
 double bus_bandwidth(const CollectiveRecord& record) {
     const double n = record.ranks;
-    return static_cast<double>(record.bytes.count()) / to_seconds(record.end - record.start) * 2 * (n - 1) / n;
+    return static_cast<double>(record.bytes.count()) / to_seconds(record.end - record.start) * 2 *
+           (n - 1) / n;
 }
 
 TEST(AllReduceSpeed, OneSetOfLinkNumbersExplainsRingAndSwitch) {
@@ -184,7 +208,8 @@ TEST(AllReduceSpeed, OneSetOfLinkNumbersExplainsRingAndSwitch) {
 TEST(AllReduceSpeed, NeverAboveTheLink) {
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
         TestMachine machine(TestMachine::hgx(4).build(), TestMachine::params(), policy(algorithm));
-        const double usable = static_cast<double>(machine.fabric.links()[0]->bandwidth().count()) / 5 * 18 * 128 / 144;
+        const double usable = static_cast<double>(machine.fabric.links()[0]->bandwidth().count()) /
+                              5 * 18 * 128 / 144;
         EXPECT_LE(bus_bandwidth(machine.run(all_reduce(64ULL << 20U))), usable);
     }
 }
@@ -204,9 +229,13 @@ TEST(AllReduceSpeed, HalvingTheTransferUnitConverges) {
 }
 
 TEST(AllReduceTraffic, RingReadsAndWritesWhatNcclDoes) {
-    // hardware.md A4: sends 2(N-1)/N S; reads (3N-2)/N S and writes S beside what comes in over the link.
+    // hardware.md A4: sends 2(N-1)/N S; reads (3N-2)/N S and writes S beside what comes in over the
+    // link.
     constexpr std::uint64_t kSize = 24ULL << 20U;
-    TestMachine machine(TestMachine::hgx(8).build(), TestMachine::params(), policy(Algorithm::kRing, Protocol::kSimple));
+    TestMachine machine(
+        TestMachine::hgx(8).build(),
+        TestMachine::params(),
+        policy(Algorithm::kRing, Protocol::kSimple));
     machine.run(all_reduce(kSize));
     const IdealPort& port = *machine.ports[3];
     EXPECT_NEAR(static_cast<double>(port.bytes_read), 22.0 / 8 * kSize, kSize * 1e-3);
@@ -220,7 +249,8 @@ TEST(AllReduceTraffic, RingReadsAndWritesWhatNcclDoes) {
 
 TEST(AllReduceTraffic, TheSwitchHalvesWhatAGpuSends) {
     constexpr std::uint64_t kSize = 24ULL << 20U;
-    TestMachine machine(TestMachine::hgx(8).build(), TestMachine::params(), policy(Algorithm::kInSwitch));
+    TestMachine machine(
+        TestMachine::hgx(8).build(), TestMachine::params(), policy(Algorithm::kInSwitch));
     machine.run(all_reduce(kSize));
     std::uint64_t sent = 0;
     std::uint64_t reductions = 0;
@@ -236,7 +266,8 @@ TEST(AllReduceTraffic, TheSwitchHalvesWhatAGpuSends) {
 }
 
 TEST(CollectiveEngine, AMissingRankLeavesTheOthersWaitingAndSaysSo) {
-    TestMachine machine(TestMachine::hgx(4).build(), TestMachine::params(), policy(Algorithm::kRing));
+    TestMachine machine(
+        TestMachine::hgx(4).build(), TestMachine::params(), policy(Algorithm::kRing));
     struct Ignore : CollectiveListener {
         void on_collective_end(std::uint32_t) override {}
     } ignore;
@@ -249,7 +280,8 @@ TEST(CollectiveEngine, AMissingRankLeavesTheOthersWaitingAndSaysSo) {
 }
 
 TEST(CollectiveEngine, RanksThatDisagreeAreAnError) {
-    TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), policy(Algorithm::kRing));
+    TestMachine machine(
+        TestMachine::hgx(2).build(), TestMachine::params(), policy(Algorithm::kRing));
     struct Ignore : CollectiveListener {
         void on_collective_end(std::uint32_t) override {}
     } ignore;
@@ -261,7 +293,9 @@ TEST(ChannelsFor, ShrinksLikeNccl) {
     const CollectiveParams p = TestMachine::params();
     EXPECT_EQ(channels_for(p, Protocol::kSimple, 8, mebibytes(256)), 24U);
     EXPECT_EQ(channels_for(p, Protocol::kSimple, 8, kibibytes(1)), 1U);
-    EXPECT_EQ(channels_for(p, Protocol::kLl, 8, kibibytes(128)), 4U);  // 8 * 8 ranks * 512 threads = 32 KiB a channel
+    EXPECT_EQ(
+        channels_for(p, Protocol::kLl, 8, kibibytes(128)),
+        4U);  // 8 * 8 ranks * 512 threads = 32 KiB a channel
 }
 
 TEST(PartOfChannel, CoversTheBufferOnce) {

@@ -74,7 +74,13 @@ public:
             world.ranks.push_back(rank);
         }
         engine = std::make_unique<CollectiveEngine>(
-            "collectives", fabric, params, policy, pointers, std::vector<Group>{world}, functional_seed);
+            "collectives",
+            fabric,
+            params,
+            policy,
+            pointers,
+            std::vector<Group>{world},
+            functional_seed);
     }
 
     /// Runs one collective over all ranks and returns its record.

@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// Each adds one subcommand; when it is the one that was asked for, `chosen` is set to what it does. That returns the
-/// exit code and throws on errors.
+/// Each adds one subcommand; when it is the one that was asked for, `chosen` is set to what it
+/// does. That returns the exit code and throws on errors.
 using Chosen = std::function<int()>;
 void add_run(CLI::App& app, Chosen& chosen);
 void add_report(CLI::App& app, Chosen& chosen);

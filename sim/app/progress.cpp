@@ -2,9 +2,10 @@
 #include "sim/app/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
+
+#include <unistd.h>
 
 namespace switchfold {
 

@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// One line on stderr with share, speed and time left, rewritten at most ten times a second; silent when stderr is no
-/// terminal.
+/// One line on stderr with share, speed and time left, rewritten at most ten times a second; silent
+/// when stderr is no terminal.
 class ProgressLine {
 public:
     ProgressLine();

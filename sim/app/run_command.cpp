@@ -55,13 +55,17 @@ void add_run(CLI::App& app, Chosen& chosen) {
     CLI::App* command = app.add_subcommand(
         "run",
         "Run an experiment's scenarios and print what they took.\n\nExample:\n"
-        "  switchfold run configs/experiments/example.json --set /workload/ranks=4 --out runs/four --timeline");
+        "  switchfold run configs/experiments/example.json --set /workload/ranks=4 --out runs/four "
+        "--timeline");
     command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON)")->required();
-    command->add_option("--out", arguments->out, "Folder for result.json, kernels.csv, effective-config.json");
-    command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")->allow_extra_args(false);
+    command->add_option(
+        "--out", arguments->out, "Folder for result.json, kernels.csv, effective-config.json");
+    command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
+        ->allow_extra_args(false);
     command->add_flag("--json", arguments->json, "Print result.json instead of the table");
     command->add_flag("--timeline", arguments->timeline, "Write timeline.json.gz for Perfetto too");
-    command->add_option("--jobs", arguments->jobs, "Scenarios that run at the same time")->check(CLI::Range(1U, 1024U));
+    command->add_option("--jobs", arguments->jobs, "Scenarios that run at the same time")
+        ->check(CLI::Range(1U, 1024U));
     command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

@@ -14,7 +14,8 @@ void add_schema(CLI::App& app, Chosen& chosen) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
         "schema",
-        "Print the JSON Schema of a configuration file.\n\nExample:\n  switchfold schema system > system.schema.json");
+        "Print the JSON Schema of a configuration file.\n\nExample:\n  switchfold schema system > "
+        "system.schema.json");
     command->add_option("KIND", arguments->kind, "experiment, system or gpu");
     command->add_flag("--markdown", arguments->markdown, "Print the parameters as a table instead");
     command->callback([arguments, &chosen] {

@@ -108,7 +108,8 @@ int inspect_traces(const std::vector<std::string>& files) {
         const TraceWorkload workload = read_kineto({{file}});
         print_file(workload.files.front());
         fmt::print(
-            "  iteration: {:.1f} us\n", to_microseconds(workload.graph.provenance.measured_iteration));
+            "  iteration: {:.1f} us\n",
+            to_microseconds(workload.graph.provenance.measured_iteration));
         print_phases(workload.graph);
         print_top_kernels(workload.graph);
         print_counts("isolated durations of kernels, by source", workload.files.front().durations);
@@ -122,17 +123,21 @@ int inspect_traces(const std::vector<std::string>& files) {
 void add_trace(CLI::App& app, Chosen& chosen) {
     CLI::App* command = app.add_subcommand("trace", "Look at traces.");
     command->require_subcommand(1);
-    const auto add = [&](const char* name, const char* text, int (*action)(const std::vector<std::string>&)) {
-        auto files = std::make_shared<std::vector<std::string>>();
-        CLI::App* sub = command->add_subcommand(name, text);
-        sub->add_option("FILE", *files, "Kineto trace (.json or .json.gz)")->required();
-        sub->callback([files, action, &chosen] { chosen = [files, action] { return action(*files); }; });
-    };
+    const auto add =
+        [&](const char* name, const char* text, int (*action)(const std::vector<std::string>&)) {
+            auto files = std::make_shared<std::vector<std::string>>();
+            CLI::App* sub = command->add_subcommand(name, text);
+            sub->add_option("FILE", *files, "Kineto trace (.json or .json.gz)")->required();
+            sub->callback(
+                [files, action, &chosen] { chosen = [files, action] { return action(*files); }; });
+        };
     add("inspect",
-        "Print machine, phases, collectives and the largest kernels.\n\nExample:\n  switchfold trace inspect rank0.json.gz",
+        "Print machine, phases, collectives and the largest kernels.\n\nExample:\n  switchfold "
+        "trace inspect rank0.json.gz",
         inspect_traces);
     add("check",
-        "Say whether a trace can be replayed and what of it is lost.\n\nExample:\n  switchfold trace check rank0.json.gz",
+        "Say whether a trace can be replayed and what of it is lost.\n\nExample:\n  switchfold "
+        "trace check rank0.json.gz",
         check_traces);
 }
 

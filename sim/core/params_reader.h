@@ -3,6 +3,7 @@
 
 #include "sim/core/params.h"
 #include "sim/core/params_cursor.h"
+#include "sim/core/params_writer.h"
 
 #include <fmt/format.h>
 
@@ -32,15 +33,6 @@ template <class... T>
 void read_value(const Cursor& c, std::variant<T...>& out);
 template <class P>
 void read_value(const Cursor& c, PathOr<P>& out);
-
-/// A bound as messages and tables show it.
-template <class T>
-std::string bound_text(const T& value) {
-    if constexpr (std::is_arithmetic_v<T>)
-        return fmt::format("{}", value);
-    else
-        return to_string(value);
-}
 
 template <class T, class B>
 void check_bounds(const Cursor& c, const T& value, const Bounds<B>& bounds) {

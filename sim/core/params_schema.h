@@ -3,84 +3,32 @@
 
 #include "sim/core/json.h"
 #include "sim/core/params.h"
-#include "sim/core/params_reader.h"
+#include "sim/core/params_writer.h"
 #include "sim/core/units.h"
 
+#include <fmt/format.h>
+
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
 namespace switchfold {
 
-// The effective configuration: every field, in the order of its declaration.
-
-template <class T>
-requires std::is_arithmetic_v<T> OrderedJson write_value(const T& value) {
-    return value;
-}
-inline OrderedJson write_value(const std::string& value) {
-    return value;
-}
-template <class Tag>
-OrderedJson write_value(const Quantity<Tag>& value) {
-    return to_string(value);
-}
-template <NamedEnum E>
-OrderedJson write_value(const E& value) {
-    return std::string(enum_name(value));
-}
-template <Params P>
-OrderedJson write_value(const P& value);
-template <class T>
-OrderedJson write_value(const std::optional<T>& value) {
-    return value ? write_value(*value) : OrderedJson(nullptr);
-}
-template <class T>
-OrderedJson write_value(const std::vector<T>& values) {
-    OrderedJson out = OrderedJson::array();
-    for (const T& value : values)
-        out.push_back(write_value(value));
-    return out;
-}
-template <class T>
-OrderedJson write_value(const std::map<std::string, T>& values) {
-    OrderedJson out = OrderedJson::object();
-    for (const auto& [key, value] : values)
-        out[key] = write_value(value);
-    return out;
-}
-template <class... T>
-OrderedJson write_value(const std::variant<T...>& value) {
-    return std::visit(
-        [](const auto& v) {
-            OrderedJson out{{"type", std::string(std::remove_cvref_t<decltype(v)>::kType)}};
-            out.update(write_value(v));
-            return out;
-        },
-        value);
-}
-template <class P>
-OrderedJson write_value(const PathOr<P>& value) {
-    return write_value(value.value);
-}
-template <Params P>
-OrderedJson write_value(const P& value) {
-    OrderedJson out = OrderedJson::object();
-    std::apply(
-        [&](const auto&... f) {
-            ((out[std::string(f.name)] = write_value(value.*(f.member))), ...);
-        },
-        P::fields());
-    return out;
-}
-
-// JSON Schema, draft 2020-12.
-
 template <class T>
 struct SchemaOf;
+
+/// Where the numbers of an object come from: one text, or one a field.
+inline OrderedJson source_schema() {
+    return {
+        {"type", OrderedJson::array({"string", "object"})},
+        {"additionalProperties", {{"type", "string"}}}};
+}
 
 inline OrderedJson text_with_unit(std::string_view units, std::string_view example) {
     return {
@@ -116,7 +64,13 @@ template <class T>
 requires std::is_arithmetic_v<T>
 struct SchemaOf<T> {
     static OrderedJson make() {
-        return {{"type", std::is_floating_point_v<T> ? "number" : "integer"}};
+        if constexpr (std::is_floating_point_v<T>)
+            return {{"type", "number"}};
+        else
+            return {
+                {"type", "integer"},
+                {"minimum", std::numeric_limits<T>::min()},
+                {"maximum", std::numeric_limits<T>::max()}};
     }
 };
 template <NamedEnum E>
@@ -141,7 +95,10 @@ struct SchemaOf<std::vector<T>> {
 template <class T>
 struct SchemaOf<std::map<std::string, T>> {
     static OrderedJson make() {
-        return {{"type", "object"}, {"additionalProperties", SchemaOf<T>::make()}};
+        return {
+            {"type", "object"},
+            {"properties", {{"$source", source_schema()}}},
+            {"additionalProperties", SchemaOf<T>::make()}};
     }
 };
 template <class... T>
@@ -168,16 +125,43 @@ struct SchemaOf<PathOr<P>> {
                   SchemaOf<P>::make()})}};
     }
 };
+/// Puts a field's bounds where they hold: at the number, the optional's value, the array's items.
+/// JSON Schema cannot compare texts with units, so theirs stay in words.
+template <class T, class B>
+void add_bounds(OrderedJson& schema, std::type_identity<T> /*type*/, const Bounds<B>& bounds) {
+    if constexpr (std::is_arithmetic_v<T>) {
+        schema["minimum"] = bounds.min;
+        schema["maximum"] = bounds.max;
+    }
+}
+template <class T, class B>
+void add_bounds(
+    OrderedJson& schema, std::type_identity<std::optional<T>> /*type*/, const Bounds<B>& bounds) {
+    add_bounds(schema["anyOf"][0], std::type_identity<T>{}, bounds);
+}
+template <class T, class B>
+void add_bounds(
+    OrderedJson& schema, std::type_identity<std::vector<T>> /*type*/, const Bounds<B>& bounds) {
+    add_bounds(schema["items"], std::type_identity<T>{}, bounds);
+}
+
 template <Params P>
 struct SchemaOf<P> {
     static OrderedJson make() {
         OrderedJson out{
             {"type", "object"},
             {"additionalProperties", false},
-            {"properties", {{"$schema", {{"type", "string"}}}, {"$source", OrderedJson::object()}}},
+            {"properties", OrderedJson::object()},
             {"required", OrderedJson::array()}};
         const P defaults{};
-        std::apply([&](const auto&... f) { (add(out, defaults, f), ...); }, P::fields());
+        OrderedJson names = OrderedJson::array();
+        const auto add_one = [&](const auto& f) {
+            add(out, defaults, f);
+            names.push_back(std::string(f.name));
+        };
+        std::apply([&](const auto&... f) { (add_one(f), ...); }, P::fields());
+        out["properties"]["$source"] = source_schema();
+        out["properties"]["$source"]["propertyNames"] = {{"enum", std::move(names)}};
         return out;
     }
 
@@ -185,17 +169,13 @@ private:
     template <class F>
     static void add(OrderedJson& out, const P& defaults, const F& f) {
         using T = std::remove_cvref_t<decltype(defaults.*(f.member))>;
-        using B = std::remove_cvref_t<decltype(f.bounds)>;
         OrderedJson one = SchemaOf<T>::make();
         std::string doc(f.doc);
-        if constexpr (!std::is_same_v<B, NoBounds>) {
-            if constexpr (std::is_arithmetic_v<T>) {
-                one["minimum"] = f.bounds.min;
-                one["maximum"] = f.bounds.max;
-            } else {
+        if constexpr (!std::is_same_v<decltype(F::bounds), NoBounds>) {
+            add_bounds(one, std::type_identity<T>{}, f.bounds);
+            if constexpr (!std::is_arithmetic_v<decltype(f.bounds.min)>)
                 doc += fmt::format(
                     " From {} to {}.", to_string(f.bounds.min), to_string(f.bounds.max));
-            }
         }
         one["description"] = doc;
         if (f.is_required)
@@ -206,38 +186,13 @@ private:
     }
 };
 
+/// JSON Schema (draft 2020-12) of a file that holds P.
 template <Params P>
 OrderedJson schema_of(std::string_view title) {
     OrderedJson out{
         {"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", std::string(title)}};
     out.update(SchemaOf<P>::make());
-    return out;
-}
-
-/// A Markdown table of P's fields and those of the structs in it, keys as dotted paths.
-template <Params P>
-void add_doc_rows(std::string& out, const std::string& prefix) {
-    const P defaults{};
-    const auto row = [&](const auto& f) {
-        using T = std::remove_cvref_t<decltype(defaults.*(f.member))>;
-        const std::string key = prefix + std::string(f.name);
-        if constexpr (Params<T>) {
-            out += fmt::format("| `{}` | | {} |\n", key, f.doc);
-            add_doc_rows<T>(out, key + ".");
-        } else {
-            const std::string shown =
-                f.is_required ? "required"
-                              : fmt::format("`{}`", write_value(defaults.*(f.member)).dump());
-            out += fmt::format("| `{}` | {} | {} |\n", key, shown, f.doc);
-        }
-    };
-    std::apply([&](const auto&... f) { (row(f), ...); }, P::fields());
-}
-
-template <Params P>
-std::string docs_of() {
-    std::string out = "| key | default | meaning |\n|---|---|---|\n";
-    add_doc_rows<P>(out, "");
+    out["properties"]["$schema"] = {{"type", "string"}};
     return out;
 }
 

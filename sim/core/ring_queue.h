@@ -7,8 +7,9 @@
 
 namespace switchfold {
 
-/// A FIFO that holds no memory until it is used and none but its elements after: std::deque costs 600 bytes when empty,
-/// which a machine of ten thousand links would pay some forty thousand times. T must be cheap to copy.
+/// A FIFO that holds no memory until it is used and none but its elements after: std::deque costs
+/// 600 bytes when empty, which a machine of ten thousand links would pay some forty thousand times.
+/// T must be cheap to copy.
 template <class T>
 class RingQueue {
 public:

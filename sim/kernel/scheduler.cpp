@@ -30,8 +30,7 @@ void Scheduler::arm() {
     if (heap_.empty() || heap_.front().due >= armed_for_)
         return;
     armed_for_ = heap_.front().due;
-    wake_.notify(
-        sc_core::sc_time::from_value(armed_for_ - sc_core::sc_time_stamp().value()));
+    wake_.notify(sc_core::sc_time::from_value(armed_for_ - sc_core::sc_time_stamp().value()));
 }
 
 void Scheduler::drain() {
@@ -50,7 +49,8 @@ void Scheduler::drain() {
 
 void Scheduler::run_events() {
     const std::uint64_t kernel_now = sc_core::sc_time_stamp().value();
-    // Our own event is not pending here, so what is pending belongs to a foreign process (a test bench).
+    // Our own event is not pending here, so what is pending belongs to a foreign process (a test
+    // bench).
     std::uint64_t limit = horizon_;
     if (sc_core::sc_pending_activity()) {
         const std::uint64_t ahead = sc_core::sc_time_to_pending_activity().value();

@@ -21,10 +21,11 @@ protected:
     ~EventHandler() = default;
 };
 
-/// The timed queue of one simulation: every model posts its delays here, and SystemC sees one process and one event.
-/// A d-ary heap of (time, sequence) runs ahead of the SystemC kernel up to the next time at which anything else in the
-/// kernel could act, so the order is the one the kernel would give, at about a third of its cost. Events of one instant
-/// run in the order they were posted. Models never call sc_event::notify themselves.
+/// The timed queue of one simulation: every model posts its delays here, and SystemC sees one
+/// process and one event. A d-ary heap of (time, sequence) runs ahead of the SystemC kernel up to
+/// the next time at which anything else in the kernel could act, so the order is the one the kernel
+/// would give, at about a third of its cost. Events of one instant run in the order they were
+/// posted. Models never call sc_event::notify themselves.
 class Scheduler final : public sc_core::sc_module {
 public:
     /// More events than this at one instant means a loop without delay: SimulationError.

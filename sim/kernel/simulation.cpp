@@ -48,8 +48,7 @@ Time Simulation::run(const Progress& progress) {
         while (!scheduler.failure()) {
             const std::uint64_t horizon = sc_core::sc_time_stamp().value() + kSlicePs;
             scheduler.set_horizon(Time(horizon));
-            sc_core::sc_start(
-                sc_core::sc_time::from_value(kSlicePs), sc_core::SC_RUN_TO_TIME);
+            sc_core::sc_start(sc_core::sc_time::from_value(kSlicePs), sc_core::SC_RUN_TO_TIME);
             if (!progress(Time(sc_core::sc_time_stamp().value()), scheduler.events()))
                 break;
             if (scheduler.empty() && !sc_core::sc_pending_activity())

@@ -15,8 +15,7 @@ std::string describe_system(const SystemParams& system) {
     const std::uint32_t gpus = topology.gpus();
     Group world{"world", std::vector<std::uint32_t>(gpus)};
     std::iota(world.ranks.begin(), world.ranks.end(), 0U);
-    Machine machine(
-        simulation, system, gpus, AllReducePolicy{}, Contention{}, {world}, 0);
+    Machine machine(simulation, system, gpus, AllReducePolicy{}, Contention{}, {world}, 0);
     const GpuParams& gpu = *system.gpu;
     std::string out = fmt::format("{}: {} x {}\n", system.name, gpus, gpu.name);
     out += fmt::format(
@@ -31,7 +30,11 @@ std::string describe_system(const SystemParams& system) {
     for (const TopologyEdge& edge : topology.edges)
         lanes += edge.lanes;
     out += fmt::format(
-        "  {} other node{}, {} links of {} lanes in all\n", switches, switches == 1 ? "" : "s", topology.edges.size(), lanes);
+        "  {} other node{}, {} links of {} lanes in all\n",
+        switches,
+        switches == 1 ? "" : "s",
+        topology.edges.size(),
+        lanes);
     const std::string reason = why_no_reduction(topology, world.ranks);
     out += fmt::format("  reduction in the switch: {}\n", reason.empty() ? "yes" : "no: " + reason);
     if (gpus < 2)

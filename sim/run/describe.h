@@ -7,7 +7,8 @@
 
 namespace switchfold {
 
-/// A system in words: GPUs, links, switches, what memory and links can carry, and how all-reduces of each size run.
+/// A system in words: GPUs, links, switches, what memory and links can carry, and how all-reduces
+/// of each size run.
 [[nodiscard]] std::string describe_system(const SystemParams& system);
 
 }  // namespace switchfold

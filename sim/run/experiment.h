@@ -58,8 +58,18 @@ struct TraceWorkloadParams {
     std::uint32_t ranks = 0;
     static constexpr auto fields() {
         return std::tuple{
-            field("files", &TraceWorkloadParams::files, "Kineto traces (.json, .json.gz), relative to this file, one a rank.").required(),
-            field("ranks", &TraceWorkloadParams::ranks, "Ranks of the run. With one file: how many it stands for; 0 takes the trace's world size.", 0U, 65'536U)};
+            field(
+                "files",
+                &TraceWorkloadParams::files,
+                "Kineto traces (.json, .json.gz), relative to this file, one a rank.")
+                .required(),
+            field(
+                "ranks",
+                &TraceWorkloadParams::ranks,
+                "Ranks of the run. With one file: how many it stands for; 0 takes the trace's "
+                "world size.",
+                0U,
+                65'536U)};
     }
 };
 
@@ -73,9 +83,20 @@ struct CollectiveWorkloadParams {
     static constexpr auto fields() {
         return std::tuple{
             field("collective", &CollectiveWorkloadParams::collective, "Which one."),
-            field("size", &CollectiveWorkloadParams::size, "Payload of one rank, as nccl-tests counts it.", Bytes(1), Bytes(1ULL << 40U)).required(),
+            field(
+                "size",
+                &CollectiveWorkloadParams::size,
+                "Payload of one rank, as nccl-tests counts it.",
+                Bytes(1),
+                Bytes(1ULL << 40U))
+                .required(),
             field("datatype", &CollectiveWorkloadParams::datatype, "Type of its elements."),
-            field("ranks", &CollectiveWorkloadParams::ranks, "GPUs that take part, from rank 0; 0 takes all.", 0U, 65'536U)};
+            field(
+                "ranks",
+                &CollectiveWorkloadParams::ranks,
+                "GPUs that take part, from rank 0; 0 takes all.",
+                0U,
+                65'536U)};
     }
 };
 
@@ -86,7 +107,10 @@ struct ScenarioParams {
     static constexpr auto fields() {
         return std::tuple{
             field("name", &ScenarioParams::name, "What reports call it.").required(),
-            field("overlap", &ScenarioParams::overlap, "Collectives may run beside compute; false puts them one after the other."),
+            field(
+                "overlap",
+                &ScenarioParams::overlap,
+                "Collectives may run beside compute; false puts them one after the other."),
             field("all_reduce", &ScenarioParams::all_reduce, "How all-reduces run.")};
     }
 };
@@ -102,12 +126,25 @@ struct Experiment {
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
-            field("system", &Experiment::system, "The machine, or the file that describes it.").required(),
+            field("system", &Experiment::system, "The machine, or the file that describes it.")
+                .required(),
             field("workload", &Experiment::workload, "What runs on it.").required(),
-            field("scenarios", &Experiment::scenarios, "Ways to run it; without any: serial, ring and in_switch (a collective: ring and in_switch)."),
-            field("functional", &Experiment::functional, "Collectives carry real numbers, and every result is checked."),
-            field("seed", &Experiment::seed, "Of everything random: the numbers of functional mode."),
-            field("causes", &Experiment::causes, "Find what the slowdown comes from: runs each scenario again with each mechanism off.")};
+            field(
+                "scenarios",
+                &Experiment::scenarios,
+                "Ways to run it; without any: serial, ring and in_switch (a collective: ring and "
+                "in_switch)."),
+            field(
+                "functional",
+                &Experiment::functional,
+                "Collectives carry real numbers, and every result is checked."),
+            field(
+                "seed", &Experiment::seed, "Of everything random: the numbers of functional mode."),
+            field(
+                "causes",
+                &Experiment::causes,
+                "Find what the slowdown comes from: runs each scenario again with each mechanism "
+                "off.")};
     }
 };
 

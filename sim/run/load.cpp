@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/load.h"
 
+#include "sim/core/params_docs.h"
 #include "sim/core/params_reader.h"
 #include "sim/core/params_schema.h"
+#include "sim/core/params_writer.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +37,8 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
             return {ring};
         return {ring, {"in_switch", true, by_switch}};
     }
-    // A training framework that wants the switch's gain registers its gradient buckets; nccl-tests by default does not.
+    // A training framework that wants the switch's gain registers its gradient buckets; nccl-tests
+    // by default does not.
     by_switch.registered = true;
     return {serial, ring, {"in_switch", true, by_switch}};
 }
@@ -52,7 +55,9 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
             problems.push_back(
                 {file.string(),
                  fmt::format("/scenarios/{}/name", i),
-                 fmt::format("\"{}\" stands twice; expected each name once", experiment.scenarios[i].name)});
+                 fmt::format(
+                     "\"{}\" stands twice; expected each name once",
+                     experiment.scenarios[i].name)});
     if (auto* trace = std::get_if<TraceWorkloadParams>(&experiment.workload)) {
         for (std::size_t i = 0; i < trace->files.size(); ++i) {
             const std::filesystem::path written = trace->files[i];
@@ -63,7 +68,8 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
                 problems.push_back(
                     {file.string(),
                      fmt::format("/workload/files/{}", i),
-                     fmt::format("names {}, which is not there; expected a Kineto trace", path.string())});
+                     fmt::format(
+                         "names {}, which is not there; expected a Kineto trace", path.string())});
         }
         if (trace->files.empty())
             problems.push_back(
@@ -83,8 +89,7 @@ load_experiment(const std::filesystem::path& file, std::span<const Override> ove
     return complete_experiment(read_params_file<Experiment>(file, overrides), file);
 }
 
-SystemParams
-load_system(const std::filesystem::path& file, std::span<const Override> overrides) {
+SystemParams load_system(const std::filesystem::path& file, std::span<const Override> overrides) {
     return read_params_file<SystemParams>(file, overrides);
 }
 
@@ -98,7 +103,9 @@ std::string schema_text(const std::string& kind) {
         schema = schema_of<GpuParams>("switchfold GPU");
     else
         throw ConfigError(
-            "schema", "", fmt::format("unknown kind \"{}\"; expected one of: experiment, system, gpu", kind));
+            "schema",
+            "",
+            fmt::format("unknown kind \"{}\"; expected one of: experiment, system, gpu", kind));
     return schema.dump(2) + "\n";
 }
 
@@ -110,7 +117,9 @@ std::string parameter_table(const std::string& kind) {
     if (kind == "gpu")
         return docs_of<GpuParams>();
     throw ConfigError(
-        "schema", "", fmt::format("unknown kind \"{}\"; expected one of: experiment, system, gpu", kind));
+        "schema",
+        "",
+        fmt::format("unknown kind \"{}\"; expected one of: experiment, system, gpu", kind));
 }
 
 }  // namespace switchfold

@@ -10,7 +10,8 @@
 
 namespace switchfold {
 
-/// An experiment as it will run: scenarios filled in, paths resolved, the whole configuration as text.
+/// An experiment as it will run: scenarios filled in, paths resolved, the whole configuration as
+/// text.
 struct LoadedExperiment {
     Experiment experiment;
     std::filesystem::path file;
@@ -22,7 +23,8 @@ struct LoadedExperiment {
 [[nodiscard]] LoadedExperiment
 load_experiment(const std::filesystem::path& file, std::span<const Override> overrides);
 /// For callers that make an experiment themselves; `file` is what its paths are relative to.
-[[nodiscard]] LoadedExperiment complete_experiment(Experiment experiment, const std::filesystem::path& file);
+[[nodiscard]] LoadedExperiment
+complete_experiment(Experiment experiment, const std::filesystem::path& file);
 [[nodiscard]] SystemParams
 load_system(const std::filesystem::path& file, std::span<const Override> overrides);
 

@@ -17,9 +17,8 @@ std::uint64_t GpuPort::occupy(const CommunicationKernel& kernel, ResidentListene
 }
 
 void GpuPort::on_blocks_resident(std::uint64_t ticket) {
-    const auto at = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
-        return w.ticket == ticket;
-    });
+    const auto at = std::find_if(
+        waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.ticket == ticket; });
     ResidentListener* listener = at->listener;
     waiting_.erase(at);
     listener->on_resident(rank_);

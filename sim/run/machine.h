@@ -37,7 +37,8 @@ private:
     std::vector<Waiting> waiting_;
 };
 
-/// The simulated machine: fabric, GPUs with memory and copy engines, the collective engine. Lives within one Simulation.
+/// The simulated machine: fabric, GPUs with memory and copy engines, the collective engine. Lives
+/// within one Simulation.
 class Machine {
 public:
     Machine(

@@ -13,7 +13,7 @@ namespace {
 class Writer {
 public:
     template <class T>
-        requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
     void put(const T& value) {
         const auto* raw = reinterpret_cast<const std::byte*>(&value);
         bytes.insert(bytes.end(), raw, raw + sizeof(T));
@@ -60,10 +60,8 @@ class Reader {
 public:
     explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
     template <class T>
-        requires std::is_trivially_copyable_v<T>
-    void get(T& value) {
-        std::memcpy(&value, take(sizeof(T)), sizeof(T));
-    }
+    requires std::is_trivially_copyable_v<T>
+    void get(T& value) { std::memcpy(&value, take(sizeof(T)), sizeof(T)); }
     void get(std::string& text) {
         const std::size_t size = length(1);
         const std::byte* raw = take(size);

@@ -10,7 +10,6 @@
 #include "workloads/without_overlap.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +17,8 @@
 #include <limits>
 #include <map>
 #include <memory>
+
+#include <sys/resource.h>
 
 namespace switchfold {
 
@@ -33,7 +34,8 @@ Contention without(Mechanism off) {
     return contention;
 }
 
-// Causes cost three more runs a scenario: they are measured on this many steps and scaled to the whole.
+// Causes cost three more runs a scenario: they are measured on this many steps and scaled to the
+// whole.
 constexpr std::uint32_t kCauseSteps = 2;
 
 /// The operations launched before step `steps`.
@@ -140,13 +142,14 @@ private:
         }
         // Slowdown is against no overlap: if no scenario says so, one that nobody sees does.
         const auto baseline = std::find_if(
-            experiment_.scenarios.begin(), experiment_.scenarios.end(), [](const ScenarioParams& s) {
-                return !s.overlap;
-            });
+            experiment_.scenarios.begin(),
+            experiment_.scenarios.end(),
+            [](const ScenarioParams& s) { return !s.overlap; });
         if (!is_trace())
             return;
         if (baseline != experiment_.scenarios.end()) {
-            baseline_ = planned_[static_cast<std::size_t>(baseline - experiment_.scenarios.begin())].main;
+            baseline_ =
+                planned_[static_cast<std::size_t>(baseline - experiment_.scenarios.begin())].main;
         } else {
             hidden_ = {"no overlap", false, {Algorithm::kRing, Protocol::kAuto, 0, false}};
             baseline_ = add(hidden_, Mechanism::kNone, false);
@@ -157,8 +160,8 @@ private:
         return planned_[scenario].no_sm != SIZE_MAX;
     }
 
-    /// What each mechanism adds to the slowdown: the slowdown with everything, less that with all but the mechanism. The
-    /// steps that were run again stand for all of them.
+    /// What each mechanism adds to the slowdown: the slowdown with everything, less that with all
+    /// but the mechanism. The steps that were run again stand for all of them.
     SlowdownByCause causes_of(std::size_t scenario, double whole) const {
         SlowdownByCause causes;
         const double alone = phase_times(serial_, outcomes_[baseline_], kCauseSteps).backward;
@@ -167,8 +170,11 @@ private:
         };
         const Planned& planned = planned_[scenario];
         const double with_all = slowdown(workload_.graph, planned.main);
-        const double scale = with_all > 0 && workload_.graph.steps > kCauseSteps ? whole / with_all : 1.0;
-        const auto cause = [&](std::size_t task) { return (with_all - slowdown(short_, task)) * scale; };
+        const double scale =
+            with_all > 0 && workload_.graph.steps > kCauseSteps ? whole / with_all : 1.0;
+        const auto cause = [&](std::size_t task) {
+            return (with_all - slowdown(short_, task)) * scale;
+        };
         causes.sm = cause(planned.no_sm);
         causes.l2 = cause(planned.no_l2);
         causes.hbm = cause(planned.no_hbm);
@@ -221,8 +227,8 @@ private:
         for (const Outcome& outcome : outcomes_)
             result.host.events += outcome.events;
         if (is_trace() && experiment_.causes && steps > kCauseSteps)
-            result.workload.notes.push_back(
-                fmt::format("causes were measured on the first {} of {} steps", kCauseSteps, steps));
+            result.workload.notes.push_back(fmt::format(
+                "causes were measured on the first {} of {} steps", kCauseSteps, steps));
         return result;
     }
 
@@ -234,13 +240,14 @@ private:
             std::string block;
             constexpr std::size_t kBlock = 1U << 20U;
             const ScenarioParams& scenario = experiment_.scenarios[i];
-            for_each_kernel(graph_of(scenario), outcomes_[planned_[i].main], [&](const KernelRow& row) {
-                block += kernel_csv_line(scenario.name, row);
-                if (block.size() > kBlock) {
-                    kernels.write(block);
-                    block.clear();
-                }
-            });
+            for_each_kernel(
+                graph_of(scenario), outcomes_[planned_[i].main], [&](const KernelRow& row) {
+                    block += kernel_csv_line(scenario.name, row);
+                    if (block.size() > kBlock) {
+                        kernels.write(block);
+                        block.clear();
+                    }
+                });
             kernels.write(block);
         }
         kernels.close();

@@ -20,8 +20,9 @@ struct RunOptions {
 
 inline constexpr const char* kVersion = "0.1.0";
 
-/// Runs an experiment's scenarios and writes the files if a folder is given. Throws ConfigError, IoError,
-/// SimulationError.
-[[nodiscard]] ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions& options);
+/// Runs an experiment's scenarios and writes the files if a folder is given. Throws ConfigError,
+/// IoError, SimulationError.
+[[nodiscard]] ExperimentResult
+run_experiment(const LoadedExperiment& loaded, const RunOptions& options);
 
 }  // namespace switchfold

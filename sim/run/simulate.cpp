@@ -28,7 +28,9 @@ public:
         Gpu& gpu = machine_.gpu(0);
         put("SMs in use", us, gpu.busy_sms());
         const std::uint64_t packets = gpu.memory().statistics().packet_bytes;
-        put("communication memory GB/s", us, static_cast<double>(packets - packets_) / seconds * 1e-9);
+        put("communication memory GB/s",
+            us,
+            static_cast<double>(packets - packets_) / seconds * 1e-9);
         packets_ = packets;
         std::uint64_t wire = 0;
         for (const auto& link : machine_.fabric().links())
@@ -75,9 +77,10 @@ void collect(Machine& machine, std::uint64_t end_ps, Outcome& outcome) {
         result.payload_bytes = s.payload_bytes;
         result.wire_bytes = s.wire_bytes;
         result.blocked_packets = s.blocked_packets;
-        result.utilization = seconds > 0 ? static_cast<double>(s.wire_bytes) /
-                                               static_cast<double>(link->bandwidth().count()) / seconds
-                                         : 0;
+        result.utilization = seconds > 0
+                                 ? static_cast<double>(s.wire_bytes) /
+                                       static_cast<double>(link->bandwidth().count()) / seconds
+                                 : 0;
         outcome.links.push_back(result);
     }
     for (const auto& node : machine.fabric().switches())
@@ -88,7 +91,11 @@ void collect(Machine& machine, std::uint64_t end_ps, Outcome& outcome) {
             const ReductionUnitStatistics& s = unit->statistics();
             const std::string in = node->incoming()[port]->name();
             outcome.reduction_units.push_back(
-                {in.substr(in.rfind('.') + 1), s.reductions, s.bytes_out, s.stalled_requests, s.peak_entries});
+                {in.substr(in.rfind('.') + 1),
+                 s.reductions,
+                 s.bytes_out,
+                 s.stalled_requests,
+                 s.peak_entries});
         }
     std::uint64_t clipped = 0;
     std::uint64_t oversized = 0;
@@ -97,17 +104,20 @@ void collect(Machine& machine, std::uint64_t end_ps, Outcome& outcome) {
     oversized += statistics.oversized_kernels;
     if (clipped > 0)
         outcome.notes.push_back(fmt::format(
-            "{} of {} kernels of rank 0 would move more bytes than this GPU's memory can in their time; their bytes "
+            "{} of {} kernels of rank 0 would move more bytes than this GPU's memory can in their "
+            "time; their bytes "
             "were cut to what it can",
             clipped,
             statistics.kernels));
     if (oversized > 0)
         outcome.notes.push_back(fmt::format(
-            "{} kernels of rank 0 have blocks that no SM of this GPU can hold; taken as one block an SM", oversized));
+            "{} kernels of rank 0 have blocks that no SM of this GPU can hold; taken as one block "
+            "an SM",
+            oversized));
 }
 
-[[noreturn]] void report_unfinished(
-    const ExecutionGraph& graph, Machine& machine, const Replays& replays, Time now) {
+[[noreturn]] void
+report_unfinished(const ExecutionGraph& graph, Machine& machine, const Replays& replays, Time now) {
     std::string text;
     const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "; ") + line; };
     for (const std::string& line : machine.collectives().blocked())
@@ -125,11 +135,14 @@ void collect(Machine& machine, std::uint64_t end_ps, Outcome& outcome) {
                     "rank {} operation {} ({}) {}",
                     rank,
                     blocked.operation,
-                    graph.names[graph.ranks[rank]->operations[blocked.operation].name].substr(0, 60),
+                    graph.names[graph.ranks[rank]->operations[blocked.operation].name].substr(
+                        0, 60),
                     blocked.why));
     }
     throw SimulationError(
-        "replay", now, fmt::format("{} of {} ranks did not finish: {}", unfinished, replays.size(), text));
+        "replay",
+        now,
+        fmt::format("{} of {} ranks did not finish: {}", unfinished, replays.size(), text));
 }
 
 }  // namespace
@@ -143,7 +156,13 @@ Outcome simulate(
     Outcome outcome;
     const auto ranks = static_cast<std::uint32_t>(graph.ranks.size());
     Machine machine(
-        simulation, system, ranks, policy, options.contention, graph.groups, options.functional_seed);
+        simulation,
+        system,
+        ranks,
+        policy,
+        options.contention,
+        graph.groups,
+        options.functional_seed);
     Replays replays;
     std::size_t operations = 0;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -172,7 +191,9 @@ Outcome simulate(
             for (const auto& replay : replays)
                 ended += replay->ended();
             return options.progress(
-                static_cast<double>(ended) / static_cast<double>(std::max<std::size_t>(1, operations)), events);
+                static_cast<double>(ended) /
+                    static_cast<double>(std::max<std::size_t>(1, operations)),
+                events);
         };
     const Time end = simulation.run(progress);
     for (const auto& replay : replays)
@@ -206,12 +227,17 @@ std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGra
     std::map<Key, Time> shortest;
     const auto for_each = [&](auto&& visit) {
         for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-            std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t> ordinals;
+            std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t>
+                ordinals;
             for (const Operation& operation : graph.ranks[r]->operations)
-                if (const auto* c = std::get_if<CollectiveOperation>(&operation.body); c != nullptr && c->bytes.count() == 0)
+                if (const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                    c != nullptr && c->bytes.count() == 0)
                     visit(
                         *c,
-                        Key{c->kind, c->group, c->thread_blocks, ordinals[{operation.step, c->kind, c->group}]++});
+                        Key{c->kind,
+                            c->group,
+                            c->thread_blocks,
+                            ordinals[{operation.step, c->kind, c->group}]++});
         }
     };
     for_each([&](const CollectiveOperation& c, const Key& key) {
@@ -248,7 +274,8 @@ std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGra
             else
                 high = middle;
         }
-        sizes[key] = Bytes((twice ? low : low * 2) / 16 / ranks.size() * 16 * ranks.size() + 16 * ranks.size());
+        sizes[key] = Bytes(
+            (twice ? low : low * 2) / 16 / ranks.size() * 16 * ranks.size() + 16 * ranks.size());
     }
     std::uint32_t changed = 0;
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> replaced;
@@ -256,11 +283,16 @@ std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGra
         auto& fresh = replaced[rank.get()];
         if (!fresh) {
             auto copy = std::make_shared<RankGraph>(*rank);
-            std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t> ordinals;
+            std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t>
+                ordinals;
             for (Operation& operation : copy->operations)
-                if (auto* c = std::get_if<CollectiveOperation>(&operation.body); c != nullptr && c->bytes.count() == 0) {
+                if (auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                    c != nullptr && c->bytes.count() == 0) {
                     const Key key{
-                        c->kind, c->group, c->thread_blocks, ordinals[{operation.step, c->kind, c->group}]++};
+                        c->kind,
+                        c->group,
+                        c->thread_blocks,
+                        ordinals[{operation.step, c->kind, c->group}]++};
                     c->bytes = sizes.at(key);
                     ++changed;
                 }

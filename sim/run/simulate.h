@@ -28,20 +28,23 @@ struct Outcome {
 
 struct SimulateOptions {
     Contention contention;
-    bool counters = false;       ///< sample counter tracks for the timeline
+    bool counters = false;              ///< sample counter tracks for the timeline
     std::uint64_t functional_seed = 0;  ///< 0: collectives carry no numbers
-    std::function<bool(double share, std::uint64_t events)> progress;  ///< share of operations ended
+    std::function<bool(double share, std::uint64_t events)>
+        progress;  ///< share of operations ended
 };
 
-/// Runs a graph on a machine. Throws SimulationError if operations stay unfinished or a functional result is wrong.
+/// Runs a graph on a machine. Throws SimulationError if operations stay unfinished or a functional
+/// result is wrong.
 [[nodiscard]] Outcome simulate(
     const SystemParams& system,
     const ExecutionGraph& graph,
     const AllReducePolicy& policy,
     const SimulateOptions& options);
 
-/// Replaces unknown collective sizes by what the machine would move in the measured time: the shortest of the
-/// occurrences of the same collective over the steps, since the others waited longer for peers. \returns how many.
+/// Replaces unknown collective sizes by what the machine would move in the measured time: the
+/// shortest of the occurrences of the same collective over the steps, since the others waited
+/// longer for peers. \returns how many.
 std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGraph& graph);
 
 }  // namespace switchfold

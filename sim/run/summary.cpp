@@ -30,7 +30,9 @@ std::uint64_t merge(std::vector<Stretch>& stretches) {
 std::uint64_t
 covered_by(const std::vector<Stretch>& merged, std::uint64_t start, std::uint64_t end) {
     auto at = std::upper_bound(
-        merged.begin(), merged.end(), start, [](std::uint64_t t, const Stretch& s) { return t < s.start; });
+        merged.begin(), merged.end(), start, [](std::uint64_t t, const Stretch& s) {
+            return t < s.start;
+        });
     if (at != merged.begin())
         --at;
     std::uint64_t sum = 0;
@@ -53,8 +55,7 @@ collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& t
     return stretches;
 }
 
-PhaseTimes
-phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
+PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
@@ -64,7 +65,8 @@ phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t s
             const Operation& operation = rank.operations[i];
             if (operation.step >= steps)
                 continue;
-            const Stretch stretch{outcome.times[r][i].start.count(), outcome.times[r][i].end.count()};
+            const Stretch stretch{
+                outcome.times[r][i].start.count(), outcome.times[r][i].end.count()};
             const bool kernel = std::holds_alternative<KernelOperation>(operation.body);
             if (kernel)
                 phases[static_cast<std::size_t>(operation.phase)].push_back(stretch);
@@ -75,12 +77,16 @@ phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t s
         std::uint64_t exposed = 0;
         for (const Stretch& s : collective_stretches(rank, outcome.times[r]))
             exposed += s.end - s.start - covered_by(busy, s.start, s.end);
-        sum.forward += static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kForward)]));
-        sum.backward += static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kBackward)]));
-        sum.optimizer += static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
+        sum.forward +=
+            static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kForward)]));
+        sum.backward +=
+            static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kBackward)]));
+        sum.optimizer +=
+            static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
         sum.exposed += static_cast<double>(exposed);
     }
-    const double share = 1e-6 / static_cast<double>(graph.ranks.size()) / std::min(steps, graph.steps);
+    const double share =
+        1e-6 / static_cast<double>(graph.ranks.size()) / std::min(steps, graph.steps);
     sum.forward *= share;
     sum.backward *= share;
     sum.optimizer *= share;
@@ -96,8 +102,9 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         CollectiveResult result;
         result.name = fmt::format(
             "{} {} {}", graph.groups[record.group].name, to_string(record.kind), record.sequence);
-        result.algorithm = record.kind == CollectiveKind::kAllToAll ? "direct"
-                                                                    : enum_name(record.choice.algorithm);
+        result.algorithm = record.kind == CollectiveKind::kAllToAll
+                               ? "direct"
+                               : enum_name(record.choice.algorithm);
         result.protocol = enum_name(record.choice.protocol);
         result.channels = record.choice.channels;
         result.ranks = record.ranks;

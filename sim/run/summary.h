@@ -22,10 +22,10 @@ covered_by(const std::vector<Stretch>& merged, std::uint64_t start, std::uint64_
 /// Mean over the ranks, per step, us.
 struct PhaseTimes {
     double iteration = 0;
-    double forward = 0;   ///< time that the phase's kernels keep the GPU busy
+    double forward = 0;  ///< time that the phase's kernels keep the GPU busy
     double backward = 0;
     double optimizer = 0;
-    double exposed = 0;   ///< a collective is resident and nothing else runs
+    double exposed = 0;  ///< a collective is resident and nothing else runs
 };
 /// Of the first `steps` steps only; iteration is always over the whole run.
 [[nodiscard]] PhaseTimes
@@ -60,10 +60,10 @@ void for_each_kernel(const ExecutionGraph& graph, const Outcome& outcome, Visit 
             row.start_us = static_cast<double>(start) * 1e-6;
             row.duration_us = static_cast<double>(end - start) * 1e-6;
             row.isolated_us = to_microseconds(kernel->isolated);
-            row.overlapped_share =
-                end > start ? static_cast<double>(covered_by(resident, start, end)) /
-                                  static_cast<double>(end - start)
-                            : 0.0;
+            row.overlapped_share = end > start
+                                       ? static_cast<double>(covered_by(resident, start, end)) /
+                                             static_cast<double>(end - start)
+                                       : 0.0;
             visit(row);
         }
     }

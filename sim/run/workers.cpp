@@ -5,15 +5,16 @@
 #include "sim/run/outcome_codec.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace switchfold {
 

@@ -18,9 +18,10 @@ struct Task {
     SimulateOptions options;
 };
 
-/// Runs tasks in forked processes, at most `jobs` at a time, and returns their outcomes in the order of the tasks. An
-/// error in a worker is thrown here with its type; a worker that dies is a SimulationError naming the signal. With one
-/// job and one task it still forks: a process never runs two SystemC kernels at once.
+/// Runs tasks in forked processes, at most `jobs` at a time, and returns their outcomes in the
+/// order of the tasks. An error in a worker is thrown here with its type; a worker that dies is a
+/// SimulationError naming the signal. With one job and one task it still forks: a process never
+/// runs two SystemC kernels at once.
 [[nodiscard]] std::vector<Outcome> run_tasks(
     std::span<const Task> tasks,
     unsigned jobs,

@@ -44,7 +44,9 @@ private:
                     gpus_,
                     loaded_.experiment.system->name));
         if (w.size.count() % size_of(w.datatype).count() != 0)
-            fail("/workload/size", "is no whole number of elements; expected a multiple of the element's size");
+            fail(
+                "/workload/size",
+                "is no whole number of elements; expected a multiple of the element's size");
         prepared_.graph = single_collective(w.collective, w.size, w.datatype, ranks);
         prepared_.report.type = "collective";
         prepared_.report.source = prepared_.graph.names.front();
@@ -73,22 +75,35 @@ private:
             spread_over_ranks(trace, ranks);
             if (ranks > 1)
                 report.notes.push_back(fmt::format(
-                    "rank {}'s trace stands for all {} ranks: no rank is ever late", trace.files.front().rank, ranks));
+                    "rank {}'s trace stands for all {} ranks: no rank is ever late",
+                    trace.files.front().rank,
+                    ranks));
         } else if (trace.files.size() != ranks) {
             std::string missing;
             for (std::uint32_t rank = 0; rank < ranks; ++rank)
-                if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& f) { return f.rank == rank; }))
+                if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& f) {
+                        return f.rank == rank;
+                    }))
                     missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
             fail(
                 "/workload/files",
-                fmt::format("give {} of {} ranks, without rank {}; expected one file or one a rank", trace.files.size(), ranks, missing));
+                fmt::format(
+                    "give {} of {} ranks, without rank {}; expected one file or one a rank",
+                    trace.files.size(),
+                    ranks,
+                    missing));
         }
         for (const Group& group : trace.graph.groups)
             for (const std::uint32_t rank : group.ranks)
                 if (rank >= ranks)
                     fail(
                         "/workload",
-                        fmt::format("group {} holds rank {} of a run of {} ranks; expected ranks below that", group.name, rank, ranks));
+                        fmt::format(
+                            "group {} holds rank {} of a run of {} ranks; expected ranks below "
+                            "that",
+                            group.name,
+                            rank,
+                            ranks));
         prepared_.graph = std::move(trace.graph);
         report.type = "trace";
         report.source = joined(w.files);  // as the user wrote them
@@ -103,13 +118,15 @@ private:
             estimate_collective_sizes(*loaded_.experiment.system, prepared_.graph);
         if (estimated > 0)
             report.notes.push_back(fmt::format(
-                "the trace does not say how large {} collectives are: sizes were estimated from their shortest "
+                "the trace does not say how large {} collectives are: sizes were estimated from "
+                "their shortest "
                 "durations on this machine",
                 estimated));
         const auto overlapped = report.duration_sources.find("measured_overlapped");
         if (overlapped != report.duration_sources.end())
             report.notes.push_back(fmt::format(
-                "{} kernels never ran without communication beside them: their measured durations stand for isolated ones",
+                "{} kernels never ran without communication beside them: their measured durations "
+                "stand for isolated ones",
                 overlapped->second));
     }
 

@@ -13,8 +13,8 @@ struct PreparedWorkload {
     WorkloadResult report;
 };
 
-/// Reads or makes the workload and fits it to the machine. Throws ConfigError: a group larger than the machine, an
-/// algorithm that its switches cannot do, missing ranks.
+/// Reads or makes the workload and fits it to the machine. Throws ConfigError: a group larger than
+/// the machine, an algorithm that its switches cannot do, missing ranks.
 [[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);
 
 }  // namespace switchfold

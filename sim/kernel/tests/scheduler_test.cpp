@@ -89,7 +89,9 @@ TEST(Scheduler, InterleavesWithForeignProcesses) {
 }
 
 struct Thrower : EventHandler {
-    void on_event(std::uint64_t) override { throw SimulationError("switch0", nanoseconds(5), "no"); }
+    void on_event(std::uint64_t) override {
+        throw SimulationError("switch0", nanoseconds(5), "no");
+    }
 };
 
 TEST(Scheduler, AnErrorKeepsItsTypeAcrossTheKernel) {

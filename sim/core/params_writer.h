@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/json.h"
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace switchfold {
+
+// The effective configuration: every field, in the order of its declaration.
+
+template <class T>
+requires std::is_arithmetic_v<T> OrderedJson write_value(const T& value) {
+    return value;
+}
+inline OrderedJson write_value(const std::string& value) {
+    return value;
+}
+template <class Tag>
+OrderedJson write_value(const Quantity<Tag>& value) {
+    return to_string(value);
+}
+template <NamedEnum E>
+OrderedJson write_value(const E& value) {
+    return std::string(enum_name(value));
+}
+template <Params P>
+OrderedJson write_value(const P& value);
+template <class T>
+OrderedJson write_value(const std::optional<T>& value) {
+    return value ? write_value(*value) : OrderedJson(nullptr);
+}
+template <class T>
+OrderedJson write_value(const std::vector<T>& values) {
+    OrderedJson out = OrderedJson::array();
+    for (const T& value : values)
+        out.push_back(write_value(value));
+    return out;
+}
+template <class T>
+OrderedJson write_value(const std::map<std::string, T>& values) {
+    OrderedJson out = OrderedJson::object();
+    for (const auto& [key, value] : values)
+        out[key] = write_value(value);
+    return out;
+}
+template <class... T>
+OrderedJson write_value(const std::variant<T...>& value) {
+    return std::visit(
+        [](const auto& v) {
+            OrderedJson out{{"type", std::string(std::remove_cvref_t<decltype(v)>::kType)}};
+            out.update(write_value(v));
+            return out;
+        },
+        value);
+}
+template <class P>
+OrderedJson write_value(const PathOr<P>& value) {
+    return write_value(value.value);
+}
+template <Params P>
+OrderedJson write_value(const P& value) {
+    OrderedJson out = OrderedJson::object();
+    std::apply(
+        [&](const auto&... f) {
+            ((out[std::string(f.name)] = write_value(value.*(f.member))), ...);
+        },
+        P::fields());
+    return out;
+}
+
+/// A bound as messages and tables show it.
+template <class T>
+std::string bound_text(const T& value) {
+    if constexpr (std::is_arithmetic_v<T>)
+        return fmt::format("{}", value);
+    else
+        return to_string(value);
+}
+
+}  // namespace switchfold
