@@ -4,6 +4,7 @@
 #include "interconnect/link_parameters.h"
 #include "interconnect/packet.h"
 #include "sim/core/ring_queue.h"
+#include "sim/core/statistics.h"
 #include "sim/kernel/scheduler.h"
 
 #include <systemc>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 namespace switchfold {
 
@@ -38,10 +40,32 @@ protected:
 
 struct LinkStatistics {
     std::uint64_t packets = 0;
-    std::uint64_t payload_bytes = 0;    ///< data only, not headers, requests or acknowledgements
-    std::uint64_t wire_bytes = 0;       ///< everything that occupied the wire
-    std::uint64_t blocked_packets = 0;  ///< had to wait for a credit
-    std::uint64_t peak_waiting = 0;     ///< most packets waiting for credits at once
+    std::uint64_t payload_bytes = 0;
+    std::uint64_t wire_bytes = 0;
+    std::uint64_t blocked_packets = 0;
+    std::uint64_t peak_waiting = 0;
+    static constexpr auto statistics() {
+        using S = LinkStatistics;
+        return std::tuple{
+            statistic("packets", &S::packets, Unit::kCount, "Packets carried."),
+            statistic(
+                "payload_bytes",
+                &S::payload_bytes,
+                Unit::kBytes,
+                "Data carried, without headers, requests and acknowledgements."),
+            statistic(
+                "wire_bytes", &S::wire_bytes, Unit::kBytes, "Everything that occupied the wire."),
+            statistic(
+                "blocked_packets",
+                &S::blocked_packets,
+                Unit::kCount,
+                "Packets that had to wait for credits."),
+            statistic(
+                "peak_waiting",
+                &S::peak_waiting,
+                Unit::kCount,
+                "Most packets that waited for credits at the same time.")};
+    }
 };
 
 /// One direction of a point-to-point link, with virtual channels and credits. A packet that holds a

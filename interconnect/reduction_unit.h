@@ -3,6 +3,7 @@
 
 #include "interconnect/packet.h"
 #include "sim/core/params.h"
+#include "sim/core/statistics.h"
 #include "sim/core/units.h"
 
 #include <cstdint>
@@ -70,11 +71,28 @@ struct ReductionUnitParams {
 };
 
 struct ReductionUnitStatistics {
-    std::uint64_t reductions = 0;        ///< finished sessions
-    std::uint64_t bytes_in = 0;          ///< of members' answers
-    std::uint64_t bytes_out = 0;         ///< of sums
-    std::uint64_t stalled_requests = 0;  ///< had to wait for entries or buffer
+    std::uint64_t reductions = 0;
+    std::uint64_t bytes_in = 0;
+    std::uint64_t bytes_out = 0;
+    std::uint64_t stalled_requests = 0;
     std::uint64_t peak_entries = 0;
+    static constexpr auto statistics() {
+        using S = ReductionUnitStatistics;
+        return std::tuple{
+            statistic("reductions", &S::reductions, Unit::kCount, "Results finished."),
+            statistic("bytes_in", &S::bytes_in, Unit::kBytes, "Members' answers taken in."),
+            statistic("bytes_out", &S::bytes_out, Unit::kBytes, "Results sent."),
+            statistic(
+                "stalled_requests",
+                &S::stalled_requests,
+                Unit::kCount,
+                "Requests that had to wait for a free entry or buffer."),
+            statistic(
+                "peak_entries",
+                &S::peak_entries,
+                Unit::kCount,
+                "Most entries in use at the same time.")};
+    }
 };
 
 /// The table of open reductions of one port bundle: who asked, how many answers are missing, when

@@ -64,6 +64,7 @@ const SwitchGroup& Switch::group(std::uint16_t id) const {
 }
 
 std::optional<Time> Switch::accept(const Packet& packet, Link& from) {
+    ++statistics_.packets;
     switch (packet.kind) {
     case PacketKind::kReduceRequest:
         return open_reduction(packet, from);
@@ -98,6 +99,7 @@ std::optional<Time> Switch::multicast(const Packet& packet, Link& from) {
     // credit takes over the duty of freeing it.
     Time last = earliest;
     bool handed_over = false;
+    statistics_.multicast_copies += members.members.size();
     for (Link* out : members.members) {
         values_.share(packet.values);
         const bool take = !handed_over && !out->can_send(packet.kind);

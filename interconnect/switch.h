@@ -5,6 +5,7 @@
 #include "interconnect/reduction_unit.h"
 #include "interconnect/topology.h"
 #include "interconnect/values.h"
+#include "sim/core/statistics.h"
 #include "sim/kernel/scheduler.h"
 
 #include <systemc>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -21,6 +23,21 @@ namespace switchfold {
 struct SwitchGroup {
     std::vector<Link*> members;  ///< links towards the members, in the order of their ranks
     ElementType type = ElementType::kFloat32;
+};
+
+struct SwitchStatistics {
+    std::uint64_t packets = 0;
+    std::uint64_t multicast_copies = 0;
+    static constexpr auto statistics() {
+        using S = SwitchStatistics;
+        return std::tuple{
+            statistic("packets", &S::packets, Unit::kCount, "Packets that came in."),
+            statistic(
+                "multicast_copies",
+                &S::multicast_copies,
+                Unit::kCount,
+                "Packets sent for multicast writes, one a member.")};
+    }
 };
 
 /// Forwards packets. An arriving packet sits in the input buffer of its link, queues for its output
@@ -55,6 +72,7 @@ public:
         return ports_[port].unit.get();
     }
     [[nodiscard]] std::size_t stalled_requests() const;
+    [[nodiscard]] const SwitchStatistics& statistics() const { return statistics_; }
 
 private:
     struct Port {
@@ -72,6 +90,7 @@ private:
     const SwitchGroup& group(std::uint16_t id) const;
 
     SwitchParams params_;
+    SwitchStatistics statistics_;
     const std::vector<std::uint32_t>& routes_;
     const std::vector<Link*>& links_;
     ValuePool& values_;

@@ -5,6 +5,7 @@
 #include "models/gpu/parameters.h"
 #include "models/gpu/sm_array.h"
 #include "models/memory/memory_system.h"
+#include "sim/core/statistics.h"
 #include "sim/kernel/scheduler.h"
 
 #include <systemc>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -45,10 +47,23 @@ protected:
 
 struct GpuStatistics {
     std::uint64_t kernels = 0;
-    std::uint64_t clipped_kernels =
-        0;  ///< their bytes were more than memory can move in their time
-    std::uint64_t oversized_kernels =
-        0;  ///< a block does not fit an empty SM: shape taken as one block an SM
+    std::uint64_t clipped_kernels = 0;
+    std::uint64_t oversized_kernels = 0;
+    static constexpr auto statistics() {
+        using S = GpuStatistics;
+        return std::tuple{
+            statistic("kernels", &S::kernels, Unit::kCount, "Kernels run."),
+            statistic(
+                "clipped_kernels",
+                &S::clipped_kernels,
+                Unit::kCount,
+                "Kernels whose bytes were cut to what memory can move in their time."),
+            statistic(
+                "oversized_kernels",
+                &S::oversized_kernels,
+                Unit::kCount,
+                "Kernels of which no block fits an SM: taken as one block an SM.")};
+    }
 };
 
 /// One GPU: kernels wait in hardware queues for slots on SMs, run in waves of thread blocks, and

@@ -3,6 +3,7 @@
 
 #include "models/memory/hbm_timing.h"
 #include "models/memory/parameters.h"
+#include "sim/core/statistics.h"
 #include "sim/core/units.h"
 #include "sim/kernel/scheduler.h"
 
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -28,10 +30,28 @@ struct KernelDemand {
 };
 
 struct MemoryStatistics {
-    std::uint64_t packet_bytes = 0;      ///< asked of the L2 by communication and copies
-    std::uint64_t packet_hbm_bytes = 0;  ///< of these, what reached the HBM
-    double kernel_hbm_bytes = 0;
+    std::uint64_t packet_bytes = 0;
+    std::uint64_t packet_hbm_bytes = 0;
     Time packet_backlog_peak;
+    static constexpr auto statistics() {
+        using S = MemoryStatistics;
+        return std::tuple{
+            statistic(
+                "packet_bytes",
+                &S::packet_bytes,
+                Unit::kBytes,
+                "Asked of the L2 by communication and copies."),
+            statistic(
+                "packet_hbm_bytes",
+                &S::packet_hbm_bytes,
+                Unit::kBytes,
+                "Of these, what reached the HBM while kernels ran."),
+            statistic(
+                "packet_backlog_peak_us",
+                &S::packet_backlog_peak,
+                Unit::kMicroseconds,
+                "Longest queue of packets for the memory while kernels ran.")};
+    }
 };
 
 /// L2 and HBM of one GPU. Kernels draw as fluids, at rates that their speed scales; communication

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
+#include "sim/run/component_statistics.h"
 #include "sim/run/load.h"
 
 #include <cstdio>
@@ -16,12 +17,14 @@ void add_schema(CLI::App& app, Chosen& chosen) {
         "schema",
         "Print the JSON Schema of a configuration file.\n\nExample:\n  switchfold schema system > "
         "system.schema.json");
-    command->add_option("KIND", arguments->kind, "experiment, system or gpu");
+    command->add_option(
+        "KIND", arguments->kind, "experiment, system, gpu, or statistics (a table)");
     command->add_flag("--markdown", arguments->markdown, "Print the parameters as a table instead");
     command->callback([arguments, &chosen] {
         chosen = [arguments] {
-            const std::string text = arguments->markdown ? parameter_table(arguments->kind)
-                                                         : schema_text(arguments->kind);
+            const std::string text = arguments->kind == "statistics" ? statistics_docs()
+                                     : arguments->markdown ? parameter_table(arguments->kind)
+                                                           : schema_text(arguments->kind);
             std::fwrite(text.data(), 1, text.size(), stdout);
             return 0;
         };

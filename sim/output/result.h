@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/statistics.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,22 +35,6 @@ struct CollectiveResult {
     double bus_bandwidth_GBps = 0;
 };
 
-struct LinkResult {
-    std::string name;
-    std::uint64_t payload_bytes = 0;
-    std::uint64_t wire_bytes = 0;
-    std::uint64_t blocked_packets = 0;
-    double utilization = 0;  ///< of the usable line rate, over the whole run
-};
-
-struct ReductionUnitResult {
-    std::string name;
-    std::uint64_t reductions = 0;
-    std::uint64_t bytes_out = 0;
-    std::uint64_t stalled_requests = 0;
-    std::uint64_t peak_entries = 0;
-};
-
 struct KernelRow {
     std::uint32_t rank = 0;
     std::string_view stream;
@@ -79,8 +65,7 @@ struct ScenarioResult {
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::vector<CollectiveResult> collectives;
-    std::vector<LinkResult> links;
-    std::vector<ReductionUnitResult> reduction_units;
+    std::vector<StatisticTable> statistics;  ///< of the same kinds in every scenario
     std::vector<std::string> notes;
     std::uint64_t events = 0;
     std::vector<CounterSample> counters;

@@ -48,6 +48,41 @@ OrderedJson causes_json(const SlowdownByCause& causes) {
         {"other", share(causes.other)}};
 }
 
+/// Counts and bytes are whole, the others rounded.
+OrderedJson statistic_json(double value, Unit unit) {
+    if (unit == Unit::kCount || unit == Unit::kBytes)
+        return static_cast<std::uint64_t>(value);
+    return unit == Unit::kMicroseconds ? microseconds_of(value) : share(value);
+}
+
+OrderedJson rows_json(const StatisticTable& table) {
+    OrderedJson out = OrderedJson::array();
+    for (const StatisticTable::Row& row : table.rows) {
+        OrderedJson component{{"name", row.name}};
+        for (std::size_t i = 0; i < table.columns.size(); ++i)
+            component[table.columns[i].name] = statistic_json(row.values[i], table.columns[i].unit);
+        out.push_back(std::move(component));
+    }
+    return out;
+}
+
+/// What the components' numbers are, once for all scenarios.
+OrderedJson legend_json(const ExperimentResult& r) {
+    OrderedJson out = OrderedJson::array();
+    if (r.scenarios.empty())
+        return out;
+    for (const StatisticTable& table : r.scenarios.front().statistics) {
+        OrderedJson values = OrderedJson::array();
+        for (const StatisticTable::Column& column : table.columns)
+            values.push_back(
+                {{"name", column.name},
+                 {"unit", to_string(column.unit)},
+                 {"meaning", column.meaning}});
+        out.push_back({{"kind", table.kind}, {"about", table.about}, {"values", values}});
+    }
+    return out;
+}
+
 OrderedJson scenario_json(const ScenarioResult& s) {
     OrderedJson collectives = OrderedJson::array();
     for (const CollectiveResult& c : s.collectives)
@@ -63,23 +98,7 @@ OrderedJson scenario_json(const ScenarioResult& s) {
              {"time_us", microseconds_of(c.time_us)},
              {"algorithm_bandwidth_GBps", rate(c.algorithm_bandwidth_GBps)},
              {"bus_bandwidth_GBps", rate(c.bus_bandwidth_GBps)}});
-    OrderedJson links = OrderedJson::array();
-    for (const LinkResult& l : s.links)
-        links.push_back(
-            {{"name", l.name},
-             {"payload_bytes", l.payload_bytes},
-             {"wire_bytes", l.wire_bytes},
-             {"utilization", share(l.utilization)},
-             {"blocked_packets", l.blocked_packets}});
-    OrderedJson units = OrderedJson::array();
-    for (const ReductionUnitResult& u : s.reduction_units)
-        units.push_back(
-            {{"name", u.name},
-             {"reductions", u.reductions},
-             {"bytes_out", u.bytes_out},
-             {"stalled_requests", u.stalled_requests},
-             {"peak_entries", u.peak_entries}});
-    return {
+    OrderedJson out{
         {"name", s.name},
         {"overlap", s.overlap},
         {"iteration_us", microseconds_of(s.iteration_us)},
@@ -90,9 +109,10 @@ OrderedJson scenario_json(const ScenarioResult& s) {
         {"backward_slowdown", s.backward_slowdown ? share(*s.backward_slowdown) : nullptr},
         {"slowdown_by_cause", s.causes ? causes_json(*s.causes) : nullptr},
         {"notes", s.notes},
-        {"collectives", collectives},
-        {"links", links},
-        {"reduction_units", units}};
+        {"collectives", collectives}};
+    for (const StatisticTable& table : s.statistics)
+        out[table.kind] = rows_json(table);
+    return out;
 }
 
 }  // namespace
@@ -124,6 +144,7 @@ std::string to_result_json(const ExperimentResult& r) {
           {"collective_sizes", counts(w.size_sources)},
           {"notes", w.notes}}},
         {"scenarios", scenarios},
+        {"statistics", legend_json(r)},
         {"host",
          {{"wall_s", number(r.host.wall_s, 3)},
           {"peak_rss_bytes", r.host.peak_rss_bytes},

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <system_error>
@@ -25,6 +27,9 @@ public:
             fail(fmt::format("has no \"{}\"; expected a result of this version", key));
         return {json_.at(key), file_, pointer_ + "/" + key};
     }
+    [[nodiscard]] Node operator[](std::size_t index) const {
+        return {json_.at(index), file_, fmt::format("{}/{}", pointer_, index)};
+    }
     template <class Visit>
     void for_each(Visit visit) const {
         if (!json_.is_array())
@@ -33,6 +38,9 @@ public:
             visit(Node(json_[i], file_, fmt::format("{}/{}", pointer_, i)));
     }
     [[nodiscard]] bool is_null() const { return json_.is_null(); }
+    [[noreturn]] void fail(std::string message) const {
+        throw ConfigError(file_, pointer_, std::move(message));
+    }
 
     void to(std::string& value) const {
         expect(json_.is_string(), "a string");
@@ -74,9 +82,6 @@ private:
         if (!right)
             fail(fmt::format("is {}; expected {}", json_.type_name(), what));
     }
-    [[noreturn]] void fail(std::string message) const {
-        throw ConfigError(file_, pointer_, std::move(message));
-    }
 
     const Json& json_;
     const std::string& file_;
@@ -114,22 +119,6 @@ void read(const Node& node, CollectiveResult& c) {
     node["bus_bandwidth_GBps"].to(c.bus_bandwidth_GBps);
 }
 
-void read(const Node& node, LinkResult& l) {
-    node["name"].to(l.name);
-    node["payload_bytes"].to(l.payload_bytes);
-    node["wire_bytes"].to(l.wire_bytes);
-    node["utilization"].to(l.utilization);
-    node["blocked_packets"].to(l.blocked_packets);
-}
-
-void read(const Node& node, ReductionUnitResult& u) {
-    node["name"].to(u.name);
-    node["reductions"].to(u.reductions);
-    node["bytes_out"].to(u.bytes_out);
-    node["stalled_requests"].to(u.stalled_requests);
-    node["peak_entries"].to(u.peak_entries);
-}
-
 template <class T>
 void read_all(const Node& list, std::vector<T>& values) {
     list.for_each([&](const Node& node) { read(node, values.emplace_back()); });
@@ -157,8 +146,40 @@ void read(const Node& node, ScenarioResult& s) {
         read(causes, s.causes.emplace());
     node["notes"].to(s.notes);
     read_all(node["collectives"], s.collectives);
-    read_all(node["links"], s.links);
-    read_all(node["reduction_units"], s.reduction_units);
+}
+
+void read(const Node& node, StatisticTable::Column& column) {
+    std::string unit;
+    node["name"].to(column.name);
+    node["unit"].to(unit);
+    constexpr std::array kUnits{Unit::kCount, Unit::kBytes, Unit::kMicroseconds, Unit::kShare};
+    const auto* const known =
+        std::find_if(kUnits.begin(), kUnits.end(), [&](Unit u) { return to_string(u) == unit; });
+    if (known == kUnits.end())
+        node["unit"].fail(fmt::format("is \"{}\"; expected a unit of this version", unit));
+    column.unit = *known;
+    node["meaning"].to(column.meaning);
+}
+
+/// Empty tables with the columns that the legend lists.
+std::vector<StatisticTable> read_legend(const Node& node) {
+    std::vector<StatisticTable> tables;
+    node.for_each([&](const Node& kind) {
+        StatisticTable& table = tables.emplace_back();
+        kind["kind"].to(table.kind);
+        kind["about"].to(table.about);
+        read_all(kind["values"], table.columns);
+    });
+    return tables;
+}
+
+void read_rows(const Node& node, StatisticTable& table) {
+    node[table.kind.c_str()].for_each([&](const Node& component) {
+        StatisticTable::Row& row = table.rows.emplace_back();
+        component["name"].to(row.name);
+        for (const StatisticTable::Column& column : table.columns)
+            component[column.name.c_str()].to(row.values.emplace_back());
+    });
 }
 
 }  // namespace
@@ -183,6 +204,12 @@ ExperimentResult read_result(const std::filesystem::path& folder) {
     root["config_digest"].to(r.config_digest);
     read(root["workload"], r.workload);
     read_all(root["scenarios"], r.scenarios);
+    const std::vector<StatisticTable> legend = read_legend(root["statistics"]);
+    for (std::size_t i = 0; i < r.scenarios.size(); ++i) {
+        r.scenarios[i].statistics = legend;
+        for (StatisticTable& table : r.scenarios[i].statistics)
+            read_rows(root["scenarios"][i], table);
+    }
     const Node host = root["host"];
     host["wall_s"].to(r.host.wall_s);
     host["peak_rss_bytes"].to(r.host.peak_rss_bytes);

@@ -105,7 +105,8 @@ std::string schema_text(const std::string& kind) {
         throw ConfigError(
             "schema",
             "",
-            fmt::format("unknown kind \"{}\"; expected one of: experiment, system, gpu", kind));
+            fmt::format(
+                "unknown kind \"{}\"; expected one of: experiment, system, gpu, statistics", kind));
     return schema.dump(2) + "\n";
 }
 
@@ -119,7 +120,8 @@ std::string parameter_table(const std::string& kind) {
     throw ConfigError(
         "schema",
         "",
-        fmt::format("unknown kind \"{}\"; expected one of: experiment, system, gpu", kind));
+        fmt::format(
+            "unknown kind \"{}\"; expected one of: experiment, system, gpu, statistics", kind));
 }
 
 }  // namespace switchfold

@@ -51,6 +51,7 @@ public:
         std::uint64_t functional_seed);
 
     [[nodiscard]] Fabric& fabric() { return *fabric_; }
+    [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpus_.size()); }
     [[nodiscard]] Gpu& gpu(std::uint32_t rank) { return *gpus_[rank]; }
     [[nodiscard]] CopyEngine& copies(std::uint32_t rank) { return *copies_[rank]; }
     [[nodiscard]] CollectiveEngine& collectives() { return *collectives_; }

@@ -34,19 +34,20 @@ public:
                 put(value);
         }
     }
-    void put(const LinkResult& l) {
-        put(l.name);
-        put(l.payload_bytes);
-        put(l.wire_bytes);
-        put(l.blocked_packets);
-        put(l.utilization);
+    void put(const StatisticTable::Column& c) {
+        put(c.name);
+        put(c.unit);
+        put(c.meaning);
     }
-    void put(const ReductionUnitResult& u) {
-        put(u.name);
-        put(u.reductions);
-        put(u.bytes_out);
-        put(u.stalled_requests);
-        put(u.peak_entries);
+    void put(const StatisticTable::Row& r) {
+        put(r.name);
+        put(r.values);
+    }
+    void put(const StatisticTable& t) {
+        put(t.kind);
+        put(t.about);
+        put(t.columns);
+        put(t.rows);
     }
     void put(const CounterSample& c) {
         put(c.track);
@@ -80,19 +81,20 @@ public:
                 get(value);
         }
     }
-    void get(LinkResult& l) {
-        get(l.name);
-        get(l.payload_bytes);
-        get(l.wire_bytes);
-        get(l.blocked_packets);
-        get(l.utilization);
+    void get(StatisticTable::Column& c) {
+        get(c.name);
+        get(c.unit);
+        get(c.meaning);
     }
-    void get(ReductionUnitResult& u) {
-        get(u.name);
-        get(u.reductions);
-        get(u.bytes_out);
-        get(u.stalled_requests);
-        get(u.peak_entries);
+    void get(StatisticTable::Row& r) {
+        get(r.name);
+        get(r.values);
+    }
+    void get(StatisticTable& t) {
+        get(t.kind);
+        get(t.about);
+        get(t.columns);
+        get(t.rows);
     }
     void get(CounterSample& c) {
         get(c.track);
@@ -122,8 +124,7 @@ template <class Coder, class O>
 void visit(Coder&& code, O& outcome) {
     code(outcome.times);
     code(outcome.collectives);
-    code(outcome.links);
-    code(outcome.reduction_units);
+    code(outcome.statistics);
     code(outcome.counters);
     code(outcome.notes);
     code(outcome.end_ps);

@@ -205,8 +205,7 @@ private:
             s.optimizer_us = times.optimizer;
             s.exposed_communication_us = times.exposed;
             s.collectives = collective_results(graph, outcome);
-            s.links = outcome.links;
-            s.reduction_units = outcome.reduction_units;
+            s.statistics = outcome.statistics;
             s.notes = outcome.notes;
             s.events = outcome.events;
             s.counters = outcome.counters;

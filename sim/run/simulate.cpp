@@ -2,6 +2,7 @@
 #include "sim/run/simulate.h"
 
 #include "sim/core/error.h"
+#include "sim/run/component_statistics.h"
 #include "sim/run/machine.h"
 
 #include <fmt/format.h>
@@ -65,55 +66,19 @@ private:
     std::map<std::string, double> values_;
 };
 
-void collect(Machine& machine, std::uint64_t end_ps, Outcome& outcome) {
-    const double seconds = static_cast<double>(end_ps) * 1e-12;
-    for (const auto& link : machine.fabric().links()) {
-        const LinkStatistics& s = link->statistics();
-        if (s.wire_bytes == 0)
-            continue;
-        LinkResult result;
-        const std::string name = link->name();
-        result.name = name.substr(name.rfind('.') + 1);
-        result.payload_bytes = s.payload_bytes;
-        result.wire_bytes = s.wire_bytes;
-        result.blocked_packets = s.blocked_packets;
-        result.utilization = seconds > 0
-                                 ? static_cast<double>(s.wire_bytes) /
-                                       static_cast<double>(link->bandwidth().count()) / seconds
-                                 : 0;
-        outcome.links.push_back(result);
-    }
-    for (const auto& node : machine.fabric().switches())
-        for (std::size_t port = 0; port < node->incoming().size(); ++port) {
-            const ReductionUnit* unit = node->unit(port);
-            if (unit == nullptr || unit->statistics().reductions == 0)
-                continue;
-            const ReductionUnitStatistics& s = unit->statistics();
-            const std::string in = node->incoming()[port]->name();
-            outcome.reduction_units.push_back(
-                {in.substr(in.rfind('.') + 1),
-                 s.reductions,
-                 s.bytes_out,
-                 s.stalled_requests,
-                 s.peak_entries});
-        }
-    std::uint64_t clipped = 0;
-    std::uint64_t oversized = 0;
+void note_cut_kernels(Machine& machine, Outcome& outcome) {
     const GpuStatistics& statistics = machine.gpu(0).statistics();
-    clipped += statistics.clipped_kernels;
-    oversized += statistics.oversized_kernels;
-    if (clipped > 0)
+    if (statistics.clipped_kernels > 0)
         outcome.notes.push_back(fmt::format(
             "{} of {} kernels of rank 0 would move more bytes than this GPU's memory can in their "
-            "time; their bytes "
-            "were cut to what it can",
-            clipped,
+            "time; their bytes were cut to what it can",
+            statistics.clipped_kernels,
             statistics.kernels));
-    if (oversized > 0)
+    if (statistics.oversized_kernels > 0)
         outcome.notes.push_back(fmt::format(
             "{} kernels of rank 0 have blocks that no SM of this GPU can hold; taken as one block "
             "an SM",
-            oversized));
+            statistics.oversized_kernels));
 }
 
 [[noreturn]] void
@@ -212,7 +177,8 @@ Outcome simulate(
     outcome.end_ps = last;
     outcome.collectives = machine.collectives().records();
     outcome.events = simulation.scheduler().events();
-    collect(machine, last, outcome);
+    outcome.statistics = collect_statistics(machine, Time(last));
+    note_cut_kernels(machine, outcome);
     return outcome;
 }
 

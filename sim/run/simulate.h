@@ -18,8 +18,7 @@ namespace switchfold {
 struct Outcome {
     std::vector<std::vector<OperationTimes>> times;  ///< [rank][operation]
     std::vector<CollectiveRecord> collectives;
-    std::vector<LinkResult> links;
-    std::vector<ReductionUnitResult> reduction_units;
+    std::vector<StatisticTable> statistics;
     std::vector<CounterSample> counters;
     std::vector<std::string> notes;
     std::uint64_t end_ps = 0;

@@ -272,6 +272,7 @@ class Example(Folder):
         cls.ran = switchfold("run", EXAMPLE, "--out", cls.out, "--timeline", "--jobs", "2")
         cls.result = json.loads((cls.out / "result.json").read_text())
         cls.documented = (SOURCE / "docs/results.md").read_text()
+        cls.documented += (SOURCE / "docs/statistics.md").read_text()
 
     def test_the_table_names_the_scenarios_and_says_that_the_trace_is_made_up(self):
         self.assertEqual(self.ran.returncode, 0, self.ran.stderr)
@@ -321,6 +322,25 @@ class Example(Folder):
         self.assertEqual({c["algorithm"] for c in in_switch["collectives"]}, {"in_switch"})
         self.assertTrue(in_switch["reduction_units"])
         self.assertFalse(ring["reduction_units"])
+
+    def test_components_say_what_they_did_and_what_that_means(self):
+        _, ring, in_switch = self.result["scenarios"]
+        declared = {
+            table["kind"]: {value["name"] for value in table["values"]}
+            for table in self.result["statistics"]
+        }
+        self.assertEqual(set(declared), {"links", "switches", "reduction_units", "gpus", "memory"})
+        for scenario in (ring, in_switch):
+            for kind, names in declared.items():
+                for component in scenario[kind]:
+                    self.assertEqual(set(component), {"name"} | names)
+            kernels = self.result["workload"]["events_used"]["kernels"]
+            self.assertEqual([gpu["kernels"] for gpu in scenario["gpus"]], 8 * [kernels])
+            self.assertEqual(len(scenario["memory"]), 8)
+            entered = sum(link["packets"] for link in scenario["links"] if "_to_gpu" not in link["name"])
+            self.assertEqual(sum(node["packets"] for node in scenario["switches"]), entered)
+        self.assertTrue(all(node["multicast_copies"] > 0 for node in in_switch["switches"]))
+        self.assertTrue(all(node["multicast_copies"] == 0 for node in ring["switches"]))
 
     def test_every_kernel_of_every_rank_is_there_and_alone_takes_its_isolated_time(self):
         with open(self.out / "kernels.csv", newline="", encoding="utf-8") as file:
@@ -376,6 +396,15 @@ class Looks(Folder):
         self.assertTrue(systems)
         for system in systems:
             self.assertIn(json.loads(system.read_text())["name"], self.done("describe", system))
+
+    def test_generated_files_are_what_the_sources_declare(self):
+        script = [SOURCE / "scripts/update_schemas", PROGRAM, self.folder]
+        subprocess.run(script, check=True, timeout=100)
+        fresh = [p.relative_to(self.folder) for p in self.folder.rglob("*") if p.is_file()]
+        self.assertEqual(len(fresh), 5)
+        for path in fresh:
+            same = (self.folder / path).read_text() == (SOURCE / path).read_text()
+            self.assertTrue(same, f"{path} is old; run scripts/update_schemas")
 
     def test_schema_of_each_kind_is_json(self):
         for kind in ("experiment", "system", "gpu"):

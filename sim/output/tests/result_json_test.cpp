@@ -22,7 +22,14 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
     EXPECT_EQ(
         keys,
         (std::vector<std::string>{
-            "schema", "experiment", "version", "config_digest", "workload", "scenarios", "host"}));
+            "schema",
+            "experiment",
+            "version",
+            "config_digest",
+            "workload",
+            "scenarios",
+            "statistics",
+            "host"}));
     const OrderedJson& ring = json["scenarios"][1];
     for (const char* key :
          {"name",
@@ -52,6 +59,20 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
              {"algorithm_bandwidth_GBps", 26.2144},
              {"bus_bandwidth_GBps", 45.8752}}));
     EXPECT_EQ(json["host"]["events"], 99);
+}
+
+TEST(ResultJson, StatisticsStandAtTheirComponentsAndAreExplainedOnce) {
+    const OrderedJson json = written(sample_result());
+    EXPECT_EQ(
+        json["scenarios"][1]["links"].dump(),
+        R"([{"name":"gpu0_to_switch0","wire_bytes":120,"busy_us":1.25,"a_share":0.5}])");
+    EXPECT_EQ(
+        json["scenarios"][1]["reduction_units"].dump(), R"([{"name":"switch0","reductions":5}])");
+    EXPECT_EQ(json["scenarios"][0]["links"], OrderedJson::array());
+    EXPECT_EQ(json["statistics"][0]["kind"], "links");
+    EXPECT_EQ(
+        json["statistics"][0]["values"][1].dump(),
+        R"({"name":"busy_us","unit":"us","meaning":"In use."})");
 }
 
 TEST(ResultJson, NumbersAreRoundedToWhatTheyMean) {

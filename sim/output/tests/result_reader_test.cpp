@@ -56,6 +56,8 @@ TEST_F(ResultReader, EveryKeyIsNeeded) {
           "/scenarios/1/collectives/0",
           "/scenarios/1/links/0",
           "/scenarios/1/reduction_units/0",
+          "/statistics/0",
+          "/statistics/0/values/1",
           "/host"}) {
         const OrderedJson::json_pointer pointer{std::string(at)};
         for (const auto& [key, value] : whole[pointer].items()) {
@@ -82,6 +84,13 @@ TEST_F(ResultReader, ANumberThatDoesNotFitIsRefused) {
     json["workload"]["ranks"] = -1;
     write(json.dump());
     EXPECT_EQ(problem().pointer, "/workload/ranks");
+}
+
+TEST_F(ResultReader, AnUnknownUnitIsRefused) {
+    OrderedJson json = OrderedJson::parse(to_result_json(sample_result()));
+    json["statistics"][0]["values"][1]["unit"] = "furlong";
+    write(json.dump());
+    EXPECT_EQ(problem().pointer, "/statistics/0/values/1/unit");
 }
 
 TEST_F(ResultReader, AnotherSchemaIsRefused) {

@@ -32,8 +32,19 @@ inline ExperimentResult sample_result() {
     ring.causes = SlowdownByCause{0.1, 0.02, 0.06, 0, 0.009};
     ring.collectives.push_back(
         {"world all_reduce 0", "ring", "simple", 24, 8, 1U << 20U, 1, 2, 40, 26.2144, 45.8752});
-    ring.links.push_back({"gpu0_to_switch0", 100, 120, 3, 0.5});
-    ring.reduction_units.push_back({"switch0", 5, 640, 1, 2});
+    const StatisticTable links{
+        "links",
+        "A link.",
+        {{"wire_bytes", Unit::kBytes, "Carried."},
+         {"busy_us", Unit::kMicroseconds, "In use."},
+         {"a_share", Unit::kShare, "Of the run."}},
+        {}};
+    const StatisticTable units{
+        "reduction_units", "A unit.", {{"reductions", Unit::kCount, "Finished."}}, {}};
+    r.scenarios[0].statistics = {links, units};
+    ring.statistics = {links, units};
+    ring.statistics[0].rows.push_back({"gpu0_to_switch0", {120, 1.25, 0.5}});
+    ring.statistics[1].rows.push_back({"switch0", {5}});
     ring.notes = {"a note"};
     r.scenarios.push_back(ring);
     r.host = {1.5, 1024, 99};

@@ -28,9 +28,8 @@ Outcome any_outcome() {
         outcome.collectives.push_back(record);
     }
     for (std::size_t i = count(); i > 0; --i)
-        outcome.links.push_back({text(), number(), number(), number(), 0.25});
-    for (std::size_t i = count(); i > 0; --i)
-        outcome.reduction_units.push_back({text(), number(), number(), number(), number()});
+        outcome.statistics.push_back(
+            {text(), text(), {{text(), Unit::kShare, text()}}, {{text(), {0.25}}, {text(), {}}}});
     for (std::size_t i = count(); i > 0; --i)
         outcome.counters.push_back({text(), 1.5, -2.5});
     for (std::size_t i = count(); i > 0; --i)
@@ -57,24 +56,7 @@ RC_GTEST_PROP(OutcomeCodec, ReadsBackWhatWasWritten, ()) {
         RC_ASSERT(back.collectives[i].bytes == outcome.collectives[i].bytes);
         RC_ASSERT(back.collectives[i].end == outcome.collectives[i].end);
     }
-    RC_ASSERT(back.links.size() == outcome.links.size());
-    for (std::size_t i = 0; i < outcome.links.size(); ++i) {
-        RC_ASSERT(back.links[i].name == outcome.links[i].name);
-        RC_ASSERT(back.links[i].payload_bytes == outcome.links[i].payload_bytes);
-        RC_ASSERT(back.links[i].wire_bytes == outcome.links[i].wire_bytes);
-        RC_ASSERT(back.links[i].blocked_packets == outcome.links[i].blocked_packets);
-        RC_ASSERT(back.links[i].utilization == outcome.links[i].utilization);
-    }
-    RC_ASSERT(back.reduction_units.size() == outcome.reduction_units.size());
-    for (std::size_t i = 0; i < outcome.reduction_units.size(); ++i) {
-        RC_ASSERT(back.reduction_units[i].name == outcome.reduction_units[i].name);
-        RC_ASSERT(back.reduction_units[i].reductions == outcome.reduction_units[i].reductions);
-        RC_ASSERT(back.reduction_units[i].bytes_out == outcome.reduction_units[i].bytes_out);
-        RC_ASSERT(
-            back.reduction_units[i].stalled_requests ==
-            outcome.reduction_units[i].stalled_requests);
-        RC_ASSERT(back.reduction_units[i].peak_entries == outcome.reduction_units[i].peak_entries);
-    }
+    RC_ASSERT(back.statistics == outcome.statistics);
     RC_ASSERT(back.counters.size() == outcome.counters.size());
     for (std::size_t i = 0; i < outcome.counters.size(); ++i) {
         RC_ASSERT(back.counters[i].track == outcome.counters[i].track);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/error.h"
+#include "sim/core/units.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+enum class Unit : std::uint8_t { kCount, kBytes, kMicroseconds, kShare };
+[[nodiscard]] std::string_view to_string(Unit unit);
+
+/// One number that a component measures: its key in the results, where it lives, its unit and what
+/// it means. A statistics struct lists its members once, in `static constexpr auto statistics()`;
+/// result.json, what reads it back and the manual's tables come from that list.
+template <class Owner, class T>
+struct Statistic {
+    std::string_view name;
+    T Owner::*member;
+    Unit unit;
+    std::string_view meaning;
+};
+
+/// A Time is reported in microseconds, and nothing else is.
+template <class Owner, class T>
+consteval Statistic<Owner, T>
+statistic(std::string_view name, T Owner::*member, Unit unit, std::string_view meaning) {
+    if (std::is_same_v<T, Time> != (unit == Unit::kMicroseconds))
+        throw std::logic_error("a time is in microseconds");
+    return {name, member, unit, meaning};
+}
+
+template <class S>
+concept HasStatistics = requires {
+    S::statistics();
+};
+
+/// The values are counts up to 2^53, which a double holds exactly, times in microseconds, shares.
+inline double statistic_value(Time time) {
+    return to_microseconds(time);
+}
+template <class T>
+requires std::is_arithmetic_v<T>
+double statistic_value(T value) {
+    return static_cast<double>(value);
+}
+
+/// The statistics of all components of one kind: columns as declared, a row a component.
+struct StatisticTable {
+    struct Column {
+        std::string name;
+        Unit unit = Unit::kCount;
+        std::string meaning;
+        bool operator==(const Column&) const = default;
+    };
+    struct Row {
+        std::string name;
+        std::vector<double> values;  ///< one a column
+        bool operator==(const Row&) const = default;
+    };
+    std::string kind;   ///< plural, the key in the results: "links"
+    std::string about;  ///< a sentence: what such a component is, and what names it
+    std::vector<Column> columns;
+    std::vector<Row> rows;
+    bool operator==(const StatisticTable&) const = default;
+
+    /// An empty table with the columns that the structs declare, in their order.
+    template <HasStatistics... S>
+    [[nodiscard]] static StatisticTable of(std::string kind, std::string about) {
+        StatisticTable table;
+        table.kind = std::move(kind);
+        table.about = std::move(about);
+        const auto column = [&](const auto& s) {
+            table.columns.push_back({std::string(s.name), s.unit, std::string(s.meaning)});
+        };
+        (std::apply([&](const auto&... s) { (column(s), ...); }, S::statistics()), ...);
+        return table;
+    }
+
+    /// A component's row. One that did nothing, all zeros, is left out.
+    template <HasStatistics... S>
+    void add(std::string name, const S&... parts) {
+        Row row{std::move(name), {}};
+        const auto append = [&](const auto& part) {
+            std::apply(
+                [&](const auto&... s) {
+                    (row.values.push_back(statistic_value(part.*(s.member))), ...);
+                },
+                std::remove_cvref_t<decltype(part)>::statistics());
+        };
+        (append(parts), ...);
+        SWITCHFOLD_CHECK(row.values.size() == columns.size(), "statistics of another kind");
+        if (std::any_of(row.values.begin(), row.values.end(), [](double v) { return v != 0; }))
+            rows.push_back(std::move(row));
+    }
+};
+
+/// A section of the manual: what the columns are, in Markdown.
+[[nodiscard]] std::string docs_of(const StatisticTable& table);
+
+}  // namespace switchfold

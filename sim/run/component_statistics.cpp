@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/component_statistics.h"
+
+#include "sim/run/machine.h"
+
+#include <fmt/format.h>
+
+#include <tuple>
+
+namespace switchfold {
+
+namespace {
+
+/// What of a link only the whole run tells.
+struct LinkUse {
+    double utilization = 0;
+    static constexpr auto statistics() {
+        return std::tuple{statistic(
+            "utilization",
+            &LinkUse::utilization,
+            Unit::kShare,
+            "`wire_bytes` over what the link could carry in the whole run, 0 to 1.")};
+    }
+};
+
+struct Tables {
+    StatisticTable links = StatisticTable::of<LinkStatistics, LinkUse>(
+        "links", "One direction of a link, named after its ends and its number.");
+    StatisticTable switches = StatisticTable::of<SwitchStatistics>(
+        "switches", "A node that forwards packets: a switch, a NIC, a host.");
+    StatisticTable units = StatisticTable::of<ReductionUnitStatistics>(
+        "reduction_units", "The unit of a switch port, named after the link into the port.");
+    StatisticTable gpus = StatisticTable::of<GpuStatistics>("gpus", "A GPU, named after its rank.");
+    StatisticTable memory = StatisticTable::of<MemoryStatistics>(
+        "memory", "L2 and HBM of a GPU, named after its rank.");
+    [[nodiscard]] std::vector<StatisticTable> all() const {
+        return {links, switches, units, gpus, memory};
+    }
+};
+
+/// A module's name without those of the modules that it is in.
+std::string last_name(const sc_core::sc_object& object) {
+    const std::string name = object.name();
+    return name.substr(name.rfind('.') + 1);
+}
+
+double utilization(const Link& link, Time end) {
+    if (end == Time())
+        return 0;
+    return static_cast<double>(link.statistics().wire_bytes) /
+           static_cast<double>(link.bandwidth().count()) / to_seconds(end);
+}
+
+}  // namespace
+
+std::vector<StatisticTable> collect_statistics(Machine& machine, Time end) {
+    Tables tables;
+    for (const auto& link : machine.fabric().links())
+        tables.links.add(last_name(*link), link->statistics(), LinkUse{utilization(*link, end)});
+    for (const auto& node : machine.fabric().switches()) {
+        tables.switches.add(last_name(*node), node->statistics());
+        for (std::size_t port = 0; port < node->incoming().size(); ++port)
+            if (const ReductionUnit* unit = node->unit(port))
+                tables.units.add(last_name(*node->incoming()[port]), unit->statistics());
+    }
+    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
+        Gpu& gpu = machine.gpu(rank);
+        const std::string name = fmt::format("gpu{}", rank);
+        tables.gpus.add(name, gpu.statistics());
+        tables.memory.add(name, gpu.memory().statistics());
+    }
+    return tables.all();
+}
+
+std::string statistics_docs() {
+    std::string out;
+    for (const StatisticTable& table : Tables().all())
+        out += "\n" + docs_of(table);
+    return out;
+}
+
+}  // namespace switchfold
