@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/functional.h"
 
+#include "sim/core/random_stream.h"
+
 #include <fmt/format.h>
 
 #include <bit>
@@ -31,18 +33,11 @@ bool same(float a, float b) {
 
 std::vector<std::vector<float>>
 make_values(std::uint64_t seed, std::size_t members, std::size_t count, ElementType type) {
-    std::uint64_t state = seed;
-    const auto next = [&state] {  // splitmix64
-        state += 0x9E3779B97F4A7C15ULL;
-        std::uint64_t z = state;
-        z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-        z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-        return z ^ (z >> 31U);
-    };
+    RandomStream random(seed, "collective values");
     std::vector<std::vector<float>> buffers(members, std::vector<float>(count));
     for (auto& buffer : buffers)
         for (float& value : buffer) {
-            const auto whole = static_cast<std::int64_t>(next() >> 40U) - (1LL << 23U);
+            const auto whole = static_cast<std::int64_t>(random.next() >> 40U) - (1LL << 23U);
             value = round_to(type, static_cast<float>(whole) * 0x1p-20F);
         }
     return buffers;

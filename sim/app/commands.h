@@ -7,12 +7,14 @@
 
 namespace switchfold {
 
+class Log;
+
 /// Each adds one subcommand; when it is the one that was asked for, `chosen` is set to what it
 /// does. That returns the exit code and throws on errors.
 using Chosen = std::function<int()>;
-void add_run(CLI::App& app, Chosen& chosen);
+void add_run(CLI::App& app, Chosen& chosen, const Log& log);
 void add_report(CLI::App& app, Chosen& chosen);
-void add_trace(CLI::App& app, Chosen& chosen);
+void add_trace(CLI::App& app, Chosen& chosen, const Log& log);
 void add_describe(CLI::App& app, Chosen& chosen);
 void add_schema(CLI::App& app, Chosen& chosen);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
+#include "sim/app/log.h"
 #include "sim/core/error.h"
 #include "sim/core/json.h"
-#include "sim/run/runner.h"
+#include "sim/core/version.h"
 
 #include <fmt/format.h>
 
@@ -58,12 +59,15 @@ int main(int argc, char** argv) {
         "what a switch that reduces in flight gives back.\n\nExample:\n"
         "  switchfold run configs/experiments/example.json --out runs/example",
         "switchfold"};
-    app.set_version_flag("--version", std::string("switchfold ") + kVersion);
+    app.set_version_flag("--version", fmt::format("switchfold {}", version()));
     app.require_subcommand(1);
+    app.fallthrough();  // -v may stand before the command or after it
+    Log log;
+    log.add_options(app);
     Chosen chosen;
-    add_run(app, chosen);
+    add_run(app, chosen, log);
     add_report(app, chosen);
-    add_trace(app, chosen);
+    add_trace(app, chosen, log);
     add_describe(app, chosen);
     add_schema(app, chosen);
     if (const std::string unknown = unknown_command(app, {argv + std::min(argc, 1), argv + argc});

@@ -9,11 +9,16 @@
 
 namespace switchfold {
 
-ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(bool quiet) : terminal_(!quiet && isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() {
+    clear();
+}
+
+void ProgressLine::clear() {
     if (shown_)
         std::fputs("\r\033[K", stderr);
+    shown_ = false;
 }
 
 void ProgressLine::show(const WorkerProgress& progress) {

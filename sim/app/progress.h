@@ -11,7 +11,8 @@ namespace switchfold {
 /// when stderr is no terminal.
 class ProgressLine {
 public:
-    ProgressLine();
+    /// `quiet`: silent on a terminal too.
+    explicit ProgressLine(bool quiet);
     ~ProgressLine();
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
@@ -19,6 +20,8 @@ public:
     ProgressLine& operator=(ProgressLine&&) = delete;
 
     void show(const WorkerProgress& progress);
+    /// Makes room for other text on stderr.
+    void clear();
 
 private:
     bool terminal_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
+#include "sim/app/log.h"
 #include "sim/app/progress.h"
 #include "sim/output/writers.h"
 #include "sim/run/runner.h"
@@ -23,10 +24,11 @@ struct Arguments {
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-int run(const Arguments& arguments) {
+int run(const Arguments& arguments, const Log& log) {
     std::vector<Override> overrides;
     for (const std::string& text : arguments.set)
         overrides.push_back(parse_override(text));
+    log.step(fmt::format("reading {}", arguments.file));
     const LoadedExperiment loaded = load_experiment(arguments.file, overrides);
     RunOptions options;
     options.jobs = arguments.jobs;
@@ -37,7 +39,11 @@ int run(const Arguments& arguments) {
         throw ConfigError("--timeline", "", "has nowhere to go; expected --out DIR beside it");
     ExperimentResult result;
     {
-        ProgressLine line;
+        ProgressLine line(log.quiet());
+        options.log = [&](const std::string& text) {
+            line.clear();
+            log.step(text);
+        };
         options.progress = [&](const WorkerProgress& progress) { line.show(progress); };
         result = run_experiment(loaded, options);
     }
@@ -50,7 +56,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Chosen& chosen) {
+void add_run(CLI::App& app, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
         "run",
@@ -66,7 +72,9 @@ void add_run(CLI::App& app, Chosen& chosen) {
     command->add_flag("--timeline", arguments->timeline, "Write timeline.json.gz for Perfetto too");
     command->add_option("--jobs", arguments->jobs, "Scenarios that run at the same time")
         ->check(CLI::Range(1U, 1024U));
-    command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+    command->callback([arguments, &chosen, &log] {
+        chosen = [arguments, &log] { return run(*arguments, log); };
+    });
 }
 
 }  // namespace switchfold

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
+#include "sim/app/log.h"
 #include "sim/core/units.h"
 #include "workloads/kineto/reader.h"
 
@@ -43,8 +44,9 @@ void print_file(const TraceFileReport& file) {
         fmt::print("  note: {}\n", warning);
 }
 
-int check_traces(const std::vector<std::string>& files) {
+int check_traces(const std::vector<std::string>& files, const Log& log) {
     for (const std::string& file : files) {
+        log.step(fmt::format("reading {}", file));
         const TraceWorkload workload = read_kineto({{file}});
         check(workload.graph);
         print_file(workload.files.front());
@@ -103,8 +105,9 @@ void print_top_kernels(const ExecutionGraph& graph) {
             graph.names[order[i].second].substr(0, kWidth));
 }
 
-int inspect_traces(const std::vector<std::string>& files) {
+int inspect_traces(const std::vector<std::string>& files, const Log& log) {
     for (const std::string& file : files) {
+        log.step(fmt::format("reading {}", file));
         const TraceWorkload workload = read_kineto({{file}});
         print_file(workload.files.front());
         fmt::print(
@@ -120,17 +123,19 @@ int inspect_traces(const std::vector<std::string>& files) {
 
 }  // namespace
 
-void add_trace(CLI::App& app, Chosen& chosen) {
+void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
     CLI::App* command = app.add_subcommand("trace", "Look at traces.");
     command->require_subcommand(1);
-    const auto add =
-        [&](const char* name, const char* text, int (*action)(const std::vector<std::string>&)) {
-            auto files = std::make_shared<std::vector<std::string>>();
-            CLI::App* sub = command->add_subcommand(name, text);
-            sub->add_option("FILE", *files, "Kineto trace (.json or .json.gz)")->required();
-            sub->callback(
-                [files, action, &chosen] { chosen = [files, action] { return action(*files); }; });
-        };
+    const auto add = [&](const char* name,
+                         const char* text,
+                         int (*action)(const std::vector<std::string>&, const Log&)) {
+        auto files = std::make_shared<std::vector<std::string>>();
+        CLI::App* sub = command->add_subcommand(name, text);
+        sub->add_option("FILE", *files, "Kineto trace (.json or .json.gz)")->required();
+        sub->callback([files, action, &chosen, &log] {
+            chosen = [files, action, &log] { return action(*files, log); };
+        });
+    };
     add("inspect",
         "Print machine, phases, collectives and the largest kernels.\n\nExample:\n  switchfold "
         "trace inspect rank0.json.gz",

@@ -59,7 +59,9 @@ std::string kernel_csv_header() {
 }
 
 std::string kernel_csv_line(std::string_view scenario, const KernelRow& row) {
-    const double slowdown = row.isolated_us > 0 ? row.duration_us / row.isolated_us : 1.0;
+    double slowdown = row.isolated_us > 0 ? row.duration_us / row.isolated_us - 1.0 : 0.0;
+    if (std::abs(slowdown) < 5e-7)
+        slowdown = 0;  // not "-0.000000"
     return fmt::format(
         "{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.4f}\n",
         csv_field(scenario),

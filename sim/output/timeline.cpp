@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -80,7 +81,12 @@ void TimelineWriter::event(std::string text_of_event) {
 }
 
 std::uint32_t TimelineWriter::add_process(std::string_view scenario, std::uint32_t rank) {
-    const std::uint32_t pid = next_pid_++;
+    SWITCHFOLD_CHECK(rank < kPidsOfScenario, "rank {} has no pid of its own", rank);
+    const auto known = std::find(scenarios_.begin(), scenarios_.end(), scenario);
+    const auto number = static_cast<std::uint32_t>(known - scenarios_.begin());
+    if (known == scenarios_.end())
+        scenarios_.emplace_back(scenario);
+    const std::uint32_t pid = number * kPidsOfScenario + rank;
     event(fmt::format(
         R"({{"ph": "M", "name": "process_name", "pid": {}, "tid": 0, "ts": 0, "args": {{"name": {}}}}})",
         pid,

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -27,6 +28,9 @@ struct TimelineSlice {
     bool communication = false;
 };
 
+/// More than any run has ranks, and round, so that a pid can be read.
+inline constexpr std::uint32_t kPidsOfScenario = 100'000;
+
 /// Writes timeline.json.gz: a Chrome trace in Kineto's conventions, one process a rank and
 /// scenario, counter tracks beside them. The same slices give the same bytes. Throws IoError.
 class TimelineWriter {
@@ -42,7 +46,8 @@ public:
     TimelineWriter(TimelineWriter&&) = delete;
     TimelineWriter& operator=(TimelineWriter&&) = delete;
 
-    /// Names the process that a scenario's rank is shown as. \returns its pid.
+    /// Names the process that a scenario's rank is shown as. \returns its pid: kPidsOfScenario
+    /// times the number of the scenario, by first use, plus the rank.
     std::uint32_t add_process(std::string_view scenario, std::uint32_t rank);
     /// A slice of no length is left out: viewers draw it as never ending.
     void add(std::uint32_t pid, const TimelineSlice& slice);
@@ -66,7 +71,7 @@ private:
     struct File;
     std::filesystem::path path_;
     std::unique_ptr<File> file_;
-    std::uint32_t next_pid_ = 0;
+    std::vector<std::string> scenarios_;
     bool first_ = true;
     std::set<std::pair<std::uint32_t, std::uint32_t>> named_;  ///< process and stream
 };

@@ -2,6 +2,7 @@
 #include "sim/run/runner.h"
 
 #include "sim/core/error.h"
+#include "sim/core/version.h"
 #include "sim/output/timeline.h"
 #include "sim/output/writers.h"
 #include "sim/run/summary.h"
@@ -71,13 +72,22 @@ public:
         if (options_.out)
             folder.emplace(*options_.out);
         workload_ = prepare_workload(loaded_);
+        log_workload();
         if (needs_serial())
             serial_ = without_overlap(workload_.graph);
         if (is_trace() && experiment_.causes)
             short_ = first_steps(workload_.graph, kCauseSteps);
         plan();
+        log([&] {
+            return fmt::format(
+                "simulating {} scenarios in {} runs, {} at a time",
+                experiment_.scenarios.size(),
+                tasks_.size(),
+                options_.jobs);
+        });
         outcomes_ = run_tasks(tasks_, options_.jobs, options_.progress);
         ExperimentResult result = summarise();
+        log([&] { return fmt::format("simulated {} events", result.host.events); });
         const auto end = std::chrono::steady_clock::now();
         result.host.wall_s = std::chrono::duration<double>(end - begin).count();
         rusage own{};
@@ -93,6 +103,26 @@ public:
     }
 
 private:
+    /// The text is made only if somebody reads it.
+    template <class Text>
+    void log(Text text) const {
+        if (options_.log)
+            options_.log(text());
+    }
+    void log_workload() const {
+        log([&] {
+            std::size_t operations = 0;
+            for (const auto& rank : workload_.graph.ranks)
+                operations += rank->operations.size();
+            return fmt::format(
+                "workload {}: {} ranks, {} operations, {} steps",
+                workload_.report.source,
+                workload_.graph.ranks.size(),
+                operations,
+                workload_.graph.steps);
+        });
+    }
+
     struct Planned {
         std::size_t main = 0;
         std::size_t no_sm = SIZE_MAX;
@@ -184,7 +214,7 @@ private:
     ExperimentResult summarise() const {
         ExperimentResult result;
         result.experiment = experiment_.name;
-        result.version = kVersion;
+        result.version = version();
         result.config_digest = loaded_.digest;
         result.effective_config = loaded_.effective_config;
         result.workload = workload_.report;
@@ -254,6 +284,7 @@ private:
             write_timeline(folder.stage("timeline.json.gz"));
         folder.write("result.json", to_result_json(result));
         folder.commit();
+        log([&] { return fmt::format("wrote {}", options_.out->string()); });
     }
 
     void write_timeline(const std::filesystem::path& path) const {

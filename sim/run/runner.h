@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace switchfold {
 
@@ -16,9 +17,8 @@ struct RunOptions {
     bool timeline = false;
     std::optional<std::filesystem::path> out;  ///< folder for result.json and its companions
     std::function<void(const WorkerProgress&)> progress;
+    std::function<void(const std::string&)> log;  ///< told what is done, a line a step
 };
-
-inline constexpr const char* kVersion = "0.1.0";
 
 /// Runs an experiment's scenarios and writes the files if a folder is given. Throws ConfigError,
 /// IoError, SimulationError.

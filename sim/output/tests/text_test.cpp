@@ -56,14 +56,16 @@ TEST(KernelCsv, ALineHasTheHeadersColumns) {
         "overlapped_share\n");
     EXPECT_EQ(
         kernel_csv_line("ring", row_of("7", "gemm<float, 4>")),
-        "ring,3,7,\"gemm<float, 4>\",gemm_conv,backward,1.500000,30.000000,20.000000,1.500000,"
+        "ring,3,7,\"gemm<float, 4>\",gemm_conv,backward,1.500000,30.000000,20.000000,0.500000,"
         "0.2500\n");
 }
 
 TEST(KernelCsv, AKernelWithoutIsolatedTimeIsNotSlowed) {
     KernelRow row = row_of("7", "k");
     row.isolated_us = 0;
-    EXPECT_EQ(fields_of(kernel_csv_line("s", row))[9], "1.000000");
+    EXPECT_EQ(fields_of(kernel_csv_line("s", row))[9], "0.000000");
+    row.isolated_us = row.duration_us * (1 + 1e-9);
+    EXPECT_EQ(fields_of(kernel_csv_line("s", row))[9], "0.000000");
 }
 
 RC_GTEST_PROP(KernelCsv, AnyNameReadsBack, (const std::string& scenario, const std::string& name)) {

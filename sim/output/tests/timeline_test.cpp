@@ -139,9 +139,17 @@ TEST_F(TimelineTest, CountersAreNumbers) {
 }
 
 TEST_F(TimelineTest, ScenariosAndRanksAreProcessesOfTheirOwn) {
-    trace([](TimelineWriter& writer) {
-        EXPECT_NE(writer.add_process("ring", 0), writer.add_process("ring", 1));
+    const Json json = trace([](TimelineWriter& writer) {
+        EXPECT_EQ(writer.add_process("serial", 0), 0U);
+        EXPECT_EQ(writer.add_process("serial", 7), 7U);
+        EXPECT_EQ(writer.add_process("ring", 7), kPidsOfScenario + 7);
+        EXPECT_THROW(writer.add_process("ring", kPidsOfScenario), InternalError);
     });
+    std::vector<std::string> names;
+    for (const Json& event : events(json, "M"))
+        if (event["name"] == "process_name")
+            names.push_back(event["args"]["name"]);
+    EXPECT_EQ(names, (std::vector<std::string>{"serial rank 0", "serial rank 7", "ring rank 7"}));
 }
 
 TEST_F(TimelineTest, TheSameSlicesGiveTheSameBytes) {

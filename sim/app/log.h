@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+
+namespace spdlog {
+class logger;
+}
+
+namespace switchfold {
+
+/// What the program tells of its work, on stderr: with --verbose every step, with --quiet not even
+/// progress. Errors are no part of it.
+class Log {
+public:
+    Log();
+    void add_options(CLI::App& app);
+
+    void step(const std::string& text) const;
+    [[nodiscard]] bool quiet() const { return quiet_; }
+
+private:
+    std::shared_ptr<spdlog::logger> logger_;
+    bool quiet_ = false;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/version.h"
+
+namespace switchfold {
+
+std::string_view version() {
+    return SWITCHFOLD_VERSION;  // from CMake
+}
+
+}  // namespace switchfold
