@@ -3,6 +3,7 @@
 
 #include "interconnect/endpoint.h"
 #include "interconnect/link.h"
+#include "interconnect/path_finder.h"
 #include "interconnect/switch.h"
 #include "interconnect/topology.h"
 #include "interconnect/values.h"

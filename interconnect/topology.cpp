@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace switchfold {
 
@@ -13,71 +14,51 @@ std::uint32_t Topology::gpus() const {
         nodes.begin(), nodes.end(), [](const auto& n) { return n.kind == NodeKind::kGpu; }));
 }
 
-PathFinder::PathFinder(const Topology& topology) :
-    topology_(topology),
-    neighbours_(topology.nodes.size()),
-    distance_(topology.nodes.size(), UINT32_MAX) {
-    for (std::uint32_t i = 0; i < topology.edges.size(); ++i) {
-        const TopologyEdge& edge = topology.edges[i];
-        neighbours_[edge.a].push_back({edge.b, 2 * i});
-        neighbours_[edge.b].push_back({edge.a, 2 * i + 1});
-    }
+std::uint32_t Topology::machines() const {
+    std::uint32_t count = 0;
+    for (const TopologyNode& node : nodes)
+        if (node.kind == NodeKind::kGpu)
+            count = std::max(count, node.machine + 1);
+    return count;
 }
 
-std::vector<Path> PathFinder::shortest(std::uint32_t from, std::uint32_t to, std::size_t limit) {
-    // Breadth first from the destination, level by level, until the source is met.
-    touched_.assign(1, to);
-    distance_[to] = 0;
-    for (std::size_t next = 0; next < touched_.size(); ++next) {
-        const std::uint32_t node = touched_[next];
-        if (node == from)
-            break;
-        if (node != to && topology_.nodes[node].kind == NodeKind::kGpu)
-            continue;
-        for (const Neighbour& n : neighbours_[node])
-            if (distance_[n.node] == UINT32_MAX) {
-                distance_[n.node] = distance_[node] + 1;
-                touched_.push_back(n.node);
-            }
-    }
-    std::vector<Path> paths;
-    if (from != to && distance_[from] != UINT32_MAX) {
-        struct Frame {
-            std::uint32_t node;
-            std::size_t next;
-        };
-        std::vector<Frame> stack{{from, 0}};
-        Path path;
-        while (!stack.empty() && paths.size() < limit) {
-            Frame& frame = stack.back();
-            if (frame.node == to) {
-                path.weight = UINT32_MAX;
-                for (const std::uint32_t hop : path.hops)
-                    path.weight = std::min(path.weight, topology_.edges[hop / 2].lanes);
-                paths.push_back(path);
-            }
-            bool descended = false;
-            while (frame.node != to && frame.next < neighbours_[frame.node].size()) {
-                const Neighbour& n = neighbours_[frame.node][frame.next++];
-                const bool closer = distance_[n.node] != UINT32_MAX &&
-                                    distance_[n.node] + 1 == distance_[frame.node];
-                if (closer && (n.node == to || topology_.nodes[n.node].kind != NodeKind::kGpu)) {
-                    path.hops.push_back(n.hop);
-                    stack.push_back({n.node, 0});
-                    descended = true;
-                    break;
-                }
-            }
-            if (!descended) {
-                stack.pop_back();
-                if (!path.hops.empty())
-                    path.hops.pop_back();
-            }
+std::vector<std::vector<std::uint32_t>> nearest_nics(const Topology& topology) {
+    const auto is_pcie = [&](std::uint32_t node) {
+        const NodeKind kind = topology.nodes[node].kind;
+        return kind == NodeKind::kPcie || kind == NodeKind::kHost;
+    };
+    const auto is_end = [&](std::uint32_t node) {
+        const NodeKind kind = topology.nodes[node].kind;
+        return kind == NodeKind::kGpu || kind == NodeKind::kNic;
+    };
+    std::vector<std::vector<std::uint32_t>> neighbours(topology.nodes.size());
+    for (const TopologyEdge& edge : topology.edges)
+        if ((is_pcie(edge.a) || is_end(edge.a)) && (is_pcie(edge.b) || is_end(edge.b))) {
+            neighbours[edge.a].push_back(edge.b);
+            neighbours[edge.b].push_back(edge.a);
         }
+    std::vector<std::vector<std::uint32_t>> nics(topology.gpus());
+    std::vector<std::uint32_t> seen(topology.nodes.size(), UINT32_MAX);
+    for (std::uint32_t gpu = 0; gpu < nics.size(); ++gpu) {
+        std::vector<std::uint32_t> level{gpu};
+        seen[gpu] = gpu;
+        while (!level.empty() && nics[gpu].empty()) {
+            std::vector<std::uint32_t> next;
+            for (const std::uint32_t node : level)
+                for (const std::uint32_t other : neighbours[node]) {
+                    if (seen[other] == gpu)
+                        continue;
+                    seen[other] = gpu;
+                    if (topology.nodes[other].kind == NodeKind::kNic)
+                        nics[gpu].push_back(other);
+                    else if (is_pcie(other))
+                        next.push_back(other);
+                }
+            level = std::move(next);
+        }
+        std::sort(nics[gpu].begin(), nics[gpu].end());
     }
-    for (const std::uint32_t node : touched_)
-        distance_[node] = UINT32_MAX;
-    return paths;
+    return nics;
 }
 
 std::vector<std::uint32_t>
@@ -136,128 +117,6 @@ std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weight
         order.push_back(static_cast<std::uint32_t>(best));
     }
     return order;
-}
-
-namespace {
-
-/// Depth-first search for Hamiltonian cycles on the direct lanes that are left. Small machines
-/// only: GPUs that are wired to each other come by the dozen at most.
-class RingSearch {
-public:
-    RingSearch(std::vector<std::vector<std::uint32_t>> lanes) : lanes_(std::move(lanes)) {}
-
-    /// The set of rings found by taking, again and again, the first cycle of a depth-first search
-    /// that prefers the neighbour with most lanes left; it tries every first neighbour order and
-    /// keeps the largest set.
-    std::vector<std::vector<std::uint32_t>> run() {
-        std::vector<std::vector<std::uint32_t>> rings;
-        search(rings);
-        return best_;
-    }
-
-private:
-    void search(std::vector<std::vector<std::uint32_t>>& rings) {
-        if (rings.size() > best_.size())
-            best_ = rings;
-        if (++visits_ > kVisits)
-            return;
-        // Upper bound: each ring takes two lanes of every GPU.
-        std::uint32_t bound = UINT32_MAX;
-        for (const auto& row : lanes_)
-            bound = std::min(bound, std::accumulate(row.begin(), row.end(), 0U) / 2);
-        if (rings.size() + bound <= best_.size())
-            return;
-        std::vector<std::vector<std::uint32_t>> cycles;
-        std::vector<std::uint32_t> path{0};
-        std::vector<bool> used(lanes_.size(), false);
-        used[0] = true;
-        collect(path, used, cycles);
-        for (const auto& cycle : cycles) {
-            take(cycle, -1);
-            rings.push_back(cycle);
-            search(rings);
-            rings.pop_back();
-            take(cycle, +1);
-            if (visits_ > kVisits)
-                return;
-        }
-    }
-
-    void collect(
-        std::vector<std::uint32_t>& path,
-        std::vector<bool>& used,
-        std::vector<std::vector<std::uint32_t>>& cycles) {
-        const std::size_t n = lanes_.size();
-        if (cycles.size() >= kCycles)
-            return;
-        if (path.size() == n) {
-            const std::uint32_t needed = n == 2 ? 2 : 1;
-            // Each undirected cycle once: the second node is smaller than the last.
-            if (lanes_[path.back()][0] >= needed && (n == 2 || path[1] < path.back()))
-                cycles.push_back(path);
-            return;
-        }
-        for (std::uint32_t next = 0; next < n; ++next)
-            if (!used[next] && lanes_[path.back()][next] > 0) {
-                used[next] = true;
-                path.push_back(next);
-                collect(path, used, cycles);
-                path.pop_back();
-                used[next] = false;
-            }
-    }
-
-    void take(const std::vector<std::uint32_t>& cycle, int delta) {
-        for (std::size_t i = 0; i < cycle.size(); ++i) {
-            const std::uint32_t a = cycle[i];
-            const std::uint32_t b = cycle[(i + 1) % cycle.size()];
-            lanes_[a][b] += static_cast<std::uint32_t>(delta);
-            lanes_[b][a] += static_cast<std::uint32_t>(delta);
-        }
-    }
-
-    static constexpr std::uint32_t kVisits = 2000;
-    static constexpr std::size_t kCycles = 256;
-    std::vector<std::vector<std::uint32_t>> lanes_;
-    std::vector<std::vector<std::uint32_t>> best_;
-    std::uint32_t visits_ = 0;
-};
-
-}  // namespace
-
-std::vector<std::vector<std::uint32_t>>
-find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
-    std::vector<std::uint32_t> position(topology.nodes.size(), UINT32_MAX);
-    for (std::uint32_t i = 0; i < ranks.size(); ++i)
-        position[ranks[i]] = i;
-    std::vector<std::vector<std::uint32_t>> lanes(
-        ranks.size(), std::vector<std::uint32_t>(ranks.size(), 0));
-    bool direct = false;
-    bool through_switch = false;
-    for (const TopologyEdge& edge : topology.edges) {
-        const std::uint32_t a = position[edge.a];
-        const std::uint32_t b = position[edge.b];
-        if (a != UINT32_MAX && b != UINT32_MAX) {
-            lanes[a][b] += edge.lanes;
-            lanes[b][a] += edge.lanes;
-            direct = true;
-        } else if (
-            topology.nodes[edge.a].kind == NodeKind::kSwitch ||
-            topology.nodes[edge.b].kind == NodeKind::kSwitch) {
-            through_switch = through_switch || a != UINT32_MAX || b != UINT32_MAX;
-        }
-    }
-    if (!direct) {
-        std::vector<std::vector<std::uint32_t>> rings;
-        if (through_switch || ranks.size() == 1)
-            rings.push_back(ranks);
-        return rings;
-    }
-    auto rings = RingSearch(std::move(lanes)).run();
-    for (auto& ring : rings)
-        for (auto& member : ring)
-            member = ranks[member];
-    return rings;
 }
 
 }  // namespace switchfold

@@ -14,12 +14,20 @@
 
 namespace switchfold {
 
-/// Only endpoints start and end traffic; only the others forward it.
-enum class NodeKind : std::uint8_t { kGpu, kSwitch, kNic, kHost };
+/// Only GPUs start and end traffic; only the others forward it.
+enum class NodeKind : std::uint8_t {
+    kGpu,
+    kSwitch,  ///< of the GPUs' own links or of the network between machines; a torus's router
+    kNic,
+    kPcie,    ///< PCIe switch
+    kHost,    ///< root complex: where a socket's PCIe ends
+    kMemory,  ///< host memory, where transfers change links if peers cannot reach each other
+};
 
 struct SwitchParams {
     Time latency = nanoseconds(120);
     bool multicast = false;
+    std::optional<std::uint32_t> ports;
     std::optional<ReductionUnitParams> reduction;
 
     static constexpr auto fields() {
@@ -32,16 +40,26 @@ struct SwitchParams {
                 microseconds(1000)),
             field("multicast", &SwitchParams::multicast, "Can copy a packet to several ports."),
             field(
+                "ports",
+                &SwitchParams::ports,
+                "Lanes that can be attached; absent: as many as are.",
+                1U,
+                65'536U),
+            field(
                 "reduction",
                 &SwitchParams::reduction,
                 "The reduction unit behind every port; absent where the switch cannot reduce.")};
     }
 };
 
+/// The machine of what stands between machines: the network's switches.
+inline constexpr std::uint32_t kNoMachine = UINT32_MAX;
+
 struct TopologyNode {
     NodeKind kind = NodeKind::kGpu;
     std::string name;
     std::uint32_t switch_class = 0;  ///< index into Topology::switches; not for GPUs
+    std::uint32_t machine = 0;       ///< the computer that it is part of, counted from 0
 };
 
 /// A cable or a bundle of them: both directions, the same both ways.
@@ -52,42 +70,28 @@ struct TopologyEdge {
     std::uint32_t link_class = 0;  ///< index into Topology::links
 };
 
-/// The machine's graph. GPUs come first: node i is rank i.
+/// The graph of a machine or of a cluster of them. GPUs come first: node i is rank i, and the ranks
+/// of one computer follow each other.
 struct Topology {
     std::vector<TopologyNode> nodes;
     std::vector<TopologyEdge> edges;
     std::vector<LinkParams> links;
     std::vector<SwitchParams> switches;
+    /// Most shortest paths over which a pair of GPUs spreads its traffic.
+    std::uint32_t paths_per_pair = 64;
+    /// Where there are more shortest paths than that, each pair takes others; false: always the
+    /// first ones, in the order of edges (a torus: dimension by dimension).
+    bool spread_paths = true;
 
     [[nodiscard]] std::uint32_t gpus() const;
+    /// Computers, each with its own GPUs and NICs.
+    [[nodiscard]] std::uint32_t machines() const;
+    [[nodiscard]] std::uint32_t machine_of(std::uint32_t rank) const { return nodes[rank].machine; }
 };
 
-/// One way from a GPU to another: (edge, direction) hops, and how much of the pair's traffic should
-/// take it.
-struct Path {
-    /// 2 * edge, + 1 when it runs from b to a.
-    std::vector<std::uint32_t> hops;
-    std::uint32_t weight = 1;  ///< fewest lanes on the way
-};
-
-/// All shortest paths between two GPUs that lead through no other GPU, at most `limit` of them, in
-/// a fixed order. Empty if there is none.
-class PathFinder {
-public:
-    explicit PathFinder(const Topology& topology);
-    [[nodiscard]] std::vector<Path>
-    shortest(std::uint32_t from, std::uint32_t to, std::size_t limit = 64);
-
-private:
-    struct Neighbour {
-        std::uint32_t node;
-        std::uint32_t hop;
-    };
-    const Topology& topology_;
-    std::vector<std::vector<Neighbour>> neighbours_;
-    std::vector<std::uint32_t> distance_;
-    std::vector<std::uint32_t> touched_;
-};
+/// For each GPU the NICs of its machine that are nearest by PCIe, in node order; none where the
+/// machine has no NIC.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> nearest_nics(const Topology& topology);
 
 /// Switches that are joined to all of these GPUs.
 [[nodiscard]] std::vector<std::uint32_t>
@@ -98,11 +102,5 @@ why_no_reduction(const Topology& topology, std::span<const std::uint32_t> ranks)
 
 /// A repeating order in which index i comes up weights[i] times, spread evenly: {2,1} -> 0,1,0.
 [[nodiscard]] std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weights);
-
-/// Rings over `ranks` such that neighbours are joined by a direct edge and no lane is used twice:
-/// as many as are found, each as an order of ranks. Where GPUs hang on switches every order is as
-/// good, and one ring of the given order comes back. Empty if direct edges allow no ring.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>>
-find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
 }  // namespace switchfold

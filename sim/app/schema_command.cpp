@@ -18,7 +18,9 @@ void add_schema(CLI::App& app, Chosen& chosen) {
         "Print the JSON Schema of a configuration file.\n\nExample:\n  switchfold schema system > "
         "system.schema.json");
     command->add_option(
-        "KIND", arguments->kind, "experiment, system, gpu, or statistics (a table)");
+        "KIND",
+        arguments->kind,
+        "experiment, system, topology, collectives, gpu, or statistics (a table)");
     command->add_flag("--markdown", arguments->markdown, "Print the parameters as a table instead");
     command->callback([arguments, &chosen] {
         chosen = [arguments] {

@@ -97,12 +97,10 @@ void read_quantity(const Cursor& c, T& out, Parse parse, std::string_view exampl
 }  // namespace
 
 void Cursor::fail(std::string message) const {
-    // Where this file begins, seen from the root: an override made something in this file if it
-    // made it deeper than that.
-    const std::size_t start = root_pointer.size() - pointer.size();
+    // An override made something in this file if it made it deeper than where the file is named.
     const bool overridden = std::any_of(
         state->overrides.begin(), state->overrides.end(), [&](const PendingOverride& o) {
-            return o.used && o.made.size() > start && within(root_pointer, o.made);
+            return o.used && o.made.size() > file_start && within(root_pointer, o.made);
         });
     state->problems.push_back(
         {overridden ? "--set" : file.string(),
@@ -111,7 +109,7 @@ void Cursor::fail(std::string message) const {
 }
 
 Cursor Cursor::at(std::string_view tail, const Json& there) const {
-    Cursor c{&there, file, pointer, root_pointer, state};
+    Cursor c{&there, file, pointer, root_pointer, state, file_start};
     c.pointer += tail;
     c.root_pointer += tail;
     return c;
@@ -245,9 +243,24 @@ void report_unknown_keys(const Cursor& c, std::span<const std::string_view> know
     }
 }
 
-std::filesystem::path named_file(const Cursor& c) {
-    const std::filesystem::path written = c.value->get<std::string>();
-    return written.is_absolute() ? written : (c.file.parent_path() / written).lexically_normal();
+NamedValue named_value(const Cursor& c) {
+    const auto& text = c.value->get_ref<const std::string&>();
+    const std::size_t mark = std::min(text.rfind("#/"), text.size());
+    const std::filesystem::path written = text.substr(0, mark);
+    return {
+        written.is_absolute() ? written : (c.file.parent_path() / written).lexically_normal(),
+        mark == text.size() ? "" : text.substr(mark + 1)};
+}
+
+const Json* find_value(const Json& json, std::string_view pointer) {
+    const Json* at = &json;
+    while (!pointer.empty() && at != nullptr) {
+        const auto [token, rest] = split(pointer);
+        const auto found = at->is_object() ? at->find(unescape(token)) : at->end();
+        at = at->is_object() && found != at->end() ? &*found : nullptr;
+        pointer = rest;
+    }
+    return at;
 }
 
 void throw_problems(ReadState& state) {

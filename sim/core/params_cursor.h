@@ -4,6 +4,7 @@
 #include "sim/core/json.h"
 #include "sim/core/units.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -34,6 +35,7 @@ struct Cursor {
     std::string pointer;       ///< in that file
     std::string root_pointer;  ///< seen from the file that names this one; overrides use it
     ReadState* state = nullptr;
+    std::size_t file_start = 0;  ///< length of the root pointer at which this file is named
 
     /// Notes a problem with this value. What an override put there is blamed on the override, not
     /// on the file.
@@ -71,8 +73,15 @@ apply_overrides(const Json& value, const std::string& root_pointer, ReadState& s
 /// from: a text, or one a field).
 void report_unknown_keys(const Cursor& c, std::span<const std::string_view> known);
 void report_source(const Cursor& c, std::span<const std::string_view> known);
-/// The file that the string at `c` names, relative to the file that it stands in.
-[[nodiscard]] std::filesystem::path named_file(const Cursor& c);
+/// What the string at `c` names: FILE, relative to the file that it stands in, or FILE#/POINTER for
+/// a value within it.
+struct NamedValue {
+    std::filesystem::path file;
+    std::string pointer;
+};
+[[nodiscard]] NamedValue named_value(const Cursor& c);
+/// The value at the pointer, or null if there is none.
+[[nodiscard]] const Json* find_value(const Json& json, std::string_view pointer);
 /// Throws what `state` collected; an override that reached nothing is a problem too.
 void throw_problems(ReadState& state);
 

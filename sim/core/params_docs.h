@@ -137,8 +137,8 @@ void DocOf<T>::add_rows(std::string& out, const std::string& prefix, const std::
 }
 
 /// A Markdown table of P's fields and of all that is in them, keys as dotted paths; what only one
-/// alternative of a variant has names that alternative.
-template <Params P>
+/// alternative of a variant has names that alternative. P is a params struct or a variant of them.
+template <class P>
 std::string docs_of() {
     std::string out = "| key | type | default | meaning |\n|---|---|---|---|\n";
     DocOf<P>::add_rows(out, "", "");

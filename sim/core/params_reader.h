@@ -197,25 +197,39 @@ void read_value(const Cursor& c, PathOr<P>& out) {
             fail_type(c, "an object, or the path of the file that holds it");
         return;
     }
-    out.path = named_file(c);
+    const auto [file, pointer] = named_value(c);
+    out.path = file;
     std::error_code ignored;
-    if (!std::filesystem::exists(out.path, ignored)) {
+    if (!std::filesystem::exists(file, ignored)) {
         c.state->unread.push_back(c.root_pointer);
         c.fail(fmt::format(
-            "names the file {}, which is not there; expected a JSON file", out.path.string()));
+            "names the file {}, which is not there; expected a JSON file", file.string()));
         return;
     }
     Json loaded;
     try {
-        loaded = load_json(out.path);
+        loaded = load_json(file);
     } catch (const ConfigError& error) {
         c.state->unread.push_back(c.root_pointer);
         c.state->problems.insert(
             c.state->problems.end(), error.problems().begin(), error.problems().end());
         return;
     }
-    loaded = apply_overrides(loaded, c.root_pointer, *c.state);
-    read_value(Cursor{&loaded, out.path, "", c.root_pointer, c.state}, out.value);
+    const Json* named = find_value(loaded, pointer);
+    if (named == nullptr) {
+        c.state->unread.push_back(c.root_pointer);
+        c.fail(fmt::format(
+            "names {} in {}, which is not there; expected a value of that file",
+            pointer,
+            file.string()));
+        return;
+    }
+    const Json value = apply_overrides(*named, c.root_pointer, *c.state);
+    const Cursor at{&value, file, pointer, c.root_pointer, c.state, c.root_pointer.size()};
+    if (value.is_string())
+        fail_type(at, "an object, not the path of another file");
+    else
+        read_value(at, out.value);
 }
 
 /// Reads P from JSON that stands in `file`, after applying the overrides. Throws ConfigError with

@@ -121,7 +121,9 @@ struct SchemaOf<PathOr<P>> {
         return {
             {"anyOf",
              OrderedJson::array(
-                 {{{"type", "string"}, {"description", "Path of a file, relative to this one."}},
+                 {{{"type", "string"},
+                   {"description",
+                    "Path of a file, relative to this one; FILE#/POINTER: a value in it."}},
                   SchemaOf<P>::make()})}};
     }
 };
@@ -186,13 +188,14 @@ private:
     }
 };
 
-/// JSON Schema (draft 2020-12) of a file that holds P.
-template <Params P>
+/// JSON Schema (draft 2020-12) of a file that holds P: a params struct or a variant of them.
+template <class P>
 OrderedJson schema_of(std::string_view title) {
     OrderedJson out{
         {"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", std::string(title)}};
     out.update(SchemaOf<P>::make());
-    out["properties"]["$schema"] = {{"type", "string"}};
+    if constexpr (Params<P>)
+        out["properties"]["$schema"] = {{"type", "string"}};
     return out;
 }
 

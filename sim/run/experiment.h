@@ -40,14 +40,23 @@ struct EnumNames<Datatype> {
 struct SystemParams {
     std::string name;
     PathOr<GpuParams> gpu;
-    TopologyParams topology;
-    CollectiveParams collectives;
+    PathOr<TopologyParams> topology;
+    PathOr<CollectiveParams> collectives;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &SystemParams::name, "What reports call the machine.").required(),
             field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
-            field("topology", &SystemParams::topology, "How the GPUs are joined.").required(),
-            field("collectives", &SystemParams::collectives, "How collectives run on the GPUs.")};
+            field(
+                "topology",
+                &SystemParams::topology,
+                "How the GPUs are joined, or the file that says so (FILE, or "
+                "SYSTEM.json#/topology).")
+                .required(),
+            field(
+                "collectives",
+                &SystemParams::collectives,
+                "How collectives run on the GPUs, or the file that says so "
+                "(SYSTEM.json#/collectives).")};
     }
 };
 

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <set>
+#include <string_view>
 
 namespace switchfold {
 
@@ -93,35 +95,48 @@ SystemParams load_system(const std::filesystem::path& file, std::span<const Over
     return read_params_file<SystemParams>(file, overrides);
 }
 
-std::string schema_text(const std::string& kind) {
-    OrderedJson schema;
-    if (kind == "experiment")
-        schema = schema_of<Experiment>("switchfold experiment");
-    else if (kind == "system")
-        schema = schema_of<SystemParams>("switchfold system");
-    else if (kind == "gpu")
-        schema = schema_of<GpuParams>("switchfold GPU");
-    else
-        throw ConfigError(
-            "schema",
-            "",
-            fmt::format(
-                "unknown kind \"{}\"; expected one of: experiment, system, gpu, statistics", kind));
-    return schema.dump(2) + "\n";
+namespace {
+
+struct Kind {
+    std::string_view name;
+    OrderedJson (*schema)(std::string_view title);
+    std::string (*docs)();
+};
+
+template <class P>
+constexpr Kind kind_of(std::string_view name) {
+    return {name, &schema_of<P>, &docs_of<P>};
 }
 
-std::string parameter_table(const std::string& kind) {
-    if (kind == "experiment")
-        return docs_of<Experiment>();
-    if (kind == "system")
-        return docs_of<SystemParams>();
-    if (kind == "gpu")
-        return docs_of<GpuParams>();
+const Kind& find_kind(std::string_view name) {
+    static constexpr std::array kKinds{
+        kind_of<Experiment>("experiment"),
+        kind_of<SystemParams>("system"),
+        kind_of<TopologyParams>("topology"),
+        kind_of<CollectiveParams>("collectives"),
+        kind_of<GpuParams>("gpu")};
+    std::string known;
+    for (const Kind& kind : kKinds) {
+        if (kind.name == name)
+            return kind;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
+    }
     throw ConfigError(
         "schema",
         "",
-        fmt::format(
-            "unknown kind \"{}\"; expected one of: experiment, system, gpu, statistics", kind));
+        fmt::format("unknown kind \"{}\"; expected one of: {}, statistics", name, known));
+}
+
+}  // namespace
+
+std::string schema_text(const std::string& kind) {
+    const Kind& found = find_kind(kind);
+    const std::string_view title = found.name == "gpu" ? "GPU" : found.name;
+    return found.schema(fmt::format("switchfold {}", title)).dump(2) + "\n";
+}
+
+std::string parameter_table(const std::string& kind) {
+    return find_kind(kind).docs();
 }
 
 }  // namespace switchfold

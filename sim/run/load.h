@@ -28,7 +28,8 @@ complete_experiment(Experiment experiment, const std::filesystem::path& file);
 [[nodiscard]] SystemParams
 load_system(const std::filesystem::path& file, std::span<const Override> overrides);
 
-/// JSON Schema of "experiment", "system" or "gpu". Throws ConfigError for another kind.
+/// JSON Schema of "experiment", "system", "topology", "collectives" or "gpu". Throws ConfigError
+/// for another kind.
 [[nodiscard]] std::string schema_text(const std::string& kind);
 /// Parameters of the same kinds as a Markdown table.
 [[nodiscard]] std::string parameter_table(const std::string& kind);

@@ -48,7 +48,7 @@ Machine::Machine(
         ports.push_back(ports_.back().get());
     }
     collectives_ = std::make_unique<CollectiveEngine>(
-        "collectives", *fabric_, system.collectives, policy, ports, groups, functional_seed);
+        "collectives", *fabric_, *system.collectives, policy, ports, groups, functional_seed);
 }
 
 }  // namespace switchfold

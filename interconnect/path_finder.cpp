@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/path_finder.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint32_t kUnseen = UINT32_MAX;
+/// Counts of paths stop here: enough to spread pairs, far from overflow.
+constexpr std::uint64_t kManyWays = 1ULL << 62U;
+
+/// A number that differs between pairs without pattern (the finaliser of SplitMix64).
+std::uint64_t mix(std::uint64_t x) {
+    x ^= x >> 30U;
+    x *= 0xbf58476d1ce4e5b9ULL;
+    x ^= x >> 27U;
+    x *= 0x94d049bb133111ebULL;
+    return x ^ x >> 31U;
+}
+
+}  // namespace
+
+PathFinder::PathFinder(const Topology& topology) :
+    topology_(topology),
+    neighbours_(topology.nodes.size()),
+    distance_(topology.nodes.size(), kUnseen),
+    ways_(topology.nodes.size(), 0) {
+    for (std::uint32_t i = 0; i < topology.edges.size(); ++i) {
+        const TopologyEdge& edge = topology.edges[i];
+        neighbours_[edge.a].push_back({edge.b, 2 * i});
+        neighbours_[edge.b].push_back({edge.a, 2 * i + 1});
+    }
+    has_memory_ =
+        std::any_of(topology.nodes.begin(), topology.nodes.end(), [](const TopologyNode& n) {
+            return n.kind == NodeKind::kMemory;
+        });
+}
+
+bool PathFinder::passes(std::uint32_t node, const Rule& rule) const {
+    const TopologyNode& n = topology_.nodes[node];
+    if (n.machine == kNoMachine)
+        return rule.network;
+    if (n.machine != rule.machine_a && n.machine != rule.machine_b)
+        return false;
+    switch (n.kind) {
+    case NodeKind::kGpu:
+        return false;
+    case NodeKind::kSwitch:
+        return true;
+    case NodeKind::kNic:
+        return rule.network;
+    default:
+        return rule.pcie;
+    }
+}
+
+/// Breadth first from the destination until the source is met; what is nearer to the destination
+/// than the source is then labelled completely.
+void PathFinder::search(std::uint32_t from, std::uint32_t to, const Rule& rule) {
+    touched_.assign(1, to);
+    distance_[to] = 0;
+    ways_[to] = 1;
+    for (std::size_t next = 0; next < touched_.size(); ++next) {
+        const std::uint32_t node = touched_[next];
+        if (node == from)
+            break;
+        for (const Neighbour& n : neighbours_[node]) {
+            if (distance_[n.node] == kUnseen) {
+                if (n.node != from && !passes(n.node, rule))
+                    continue;
+                distance_[n.node] = distance_[node] + 1;
+                touched_.push_back(n.node);
+            }
+            if (distance_[n.node] == distance_[node] + 1)
+                ways_[n.node] = std::min(kManyWays, ways_[n.node] + ways_[node]);
+        }
+    }
+}
+
+void PathFinder::forget() {
+    for (const std::uint32_t node : touched_) {
+        distance_[node] = kUnseen;
+        ways_[node] = 0;
+    }
+}
+
+/// The path that comes at this place when all are ordered by their edges.
+Path PathFinder::nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) const {
+    Path path;
+    path.weight = UINT32_MAX;
+    for (std::uint32_t node = from; node != to;) {
+        const Neighbour* taken = nullptr;
+        for (const Neighbour& n : neighbours_[node]) {
+            if (distance_[n.node] == kUnseen || distance_[n.node] + 1 != distance_[node])
+                continue;
+            taken = &n;
+            if (rank < ways_[n.node])
+                break;
+            rank -= ways_[n.node];
+        }
+        path.hops.push_back(taken->hop);
+        path.weight = std::min(path.weight, topology_.edges[taken->hop / 2].lanes);
+        node = taken->node;
+    }
+    return path;
+}
+
+std::vector<Path> PathFinder::paths(
+    std::uint32_t from,
+    std::uint32_t to,
+    const Rule& rule,
+    std::uint32_t limit,
+    std::uint64_t seed) {
+    search(from, to, rule);
+    std::vector<Path> found;
+    if (distance_[from] != kUnseen) {
+        const std::uint64_t total = ways_[from];
+        const std::uint64_t count = std::min<std::uint64_t>(limit, total);
+        const std::uint64_t first = count < total && topology_.spread_paths ? seed % total : 0;
+        for (std::uint64_t k = 0; k < count; ++k)
+            found.push_back(nth(from, to, (first + k * (total / count)) % total));
+    }
+    forget();
+    return found;
+}
+
+std::uint32_t PathFinder::nearest_memory(std::uint32_t node, const Rule& rule) {
+    search(kUnseen, node, rule);
+    std::uint32_t nearest = kUnseen;
+    for (const std::uint32_t seen : touched_)
+        if (topology_.nodes[seen].kind == NodeKind::kMemory) {
+            nearest = seen;
+            break;
+        }
+    forget();
+    return nearest;
+}
+
+/// Paths from stop to stop, one after the other.
+std::vector<Path> PathFinder::staged(
+    const std::vector<std::uint32_t>& stops,
+    const Rule& rule,
+    std::uint32_t limit,
+    std::uint64_t seed) {
+    std::vector<Path> whole(1);
+    whole.front().weight = UINT32_MAX;
+    for (std::size_t i = 0; i + 1 < stops.size(); ++i) {
+        const std::vector<Path> legs = paths(stops[i], stops[i + 1], rule, limit, seed);
+        std::vector<Path> longer;
+        for (std::size_t k = 0; !legs.empty() && k < std::max(legs.size(), whole.size()); ++k) {
+            Path path = whole[k % whole.size()];
+            const Path& leg = legs[k % legs.size()];
+            path.hops.insert(path.hops.end(), leg.hops.begin(), leg.hops.end());
+            path.weight = std::min(path.weight, leg.weight);
+            longer.push_back(std::move(path));
+        }
+        whole = std::move(longer);
+        if (whole.empty())
+            break;
+    }
+    return whole;
+}
+
+std::vector<Path> PathFinder::shortest(std::uint32_t from, std::uint32_t to, std::uint32_t limit) {
+    if (from == to)
+        return {};
+    if (limit == 0)
+        limit = topology_.paths_per_pair;
+    const std::uint64_t seed = mix(std::uint64_t{from} << 32U | to);
+    const std::uint32_t a = topology_.machine_of(from);
+    const std::uint32_t b = topology_.machine_of(to);
+    if (a == b) {
+        std::vector<Path> own = paths(from, to, {a, a, false, false}, limit, seed);
+        if (!own.empty())
+            return own;
+    }
+    const Rule rule{a, b, a != b, true};
+    if (has_memory_) {
+        std::vector<std::uint32_t> stops{from};
+        for (const std::uint32_t end : {from, to}) {
+            const std::uint32_t memory = nearest_memory(end, {rule.machine_a, b, false, true});
+            if (memory != kUnseen && stops.back() != memory && (stops.size() == 1 || a != b))
+                stops.push_back(memory);
+        }
+        stops.push_back(to);
+        return staged(stops, rule, limit, seed);
+    }
+    return paths(from, to, rule, limit, seed);
+}
+
+}  // namespace switchfold

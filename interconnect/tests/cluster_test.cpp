@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/path_finder.h"
+#include "interconnect/topology_builder.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace switchfold {
+namespace {
+
+SwitchedTopology hgx(std::uint32_t gpus = 8) {
+    SwitchedTopology t;
+    t.gpus = gpus;
+    t.lanes_to_switch = {2, 2};
+    return t;
+}
+
+ClusterTopology cluster(std::uint32_t machines, NetworkParams network) {
+    ClusterTopology c;
+    c.machines = machines;
+    c.machine.value = hgx();
+    c.nics.count = 8;
+    c.nics.pcie_switches = 4;
+    c.nics.gpu_link = LinkParams{};
+    c.network = std::move(network);
+    return c;
+}
+
+RailNetwork rail(std::uint32_t machines_per_leaf, std::uint32_t spines) {
+    RailNetwork n;
+    n.machines_per_leaf = machines_per_leaf;
+    n.spines = spines;
+    return n;
+}
+
+FatTreeNetwork fat_tree(std::uint32_t levels, std::uint32_t ports) {
+    FatTreeNetwork n;
+    n.levels = levels;
+    n.ports = ports;
+    return n;
+}
+
+std::vector<NodeKind> kinds(const Topology& topology, std::uint32_t from, const Path& path) {
+    std::vector<NodeKind> seen{topology.nodes[from].kind};
+    for (const std::uint32_t hop : path.hops) {
+        const TopologyEdge& edge = topology.edges[hop / 2];
+        seen.push_back(topology.nodes[(hop & 1U) != 0 ? edge.a : edge.b].kind);
+    }
+    return seen;
+}
+
+std::size_t count(const Topology& topology, NodeKind kind) {
+    return static_cast<std::size_t>(
+        std::count_if(topology.nodes.begin(), topology.nodes.end(), [&](const TopologyNode& n) {
+            return n.kind == kind;
+        }));
+}
+
+TEST(Cluster, RanksComeFirstAndKnowTheirMachine) {
+    const Topology t = cluster(3, SingleSwitchNetwork{}).build();
+    EXPECT_EQ(t.gpus(), 24U);
+    EXPECT_EQ(t.machines(), 3U);
+    for (std::uint32_t rank = 0; rank < 24; ++rank) {
+        EXPECT_EQ(t.nodes[rank].kind, NodeKind::kGpu);
+        EXPECT_EQ(t.machine_of(rank), rank / 8);
+    }
+    EXPECT_EQ(count(t, NodeKind::kNic), 24U);
+    EXPECT_EQ(count(t, NodeKind::kPcie), 12U);
+    EXPECT_EQ(count(t, NodeKind::kSwitch), 3U * 2 + 1);
+    std::set<std::string> names;
+    for (const TopologyNode& node : t.nodes)
+        EXPECT_TRUE(names.insert(node.name).second) << node.name;
+}
+
+TEST(Cluster, NearestNicsHangOnTheGpusPcieSwitch) {
+    const Topology t = cluster(2, SingleSwitchNetwork{}).build();
+    const auto nics = nearest_nics(t);
+    for (std::uint32_t rank = 0; rank < t.gpus(); ++rank) {
+        ASSERT_EQ(nics[rank].size(), 2U);
+        EXPECT_EQ(nics[rank], nics[rank / 2 * 2]);  // two GPUs share a switch and its two NICs
+        EXPECT_EQ(t.nodes[nics[rank][0]].machine, t.machine_of(rank));
+    }
+    EXPECT_NE(nics[0], nics[2]);
+}
+
+TEST(Cluster, PathsInsideAMachineStayOnItsSwitches) {
+    const Topology t = cluster(2, SingleSwitchNetwork{}).build();
+    PathFinder finder(t);
+    const auto paths = finder.shortest(8, 9);  // these two also share a PCIe switch
+    ASSERT_EQ(paths.size(), 2U);
+    for (const Path& path : paths)
+        EXPECT_EQ(
+            kinds(t, 8, path), (std::vector{NodeKind::kGpu, NodeKind::kSwitch, NodeKind::kGpu}));
+}
+
+TEST(Cluster, PathsBetweenMachinesLeadOverNicsAndTheNetwork) {
+    const Topology t = cluster(4, rail(2, 2)).build();
+    PathFinder finder(t);
+    // Same pod: a GPU's two NICs lead each to its own rail.
+    const auto near = finder.shortest(1, 9);
+    ASSERT_EQ(near.size(), 2U);
+    for (const Path& path : near)
+        EXPECT_EQ(
+            kinds(t, 1, path),
+            (std::vector{
+                NodeKind::kGpu,
+                NodeKind::kPcie,
+                NodeKind::kNic,
+                NodeKind::kSwitch,
+                NodeKind::kNic,
+                NodeKind::kPcie,
+                NodeKind::kGpu}));
+    // Another pod: over a spine; 2 NICs x 2 spines x 2 NICs there.
+    const auto far = finder.shortest(1, 17);
+    ASSERT_EQ(far.size(), 8U);
+    EXPECT_EQ(far.front().hops.size(), 8U);
+}
+
+RC_GTEST_PROP(Cluster, AllPairsAreJoinedAndPathsAreWalks, ()) {
+    const auto pick = *rc::gen::inRange(0, 4);
+    NetworkParams network = SingleSwitchNetwork{};
+    if (pick == 1)
+        network = rail(2, 3);
+    if (pick == 2)
+        network = fat_tree(*rc::gen::element(2U, 3U), 8);
+    if (pick == 3) {
+        DragonflyPlusNetwork dragonfly;
+        dragonfly.groups = 3;
+        dragonfly.leaves = dragonfly.spines = dragonfly.global_links = 2;
+        dragonfly.ends_per_leaf = 4;
+        network = dragonfly;
+    }
+    const Topology t = cluster(3, network).build();
+    PathFinder finder(t);
+    const auto from = *rc::gen::inRange<std::uint32_t>(0, t.gpus());
+    const auto to = *rc::gen::inRange<std::uint32_t>(0, t.gpus());
+    RC_PRE(from != to);
+    const auto paths = finder.shortest(from, to);
+    RC_ASSERT(!paths.empty());
+    std::set<std::vector<std::uint32_t>> distinct;
+    for (const Path& path : paths) {
+        RC_ASSERT(distinct.insert(path.hops).second);
+        std::uint32_t at = from;
+        for (std::size_t i = 0; i < path.hops.size(); ++i) {
+            const TopologyEdge& edge = t.edges[path.hops[i] / 2];
+            const bool back = (path.hops[i] & 1U) != 0;
+            RC_ASSERT(at == (back ? edge.b : edge.a));
+            at = back ? edge.a : edge.b;
+            if (i + 1 < path.hops.size())
+                RC_ASSERT(t.nodes[at].kind != NodeKind::kGpu);
+            const std::uint32_t machine = t.nodes[at].machine;
+            RC_ASSERT(
+                machine == kNoMachine || machine == t.machine_of(from) ||
+                machine == t.machine_of(to));
+        }
+        RC_ASSERT(at == to);
+    }
+}
+
+TEST(Cluster, RefusesNicsThatDoNotFit) {
+    ClusterTopology c = cluster(2, SingleSwitchNetwork{});
+    c.nics.pcie_switches = 3;
+    c.nics.gpu_link.reset();
+    ParamChecker checker;
+    c.check(checker);
+    ASSERT_EQ(checker.found().size(), 2U);
+    EXPECT_EQ(checker.found()[0].first, "/nics/pcie_switches");
+    EXPECT_EQ(checker.found()[1].first, "/nics/gpu_link");
+}
+
+TEST(Cluster, RefusesMoreLinksThanPortsAndMoreEndsThanRoom) {
+    SingleSwitchNetwork small;
+    small.node.ports = 15;
+    ParamChecker ports;
+    cluster(2, small).check(ports);
+    ASSERT_EQ(ports.found().size(), 1U);
+    EXPECT_EQ(ports.found()[0].first, "/network/switch/ports");
+    ParamChecker room;
+    cluster(3, fat_tree(2, 4)).check(room);
+    ASSERT_EQ(room.found().size(), 1U);
+    EXPECT_NE(room.found()[0].second.find("at most 8 ends"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/topologies/cluster.h"
+
+#include "interconnect/topologies/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+bool has_pcie(const Topology& topology) {
+    return std::any_of(topology.nodes.begin(), topology.nodes.end(), [](const TopologyNode& node) {
+        return node.kind == NodeKind::kPcie || node.kind == NodeKind::kHost;
+    });
+}
+
+/// What the GPU's PCIe link leads to.
+std::uint32_t pcie_of(const Topology& topology, std::uint32_t gpu) {
+    for (const TopologyEdge& edge : topology.edges)
+        for (const auto& [near, far] : {std::pair{edge.a, edge.b}, std::pair{edge.b, edge.a}})
+            if (near == gpu && (topology.nodes[far].kind == NodeKind::kPcie ||
+                                topology.nodes[far].kind == NodeKind::kHost))
+                return far;
+    return UINT32_MAX;
+}
+
+/// Lays copies of one machine side by side: all GPUs first, then each machine's other nodes.
+Topology repeat(const Topology& machine, std::uint32_t times) {
+    Topology all;
+    all.links = machine.links;
+    all.switches = machine.switches;
+    const std::uint32_t gpus = machine.gpus();
+    const auto others = static_cast<std::uint32_t>(machine.nodes.size()) - gpus;
+    all.nodes.reserve(machine.nodes.size() * times);
+    all.edges.reserve(machine.edges.size() * times);
+    add_gpus(all, gpus * times);
+    for (std::uint32_t m = 0; m < times; ++m) {
+        const auto place = [&](std::uint32_t node) {
+            return node < gpus ? m * gpus + node : times * gpus + m * others + node - gpus;
+        };
+        for (std::uint32_t node = 0; node < machine.nodes.size(); ++node) {
+            const TopologyNode& one = machine.nodes[node];
+            if (node < gpus)
+                all.nodes[place(node)].machine = m;
+            else
+                add_node(all, one.kind, fmt::format("node{}_{}", m, one.name), one.switch_class, m);
+        }
+        for (const TopologyEdge& edge : machine.edges)
+            join(all, place(edge.a), place(edge.b), edge.lanes, edge.link_class);
+    }
+    return all;
+}
+
+std::vector<NetworkPort> network_ports(const Topology& topology) {
+    std::vector<NetworkPort> ports;
+    for (std::uint32_t i = 0; i < topology.nodes.size(); ++i) {
+        const TopologyNode& node = topology.nodes[i];
+        if (node.kind != NodeKind::kNic)
+            continue;
+        const bool same = !ports.empty() && ports.back().machine == node.machine;
+        ports.push_back({i, node.machine, same ? ports.back().rail + 1 : 0});
+    }
+    return ports;
+}
+
+}  // namespace
+
+void ClusterTopology::check_nics(const Topology& bare, ParamChecker& checker) const {
+    const std::uint32_t gpus = bare.gpus();
+    if (has_pcie(bare)) {
+        if (nics.pcie_switches != 0)
+            checker.error(
+                "/nics/pcie_switches",
+                fmt::format(
+                    "is {}, but the machine has PCIe of its own; expected 0", nics.pcie_switches));
+        return;
+    }
+    if (nics.pcie_switches == 0 || gpus % nics.pcie_switches != 0 ||
+        nics.count % nics.pcie_switches != 0)
+        checker.error(
+            "/nics/pcie_switches",
+            fmt::format(
+                "is {}; expected a divisor of both {} GPUs and {} NICs",
+                nics.pcie_switches,
+                gpus,
+                nics.count));
+    if (!nics.gpu_link)
+        checker.error("/nics/gpu_link", "is missing; expected the GPUs' PCIe link");
+}
+
+void ClusterTopology::check(ParamChecker& checker) const {
+    check_nics(std::visit([](const auto& p) { return p.build(); }, *machine), checker);
+    if (!checker.found().empty())
+        return;
+    const std::vector<NetworkPort> ports = network_ports(repeat(build_machine(), machines));
+    ParamChecker of_network;
+    std::visit([&](const auto& n) { n.check_ends(ports, of_network); }, network);
+    for (const auto& [pointer, message] : of_network.found())
+        checker.error("/network" + pointer, message);
+}
+
+Topology ClusterTopology::build_machine() const {
+    Topology one = std::visit([](const auto& p) { return p.build(); }, *machine);
+    const std::uint32_t gpus = one.gpus();
+    if (nics.gpu_link && nics.pcie_switches > 0) {
+        const std::uint32_t wire = add_link_class(one, *nics.gpu_link);
+        const std::uint32_t kind = add_switch_class(one, nics.pcie_switch);
+        const auto first = static_cast<std::uint32_t>(one.nodes.size());
+        for (std::uint32_t i = 0; i < nics.pcie_switches; ++i)
+            add_node(one, NodeKind::kPcie, fmt::format("pcie{}", i), kind, 0);
+        for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
+            join(one, gpu, first + gpu * nics.pcie_switches / gpus, 1, wire);
+    }
+    const std::uint32_t wire = add_link_class(one, nics.link);
+    const std::uint32_t kind = add_switch_class(one, nics.nic);
+    for (std::uint32_t i = 0; i < nics.count; ++i) {
+        const std::uint32_t slot = pcie_of(one, i * gpus / nics.count);
+        const std::uint32_t nic = add_node(one, NodeKind::kNic, fmt::format("nic{}", i), kind, 0);
+        join(one, slot, nic, 1, wire);
+    }
+    return one;
+}
+
+Topology ClusterTopology::build() const {
+    Topology topology = repeat(build_machine(), machines);
+    const std::vector<NetworkPort> ports = network_ports(topology);
+    std::visit([&](const auto& n) { n.build(topology, ports); }, network);
+    return topology;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/topologies/direct.h"
+#include "interconnect/topologies/networks.h"
+#include "interconnect/topologies/switched.h"
+#include "interconnect/topology.h"
+#include "sim/core/params.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <variant>
+
+namespace switchfold {
+
+/// What a single machine can be.
+using MachineTopologyParams =
+    std::variant<SwitchedTopology, BoardsTopology, DirectTopology, FullMeshTopology>;
+
+/// The NICs of each machine. NIC i of n hangs beside GPU i * gpus / n: on a PCIe switch of its own
+/// group, or, where the machine has PCIe already, on what that GPU's PCIe link leads to.
+struct NicParams {
+    std::uint32_t count = 8;
+    std::uint32_t pcie_switches = 0;
+    LinkParams link;
+    std::optional<LinkParams> gpu_link;
+    SwitchParams pcie_switch;
+    SwitchParams nic;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field("count", &NicParams::count, "NICs of a machine.", 1U, 1024U).required(),
+            field(
+                "pcie_switches",
+                &NicParams::pcie_switches,
+                "PCIe switches among which GPUs and NICs are divided evenly; 0 where the machine's "
+                "topology has PCIe of its own.",
+                0U,
+                1024U),
+            field("link", &NicParams::link, "Each NIC's PCIe link.").required(),
+            field(
+                "gpu_link",
+                &NicParams::gpu_link,
+                "Each GPU's PCIe link to its switch; absent where the topology has PCIe."),
+            field("pcie_switch", &NicParams::pcie_switch, "The PCIe switches."),
+            field("nic", &NicParams::nic, "The NIC as a node that forwards.").required()};
+    }
+};
+
+/// Equal machines with NICs, joined by a network.
+struct ClusterTopology {
+    static constexpr std::string_view kType = "cluster";
+    std::uint32_t machines = 2;
+    PathOr<MachineTopologyParams> machine;
+    NicParams nics;
+    NetworkParams network;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field("nodes", &ClusterTopology::machines, "Machines.", 1U, 16'384U).required(),
+            field(
+                "node",
+                &ClusterTopology::machine,
+                "Topology of each machine, or the file that holds it (SYSTEM.json#/topology).")
+                .required(),
+            field("nics", &ClusterTopology::nics, "NICs of each machine.").required(),
+            field("network", &ClusterTopology::network, "What joins the NICs.").required()};
+    }
+    void check(ParamChecker& checker) const;
+    [[nodiscard]] Topology build() const;
+
+private:
+    [[nodiscard]] Topology build_machine() const;
+    void check_nics(const Topology& bare, ParamChecker& checker) const;
+};
+
+}  // namespace switchfold

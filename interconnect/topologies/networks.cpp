@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/topologies/networks.h"
+
+#include "interconnect/topologies/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+std::uint32_t add_switch(Topology& topology, std::string name, std::uint32_t switch_class) {
+    return add_node(topology, NodeKind::kSwitch, std::move(name), switch_class, kNoMachine);
+}
+
+void refuse_surplus(std::uint64_t ends, std::uint64_t most, ParamChecker& checker) {
+    if (ends > most)
+        checker.error(
+            "",
+            fmt::format("joins at most {} ends; expected room for the {} there are", most, ends));
+}
+
+/// Of a network alone, so that ports are counted without its ends' other links.
+Topology alone(std::span<const NetworkPort> ends) {
+    Topology topology;
+    for (std::size_t i = 0; i < ends.size(); ++i)
+        add_node(topology, NodeKind::kGpu, "end", 0, 0);
+    return topology;
+}
+
+template <class Network>
+void check_switch(
+    const Network& network, std::span<const NetworkPort> ends, ParamChecker& checker) {
+    Topology topology = alone(ends);
+    std::vector<NetworkPort> renumbered(ends.begin(), ends.end());
+    for (std::uint32_t i = 0; i < renumbered.size(); ++i)
+        renumbered[i].node = i;
+    network.build(topology, renumbered);
+    check_ports(topology, checker, {"/switch"});
+}
+
+}  // namespace
+
+void SingleSwitchNetwork::check_ends(
+    std::span<const NetworkPort> ends, ParamChecker& checker) const {
+    check_switch(*this, ends, checker);
+}
+
+void SingleSwitchNetwork::build(Topology& topology, std::span<const NetworkPort> ends) const {
+    const std::uint32_t wire = add_link_class(topology, link);
+    const std::uint32_t centre = add_switch(topology, "network", add_switch_class(topology, node));
+    for (const NetworkPort& end : ends)
+        join(topology, end.node, centre, 1, wire);
+}
+
+void RailNetwork::check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const {
+    check_switch(*this, ends, checker);
+}
+
+void RailNetwork::build(Topology& topology, std::span<const NetworkPort> ends) const {
+    const std::uint32_t wire = add_link_class(topology, link);
+    const std::uint32_t trunk = add_link_class(topology, spine_link);
+    const std::uint32_t kind = add_switch_class(topology, node);
+    topology.paths_per_pair = paths_per_pair;
+    std::uint32_t rails = 0;
+    std::uint32_t pods = 0;
+    for (const NetworkPort& end : ends) {
+        rails = std::max(rails, end.rail + 1);
+        pods = std::max(pods, end.machine / machines_per_leaf + 1);
+    }
+    const auto first_leaf = static_cast<std::uint32_t>(topology.nodes.size());
+    for (std::uint32_t pod = 0; pod < pods; ++pod)
+        for (std::uint32_t rail = 0; rail < rails; ++rail)
+            add_switch(topology, fmt::format("pod{}_leaf{}", pod, rail), kind);
+    for (const NetworkPort& end : ends)
+        join(
+            topology,
+            end.node,
+            first_leaf + end.machine / machines_per_leaf * rails + end.rail,
+            1,
+            wire);
+    for (std::uint32_t s = 0; s < spines; ++s) {
+        const std::uint32_t spine = add_switch(topology, fmt::format("spine{}", s), kind);
+        for (std::uint32_t leaf = 0; leaf < pods * rails; ++leaf)
+            join(topology, first_leaf + leaf, spine, lanes_to_spine, trunk);
+    }
+}
+
+void FatTreeNetwork::check(ParamChecker& checker) const {
+    if (ports % (1 + oversubscription) != 0)
+        checker.error(
+            "/oversubscription",
+            fmt::format(
+                "is {}, which does not divide {} ports; expected 1 + it to divide them",
+                oversubscription,
+                ports));
+    if (levels == 3 && ports % 2 != 0)
+        checker.error(
+            "/ports", fmt::format("is {}; expected an even number with three levels", ports));
+}
+
+std::uint64_t FatTreeNetwork::most_ends() const {
+    const std::uint64_t leaves = levels == 2 ? ports : std::uint64_t{ports} * (ports / 2);
+    return leaves * ends_per_leaf();
+}
+
+void FatTreeNetwork::check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const {
+    if (uplinks() > 0)
+        refuse_surplus(ends.size(), most_ends(), checker);
+    if (checker.found().empty())
+        check_switch(*this, ends, checker);
+}
+
+void FatTreeNetwork::build_pod(
+    Topology& topology, std::uint32_t pod, std::span<const NetworkPort> ends) const {
+    // Two classes of links and one of switches were added last.
+    const auto trunk = static_cast<std::uint32_t>(topology.links.size() - 1);
+    const std::uint32_t wire = trunk - 1;
+    const auto kind = static_cast<std::uint32_t>(topology.switches.size() - 1);
+    const std::string prefix = levels == 2 ? "" : fmt::format("pod{}_", pod);
+    const auto leaves =
+        static_cast<std::uint32_t>((ends.size() + ends_per_leaf() - 1) / ends_per_leaf());
+    const auto first = static_cast<std::uint32_t>(topology.nodes.size());
+    for (std::uint32_t i = 0; i < leaves; ++i)
+        add_switch(topology, fmt::format("{}leaf{}", prefix, i), kind);
+    for (std::uint32_t i = 0; i < ends.size(); ++i)
+        join(topology, ends[i].node, first + i / ends_per_leaf(), 1, wire);
+    for (std::uint32_t s = 0; s < uplinks(); ++s) {
+        const std::uint32_t spine = add_switch(topology, fmt::format("{}spine{}", prefix, s), kind);
+        for (std::uint32_t i = 0; i < leaves; ++i)
+            join(topology, first + i, spine, 1, trunk);
+    }
+}
+
+void FatTreeNetwork::build(Topology& topology, std::span<const NetworkPort> ends) const {
+    topology.paths_per_pair = paths_per_pair;
+    add_link_class(topology, link);
+    const std::uint32_t trunk = add_link_class(topology, switch_link);
+    const std::uint32_t kind = add_switch_class(topology, node);
+    if (levels == 2) {
+        build_pod(topology, 0, ends);
+        return;
+    }
+    const std::size_t pod_ends = std::size_t{ports / 2} * ends_per_leaf();
+    std::vector<std::uint32_t> spines;  // of all pods, `uplinks()` each
+    for (std::uint32_t pod = 0; pod * pod_ends < ends.size(); ++pod) {
+        const auto rest = ends.subspan(pod * pod_ends);
+        build_pod(topology, pod, rest.first(std::min(pod_ends, rest.size())));
+        for (std::uint32_t s = uplinks(); s > 0; --s)
+            spines.push_back(static_cast<std::uint32_t>(topology.nodes.size()) - s);
+    }
+    // Spine s of every pod is joined to the same k/2 core switches.
+    for (std::uint32_t s = 0; s < uplinks(); ++s)
+        for (std::uint32_t c = 0; c < ports / 2; ++c) {
+            const std::uint32_t core =
+                add_switch(topology, fmt::format("core{}", s * (ports / 2) + c), kind);
+            for (std::size_t i = s; i < spines.size(); i += uplinks())
+                join(topology, spines[i], core, 1, trunk);
+        }
+}
+
+void DragonflyPlusNetwork::check(ParamChecker& checker) const {
+    if (spines * global_links % (groups - 1) != 0)
+        checker.error(
+            "/global_links",
+            fmt::format(
+                "gives a group {} links for {} other groups; expected the same number for each",
+                spines * global_links,
+                groups - 1));
+}
+
+void DragonflyPlusNetwork::check_ends(
+    std::span<const NetworkPort> ends, ParamChecker& checker) const {
+    refuse_surplus(ends.size(), std::uint64_t{groups} * leaves * ends_per_leaf, checker);
+    if (checker.found().empty())
+        check_switch(*this, ends, checker);
+}
+
+void DragonflyPlusNetwork::build(Topology& topology, std::span<const NetworkPort> ends) const {
+    topology.paths_per_pair = paths_per_pair;
+    const std::uint32_t wire = add_link_class(topology, link);
+    const std::uint32_t trunk = add_link_class(topology, switch_link);
+    const std::uint32_t global = add_link_class(topology, global_link);
+    const std::uint32_t kind = add_switch_class(topology, node);
+    const auto first = static_cast<std::uint32_t>(topology.nodes.size());
+    const std::uint32_t size = leaves + spines;
+    for (std::uint32_t g = 0; g < groups; ++g) {
+        for (std::uint32_t l = 0; l < leaves; ++l)
+            add_switch(topology, fmt::format("group{}_leaf{}", g, l), kind);
+        for (std::uint32_t s = 0; s < spines; ++s) {
+            const std::uint32_t spine =
+                add_switch(topology, fmt::format("group{}_spine{}", g, s), kind);
+            for (std::uint32_t l = 0; l < leaves; ++l)
+                join(topology, first + g * size + l, spine, 1, trunk);
+        }
+    }
+    for (std::uint32_t i = 0; i < ends.size(); ++i) {
+        const std::uint32_t leaf = i / ends_per_leaf;
+        join(topology, ends[i].node, first + leaf / leaves * size + leaf % leaves, 1, wire);
+    }
+    // The global links of a group in turn lead to the next groups; each group numbers the others.
+    const std::uint32_t each = spines * global_links / (groups - 1);
+    for (std::uint32_t turn = 0; turn < each; ++turn)
+        for (std::uint32_t a = 0; a < groups; ++a)
+            for (std::uint32_t b = a + 1; b < groups; ++b) {
+                const std::uint32_t from_a = (turn * (groups - 1) + b - 1) / global_links;
+                const std::uint32_t from_b = (turn * (groups - 1) + a) / global_links;
+                join(
+                    topology,
+                    first + a * size + leaves + from_a,
+                    first + b * size + leaves + from_b,
+                    1,
+                    global);
+            }
+}
+
+}  // namespace switchfold
