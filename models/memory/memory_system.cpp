@@ -53,13 +53,14 @@ Time MemorySystem::access(std::uint64_t read, std::uint64_t written) {
     if (bytes == 0)
         return now;
     const auto now_ps = static_cast<double>(now.count());
-    window_bytes_ += bytes;
     statistics_.packet_bytes += bytes;
     free_at_ = std::max(free_at_, now_ps) + static_cast<double>(bytes) * ps_per_byte_;
     if (!ticking_ && kernels_ > 0) {
         ticking_ = true;
+        window_bytes_ = 0;  // what came before, while no kernel ran, is no demand of this window
         scheduler_.after(params_.share_window, *this, 0);
     }
+    window_bytes_ += bytes;
     return Time(static_cast<std::uint64_t>(free_at_));
 }
 
@@ -83,7 +84,8 @@ void MemorySystem::on_event(std::uint64_t /*tag*/) {
         if (contention_.hbm && listener_ != nullptr)
             listener_->on_demand_change();
     }
-    if (idle || kernels_ == 0)
+    // Also in a gap between kernels: the demand that the next one sees must have come to its end.
+    if (idle)
         ticking_ = false;
     else
         scheduler_.after(params_.share_window, *this, 0);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/memory/memory_system.h"
+
+#include "sim/kernel/simulation.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold {
+namespace {
+
+MemoryParams h100_memory() {
+    MemoryParams p;
+    p.hbm.peak = gigabytes_per_second(3350);
+    p.hbm.channels = 80;
+    p.l2.capacity = mebibytes(50);
+    p.l2.bandwidth = gigabytes_per_second(6950);
+    p.share_window = microseconds(1);
+    return p;
+}
+
+/// Packets of 1 MiB every microsecond up to a time, and one kernel that comes and goes.
+struct Traffic : EventHandler {
+    enum Tag : std::uint64_t { kPacket, kKernelEnds, kKernelStarts, kAsk };
+    Simulation simulation;
+    MemorySystem memory{"memory", h100_memory(), Contention{}, simulation.scheduler()};
+    Time packets_until;
+    std::vector<KernelDemand> offers;
+    double share = 0;  ///< what offered() was when asked
+
+    void on_event(std::uint64_t tag) override {
+        if (tag == kPacket) {
+            memory.access(1U << 19U, 1U << 19U);
+            if (simulation.scheduler().now() < packets_until)
+                simulation.scheduler().after(microseconds(1), *this, kPacket);
+        } else if (tag == kAsk) {
+            share = offered();
+        } else {
+            set_kernels(tag == kKernelStarts ? 1 : 0);
+        }
+    }
+    void set_kernels(std::size_t count) {
+        memory.share(std::vector<KernelDemand>(count, KernelDemand{1e15, 0}), offers);
+    }
+    /// What a kernel that wants everything is offered, of what the HBM can carry.
+    double offered() {
+        set_kernels(1);
+        return offers.front().hbm / memory.hbm_bandwidth();
+    }
+};
+
+TEST(MemorySystem, AKernelBesidePacketsGetsWhatTheyLeave) {
+    Traffic traffic;
+    traffic.packets_until = microseconds(20);
+    traffic.set_kernels(1);
+    traffic.simulation.scheduler().at(Time(1), traffic, Traffic::kPacket);
+    traffic.simulation.scheduler().at(microseconds(10), traffic, Traffic::kAsk);
+    traffic.simulation.run();
+    const double packets = static_cast<double>(1U << 20U) / 1e-6 / traffic.memory.hbm_bandwidth();
+    EXPECT_NEAR(traffic.share, 1.0 - packets, 0.01);
+    EXPECT_DOUBLE_EQ(traffic.offered(), 1.0);  // they have ended
+}
+
+/// The packets end while no kernel runs: the next kernel has the memory to itself.
+TEST(MemorySystem, PacketsThatEndInAGapBetweenKernelsSlowNoLaterOne) {
+    for (std::uint64_t gap_ns = 4'000; gap_ns < 12'000; gap_ns += 250) {
+        Traffic traffic;
+        traffic.packets_until = microseconds(8);
+        traffic.set_kernels(1);
+        Scheduler& scheduler = traffic.simulation.scheduler();
+        scheduler.at(Time(1), traffic, Traffic::kPacket);
+        scheduler.at(nanoseconds(gap_ns), traffic, Traffic::kKernelEnds);
+        scheduler.at(nanoseconds(gap_ns + 1'500), traffic, Traffic::kKernelStarts);
+        traffic.simulation.run();
+        EXPECT_DOUBLE_EQ(traffic.offered(), 1.0) << gap_ns;
+    }
+}
+
+/// Traffic from before the first kernel is not demand of the kernel's first window.
+TEST(MemorySystem, PacketsBeforeAKernelAreNotCountedAgainstIt) {
+    Traffic traffic;
+    traffic.packets_until = microseconds(100);
+    Scheduler& scheduler = traffic.simulation.scheduler();
+    scheduler.at(Time(1), traffic, Traffic::kPacket);
+    scheduler.at(nanoseconds(50'500), traffic, Traffic::kKernelStarts);
+    scheduler.at(microseconds(53), traffic, Traffic::kAsk);
+    traffic.simulation.run();
+    const double packets = static_cast<double>(1U << 20U) / 1e-6 / traffic.memory.hbm_bandwidth();
+    EXPECT_NEAR(traffic.share, 1.0 - packets, 0.01);
+}
+
+}  // namespace
+}  // namespace switchfold
