@@ -102,6 +102,7 @@ const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
         const std::uint32_t node = (hop & 1U) != 0 ? edge.a : edge.b;
         if (node != to)
             connection->latency += switch_at(node).params().latency;
+        connection->network = connection->network || topology_.nodes[node].kind == NodeKind::kNic;
     }
     slot = std::move(connection);
     return *slot;

@@ -28,6 +28,7 @@ struct Connection {
     std::uint32_t to = 0;
     std::vector<std::uint32_t> routes;   ///< one a stripe slot
     std::vector<std::uint32_t> replies;  ///< the way back of the same slot
+    bool network = false;                ///< its routes lead through network interfaces
     Time latency;  ///< unloaded, of the first route: links, switches and the first packet's time on
                    ///< the wire
 };

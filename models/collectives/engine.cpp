@@ -95,80 +95,15 @@ CollectiveEngine::CollectiveEngine(
 
 CollectiveEngine::~CollectiveEngine() = default;
 
-const std::vector<std::vector<std::uint32_t>>&
-CollectiveEngine::rings(const std::vector<std::uint32_t>& ranks) {
-    auto& found = rings_[ranks];
-    if (found.empty()) {
-        found = find_rings(fabric_.topology(), ranks);
-        if (found.empty())
-            found.push_back(ranks);  // no direct ring: neighbours by rank, over whatever joins them
-        for (auto& ring : found)
-            for (auto& member : ring)
-                member = static_cast<std::uint32_t>(
-                    std::lower_bound(ranks.begin(), ranks.end(), member) - ranks.begin());
-        // Direct lanes carry both directions: each ring runs once each way.
-        if (found.size() > 1) {
-            const std::size_t count = found.size();
-            for (std::size_t i = 0; i < count; ++i) {
-                std::vector<std::uint32_t> back = found[i];
-                std::reverse(back.begin() + 1, back.end());
-                found.push_back(std::move(back));
-            }
-        }
-    }
-    return found;
-}
-
-MachineView CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
-    const auto known = views_.find(ranks);
-    if (known != views_.end())
-        return known->second;
-    MachineView view;
-    view.ranks = static_cast<std::uint32_t>(ranks.size());
-    const auto& orders = rings(ranks);
-    const Connection& first = fabric_.connect(ranks[orders[0][0]], ranks[orders[0][1]]);
-    view.ring_latency = first.latency;
-    // What leaves the GPU towards its ring neighbours: every first hop, once for each ring that
-    // takes it.
-    std::uint64_t bandwidth = 0;
-    std::vector<const Link*> seen;
-    const auto add = [&](Link& link) {
-        if (std::find(seen.begin(), seen.end(), &link) != seen.end())
-            return;
-        seen.push_back(&link);
-        const auto unit = static_cast<std::uint32_t>(params_.transfer_unit.count());
-        const PacketFormat& format = link.format();
-        const std::uint64_t wire = format.wire_bytes(PacketKind::kWrite, unit) +
-                                   format.acknowledge_bytes(PacketKind::kWrite, unit);
-        bandwidth += static_cast<std::uint64_t>(
-            static_cast<unsigned __int128>(link.bandwidth().count()) * unit / wire);
-    };
-    for (const auto& order : orders) {
-        const Connection& connection = fabric_.connect(ranks[order[0]], ranks[order[1]]);
-        for (std::size_t stripe = 0; stripe < connection.routes.size(); ++stripe)
-            add(fabric_.first_link(connection, stripe));
-    }
-    view.ring_bandwidth = Bandwidth(bandwidth);
-    if (why_no_reduction(fabric_.topology(), ranks).empty()) {
-        const auto unit = static_cast<std::uint32_t>(params_.transfer_unit.count());
-        std::uint64_t inbound = 0;
-        for (const Link* link : seen)
-            inbound += link->bandwidth().count();
-        const PacketFormat& format = seen.front()->format();
-        const std::uint64_t all = format.wire_bytes(PacketKind::kMulticastWrite, unit) +
-                                  format.wire_bytes(PacketKind::kReduceFetch, unit);
-        const std::uint64_t own = format.wire_bytes(PacketKind::kReduceResult, unit) +
-                                  format.acknowledge_bytes(PacketKind::kMulticastWrite, unit);
-        view.in_switch_bandwidth = Bandwidth(static_cast<std::uint64_t>(
-            static_cast<unsigned __int128>(inbound) * unit / (all + own / ranks.size())));
-        view.in_switch_latency = first.latency * 2;
-    }
-    views_[ranks] = view;
-    return view;
+const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
+    auto& found = views_[ranks];
+    if (!found)
+        found = std::make_unique<GroupView>(view_group(fabric_, params_.transfer_unit, ranks));
+    return *found;
 }
 
 Choice CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes) {
-    return choose_all_reduce(params_, policy_, view(ranks), bytes);
+    return choose_all_reduce(params_, policy_, view(ranks).machine, bytes);
 }
 
 CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) {
@@ -179,29 +114,34 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.element_bytes = static_cast<std::uint32_t>(size_of(collective.datatype).count());
     spec.ranks = groups_[collective.group].ranks;
     if (spec.ranks.size() < 2) {
+        spec.layout = {{{0}}, {0}};
         spec.rings = {{0}};
         spec.choice.channels = 1;
         spec.bytes = Bytes(0);
         return spec;
     }
-    spec.rings = rings(spec.ranks);
+    const GroupView& group = view(spec.ranks);
+    spec.layout = group.layout;
+    spec.rings = group.rings;
+    spec.trees = group.trees;
     if (spec.kind == CollectiveKind::kAllReduce) {
         spec.choice = choose(spec.ranks, spec.bytes);
-        if (spec.choice.algorithm == Algorithm::kInSwitch) {
-            const std::string reason = why_no_reduction(fabric_.topology(), spec.ranks);
-            if (!reason.empty())
-                throw SimulationError(
-                    name(),
-                    fabric_.scheduler().now(),
-                    "an in-switch all-reduce cannot run: " + reason);
-        }
+        const std::string reason = why_not(spec.choice.algorithm, fabric_.topology(), spec.ranks);
+        if (!reason.empty())
+            throw SimulationError(
+                name(),
+                fabric_.scheduler().now(),
+                fmt::format(
+                    "an all-reduce cannot run as {}: {}",
+                    enum_name(spec.choice.algorithm),
+                    reason));
         return spec;
     }
     // Other kinds: one pass of the ring or direct exchange; the protocol by the same estimate as
     // for an all-reduce.
     AllReducePolicy ring = policy_;
     ring.algorithm = Algorithm::kRing;
-    spec.choice = choose_all_reduce(params_, ring, view(spec.ranks), spec.bytes);
+    spec.choice = choose_all_reduce(params_, ring, group.machine, spec.bytes);
     if (collective.thread_blocks != 0 && policy_.channels == 0)
         spec.choice.channels = std::min(spec.choice.channels, collective.thread_blocks);
     if (spec.kind == CollectiveKind::kAllToAll)
@@ -298,7 +238,7 @@ void CollectiveEngine::finish(Instance& instance) {
     instance.record.end = fabric_.scheduler().now();
     if (functional_seed_ != 0 && instance.spec.bytes.count() > 0) {
         const std::string wrong =
-            check_values(instance.spec, instance.before, instance.running->buffers());
+            check_values(instance.spec, instance.before, instance.running->results());
         if (!wrong.empty())
             wrong_.push_back(fmt::format(
                 "{} {} of group {}: {}",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/collectives/collective_service.h"
+#include "models/collectives/machine_view.h"
 #include "models/collectives/running_collective.h"
 #include "models/collectives/tuning.h"
 
@@ -69,8 +70,7 @@ private:
     void post_member_end(Instance& instance, std::uint32_t position, Time end);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
-    MachineView view(const std::vector<std::uint32_t>& ranks);
-    const std::vector<std::vector<std::uint32_t>>& rings(const std::vector<std::uint32_t>& ranks);
+    const GroupView& view(const std::vector<std::uint32_t>& ranks);
 
     Fabric& fabric_;
     CollectiveParams params_;
@@ -81,8 +81,7 @@ private:
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::unique_ptr<Instance>> running_;
     std::vector<std::pair<Instance*, std::uint32_t>> ends_;  ///< by event tag
     std::vector<std::uint32_t> free_ends_;
-    std::map<std::vector<std::uint32_t>, std::vector<std::vector<std::uint32_t>>> rings_;
-    std::map<std::vector<std::uint32_t>, MachineView> views_;
+    std::map<std::vector<std::uint32_t>, std::unique_ptr<GroupView>> views_;
     std::vector<CollectiveRecord> records_;
     std::vector<std::string> wrong_;
 };

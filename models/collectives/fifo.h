@@ -9,6 +9,7 @@
 namespace switchfold {
 
 class ThreadBlock;
+class NetworkFlow;
 
 /// How data crosses a connection under the chosen protocol.
 struct Transport {
@@ -17,8 +18,7 @@ struct Transport {
     std::uint32_t slots = 8;           ///< slices that the FIFO holds
     std::uint32_t wire_numerator = 1;  ///< bytes stored per data byte: LL 2/1, LL128 16/15
     std::uint32_t wire_denominator = 1;
-    bool read = false;                 ///< the receiver loads from the sender's FIFO
-    std::uint64_t hop_overhead = 0;    ///< ps
+    bool lines = false;  ///< every line carries its flag: data can be used as it comes in
     std::uint64_t slice_overhead = 0;  ///< ps
     Bandwidth block_rate;
     std::uint32_t window = 65536;  ///< bytes that a thread block has under way at most
@@ -39,14 +39,23 @@ struct Fifo {
         std::uint64_t ready_time = 0;
         std::uint64_t credit_time = 0;
         std::vector<std::uint32_t> values;  ///< functional mode: a handle for each unit
+
+        void keep(std::uint32_t unit, std::uint32_t handle) {
+            if (values.size() <= unit)
+                values.resize(unit + 1U, 0);
+            values[unit] = handle;
+        }
     };
     const Connection* route = nullptr;
     ThreadBlock* sender = nullptr;
     ThreadBlock* receiver = nullptr;
-    std::uint64_t posted = 0;    ///< slices begun by the sender
-    std::uint64_t ready = 0;     ///< slices complete at the receiver
-    std::uint64_t consumed = 0;  ///< slices whose slots are free again
-    std::uint64_t units = 0;     ///< sent or requested so far: chooses the stripe
+    NetworkFlow* flow = nullptr;     ///< carries it over the network; null inside a machine
+    std::uint64_t hop_overhead = 0;  ///< ps, from data in the FIFO to the receiver's first move
+    bool read = false;               ///< the receiver loads from the sender's FIFO
+    std::uint64_t posted = 0;        ///< slices begun by the sender
+    std::uint64_t ready = 0;         ///< slices complete at the receiver
+    std::uint64_t consumed = 0;      ///< slices whose slots are free again
+    std::uint64_t units = 0;         ///< sent or requested so far: chooses the stripe
     std::vector<Slot> slots;
 
     [[nodiscard]] Slot& slot(std::uint64_t slice) { return slots[slice % slots.size()]; }

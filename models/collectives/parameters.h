@@ -12,6 +12,7 @@ namespace switchfold {
 /// How one of NCCL's protocols moves data through a connection's FIFO.
 struct ProtocolParams {
     Time hop_overhead = nanoseconds(1000);
+    Time network_overhead;
     Time slice_overhead;
     Bandwidth block_rate = gigabytes_per_second(20);
     std::uint32_t threads = 512;
@@ -23,6 +24,13 @@ struct ProtocolParams {
                 &ProtocolParams::hop_overhead,
                 "Software latency from data in the FIFO to the first store of the next hop: "
                 "polling, barriers, fences.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "network_overhead",
+                &ProtocolParams::network_overhead,
+                "Added to hop_overhead where the data came over the network: the receiving proxy's "
+                "poll and the flush of what the network interface wrote.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -59,6 +67,7 @@ struct CollectiveParams {
     Bytes outstanding_per_block = kibibytes(64);
     std::uint32_t registers_per_thread = 96;
     Bytes shared_memory{88'016};
+    Time proxy_overhead = microseconds(1);
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
@@ -166,6 +175,13 @@ struct CollectiveParams {
                 "Shared memory of a block of the communication kernel.",
                 Bytes(0),
                 mebibytes(1)),
+            field(
+                "proxy_overhead",
+                &CollectiveParams::proxy_overhead,
+                "Time that a GPU's proxy thread on the host takes to see a slice and to post its "
+                "transfer over the network; slices of all channels queue for it.",
+                Time(0),
+                microseconds(1000)),
             field(
                 "ll",
                 &CollectiveParams::ll,

@@ -90,13 +90,13 @@ class RingHalf final : public Program {
 public:
     RingHalf(
         std::uint64_t place,
-        const std::vector<std::uint32_t>& order,
+        std::shared_ptr<const std::vector<std::uint32_t>> order,
         Part part,
         std::uint64_t max_chunk,
         std::uint64_t stride,
         bool reduce) :
         place_(place),
-        order_(order),
+        order_(std::move(order)),
         part_(part),
         max_chunk_(max_chunk),
         stride_(stride),
@@ -105,7 +105,7 @@ public:
     std::optional<Step> next() override {
         while (done_ < part_.bytes) {
             const std::uint64_t bytes = std::min(max_chunk_, part_.bytes - done_);
-            const std::uint64_t n = order_.size();
+            const std::uint64_t n = order_->size();
             if (step_ == n) {
                 done_ += bytes;
                 step_ = 0;
@@ -113,7 +113,7 @@ public:
             }
             const std::uint64_t i = step_++;
             const std::uint64_t shift = reduce_ ? 2 * n - 1 - i : n - i;
-            const std::uint64_t owner = order_[(place_ + shift) % n];
+            const std::uint64_t owner = (*order_)[(place_ + shift) % n];
             Step step{owner * stride_ + part_.begin + done_, bytes, 0, 0, false, false};
             step.receive = i > 0 ? kPeer : 0;
             step.send = i + 1 < n ? kPeer : 0;
@@ -126,35 +126,13 @@ public:
 
 private:
     std::uint64_t place_;
-    std::vector<std::uint32_t> order_;
+    std::shared_ptr<const std::vector<std::uint32_t>> order_;  ///< the same for all blocks
     Part part_;
     std::uint64_t max_chunk_;
     std::uint64_t stride_;
     bool reduce_;
     std::uint64_t done_ = 0;
     std::uint64_t step_ = 0;
-};
-
-/// The same step over a part in chunks: what a broadcast or one half of a tree does.
-class Stream final : public Program {
-public:
-    Stream(Step shape, Part part, std::uint64_t max_chunk) :
-        shape_(shape), part_(part), max_chunk_(max_chunk) {}
-    std::optional<Step> next() override {
-        if (done_ >= part_.bytes)
-            return std::nullopt;
-        Step step = shape_;
-        step.offset = part_.begin + done_;
-        step.bytes = std::min(max_chunk_, part_.bytes - done_);
-        done_ += step.bytes;
-        return step;
-    }
-
-private:
-    Step shape_;
-    Part part_;
-    std::uint64_t max_chunk_;
-    std::uint64_t done_ = 0;
 };
 
 template <class MakeProgram>
@@ -202,8 +180,9 @@ std::vector<BlockPlan> plan_ring_reduce_scatter(
     Part part,
     std::uint64_t max_chunk,
     std::uint64_t stride) {
+    const auto shared = std::make_shared<const std::vector<std::uint32_t>>(order);
     return plan_ring(order, channel, [&](std::size_t place) {
-        return std::make_unique<RingHalf>(place, order, part, max_chunk, stride, true);
+        return std::make_unique<RingHalf>(place, shared, part, max_chunk, stride, true);
     });
 }
 
@@ -213,143 +192,81 @@ std::vector<BlockPlan> plan_ring_all_gather(
     Part part,
     std::uint64_t max_chunk,
     std::uint64_t stride) {
+    const auto shared = std::make_shared<const std::vector<std::uint32_t>>(order);
     return plan_ring(order, channel, [&](std::size_t place) {
-        return std::make_unique<RingHalf>(place, order, part, max_chunk, stride, false);
+        return std::make_unique<RingHalf>(place, shared, part, max_chunk, stride, false);
     });
-}
-
-std::vector<BlockPlan> plan_ring_broadcast(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk) {
-    const std::size_t n = order.size();
-    return plan_ring(order, channel, [&](std::size_t place) {
-        Step shape;
-        shape.receive = place > 0 ? kPeer : 0;
-        shape.send = place + 1 < n ? kPeer : 0;
-        shape.load = place == 0;
-        shape.store = place > 0;
-        return std::make_unique<Stream>(shape, part, max_chunk);
-    });
-}
-
-std::vector<BlockPlan> plan_tree_all_reduce(
-    const std::vector<std::uint32_t>& parent,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk) {
-    std::vector<std::vector<std::uint32_t>> children(parent.size());
-    for (std::uint32_t r = 0; r < parent.size(); ++r)
-        if (parent[r] != UINT32_MAX)
-            children[parent[r]].push_back(r);
-    std::vector<BlockPlan> plans;
-    for (std::uint32_t r = 0; r < parent.size(); ++r) {
-        const bool root = parent[r] == UINT32_MAX;
-        const auto down = static_cast<std::uint8_t>((1U << children[r].size()) - 1U);
-        BlockPlan up;
-        up.rank = r;
-        up.channel = channel;
-        up.receive_from = children[r];
-        Step shape;
-        shape.receive = down;
-        shape.load = true;
-        if (root) {
-            // The root turns the sum round without leaving its thread block.
-            up.send_to = children[r];
-            shape.send = down;
-            shape.store = true;
-        } else {
-            up.send_to = {parent[r]};
-            shape.send = kPeer;
-        }
-        up.program = std::make_unique<Stream>(shape, part, max_chunk);
-        plans.push_back(std::move(up));
-        if (root)
-            continue;
-        BlockPlan back;
-        back.rank = r;
-        back.channel = channel;
-        back.receive_from = {parent[r]};
-        back.send_to = children[r];
-        Step copy;
-        copy.receive = kPeer;
-        copy.send = down;
-        copy.store = true;
-        back.program = std::make_unique<Stream>(copy, part, max_chunk);
-        plans.push_back(std::move(back));
-    }
-    return plans;
 }
 
 namespace {
 
-/// Pieces for one peer after another: sends piece k to the peer k places on while the one from k
-/// places back comes in.
-class Exchange final : public Program {
-public:
-    Exchange(
-        std::uint64_t place,
-        std::uint64_t peer,
-        Part part,
-        std::uint64_t stride,
-        std::uint64_t chunk,
-        bool send) :
-        base_(peer * stride + part.begin), bytes_(part.bytes), chunk_(chunk), send_(send) {
-        static_cast<void>(place);
+/// Blocks along a ring that is cut before `first`: rank `first` has no one before it, the last no
+/// one after.
+template <class MakeShape>
+std::vector<BlockPlan> plan_line(
+    const std::vector<std::uint32_t>& order,
+    std::size_t first,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk,
+    MakeShape make_shape) {
+    const std::size_t n = order.size();
+    std::vector<BlockPlan> plans;
+    plans.reserve(n);
+    for (std::size_t place = 0; place < n; ++place) {
+        BlockPlan plan;
+        plan.rank = order[(first + place) % n];
+        plan.channel = channel;
+        if (place > 0)
+            plan.receive_from = {order[(first + place - 1) % n]};
+        if (place + 1 < n)
+            plan.send_to = {order[(first + place + 1) % n]};
+        Step shape;
+        shape.receive = place > 0 ? kPeer : 0;
+        shape.send = place + 1 < n ? kPeer : 0;
+        make_shape(place, shape);
+        plan.program = std::make_unique<StreamProgram>(shape, part, max_chunk);
+        plans.push_back(std::move(plan));
     }
-    std::optional<Step> next() override {
-        if (done_ >= bytes_)
-            return std::nullopt;
-        Step step;
-        step.offset = base_ + done_;
-        step.bytes = std::min(chunk_, bytes_ - done_);
-        done_ += step.bytes;
-        if (send_) {
-            step.send = kPeer;
-            step.load = true;
-        } else {
-            step.receive = kPeer;
-            step.store = true;
-        }
-        return step;
-    }
+    return plans;
+}
 
-private:
-    std::uint64_t base_;
-    std::uint64_t bytes_;
-    std::uint64_t chunk_;
-    bool send_;
-    std::uint64_t done_ = 0;
-};
+std::size_t place_of(const std::vector<std::uint32_t>& order, std::uint32_t rank) {
+    return static_cast<std::size_t>(std::find(order.begin(), order.end(), rank) - order.begin());
+}
 
 }  // namespace
 
-std::vector<BlockPlan> plan_all_to_all(
-    std::uint32_t ranks,
+std::vector<BlockPlan> plan_ring_broadcast(
+    const std::vector<std::uint32_t>& order,
+    std::uint32_t root,
     std::uint32_t channel,
     Part part,
-    std::uint64_t stride,
     std::uint64_t max_chunk) {
-    std::vector<BlockPlan> plans;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-        for (std::uint32_t shift = 1; shift < ranks; ++shift) {
-            BlockPlan out;
-            out.rank = rank;
-            out.channel = channel;
-            const std::uint32_t to = (rank + shift) % ranks;
-            out.send_to = {to};
-            out.program = std::make_unique<Exchange>(rank, to, part, stride, max_chunk, true);
-            plans.push_back(std::move(out));
-            BlockPlan in;
-            in.rank = rank;
-            in.channel = channel;
-            const std::uint32_t from = (rank + ranks - shift) % ranks;
-            in.receive_from = {from};
-            in.program = std::make_unique<Exchange>(rank, from, part, stride, max_chunk, false);
-            plans.push_back(std::move(in));
-        }
-    return plans;
+    return plan_line(
+        order, place_of(order, root), channel, part, max_chunk, [](std::size_t place, Step& shape) {
+            shape.load = place == 0;
+            shape.store = place > 0;
+        });
+}
+
+std::vector<BlockPlan> plan_ring_reduce(
+    const std::vector<std::uint32_t>& order,
+    std::uint32_t root,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk) {
+    const std::size_t n = order.size();
+    return plan_line(
+        order,
+        (place_of(order, root) + 1) % n,
+        channel,
+        part,
+        max_chunk,
+        [n](std::size_t place, Step& shape) {
+            shape.load = true;
+            shape.store = place + 1 == n;
+        });
 }
 
 }  // namespace switchfold

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interconnect/fabric.h"
+#include "models/collectives/group_layout.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/rank_port.h"
 #include "models/collectives/tuning.h"
@@ -29,8 +30,11 @@ struct CollectiveSpec {
     std::uint32_t element_bytes = 4;
     std::vector<std::uint32_t> ranks;  ///< global, ascending; a position is an index into it
     Choice choice;
+    GroupLayout layout;
     std::vector<std::vector<std::uint32_t>>
         rings;  ///< orders of positions; channel c takes ring c mod size
+    std::vector<std::vector<std::uint32_t>>
+        trees;  ///< parents of positions; channel c takes tree c mod size
 };
 
 class MemberListener {
@@ -60,9 +64,12 @@ public:
     [[nodiscard]] virtual Bytes footprint() const = 0;
     /// Functional mode: each member's buffer, in the order of positions.
     [[nodiscard]] virtual std::vector<std::vector<float>>& buffers() = 0;
+    /// Functional mode: each member's result, in the order of positions.
+    [[nodiscard]] virtual std::vector<std::vector<float>>& results() { return buffers(); }
 };
 
-/// Ring, tree and direct-exchange collectives: thread blocks joined by FIFOs.
+/// Ring, tree and direct-exchange collectives, in and across machines: thread blocks joined by
+/// FIFOs.
 [[nodiscard]] std::unique_ptr<RunningCollective>
 make_fifo_collective(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
 /// All-reduce through the switches: pull reduction and multicast.

@@ -22,6 +22,9 @@ struct Step {
     std::uint8_t send = 0;
     bool load = false;   ///< reads the own buffer (first send, reductions)
     bool store = false;  ///< writes the own buffer
+    /// The own data passes in registers to or from another stage of the collective: it costs no
+    /// memory traffic, and the program says when it is there.
+    bool staged = false;
 };
 
 /// The steps of one thread block, made on demand: a ring of 4,096 ranks has 8,190 of them a loop.
@@ -35,6 +38,13 @@ public:
     Program& operator=(Program&&) = delete;
     /// \returns the next step, or nothing at the end. Steps of zero bytes never come.
     virtual std::optional<Step> next() = 0;
+    /// Of the staged step that came last: when its own data is there (ps), or kNotYet while that is
+    /// not known; the block must be woken then.
+    [[nodiscard]] virtual std::uint64_t available() const { return 0; }
+    /// The staged step that came last has been done at `when` (ps).
+    virtual void finished(std::uint64_t /*when*/) {}
+
+    static constexpr std::uint64_t kNotYet = UINT64_MAX;
 };
 
 /// A thread block of one rank before it runs: its program and the peers behind the bits of its
@@ -42,6 +52,7 @@ public:
 struct BlockPlan {
     std::uint32_t rank = 0;  ///< position in the group
     std::uint32_t channel = 0;
+    std::uint32_t sharers = 1;  ///< blocks that share the warps, and so the rate, of one
     std::vector<std::uint32_t> receive_from;  ///< positions in the group
     std::vector<std::uint32_t> send_to;
     std::unique_ptr<Program> program;
@@ -76,27 +87,54 @@ struct Part {
     Part part,
     std::uint64_t max_chunk,
     std::uint64_t stride);
-/// Broadcast along the ring from order[0].
+/// Broadcast along the ring from `root`.
 [[nodiscard]] std::vector<BlockPlan> plan_ring_broadcast(
     const std::vector<std::uint32_t>& order,
+    std::uint32_t root,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk);
+/// Reduce along the ring to `root`.
+[[nodiscard]] std::vector<BlockPlan> plan_ring_reduce(
+    const std::vector<std::uint32_t>& order,
+    std::uint32_t root,
     std::uint32_t channel,
     Part part,
     std::uint64_t max_chunk);
 
-/// Reduce up a tree and broadcast down it; parent[r] is r's parent or UINT32_MAX at the root. Two
-/// thread blocks a rank.
+/// No parent: the root of a tree.
+inline constexpr std::uint32_t kNoParent = UINT32_MAX;
+
+/// Reduce up a tree and broadcast down it; parent[r] is r's parent, kNoParent at the root, r itself
+/// where r takes no part. Two thread blocks a rank, each at half the rate: NCCL splits the warps of
+/// one (runTreeSplit).
 [[nodiscard]] std::vector<BlockPlan> plan_tree_all_reduce(
     const std::vector<std::uint32_t>& parent,
     std::uint32_t channel,
     Part part,
     std::uint64_t max_chunk);
 
-/// Direct exchange: in round k every rank sends its k-th piece to the rank k places on.
+/// Direct exchange (NCCL's grouped send and receive): blocks of `stride` bytes, block b of rank r
+/// becomes block r of rank b. A thread block for each pair and direction.
 [[nodiscard]] std::vector<BlockPlan> plan_all_to_all(
     std::uint32_t ranks,
     std::uint32_t channel,
     Part part,
     std::uint64_t stride,
     std::uint64_t max_chunk);
+
+/// The same step over a part in chunks.
+class StreamProgram final : public Program {
+public:
+    StreamProgram(Step shape, Part part, std::uint64_t max_chunk) :
+        shape_(shape), part_(part), max_chunk_(max_chunk) {}
+    std::optional<Step> next() override;
+
+private:
+    Step shape_;
+    Part part_;
+    std::uint64_t max_chunk_;
+    std::uint64_t done_ = 0;
+};
 
 }  // namespace switchfold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/thread_block.h"
 
+#include "models/collectives/network_proxy.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -11,16 +12,26 @@
 namespace switchfold {
 
 ThreadBlock::ThreadBlock(
-    BlockContext& context,
-    RankPort& port,
-    BlockListener& listener,
-    std::uint32_t rank,
-    std::unique_ptr<Program> program) :
+    BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan) :
     context_(context),
     port_(port),
     listener_(listener),
-    program_(std::move(program)),
-    rank_(rank) {}
+    program_(std::move(plan.program)),
+    rank_(plan.rank),
+    sharers_(plan.sharers) {}
+
+void ThreadBlock::add_receive(Peer peer) {
+    if (peer.fifo->read)
+        loads_ |= static_cast<std::uint8_t>(1U << receives_);
+    receive_[receives_++] = peer;
+}
+
+void ThreadBlock::add_send(Peer peer) {
+    const auto bit = static_cast<std::uint8_t>(1U << sends_);
+    if (peer.fifo->read || peer.fifo->flow != nullptr)
+        local_ |= bit;
+    send_[sends_++] = peer;
+}
 
 void ThreadBlock::start(Time start) {
     free_at_ = start.count();
@@ -34,11 +45,12 @@ void ThreadBlock::wake() {
 }
 
 bool ThreadBlock::loads_over_link() const {
-    return context_.transport.read && step_.receive != 0;
+    return (step_.receive & loads_) != 0;
 }
 
 std::uint64_t ThreadBlock::pace(std::uint32_t bytes) const {
-    return serialization_time(Bytes(bytes), context_.transport.block_rate).count();
+    return serialization_time(Bytes(std::uint64_t{bytes} * sharers_), context_.transport.block_rate)
+        .count();
 }
 
 bool ThreadBlock::fetch_step() {
@@ -64,6 +76,14 @@ void ThreadBlock::advance() {
         return;
     }
     std::uint64_t start = std::max(now, free_at_);
+    if (step_.staged && step_.load) {
+        const std::uint64_t available = program_->available();
+        if (available == Program::kNotYet) {
+            state_ = State::kWaitData;
+            return;
+        }
+        start = std::max(start, available);
+    }
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
@@ -71,8 +91,7 @@ void ThreadBlock::advance() {
             state_ = State::kWaitData;
             return;
         }
-        start =
-            std::max(start, fifo.slot(fifo.consumed).ready_time + context_.transport.hop_overhead);
+        start = std::max(start, fifo.slot(fifo.consumed).ready_time + fifo.hop_overhead);
     }
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
@@ -108,14 +127,14 @@ void ThreadBlock::on_event(std::uint64_t /*tag*/) {
 
 void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
     const Transport& transport = context_.transport;
-    const auto peers_in = static_cast<std::uint32_t>(std::popcount(step_.receive));
-    const auto peers_out = static_cast<std::uint32_t>(std::popcount(step_.send));
-    std::uint64_t read = step_.load ? bytes : 0;
-    std::uint64_t written = step_.store ? bytes : 0;
-    if (!transport.read)
-        read += std::uint64_t{transport.wire(bytes)} * peers_in;
-    else
-        written += std::uint64_t{bytes} * peers_out;  // into our own FIFO
+    const auto fifos_in = static_cast<std::uint32_t>(
+        std::popcount(static_cast<std::uint8_t>(step_.receive & ~loads_)));
+    const auto fifos_out =
+        static_cast<std::uint32_t>(std::popcount(static_cast<std::uint8_t>(step_.send & local_)));
+    std::uint64_t read = step_.load && !step_.staged ? bytes : 0;
+    std::uint64_t written = step_.store && !step_.staged ? bytes : 0;
+    read += std::uint64_t{transport.wire(bytes)} * fifos_in;
+    written += std::uint64_t{transport.wire(bytes)} * fifos_out;
     until = std::max(until, port_.access(read, written).count());
 }
 
@@ -129,19 +148,24 @@ void ThreadBlock::move_unit() {
     const std::uint32_t values = context_.buffers != nullptr ? combine(bytes, unit) : 0;
     send_unit(bytes, unit, values);
     slice_done_ += bytes;
-    const std::size_t window = std::max<std::size_t>(1, transport.window / transport.unit);
-    while (departures_.size() >= window) {
-        next = std::max(next, departures_.front());
-        departures_.pop_front();
-    }
-    free_at_ = next;
+    free_at_ = after_departures(next);
     if (slice_done_ == slice_) {
         finish_slice();
     } else if (blocked_ > 0) {
         state_ = State::kBlocked;
     } else {
-        context_.fabric->scheduler().at(Time(next), *this, 0);
+        context_.fabric->scheduler().at(Time(free_at_), *this, 0);
     }
+}
+
+std::uint64_t ThreadBlock::after_departures(std::uint64_t next) {
+    const Transport& transport = context_.transport;
+    const std::size_t window = std::max<std::size_t>(1, transport.window / transport.unit);
+    while (departures_.size() >= window) {
+        next = std::max(next, departures_.front());
+        departures_.pop_front();
+    }
+    return next;
 }
 
 void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values) {
@@ -152,9 +176,13 @@ void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32
         Fifo& fifo = *peer.fifo;
         const auto slot = static_cast<std::uint32_t>((fifo.posted - 1) % fifo.slots.size());
         pool.share(values);
-        if (transport.read) {
+        if (fifo.read) {
             if (values != 0)
-                fifo.slots[slot].values.push_back(values);
+                fifo.slots[slot].keep(unit, values);
+            continue;
+        }
+        if (fifo.flow != nullptr) {
+            fifo.flow->put(slot, unit, transport.wire(bytes), values);
             continue;
         }
         const PacketTag tag{peer.index, slot, unit};
@@ -208,35 +236,27 @@ void ThreadBlock::on_response(
     if (slice_done_ == 0)
         until = from + pace(data);
     account(data, until);
+    std::uint32_t reduced = 0;
     if (context_.buffers != nullptr) {
-        Fifo::Slot& slot = [&]() -> Fifo::Slot& {
-            Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))].fifo;
-            return fifo.slot(fifo.consumed);
-        }();
-        if (slot.values.size() <= unit)
-            slot.values.resize(unit + 1U, 0);
-        slot.values[unit] = values;
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))].fifo;
+        fifo.slot(fifo.consumed).keep(unit, values);
+        reduced = combine(data, unit);
     }
+    send_unit(data, unit, reduced);
     slice_done_ += data;
-    free_at_ = until;
-    if (slice_done_ < slice_) {
+    free_at_ = after_departures(until);
+    if (slice_done_ < slice_)
         request_units();
-        return;
-    }
-    if (context_.buffers != nullptr)
-        for (std::uint32_t done = 0, i = 0; done < slice_; done += context_.transport.unit, ++i) {
-            slice_done_ = done;
-            const std::uint32_t bytes = std::min(context_.transport.unit, slice_ - done);
-            send_unit(bytes, i, combine(bytes, i));
-        }
-    slice_done_ = slice_;
-    finish_slice();
+    else
+        finish_slice();
 }
 
 std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
     ValuePool& pool = context_.fabric->values();
     std::vector<float>& buffer = (*context_.buffers)[rank_];
-    const std::uint64_t first = (step_.offset + step_done_ + slice_done_) / context_.element_bytes;
+    const std::uint64_t first =
+        (step_.offset + step_done_ + std::uint64_t{unit} * context_.transport.unit) /
+        context_.element_bytes;
     const std::uint64_t count = bytes / context_.element_bytes;
     std::vector<float> out;
     const auto own = buffer.begin() + static_cast<std::ptrdiff_t>(first);
@@ -257,7 +277,10 @@ std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
         pool.drop(handle);
     }
     if (step_.store)
-        std::copy(out.begin(), out.end(), own);
+        std::copy(
+            out.begin(),
+            out.end(),
+            (*context_.results)[rank_].begin() + static_cast<std::ptrdiff_t>(first));
     return step_.send != 0 ? pool.put(std::move(out)) : 0;
 }
 
@@ -267,17 +290,20 @@ void ThreadBlock::finish_slice() {
     slice_ = 0;
     free_at_ += transport.slice_overhead;
     const std::uint64_t now = free_at_;
-    if (transport.read) {
-        // The flag that says "there is data in my FIFO" crosses the link.
-        for (std::uint8_t bits = step_.send; bits != 0;
-             bits &= static_cast<std::uint8_t>(bits - 1)) {
-            Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-            Fifo::Slot& slot = fifo.slot(fifo.ready);
-            slot.arrived = slot.expected;
-            slot.ready_time = now + fifo.route->latency.count();
-            ++fifo.ready;
-            fifo.receiver->wake();
+    for (auto bits = static_cast<std::uint8_t>(step_.send & local_); bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
+        if (fifo.flow != nullptr) {
+            if (!transport.lines || step_done_ == step_.bytes)
+                fifo.flow->post(now);  // NCCL's proxy sends whole steps, whatever the protocol
+            continue;
         }
+        // The flag that says "there is data in my FIFO" crosses the link.
+        Fifo::Slot& slot = fifo.slot(fifo.ready);
+        slot.arrived = slot.expected;
+        slot.ready_time = now + fifo.route->latency.count();
+        ++fifo.ready;
+        fifo.receiver->wake();
     }
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
@@ -288,6 +314,8 @@ void ThreadBlock::finish_slice() {
         ++fifo.consumed;
         fifo.sender->wake();
     }
+    if (step_.staged && step_done_ == step_.bytes)
+        program_->finished(now);
     advance();
 }
 

@@ -24,8 +24,9 @@ struct BlockContext {
     Transport transport;
     ElementType element = ElementType::kFloat32;
     std::uint32_t element_bytes = 4;
-    /// Functional mode: each rank's buffer; empty otherwise.
+    /// Functional mode: each member's buffer, and where what it stores goes; null otherwise.
     std::vector<std::vector<float>>* buffers = nullptr;
+    std::vector<std::vector<float>>* results = nullptr;
 };
 
 class BlockListener {
@@ -43,19 +44,15 @@ protected:
 /// it may have under way.
 class ThreadBlock final : private EventHandler {
 public:
-    ThreadBlock(
-        BlockContext& context,
-        RankPort& port,
-        BlockListener& listener,
-        std::uint32_t rank,
-        std::unique_ptr<Program> program);
+    /// Takes rank, program and share of the rate from the plan; its peers are added one by one.
+    ThreadBlock(BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan);
 
     struct Peer {
         Fifo* fifo = nullptr;
         std::uint32_t index = 0;  ///< of the FIFO within the collective
     };
-    void add_receive(Peer peer) { receive_[receives_++] = peer; }
-    void add_send(Peer peer) { send_[sends_++] = peer; }
+    void add_receive(Peer peer);
+    void add_send(Peer peer);
 
     /// The block is resident and may move data from `start` on.
     void start(Time start);
@@ -88,6 +85,8 @@ private:
     void finish_slice();
     bool fetch_step();
     [[nodiscard]] bool loads_over_link() const;
+    /// When `next` may be at the earliest for the block to have no more under way than it may.
+    std::uint64_t after_departures(std::uint64_t next);
     [[nodiscard]] std::uint64_t pace(std::uint32_t bytes) const;
     void account(std::uint32_t bytes, std::uint64_t& until);
     std::uint32_t combine(std::uint32_t bytes, std::uint32_t unit);
@@ -100,8 +99,11 @@ private:
     std::array<Peer, kMaxPeers> receive_{};
     std::array<Peer, kMaxPeers> send_{};
     std::uint32_t rank_;
+    std::uint32_t sharers_;
     std::uint8_t receives_ = 0;
     std::uint8_t sends_ = 0;
+    std::uint8_t loads_ = 0;  ///< receiving connections whose FIFO is at the sender: bits
+    std::uint8_t local_ = 0;  ///< sending connections whose FIFO is in our own memory: bits
     State state_ = State::kIdle;
     Step step_;
     std::uint64_t step_done_ = 0;          ///< bytes of the step in finished slices

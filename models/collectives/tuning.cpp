@@ -84,6 +84,8 @@ Choice choose_all_reduce(
     const AllReducePolicy& policy,
     const MachineView& machine,
     Bytes bytes) {
+    if (machine.machines > 1)
+        return choose_across_machines(params, policy, machine, bytes);
     Choice best;
     best.estimate = kTimeMax;
     const bool reduce = machine.in_switch_bandwidth.count() > 0;

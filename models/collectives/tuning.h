@@ -14,16 +14,26 @@
 
 namespace switchfold {
 
-enum class Algorithm : std::uint8_t { kAuto, kRing, kTree, kInSwitch };
+/// How an all-reduce moves its data.
+enum class Algorithm : std::uint8_t {
+    kAuto,
+    kRing,
+    kTree,          ///< a chain inside each machine, two binary trees across machines
+    kInSwitch,      ///< NVLS: pull reduction and multicast by the switches of one domain
+    kInSwitchTree,  ///< NVLS inside each machine, trees over the machines' heads (NVLS tree)
+    kInSwitchRing,  ///< NVLS inside each machine, rings over the machines' heads
+};
 enum class Protocol : std::uint8_t { kAuto, kLl, kLl128, kSimple };
 
 template <>
 struct EnumNames<Algorithm> {
-    static constexpr std::array<std::pair<Algorithm, std::string_view>, 4> kNames{
+    static constexpr std::array<std::pair<Algorithm, std::string_view>, 6> kNames{
         {{Algorithm::kAuto, "auto"},
          {Algorithm::kRing, "ring"},
          {Algorithm::kTree, "tree"},
-         {Algorithm::kInSwitch, "in_switch"}}};
+         {Algorithm::kInSwitch, "in_switch"},
+         {Algorithm::kInSwitchTree, "in_switch_tree"},
+         {Algorithm::kInSwitchRing, "in_switch_ring"}}};
 };
 template <>
 struct EnumNames<Protocol> {
@@ -68,9 +78,14 @@ struct AllReducePolicy {
 /// What the estimate needs to know of the machine.
 struct MachineView {
     std::uint32_t ranks = 0;
-    Bandwidth ring_bandwidth;  ///< payload a second that one ring-connected GPU can send, all
-                               ///< channels together
-    Time ring_latency;         ///< unloaded, one neighbour to the next
+    Bandwidth ring_bandwidth;  ///< payload a second that goes round all rings together
+    Time ring_latency;         ///< unloaded, one neighbour to the next, inside a machine
+    std::uint32_t machines = 1;
+    std::uint32_t per_machine = 0;  ///< members of the largest machine
+    Bandwidth inside_bandwidth;     ///< of the part of the rings that lies inside machines
+    Bandwidth rail_bandwidth;  ///< payload a second out of a machine, every member to its like in
+                               ///< the next
+    Time network_latency;      ///< unloaded, a member to its like in the next machine
     Bandwidth
         in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
     Time in_switch_latency;   ///< request to the sum's arrival
@@ -92,6 +107,13 @@ channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ra
 /// Chooses algorithm, protocol and channels of an all-reduce: the least of latency + bytes /
 /// bandwidth over what the policy allows, as NCCL's tuner does, from this machine's own parameters.
 [[nodiscard]] Choice choose_all_reduce(
+    const CollectiveParams& params,
+    const AllReducePolicy& policy,
+    const MachineView& machine,
+    Bytes bytes);
+
+/// The same for a group that spans several machines.
+[[nodiscard]] Choice choose_across_machines(
     const CollectiveParams& params,
     const AllReducePolicy& policy,
     const MachineView& machine,

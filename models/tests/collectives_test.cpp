@@ -78,6 +78,7 @@ std::vector<std::vector<float>> reduced(
     for (std::uint32_t i = 0; i < before.size(); ++i)
         spec.ranks.push_back(i);
     spec.rings = {spec.ranks};
+    spec.layout = lay_out(topology, spec.ranks);
     spec.choice = choice;
     SilentListener listener;
     const CollectiveEnvironment environment{machine.fabric, params, ports, true};
@@ -90,7 +91,7 @@ std::vector<std::vector<float>> reduced(
     machine.simulation.run();
     EXPECT_EQ(listener.done, static_cast<int>(before.size()));
     EXPECT_EQ(machine.fabric.values().live(), 0U);
-    return running->buffers();
+    return running->results();
 }
 
 class BitExact : public ::testing::TestWithParam<std::uint32_t> {};

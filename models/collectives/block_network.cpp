@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/block_network.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint64_t kGrain = 16;  // bytes; loads and stores are 16 bytes wide
+/// Large pieces travel in larger units: as many as leave the pipeline this many units deep, up to
+/// this many times the configured unit.
+constexpr std::uint64_t kUnitsInPiece = 32;
+constexpr std::uint64_t kLargestUnit = 16;
+constexpr std::uint64_t kSmallestLineUnit = 1024;
+constexpr std::uint64_t kLineUnitsInChunk = 8;
+
+std::uint32_t at_least_one(std::uint64_t value) {
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, value));
+}
+
+}  // namespace
+
+std::uint64_t BlockNetwork::buffer_bytes(const CollectiveParams& params, Protocol protocol) {
+    switch (protocol) {
+    case Protocol::kLl:
+        return params.ll_buffer.count();
+    case Protocol::kLl128:
+        return params.ll128_buffer.count();
+    default:
+        return params.simple_buffer.count();
+    }
+}
+
+std::uint64_t
+BlockNetwork::max_chunk(const CollectiveParams& params, Protocol protocol, ChunkShape shape) {
+    const std::uint64_t buffer = buffer_bytes(params, protocol);
+    if (protocol == Protocol::kSimple)
+        return buffer * std::min(shape.steps_per_chunk, params.steps) / params.steps;
+    const auto [numerator, denominator] = wire_ratio(protocol);
+    return std::max<std::uint64_t>(
+        kGrain, buffer / params.steps * denominator / numerator / kGrain * kGrain);
+}
+
+BlockNetwork::BlockNetwork(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    Protocol protocol,
+    ChunkShape shape,
+    std::uint64_t chunk,
+    std::uint32_t bundle,
+    MemberListener& listener) :
+    params_(environment.params),
+    ports_(environment.ports),
+    ranks_(spec.ranks),
+    protocol_(protocol),
+    bundle_(bundle),
+    listener_(listener),
+    members_(spec.ranks.size()) {
+    const ProtocolParams& p = params_of(params_, protocol);
+    context_.fabric = &environment.fabric;
+    context_.client = environment.fabric.add_client(*this);
+    context_.element = spec.element;
+    context_.element_bytes = spec.element_bytes;
+    Transport& t = context_.transport;
+    std::tie(t.wire_numerator, t.wire_denominator) = wire_ratio(protocol);
+    t.lines = protocol != Protocol::kSimple;
+    t.slice_overhead = p.slice_overhead.count();
+    t.block_rate = p.block_rate * bundle;
+    t.unit = unit_for(chunk);
+    // At least two units, or a block would wait for each to leave before it makes the next.
+    t.window = std::max(
+        static_cast<std::uint32_t>(params_.outstanding_per_block.count()) * bundle, 2 * t.unit);
+    if (t.lines) {
+        // A transfer unit is handed over as soon as it is there. A chunk takes one of the FIFO's
+        // steps, whatever its size.
+        t.slice = t.unit;
+        t.slots = at_least_one(params_.steps * (chunk * bundle / t.unit + 1));
+    } else {
+        t.slots = at_least_one(params_.steps / shape.steps_per_slice);
+        t.slice = static_cast<std::uint32_t>(buffer_bytes(params_, protocol) * bundle / t.slots);
+    }
+}
+
+std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk) const {
+    const std::uint64_t smallest = params_.transfer_unit.count();
+    if (bundle_ > 1)
+        return static_cast<std::uint32_t>(smallest);  // it holds a chunk of every channel
+    std::uint64_t unit = smallest;
+    // A line carries its own flag and is worked on as it comes in: small chunks travel in small
+    // units, or a hop would seem to store and forward them.
+    while (protocol_ != Protocol::kSimple && unit > kSmallestLineUnit &&
+           unit * kLineUnitsInChunk > chunk)
+        unit /= 2;
+    // Two must fit a link's input buffer, or credits would hold up what a real train of packets
+    // would not feel.
+    const std::uint64_t buffer = context_.fabric->smallest_buffer().count();
+    while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk &&
+           unit * 4 <= buffer)
+        unit *= 2;
+    return static_cast<std::uint32_t>(unit);
+}
+
+std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
+    const ProtocolParams& p = params_of(params_, protocol_);
+    const auto index = static_cast<std::uint32_t>(fifos_.size());
+    auto fifo = std::make_unique<Fifo>();
+    fifo->route = &context_.fabric->connect(ranks_[from], ranks_[to]);
+    fifo->slots.resize(context_.transport.slots);
+    // Start each connection on another stripe, as their buffers' addresses would.
+    fifo->units = std::uint64_t{index} * 7;
+    fifo->hop_overhead = p.hop_overhead.count();
+    if (fifo->route->network) {
+        fifo->hop_overhead += p.network_overhead.count();
+        auto& proxy = members_[from].proxy;
+        if (!proxy)
+            proxy = std::make_unique<NetworkProxy>(
+                context_, *ports_[ranks_[from]], params_.proxy_overhead * bundle_);
+        fifo->flow = &proxy->add_flow(*fifo, index);
+    }
+    fifos_.push_back(std::move(fifo));
+    return index;
+}
+
+void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
+    std::unordered_map<std::uint64_t, std::uint32_t> index;
+    const auto key = [](std::uint32_t from, std::uint32_t to) {
+        return std::uint64_t{from} << 32U | to;
+    };
+    for (const BlockPlan& plan : plans)
+        for (const std::uint32_t from : plan.receive_from) {
+            const std::uint32_t fifo = add_fifo(from, plan.rank);
+            index.emplace(key(from, plan.rank), fifo);
+            // A block loads from one peer; one that joins several has their data come to it.
+            fifos_[fifo]->read = protocol_ == Protocol::kSimple && params_.read_over_link &&
+                                 fifos_[fifo]->flow == nullptr && plan.receive_from.size() == 1;
+        }
+    BlockListener& self = *this;
+    for (BlockPlan& plan : plans) {
+        auto block =
+            std::make_unique<ThreadBlock>(context_, *ports_[ranks_[plan.rank]], self, plan);
+        for (const std::uint32_t from : plan.receive_from) {
+            const std::uint32_t fifo = index.at(key(from, plan.rank));
+            fifos_[fifo]->receiver = block.get();
+            block->add_receive({fifos_[fifo].get(), fifo});
+        }
+        for (const std::uint32_t to : plan.send_to) {
+            const std::uint32_t fifo = index.at(key(plan.rank, to));
+            fifos_[fifo]->sender = block.get();
+            block->add_send({fifos_[fifo].get(), fifo});
+        }
+        members_[plan.rank].blocks.push_back(static_cast<std::uint32_t>(blocks_.size()));
+        blocks_.push_back(std::move(block));
+    }
+}
+
+void BlockNetwork::use_buffers(
+    std::vector<std::vector<float>>& buffers, std::vector<std::vector<float>>& results) {
+    context_.buffers = &buffers;
+    context_.results = &results;
+}
+
+void BlockNetwork::join(std::uint32_t position, Time start) {
+    Member& member = members_[position];
+    member.running = static_cast<std::uint32_t>(member.blocks.size());
+    member.end = start;
+    if (member.blocks.empty())
+        listener_.on_member_done(position, start);
+    for (const std::uint32_t block : member.blocks)
+        blocks_[block]->start(start);
+}
+
+void BlockNetwork::wake(std::uint32_t position) {
+    for (const std::uint32_t block : members_[position].blocks)
+        blocks_[block]->wake();
+}
+
+std::uint32_t BlockNetwork::data_of(std::uint32_t wire) const {
+    const Transport& t = context_.transport;
+    // wire() rounds down; the inverse must give the data bytes back.
+    return static_cast<std::uint32_t>(
+        (std::uint64_t{wire} * t.wire_denominator + t.wire_numerator - 1) / t.wire_numerator);
+}
+
+void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time visible) {
+    const PacketTag tag = PacketTag::unpack(packet.tag);
+    Fifo& fifo = *fifos_[tag.fifo];
+    if (packet.kind == PacketKind::kReadResponse) {
+        fifo.receiver->on_response(packet.payload, tag.unit, packet.values, visible);
+        return;
+    }
+    Fifo::Slot& slot = fifo.slots[tag.slot];
+    slot.arrived += data_of(packet.payload);
+    slot.ready_time = std::max(slot.ready_time, visible.count());
+    if (packet.values != 0)
+        slot.keep(tag.unit, packet.values);
+    SWITCHFOLD_CHECK(slot.arrived <= slot.expected, "more data than a slice holds");
+    bool wake = false;
+    while (fifo.ready < fifo.posted) {
+        const Fifo::Slot& next = fifo.slot(fifo.ready);
+        if (next.arrived != next.expected)
+            break;
+        ++fifo.ready;
+        wake = true;
+    }
+    if (wake)
+        fifo.receiver->wake();
+}
+
+std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/) {
+    if (context_.buffers == nullptr)
+        return 0;
+    const PacketTag tag = PacketTag::unpack(packet.tag);
+    return std::exchange(fifos_[tag.fifo]->slots[tag.slot].values.at(tag.unit), 0);
+}
+
+void BlockNetwork::on_departure(std::uint64_t tag, Time departure) {
+    Fifo& fifo = *fifos_[PacketTag::unpack(tag).fifo];
+    // Data leaves the sender or its network interface; a read request leaves the receiver.
+    if (fifo.flow != nullptr)
+        fifo.flow->on_departure(departure);
+    else
+        (fifo.read ? fifo.receiver : fifo.sender)->on_departure(departure);
+}
+
+void BlockNetwork::on_block_done(std::uint32_t position, Time end) {
+    Member& member = members_[position];
+    member.end = std::max(member.end, end);
+    if (--member.running == 0)
+        listener_.on_member_done(position, member.end);
+}
+
+std::vector<std::string> BlockNetwork::blocked(std::size_t limit) const {
+    std::vector<std::string> lines;
+    for (std::uint32_t position = 0; position < members_.size(); ++position)
+        for (const std::uint32_t block : members_[position].blocks)
+            if (!blocks_[block]->done() && lines.size() < limit)
+                lines.push_back(fmt::format(
+                    "rank {} block {} waits for {}",
+                    ranks_[position],
+                    block,
+                    blocks_[block]->waiting_for()));
+    return lines;
+}
+
+}  // namespace switchfold

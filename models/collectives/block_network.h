@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/network_proxy.h"
+#include "models/collectives/running_collective.h"
+#include "models/collectives/step.h"
+#include "models/collectives/thread_block.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// How an algorithm cuts a channel's data: NCCL's chunk and slice, in steps of the FIFO
+/// (collectives.h; enqueue.cc calcCollChunking). Protocols that send lines cut by the step.
+struct ChunkShape {
+    std::uint32_t steps_per_chunk = 1;
+    std::uint32_t steps_per_slice = 1;
+};
+inline constexpr ChunkShape kRingShape{4, 2};  ///< all-reduce, reduce-scatter, all-gather
+inline constexpr ChunkShape kStepShape{1, 1};  ///< tree, broadcast, reduce, send and receive
+
+/// Thread blocks of a group's members joined by FIFOs, in and across machines: what ring, tree and
+/// exchange have in common. A connection that leads through network interfaces is carried by the
+/// sender's proxy.
+class BlockNetwork final : private PacketClient, private BlockListener {
+public:
+    /// `chunk`: bytes of a usual chunk, by which the transfer unit is chosen. Each channel that is
+    /// added stands for `bundle` thread blocks a member, which work side by side.
+    BlockNetwork(
+        const CollectiveEnvironment& environment,
+        const CollectiveSpec& spec,
+        Protocol protocol,
+        ChunkShape shape,
+        std::uint64_t chunk,
+        std::uint32_t bundle,
+        MemberListener& listener);
+    ~BlockNetwork() { context_.fabric->remove_client(context_.client); }
+    BlockNetwork(const BlockNetwork&) = delete;
+    BlockNetwork& operator=(const BlockNetwork&) = delete;
+    BlockNetwork(BlockNetwork&&) = delete;
+    BlockNetwork& operator=(BlockNetwork&&) = delete;
+
+    /// Largest chunk of this protocol and shape.
+    [[nodiscard]] static std::uint64_t
+    max_chunk(const CollectiveParams& params, Protocol protocol, ChunkShape shape);
+    /// Bytes of one connection's FIFO.
+    [[nodiscard]] static std::uint64_t
+    buffer_bytes(const CollectiveParams& params, Protocol protocol);
+
+    /// Adds one channel's blocks; within it a FIFO joins the block that sends from a to b with the
+    /// one that receives there.
+    void add_channel(std::vector<BlockPlan> plans);
+    /// Functional mode: each member's buffer, and where its results go (the same, if in place).
+    void
+    use_buffers(std::vector<std::vector<float>>& buffers, std::vector<std::vector<float>>& results);
+    /// The member's blocks may move data from `start` (>= now) on.
+    void join(std::uint32_t position, Time start);
+    /// Data that the programs of this member's blocks wait for has become available.
+    void wake(std::uint32_t position);
+    [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
+    [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
+        return context_.transport.wire(data);
+    }
+
+private:
+    struct Member {
+        std::vector<std::uint32_t> blocks;
+        std::unique_ptr<NetworkProxy> proxy;
+        std::uint32_t running = 0;
+        Time end;
+    };
+    void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
+    std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
+    void on_departure(std::uint64_t tag, Time departure) override;
+    void on_block_done(std::uint32_t position, Time end) override;
+
+    std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to);
+    [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk) const;
+    [[nodiscard]] std::uint32_t data_of(std::uint32_t wire) const;
+
+    const CollectiveParams& params_;
+    const std::vector<RankPort*>& ports_;
+    const std::vector<std::uint32_t> ranks_;
+    Protocol protocol_;
+    std::uint32_t bundle_;
+    MemberListener& listener_;
+    BlockContext context_;
+    std::vector<std::unique_ptr<ThreadBlock>> blocks_;
+    std::vector<std::unique_ptr<Fifo>> fifos_;
+    std::vector<Member> members_;
+};
+
+}  // namespace switchfold

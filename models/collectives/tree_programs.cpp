@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/step.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+constexpr std::uint8_t kPeer = 1;
+constexpr std::uint32_t kHalves = 2;  // one half of the warps reduces up, the other copies down
+}  // namespace
+
+std::optional<Step> StreamProgram::next() {
+    if (done_ >= part_.bytes)
+        return std::nullopt;
+    Step step = shape_;
+    step.offset = part_.begin + done_;
+    step.bytes = std::min(max_chunk_, part_.bytes - done_);
+    done_ += step.bytes;
+    return step;
+}
+
+std::vector<BlockPlan> plan_tree_all_reduce(
+    const std::vector<std::uint32_t>& parent,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk) {
+    std::vector<std::vector<std::uint32_t>> children(parent.size());
+    for (std::uint32_t r = 0; r < parent.size(); ++r)
+        if (parent[r] != kNoParent && parent[r] != r)
+            children[parent[r]].push_back(r);
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t r = 0; r < parent.size(); ++r) {
+        if (parent[r] == r)
+            continue;
+        const bool root = parent[r] == kNoParent;
+        const auto down = static_cast<std::uint8_t>((1U << children[r].size()) - 1U);
+        BlockPlan up;
+        up.rank = r;
+        up.channel = channel;
+        up.sharers = root ? 1 : kHalves;
+        up.receive_from = children[r];
+        Step shape;
+        shape.receive = down;
+        shape.load = true;
+        if (root) {
+            // The root turns the sum round without leaving its thread block.
+            up.send_to = children[r];
+            shape.send = down;
+            shape.store = true;
+        } else {
+            up.send_to = {parent[r]};
+            shape.send = kPeer;
+        }
+        up.program = std::make_unique<StreamProgram>(shape, part, max_chunk);
+        plans.push_back(std::move(up));
+        if (root)
+            continue;
+        BlockPlan back;
+        back.rank = r;
+        back.channel = channel;
+        back.sharers = kHalves;
+        back.receive_from = {parent[r]};
+        back.send_to = children[r];
+        Step copy;
+        copy.receive = kPeer;
+        copy.send = down;
+        copy.store = true;
+        back.program = std::make_unique<StreamProgram>(copy, part, max_chunk);
+        plans.push_back(std::move(back));
+    }
+    return plans;
+}
+
+std::vector<BlockPlan> plan_all_to_all(
+    std::uint32_t ranks,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t stride,
+    std::uint64_t max_chunk) {
+    Step send;
+    send.send = kPeer;
+    send.load = true;
+    Step receive;
+    receive.receive = kPeer;
+    receive.store = true;
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        for (std::uint32_t shift = 1; shift < ranks; ++shift) {
+            BlockPlan out;
+            out.rank = rank;
+            out.channel = channel;
+            const std::uint32_t to = (rank + shift) % ranks;
+            out.send_to = {to};
+            out.program = std::make_unique<StreamProgram>(
+                send, Part{to * stride + part.begin, part.bytes}, max_chunk);
+            plans.push_back(std::move(out));
+            BlockPlan in;
+            in.rank = rank;
+            in.channel = channel;
+            const std::uint32_t from = (rank + ranks - shift) % ranks;
+            in.receive_from = {from};
+            in.program = std::make_unique<StreamProgram>(
+                receive, Part{from * stride + part.begin, part.bytes}, max_chunk);
+            plans.push_back(std::move(in));
+        }
+    return plans;
+}
+
+}  // namespace switchfold
