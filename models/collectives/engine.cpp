@@ -40,10 +40,7 @@ public:
         engine(owner), spec(std::move(the_spec)), members(spec.ranks.size()) {
         const CollectiveEnvironment environment{
             owner.fabric_, owner.params_, owner.ports_, owner.functional_seed_ != 0};
-        running =
-            spec.kind == CollectiveKind::kAllReduce && spec.choice.algorithm == Algorithm::kInSwitch
-                ? make_in_switch_all_reduce(environment, spec, *this)
-                : make_fifo_collective(environment, spec, *this);
+        running = make(environment);
         if (environment.functional) {
             before = make_values(
                 owner.functional_seed_ + owner.records_.size(),
@@ -61,6 +58,19 @@ public:
     }
     void on_member_done(std::uint32_t position, Time end) override {
         engine.post_member_end(*this, position, end + engine.params_.launch_latency / 2);
+    }
+    std::unique_ptr<RunningCollective> make(const CollectiveEnvironment& environment) {
+        switch (spec.choice.algorithm) {
+        case Algorithm::kInSwitch:
+            return spec.kind == CollectiveKind::kAllReduce
+                       ? make_in_switch_all_reduce(environment, spec, *this)
+                       : make_heads_collective(environment, spec, *this);
+        case Algorithm::kInSwitchTree:
+        case Algorithm::kInSwitchRing:
+            return make_heads_collective(environment, spec, *this);
+        default:
+            return make_fifo_collective(environment, spec, *this);
+        }
     }
     [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
         const auto at = std::lower_bound(spec.ranks.begin(), spec.ranks.end(), rank);
@@ -137,8 +147,17 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
                     reason));
         return spec;
     }
-    // Other kinds: one pass of the ring or direct exchange; the protocol by the same estimate as
-    // for an all-reduce.
+    // NVLS has a reduce-scatter and an all-gather. The rest: one pass of the ring or direct
+    // exchange; the protocol by the same estimate as for an all-reduce.
+    const bool halves =
+        spec.kind == CollectiveKind::kReduceScatter || spec.kind == CollectiveKind::kAllGather;
+    if (halves && policy_.algorithm == Algorithm::kInSwitch &&
+        why_not(Algorithm::kInSwitch, fabric_.topology(), spec.ranks).empty()) {
+        spec.choice.algorithm = Algorithm::kInSwitch;
+        spec.choice.channels =
+            policy_.channels != 0 ? policy_.channels : params_.in_switch_channels;
+        return spec;
+    }
     AllReducePolicy ring = policy_;
     ring.algorithm = Algorithm::kRing;
     spec.choice = choose_all_reduce(params_, ring, group.machine, spec.bytes);
@@ -197,9 +216,9 @@ void CollectiveEngine::start(
     const Choice& choice = instance.spec.choice;
     CommunicationKernel kernel;
     kernel.blocks = choice.channels;
-    kernel.threads_per_block = choice.algorithm == Algorithm::kInSwitch
-                                   ? params_.in_switch_threads
-                                   : params_of(params_, choice.protocol).threads;
+    const bool fifos = choice.algorithm == Algorithm::kRing || choice.algorithm == Algorithm::kTree;
+    kernel.threads_per_block =
+        fifos ? params_of(params_, choice.protocol).threads : params_.in_switch_threads;
     kernel.registers_per_thread = params_.registers_per_thread;
     kernel.shared_memory = params_.shared_memory;
     kernel.footprint = instance.running->footprint();

@@ -169,9 +169,13 @@ std::vector<BlockPlan> plan_ring_all_reduce(
     std::uint64_t max_chunk,
     std::uint64_t grain) {
     return plan_ring(order, channel, [&](std::size_t place) {
-        return std::make_unique<RingAllReduce>(
-            place, order.size(), LoopChunks(part, order.size(), max_chunk, grain));
+        return ring_all_reduce_program(place, order.size(), part, max_chunk, grain);
     });
+}
+
+std::unique_ptr<Program> ring_all_reduce_program(
+    std::size_t place, std::size_t ranks, Part part, std::uint64_t max_chunk, std::uint64_t grain) {
+    return std::make_unique<RingAllReduce>(place, ranks, LoopChunks(part, ranks, max_chunk, grain));
 }
 
 std::vector<BlockPlan> plan_ring_reduce_scatter(

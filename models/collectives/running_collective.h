@@ -76,4 +76,9 @@ make_fifo_collective(const CollectiveEnvironment&, const CollectiveSpec&, Member
 [[nodiscard]] std::unique_ptr<RunningCollective>
 make_in_switch_all_reduce(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
 
+/// Collectives over the heads of switch domains: reduce-scatter and all-gather inside one,
+/// all-reduce over several machines with a tree or a ring between the heads.
+[[nodiscard]] std::unique_ptr<RunningCollective>
+make_heads_collective(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
+
 }  // namespace switchfold

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -58,6 +59,9 @@ struct BlockPlan {
     std::unique_ptr<Program> program;
 };
 
+/// Makes the program of a block that does `shape` over whatever it works on.
+using StreamMaker = std::function<std::unique_ptr<Program>(std::uint32_t rank, const Step& shape)>;
+
 /// The part [begin, begin + bytes) of a buffer that a channel works on, in grains.
 struct Part {
     std::uint64_t begin = 0;
@@ -74,6 +78,9 @@ struct Part {
     Part part,
     std::uint64_t max_chunk,
     std::uint64_t grain);
+/// The program of the rank at `place` of such a ring of `ranks`.
+[[nodiscard]] std::unique_ptr<Program> ring_all_reduce_program(
+    std::size_t place, std::size_t ranks, Part part, std::uint64_t max_chunk, std::uint64_t grain);
 
 [[nodiscard]] std::vector<BlockPlan> plan_ring_reduce_scatter(
     const std::vector<std::uint32_t>& order,
@@ -113,6 +120,10 @@ inline constexpr std::uint32_t kNoParent = UINT32_MAX;
     std::uint32_t channel,
     Part part,
     std::uint64_t max_chunk);
+
+/// The same blocks with programs of the caller's.
+[[nodiscard]] std::vector<BlockPlan>
+plan_tree(const std::vector<std::uint32_t>& parent, std::uint32_t channel, const StreamMaker& make);
 
 /// Direct exchange (NCCL's grouped send and receive): blocks of `stride` bytes, block b of rank r
 /// becomes block r of rank b. A thread block for each pair and direction.

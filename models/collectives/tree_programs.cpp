@@ -25,6 +25,13 @@ std::vector<BlockPlan> plan_tree_all_reduce(
     std::uint32_t channel,
     Part part,
     std::uint64_t max_chunk) {
+    return plan_tree(parent, channel, [&](std::uint32_t /*rank*/, const Step& shape) {
+        return std::make_unique<StreamProgram>(shape, part, max_chunk);
+    });
+}
+
+std::vector<BlockPlan> plan_tree(
+    const std::vector<std::uint32_t>& parent, std::uint32_t channel, const StreamMaker& make) {
     std::vector<std::vector<std::uint32_t>> children(parent.size());
     for (std::uint32_t r = 0; r < parent.size(); ++r)
         if (parent[r] != kNoParent && parent[r] != r)
@@ -52,7 +59,7 @@ std::vector<BlockPlan> plan_tree_all_reduce(
             up.send_to = {parent[r]};
             shape.send = kPeer;
         }
-        up.program = std::make_unique<StreamProgram>(shape, part, max_chunk);
+        up.program = make(r, shape);
         plans.push_back(std::move(up));
         if (root)
             continue;
@@ -66,7 +73,7 @@ std::vector<BlockPlan> plan_tree_all_reduce(
         copy.receive = kPeer;
         copy.send = down;
         copy.store = true;
-        back.program = std::make_unique<StreamProgram>(copy, part, max_chunk);
+        back.program = make(r, copy);
         plans.push_back(std::move(back));
     }
     return plans;

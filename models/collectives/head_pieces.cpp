@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/head_pieces.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint64_t kGrain = 16;
+
+void cut(std::vector<Part>& parts, std::uint64_t bytes, std::uint32_t channels) {
+    for (std::uint32_t channel = 0; channel < channels; ++channel)
+        parts.push_back(part_of_channel(bytes, channels, channel, kGrain));
+}
+
+}  // namespace
+
+HeadPieces HeadPieces::contiguous(
+    std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk) {
+    HeadPieces pieces(heads, chunk, 0);
+    cut(pieces.parts_, bytes, channels);
+    return pieces;
+}
+
+HeadPieces HeadPieces::blocks(
+    std::uint64_t stride, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk) {
+    HeadPieces pieces(heads, chunk, std::max<std::uint64_t>(stride, 1));
+    cut(pieces.parts_, stride, channels);
+    return pieces;
+}
+
+std::uint64_t HeadPieces::loops(std::uint32_t channel) const {
+    return (parts_[channel].bytes + loop_span() - 1) / loop_span();
+}
+
+Part HeadPieces::piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t head) const {
+    const Part& part = parts_[channel];
+    const std::uint64_t base = loop * loop_span();
+    const std::uint64_t left = part.bytes - base;
+    if (stride_ != 0)
+        return {head * stride_ + part.begin + base, std::min(chunk_, left)};
+    // The last loop shares what is left evenly.
+    const std::uint64_t even = (left + heads_ * kGrain - 1) / (heads_ * kGrain) * kGrain;
+    const std::uint64_t size = std::min(chunk_, even);
+    const std::uint64_t begin = std::min(left, head * size);
+    return {part.begin + base + begin, std::min(size, left - begin)};
+}
+
+std::uint64_t HeadPieces::loop_bytes(std::uint32_t channel, std::uint64_t loop) const {
+    const std::uint64_t left = parts_[channel].bytes - loop * loop_span();
+    return stride_ != 0 ? heads_ * std::min(chunk_, left)
+                        : std::min<std::uint64_t>(heads_ * chunk_, left);
+}
+
+}  // namespace switchfold

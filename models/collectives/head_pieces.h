@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/step.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// How collectives through the switch cut a buffer: channels, in each loops, in each loop one piece
+/// a head.
+class HeadPieces {
+public:
+    /// One buffer of `bytes`; in every loop the heads' pieces follow each other.
+    static HeadPieces contiguous(
+        std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk);
+    /// One block of `stride` bytes a head, as reduce-scatter and all-gather have it.
+    static HeadPieces
+    blocks(std::uint64_t stride, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk);
+
+    [[nodiscard]] std::uint32_t channels() const {
+        return static_cast<std::uint32_t>(parts_.size());
+    }
+    [[nodiscard]] std::uint32_t heads() const { return heads_; }
+    [[nodiscard]] std::uint64_t loops(std::uint32_t channel) const;
+    [[nodiscard]] Part piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t head) const;
+    /// Of all heads.
+    [[nodiscard]] std::uint64_t loop_bytes(std::uint32_t channel, std::uint64_t loop) const;
+
+private:
+    HeadPieces(std::uint32_t heads, std::uint64_t chunk, std::uint64_t stride) :
+        heads_(heads), chunk_(chunk), stride_(stride) {}
+    /// Bytes of a channel's part that one loop covers.
+    [[nodiscard]] std::uint64_t loop_span() const {
+        return stride_ == 0 ? heads_ * chunk_ : chunk_;
+    }
+
+    std::uint32_t heads_;
+    std::uint64_t chunk_;
+    std::uint64_t stride_;     ///< 0: the heads' pieces follow each other
+    std::vector<Part> parts_;  ///< by channel; of one block if there are blocks
+};
+
+}  // namespace switchfold
