@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/engine.h"
 
-#include "interconnect/rings.h"
 #include "models/collectives/functional.h"
 #include "sim/core/error.h"
 

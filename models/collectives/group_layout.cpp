@@ -1,33 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/group_layout.h"
 
+#include "interconnect/rings.h"
 #include "models/collectives/step.h"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace switchfold {
 
 namespace {
-
-/// What is joined without a network interface in between is one machine.
-std::vector<std::uint32_t> machines_of(const Topology& topology) {
-    std::vector<std::uint32_t> root(topology.nodes.size());
-    std::iota(root.begin(), root.end(), 0U);
-    const auto find = [&root](std::uint32_t node) {
-        while (root[node] != node)
-            node = root[node] = root[root[node]];
-        return node;
-    };
-    for (const TopologyEdge& edge : topology.edges)
-        if (topology.nodes[edge.a].kind != NodeKind::kNic &&
-            topology.nodes[edge.b].kind != NodeKind::kNic)
-            root[find(edge.a)] = find(edge.b);
-    for (std::uint32_t node = 0; node < root.size(); ++node)
-        root[node] = find(node);
-    return root;
-}
 
 /// Rings inside one machine, in positions.
 std::vector<std::vector<std::uint32_t>> rings_inside(
@@ -65,13 +47,13 @@ bool GroupLayout::even() const {
 }
 
 GroupLayout lay_out(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
-    const std::vector<std::uint32_t> machine = machines_of(topology);
     GroupLayout layout;
     layout.machine_of.resize(ranks.size());
     std::map<std::uint32_t, std::uint32_t> index;
     for (std::uint32_t position = 0; position < ranks.size(); ++position) {
         const auto [at, fresh] = index.try_emplace(
-            machine[ranks[position]], static_cast<std::uint32_t>(layout.machines.size()));
+            topology.machine_of(ranks[position]),
+            static_cast<std::uint32_t>(layout.machines.size()));
         if (fresh)
             layout.machines.emplace_back();
         layout.machine_of[position] = at->second;

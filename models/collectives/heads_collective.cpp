@@ -204,8 +204,9 @@ HeadsCollective::HeadsCollective(
     for (const auto& members : spec_.layout.machines) {
         for (std::uint32_t i = 0; i < members.size(); ++i)
             place_[members[i]] = i;
+        SwitchStagesListener& self = *this;
         stages_.push_back(std::make_unique<SwitchStages>(
-            environment, spec_, members, pieces_, halves, buffers_, *this));
+            environment, spec_, members, pieces_, halves, buffers_, self));
     }
     if (stages_.size() > 1)
         join_heads(environment);
@@ -218,6 +219,7 @@ void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
     between_.resize(spec_.ranks.size() * pieces_.channels());
     for (Piece& p : between_)
         p.when.assign(depth_, 0);
+    MemberListener& self = *this;
     heads_ = std::make_unique<BlockNetwork>(
         environment,
         spec_,
@@ -225,7 +227,7 @@ void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
         kStepShape,
         std::max(kGrain, chunk_for(environment.params, spec_)),
         1,
-        *this);
+        self);
     if (environment.functional)
         heads_->use_buffers(buffers_.sums, buffers_.sums);
     for (std::uint32_t channel = 0; channel < pieces_.channels(); ++channel)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/machine_view.h"
 
-#include <fmt/format.h>
+#include "interconnect/path_finder.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -86,8 +86,9 @@ TEST(RingOrders, EnterAndLeaveEveryMachineOnceAndByAllItsInterfaces) {
                 ++crossings;
                 if (layout.machine_of[to] == 0)
                     entries.insert(to);
-                if (machines % 2 == 0)
+                if (machines % 2 == 0) {
                     EXPECT_EQ(from % 4, to % 4);  // on the same rail
+                }
             }
             EXPECT_EQ(crossings, machines);
         }

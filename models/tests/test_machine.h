@@ -53,49 +53,25 @@ public:
     }
     /// Such machines, a NIC of 50 GB/s beside every GPU, all NICs on one switch.
     static Topology cluster(std::uint32_t machines, std::uint32_t gpus) {
-        const Topology one = hgx(gpus).build();
-        Topology all;
-        all.links = one.links;
-        all.switches = one.switches;
-        LinkParams pcie;
-        pcie.lane_bandwidth = gigabytes_per_second(55);
-        pcie.latency = nanoseconds(300);
+        ClusterTopology c;
+        c.machines = machines;
+        c.machine.value = hgx(gpus);
         LinkParams cable;
         cable.lane_bandwidth = gigabytes_per_second(50);
-        cable.latency = nanoseconds(300);
-        for (LinkParams* link : {&pcie, &cable}) {
-            link->buffer_per_lane = kibibytes(256);
-            link->format = {.header_flits = 4, .max_payload = kibibytes(4)};
-            all.links.push_back(*link);
-        }
-        const auto pcie_class = static_cast<std::uint32_t>(all.links.size() - 2);
-        all.switches.push_back(SwitchParams{});
-        const auto plain = static_cast<std::uint32_t>(all.switches.size() - 1);
-        const auto add = [&all](NodeKind kind, const std::string& name, std::uint32_t params) {
-            all.nodes.push_back({kind, name, params});
-            return static_cast<std::uint32_t>(all.nodes.size() - 1);
-        };
-        for (std::uint32_t gpu = 0; gpu < machines * gpus; ++gpu)
-            add(NodeKind::kGpu, "gpu" + std::to_string(gpu), 0);
-        const std::uint32_t network = add(NodeKind::kSwitch, "network", plain);
-        for (std::uint32_t machine = 0; machine < machines; ++machine) {
-            const std::string label = "m" + std::to_string(machine) + "_";
-            const auto base = static_cast<std::uint32_t>(all.nodes.size());
-            for (std::size_t node = gpus; node < one.nodes.size(); ++node)
-                add(NodeKind::kSwitch, label + one.nodes[node].name, one.nodes[node].switch_class);
-            const auto global = [&](std::uint32_t node) {
-                return node < gpus ? machine * gpus + node : base + node - gpus;
-            };
-            for (const TopologyEdge& edge : one.edges)
-                all.edges.push_back({global(edge.a), global(edge.b), edge.lanes, edge.link_class});
-            for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
-                const std::uint32_t nic =
-                    add(NodeKind::kNic, label + "nic" + std::to_string(gpu), plain);
-                all.edges.push_back({global(gpu), nic, 1, pcie_class});
-                all.edges.push_back({nic, network, 1, pcie_class + 1});
-            }
-        }
-        return all;
+        cable.latency = nanoseconds(200);
+        cable.buffer_per_lane = kibibytes(256);
+        cable.format.header_flits = 2;
+        cable.format.max_payload = kibibytes(4);
+        LinkParams pcie = cable;
+        pcie.lane_bandwidth = gigabytes_per_second(55);
+        c.nics.count = gpus;
+        c.nics.pcie_switches = gpus;
+        c.nics.link = pcie;
+        c.nics.gpu_link = pcie;
+        SingleSwitchNetwork network;
+        network.link = cable;
+        c.network = network;
+        return c.build();
     }
     static CollectiveParams params() {
         CollectiveParams p;

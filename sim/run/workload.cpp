@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload.h"
 
+#include "models/collectives/machine_view.h"
 #include "sim/core/error.h"
 #include "sim/run/simulate.h"
 #include "workloads/collective.h"
@@ -152,29 +153,43 @@ private:
             report.notes.push_back(warning);
     }
 
+    /// Groups of ranks that reduce to all of their members, each once.
+    [[nodiscard]] std::set<std::uint32_t> reducing_groups() const {
+        std::set<std::uint32_t> groups;
+        const RankGraph* last = nullptr;
+        for (const auto& rank : prepared_.graph.ranks) {
+            if (rank.get() == last)
+                continue;  // ranks that share a graph
+            last = rank.get();
+            for (const Operation& operation : rank->operations) {
+                const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                if (c != nullptr && c->kind == CollectiveKind::kAllReduce &&
+                    prepared_.graph.groups[c->group].ranks.size() > 1)
+                    groups.insert(c->group);
+            }
+        }
+        return groups;
+    }
+
     /// An algorithm that the machine cannot do is bad input, not a failure half way through.
     void check_scenarios() {
         const auto& scenarios = loaded_.experiment.scenarios;
+        const std::set<std::uint32_t> groups = reducing_groups();
+        const Topology topology = build_topology(loaded_.experiment.system->topology);
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
-            if (scenarios[i].all_reduce.algorithm != Algorithm::kInSwitch)
-                continue;
-            for (const auto& rank : prepared_.graph.ranks) {
-                for (const Operation& operation : rank->operations) {
-                    const auto* c = std::get_if<CollectiveOperation>(&operation.body);
-                    if (c == nullptr || c->kind != CollectiveKind::kAllReduce)
-                        continue;
-                    const std::string reason = why_no_reduction(
-                        build_topology(loaded_.experiment.system->topology),
-                        prepared_.graph.groups[c->group].ranks);
-                    if (!reason.empty() && prepared_.graph.groups[c->group].ranks.size() > 1)
-                        fail(
-                            fmt::format("/scenarios/{}/all_reduce/algorithm", i),
-                            fmt::format(
-                                "is in_switch, which {} cannot do: {}; expected ring, tree or auto",
-                                loaded_.experiment.system->name,
-                                reason));
-                    return;
-                }
+            const Algorithm algorithm = scenarios[i].all_reduce.algorithm;
+            for (const std::uint32_t group : groups) {
+                const std::string reason =
+                    why_not(algorithm, topology, prepared_.graph.groups[group].ranks);
+                if (reason.empty())
+                    continue;
+                fail(
+                    fmt::format("/scenarios/{}/all_reduce/algorithm", i),
+                    fmt::format(
+                        "is {}, which {} cannot do: {}; expected ring, tree or auto",
+                        enum_name(algorithm),
+                        loaded_.experiment.system->name,
+                        reason));
                 break;
             }
         }
