@@ -17,5 +17,6 @@ void add_report(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen, const Log& log);
 void add_describe(CLI::App& app, Chosen& chosen);
 void add_schema(CLI::App& app, Chosen& chosen);
+void add_validate(CLI::App& app, Chosen& chosen, const Log& log);
 
 }  // namespace switchfold

@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
     add_trace(app, chosen, log);
     add_describe(app, chosen);
     add_schema(app, chosen);
+    add_validate(app, chosen, log);
     if (const std::string unknown = unknown_command(app, {argv + std::min(argc, 1), argv + argc});
         !unknown.empty()) {
         fmt::print(stderr, "switchfold: /: {}\n", unknown);

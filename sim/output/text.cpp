@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/output/columns.h"
 #include "sim/output/writers.h"
 
 #include <fmt/format.h>
@@ -21,22 +22,6 @@ std::string time_text(double us) {
 std::string percent(double share) {
     const double value = share * 100;
     return fmt::format("{:.1f} %", std::abs(value) < 0.05 ? 0.0 : value);
-}
-
-/// Columns as wide as their widest cell; the first left, the others right.
-std::string layout(const std::vector<std::vector<std::string>>& rows) {
-    std::vector<std::size_t> width(rows.front().size(), 0);
-    for (const auto& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i)
-            width[i] = std::max(width[i], row[i].size());
-    std::string out;
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-            out += i == 0 ? fmt::format("{:<{}}", row[i], width[i])
-                          : fmt::format("  {:>{}}", row[i], width[i]);
-        out += '\n';
-    }
-    return out;
 }
 
 }  // namespace
@@ -97,7 +82,7 @@ std::string to_table(const ExperimentResult& result) {
                      time_text(c.time_us),
                      fmt::format("{:.1f}", c.algorithm_bandwidth_GBps),
                      fmt::format("{:.1f}", c.bus_bandwidth_GBps)});
-        out += layout(rows);
+        out += align_columns(rows);
     } else {
         std::vector<std::vector<std::string>> rows{
             {"scenario",
@@ -126,7 +111,7 @@ std::string to_table(const ExperimentResult& result) {
                  cause(&SlowdownByCause::hbm),
                  cause(&SlowdownByCause::other)});
         }
-        out += layout(rows);
+        out += align_columns(rows);
         out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
                "the backward pass\n"
                "against no overlap, and its causes. Per step, mean over the ranks.\n";

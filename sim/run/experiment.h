@@ -42,6 +42,7 @@ struct SystemParams {
     PathOr<GpuParams> gpu;
     PathOr<TopologyParams> topology;
     PathOr<CollectiveParams> collectives;
+    std::vector<std::string> measured_as;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &SystemParams::name, "What reports call the machine.").required(),
@@ -56,7 +57,13 @@ struct SystemParams {
                 "collectives",
                 &SystemParams::collectives,
                 "How collectives run on the GPUs, or the file that says so "
-                "(SYSTEM.json#/collectives).")};
+                "(SYSTEM.json#/collectives)."),
+            field(
+                "measured_as",
+                &SystemParams::measured_as,
+                "How tables of measurements describe such machines: GPU and interconnect in their "
+                "words, one text a wording. `validate` finds the system by what these words "
+                "mean.")};
     }
 };
 

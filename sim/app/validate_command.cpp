@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/commands.h"
+#include "sim/app/log.h"
+#include "sim/app/progress.h"
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "validation/root.h"
+#include "validation/suite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+struct Arguments {
+    std::vector<std::string> suites;
+    std::string data;
+    std::string root;
+    bool json = false;
+    unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+};
+
+/// The suites that were asked for, in the order of the list; all without a name.
+std::vector<const validation::Suite*> chosen_suites(const Arguments& arguments) {
+    std::vector<std::string_view> known;
+    for (const validation::Suite& suite : validation::suites())
+        known.push_back(suite.name);
+    for (const std::string& name : arguments.suites)
+        if (std::find(known.begin(), known.end(), name) == known.end()) {
+            const std::string near = nearest(name, known);
+            throw ConfigError(
+                "switchfold validate",
+                "",
+                fmt::format(
+                    "unknown suite \"{}\"{}; expected some of: {}",
+                    name,
+                    near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
+                    fmt::join(known, ", ")));
+        }
+    std::vector<const validation::Suite*> chosen;
+    for (const validation::Suite& suite : validation::suites())
+        if (arguments.suites.empty() ||
+            std::find(arguments.suites.begin(), arguments.suites.end(), suite.name) !=
+                arguments.suites.end())
+            chosen.push_back(&suite);
+    return chosen;
+}
+
+int validate(const Arguments& arguments, const Log& log) {
+    const auto chosen = chosen_suites(arguments);
+    if (!arguments.data.empty() && chosen.size() != 1)
+        throw ConfigError(
+            "--data", "", "is for one suite; expected the name of exactly one suite before it");
+    validation::SuiteOptions options;
+    options.root = validation::find_root(arguments.root);
+    options.jobs = arguments.jobs;
+    if (!arguments.data.empty())
+        options.data = arguments.data;
+    // All data is looked for before anything long runs.
+    for (const validation::Suite* suite : chosen)
+        static_cast<void>(validation::data_of(*suite, options));
+    std::vector<validation::SuiteResult> results;
+    for (const validation::Suite* suite : chosen) {
+        ProgressLine line(log.quiet());
+        log.step(fmt::format("suite {}", suite->name));
+        options.progress = [&](const WorkerProgress& progress) { line.show(progress); };
+        results.push_back(suite->run(options));
+    }
+    std::string text;
+    if (arguments.json)
+        text = validation::to_json(results);
+    else
+        for (const validation::SuiteResult& result : results)
+            text += (text.empty() ? "" : "\n") + validation::to_text(result);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return static_cast<int>(validation::exit_code_of(results));
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
+    auto arguments = std::make_shared<Arguments>();
+    std::string what =
+        "Hold the simulator against measurements of real machines. Exit code 1 says that a suite "
+        "is out of its tolerance.\n\nSuites:\n";
+    for (const validation::Suite& suite : validation::suites())
+        what += fmt::format("  {:<12} {}\n", suite.name, suite.what);
+    CLI::App* command = app.add_subcommand(
+        "validate", what + "\nExample:\n  switchfold validate collectives --data my_tables.csv");
+    command->add_option("SUITE", arguments->suites, "Suites to run; without any: all");
+    command->add_option(
+        "--data",
+        arguments->data,
+        "Measurements of the one suite that is named, instead of its own");
+    command->add_option(
+        "--root",
+        arguments->root,
+        "Folder that holds configs/systems; without it, it is looked for");
+    command->add_flag("--json", arguments->json, "Print JSON instead of tables");
+    command->add_option("--jobs", arguments->jobs, "Simulations that run at the same time")
+        ->check(CLI::Range(1U, 1024U));
+    command->callback([arguments, &chosen, &log] {
+        chosen = [arguments, &log] { return validate(*arguments, log); };
+    });
+}
+
+}  // namespace switchfold

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// One record of a CSV file by column name, and the line that it starts on.
+struct CsvRecord {
+    std::size_t line = 0;
+    std::map<std::string, std::string, std::less<>> fields;
+    /// Empty if there is no such column.
+    [[nodiscard]] const std::string& operator[](std::string_view column) const;
+};
+
+struct CsvTable {
+    std::vector<std::string> columns;
+    std::vector<CsvRecord> records;
+    [[nodiscard]] bool has(std::string_view column) const;
+};
+
+/// Reads RFC 4180 with a header line; quoted fields may hold line ends. Throws ConfigError "file:
+/// line N: ..." with everything that is wrong: no header, a column twice, a record with more or
+/// fewer fields, a quote that does not end.
+[[nodiscard]] CsvTable read_csv(const std::filesystem::path& path);
+[[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& label);
+
+}  // namespace switchfold::validation

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/suite.h"
+
+#include "sim/core/json.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace switchfold::validation {
+namespace {
+
+Case make(const char* group, double measured, double simulated, bool fitted = false) {
+    Case c;
+    c.id = std::string(group) + "/1/x" + std::to_string(simulated);
+    c.group = group;
+    c.quantity = "time";
+    c.unit = "us";
+    c.measured = measured;
+    c.simulated = simulated;
+    c.fitted = fitted;
+    return c;
+}
+
+SuiteResult sample() {
+    SuiteResult result;
+    result.name = "collectives";
+    result.cases = {make("b", 10, 11), make("a", 10, 8, true), make("b", 10, 7)};
+    result.cases[0].low = 9;
+    result.cases[0].high = 12;
+    result.unmatched = {{"c/1/x", "no system"}, {"c/2/x", "no system"}};
+    return result;
+}
+
+std::set<std::string> keys(const Json& object) {
+    std::set<std::string> out;
+    for (const auto& [key, value] : object.items())
+        out.insert(key);
+    return out;
+}
+
+TEST(Suite, MeanErrorsOfGroupsInTheirOrder) {
+    const auto groups = summarise_groups(sample().cases);
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(groups[0].name, "b");
+    EXPECT_NEAR(groups[0].mape, 0.2, 1e-12);
+    EXPECT_EQ(groups[0].cases, 2U);
+    EXPECT_FALSE(groups[0].fitted);
+    EXPECT_TRUE(groups[1].fitted);
+    EXPECT_NEAR(mape(sample().cases), 0.2, 1e-12);
+}
+
+TEST(Suite, JsonHasTheKeysOfTheContractAndNoOthers) {
+    const std::vector<SuiteResult> results{sample()};
+    const Json json = Json::parse(to_json(results));
+    EXPECT_EQ(keys(json), (std::set<std::string>{"suites"}));
+    const Json& suite = json["suites"][0];
+    EXPECT_EQ(keys(suite), (std::set<std::string>{"name", "mape", "cases", "groups", "unmatched"}));
+    EXPECT_EQ(
+        keys(suite["cases"][0]),
+        (std::set<std::string>{
+            "id",
+            "group",
+            "quantity",
+            "unit",
+            "measured",
+            "low",
+            "high",
+            "simulated",
+            "error",
+            "fitted"}));
+    EXPECT_EQ(keys(suite["groups"][0]), (std::set<std::string>{"name", "mape", "cases"}));
+    EXPECT_EQ(keys(suite["unmatched"][0]), (std::set<std::string>{"id", "why"}));
+    EXPECT_EQ(suite["cases"][0]["error"], 0.1);
+    EXPECT_EQ(suite["cases"][2]["error"], -0.3);
+    EXPECT_EQ(suite["cases"][0]["low"], 9.0);
+    EXPECT_TRUE(suite["cases"][1]["low"].is_null());
+    EXPECT_EQ(suite["cases"][1]["fitted"], true);
+    EXPECT_EQ(suite["groups"][1]["cases"], 1);
+}
+
+TEST(Suite, ExitCodesSayWhetherPromisesAreKept) {
+    std::vector<SuiteResult> results{sample()};
+    EXPECT_EQ(exit_code_of(results), ExitCode::kDone);
+    results[0].verdicts = {{"all", 0.2, 0.2}};
+    EXPECT_EQ(exit_code_of(results), ExitCode::kDone);
+    results[0].verdicts.push_back({"table b", 0.31, 0.3});
+    EXPECT_EQ(exit_code_of(results), ExitCode::kOutOfTolerance);
+    results[0] = SuiteResult{};
+    EXPECT_EQ(exit_code_of(results), ExitCode::kOutOfTolerance);  // nothing was compared
+}
+
+TEST(Suite, TextShowsFittedGroupsApartAndSaysWhatWasNotCompared) {
+    SuiteResult result = sample();
+    result.verdicts = {{"table b", 0.31, 0.3}};
+    const std::string text = to_text(result);
+    const auto never = text.find("groups never used for fitting");
+    const auto fitted = text.find("groups that parameters were fitted on");
+    ASSERT_NE(never, std::string::npos);
+    ASSERT_NE(fitted, std::string::npos);
+    EXPECT_NE(text.substr(never, fitted - never).find("\nb "), std::string::npos) << text;
+    EXPECT_EQ(text.substr(never, fitted - never).find("\na "), std::string::npos) << text;
+    EXPECT_NE(text.find("mean absolute error over all: 20.0 % of 3 cases"), std::string::npos);
+    EXPECT_NE(text.find("OUT OF TOLERANCE: table b 31.0 %, at most 30.0 %"), std::string::npos);
+    EXPECT_NE(text.find("not compared: 2\n  c (2 rows): no system\n"), std::string::npos) << text;
+}
+
+TEST(Suite, DataThatIsNotThereIsNamed) {
+    SuiteOptions options;
+    options.root = "/nowhere/repository";
+    try {
+        static_cast<void>(data_of(suite_named("collectives"), options));
+        FAIL();
+    } catch (const ConfigError& error) {
+        EXPECT_NE(
+            std::string(error.what())
+                .find("/nowhere/shared/reference/nccl_allreduce.csv: /: is not there"),
+            std::string::npos)
+            << error.what();
+        EXPECT_NE(std::string(error.what()).find("--data"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace switchfold::validation
