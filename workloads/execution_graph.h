@@ -58,7 +58,7 @@ enum class DurationSource : std::uint8_t {
     kMeasuredAlone,       ///< this very occurrence ran without communication beside it
     kOtherOccurrence,     ///< median of non-overlapped occurrences of the same kernel
     kMeasuredOverlapped,  ///< only overlapped occurrences exist: the measured value, an upper bound
-    kModel,               ///< a generator's roofline
+    kModel,               ///< a generator's roofline: what is in a synthetic trace
 };
 
 /// Where a collective's size came from.

@@ -24,6 +24,24 @@ std::string percent(double share) {
     return fmt::format("{:.1f} %", std::abs(value) < 0.05 ? 0.0 : value);
 }
 
+/// The workload's notes and the scenarios'; what every scenario says is said once.
+std::vector<std::string> all_notes(const ExperimentResult& result) {
+    std::vector<std::string> notes = result.workload.notes;
+    const auto in_all = [&](const std::string& note) {
+        return std::all_of(
+            result.scenarios.begin(), result.scenarios.end(), [&](const ScenarioResult& s) {
+                return std::find(s.notes.begin(), s.notes.end(), note) != s.notes.end();
+            });
+    };
+    for (const ScenarioResult& s : result.scenarios)
+        for (const std::string& note : s.notes)
+            if (!in_all(note))
+                notes.push_back(s.name + ": " + note);
+            else if (&s == &result.scenarios.front())
+                notes.push_back(note);
+    return notes;
+}
+
 }  // namespace
 
 std::string csv_field(std::string_view text) {
@@ -119,11 +137,7 @@ std::string to_table(const ExperimentResult& result) {
             out += fmt::format(
                 "The trace's own iteration took {}.\n", time_text(*w.measured_iteration_us));
     }
-    std::vector<std::string> notes = w.notes;
-    for (const ScenarioResult& s : result.scenarios)
-        for (const std::string& note : s.notes)
-            notes.push_back(s.name + ": " + note);
-    for (const std::string& note : notes)
+    for (const std::string& note : all_notes(result))
         out += "note: " + note + "\n";
     return out;
 }

@@ -39,10 +39,25 @@ std::string identity(const RawGpuEvent& gpu) {
         gpu.launch_thread);
 }
 
+/// A synthetic trace's durations are those of kernels alone, whatever runs beside them.
+void take_modelled_durations(
+    const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
+    for (std::size_t i = 0; i < raw.gpu.size(); ++i)
+        if (auto* kernel = std::get_if<KernelOperation>(&graph.operations[operation_of[i]].body)) {
+            kernel->measured = Time(raw.gpu[i].event.duration);
+            kernel->isolated = kernel->measured;
+            kernel->duration_source = DurationSource::kModel;
+        }
+}
+
 }  // namespace
 
 void set_isolated_durations(
     const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
+    if (raw.report.synthetic) {
+        take_modelled_durations(raw, graph, operation_of);
+        return;
+    }
     struct Occurrence {
         std::size_t raw;
         std::uint32_t ordinal;  ///< within its step

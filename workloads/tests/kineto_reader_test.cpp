@@ -161,6 +161,22 @@ TEST(KinetoReader, IsolatedDurationsComeFromOtherSteps) {
     EXPECT_EQ(never.duration_source, DurationSource::kMeasuredOverlapped);
 }
 
+TEST(KinetoReader, DurationsOfASyntheticTraceAreModelled) {
+    TraceText text;
+    text.header(
+        R"("switchfold_synthetic": true, "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 84000000000}], "distributedInfo": {"rank": 0, "world_size": 2},)");
+    text.launch("alone", "0", "7", "10", "10");
+    text.launch(kAllReduce, "101", "20", "105", "60");
+    text.launch("beside", "102", "7", "126", "5");
+    const TraceWorkload workload = text.read();
+    for (const char* name : {"alone", "beside"}) {
+        const auto& kernel = std::get<KernelOperation>(only(workload, name).body);
+        EXPECT_EQ(kernel.duration_source, DurationSource::kModel) << name;
+        EXPECT_EQ(kernel.isolated, kernel.measured) << name;
+    }
+    EXPECT_EQ(workload.files.front().durations.at("model"), 2U);
+}
+
 TEST(KinetoReader, CollectiveSizesFromTheKernelsOwnCounts) {
     const TraceWorkload workload =
         TraceText()

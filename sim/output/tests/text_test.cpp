@@ -88,7 +88,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
-    const auto lines = lines_of(to_table(sample_result()));
+    ExperimentResult result = sample_result();
+    const auto lines = lines_of(to_table(result));
     ASSERT_GE(lines.size(), 6U);
     EXPECT_EQ(lines[0], "sample");
     EXPECT_EQ(lines[1], "8 ranks, 2 steps, trace.json");
@@ -106,6 +107,10 @@ TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
         "  "
         "-");  // unknown is not zero
     EXPECT_EQ(lines.back(), "note: ring: a note");
+    result.scenarios[0].notes = {"a note"};
+    const auto shared = lines_of(to_table(result));
+    EXPECT_EQ(shared.back(), "note: a note");
+    EXPECT_EQ(shared.size(), lines.size());
 }
 
 TEST(Table, SaysThatAWorkloadIsMadeUp) {
