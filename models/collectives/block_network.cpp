@@ -14,7 +14,8 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kGrain = 16;  // bytes; loads and stores are 16 bytes wide
+constexpr std::uint64_t kGrain = 16;               // bytes; loads and stores are 16 bytes wide
+constexpr std::uint32_t kSmallestSliceShare = 32;  // prims_simple.h: at least sliceSize / 32
 /// Large pieces travel in larger units: as many as leave the pipeline this many units deep, up to
 /// this many times the configured unit.
 constexpr std::uint64_t kUnitsInPiece = 32;
@@ -76,8 +77,11 @@ BlockNetwork::BlockNetwork(
     t.block_rate = p.block_rate * bundle;
     t.unit = unit_for(chunk);
     // At least two units, or a block would wait for each to leave before it makes the next.
-    t.window = std::max(
-        static_cast<std::uint32_t>(params_.outstanding_per_block.count()) * bundle, 2 * t.unit);
+    const auto window = [&](Bytes bytes) {
+        return std::max(static_cast<std::uint32_t>(bytes.count()) * bundle, 2 * t.unit);
+    };
+    t.load_window = window(params_.outstanding_loads);
+    t.store_window = window(params_.outstanding_stores);
     if (t.lines) {
         // A transfer unit is handed over as soon as it is there. A chunk takes one of the FIFO's
         // steps, whatever its size.
@@ -86,6 +90,8 @@ BlockNetwork::BlockNetwork(
     } else {
         t.slots = at_least_one(params_.steps / shape.steps_per_slice);
         t.slice = static_cast<std::uint32_t>(buffer_bytes(params_, protocol) * bundle / t.slots);
+        t.slices_in_step = shape.steps_per_chunk / shape.steps_per_slice;
+        t.smallest_slice = std::max(t.slice / kSmallestSliceShare, t.unit);
     }
 }
 
@@ -202,6 +208,11 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
     if (packet.values != 0)
         slot.keep(tag.unit, packet.values);
     SWITCHFOLD_CHECK(slot.arrived <= slot.expected, "more data than a slice holds");
+    if (!context_.transport.lines && fifo.flow == nullptr) {
+        if (slot.arrived == slot.expected)
+            fifo.sender->on_acknowledged(visible + fifo.route->latency);
+        return;
+    }
     bool wake = false;
     while (fifo.ready < fifo.posted) {
         const Fifo::Slot& next = fifo.slot(fifo.ready);

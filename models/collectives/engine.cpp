@@ -52,11 +52,18 @@ public:
     void on_resident(std::uint32_t rank) override {
         const auto position = position_of(rank);
         // Half of the launch latency lies before the first instruction, half after the last.
+        const CollectiveParams& params = engine.params_;
+        const Time start =
+            in_switch() ? Time() : params_of(params, spec.choice.protocol).start_overhead;
         running->join(
-            position, engine.fabric_.scheduler().now() + engine.params_.launch_latency / 2);
+            position, engine.fabric_.scheduler().now() + params.launch_latency / 2 + start);
     }
     void on_member_done(std::uint32_t position, Time end) override {
         engine.post_member_end(*this, position, end + engine.params_.launch_latency / 2);
+    }
+    [[nodiscard]] bool in_switch() const {
+        return spec.choice.algorithm != Algorithm::kRing &&
+               spec.choice.algorithm != Algorithm::kTree;
     }
     std::unique_ptr<RunningCollective> make(const CollectiveEnvironment& environment) {
         switch (spec.choice.algorithm) {

@@ -14,14 +14,17 @@ class NetworkFlow;
 /// How data crosses a connection under the chosen protocol.
 struct Transport {
     std::uint32_t unit = 4096;         ///< data bytes of a transfer unit
-    std::uint32_t slice = 4096;        ///< data bytes handed over together: one flag, one credit
+    std::uint32_t slice = 4096;        ///< most data bytes handed over together: a flag, a credit
+    std::uint32_t slices_in_step = 1;  ///< a step's chunk is handed over in so many slices
+    std::uint32_t smallest_slice = 1;  ///< data bytes; smaller chunks go in fewer slices
     std::uint32_t slots = 8;           ///< slices that the FIFO holds
     std::uint32_t wire_numerator = 1;  ///< bytes stored per data byte: LL 2/1, LL128 16/15
     std::uint32_t wire_denominator = 1;
     bool lines = false;  ///< every line carries its flag: data can be used as it comes in
     std::uint64_t slice_overhead = 0;  ///< ps
     Bandwidth block_rate;
-    std::uint32_t window = 65536;  ///< bytes that a thread block has under way at most
+    std::uint32_t load_window = 65536;   ///< bytes asked for and not received, at most
+    std::uint32_t store_window = 16384;  ///< bytes stored and not yet on the wire, at most
 
     [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
         return static_cast<std::uint32_t>(std::uint64_t{data} * wire_numerator / wire_denominator);

@@ -143,7 +143,7 @@ InSwitchAllReduce::InSwitchAllReduce(
     client_(environment.fabric.add_client(*this)),
     n_(static_cast<std::uint32_t>(spec.ranks.size())),
     unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
-    window_(static_cast<std::uint32_t>(environment.params.outstanding_per_block.count())),
+    window_(static_cast<std::uint32_t>(environment.params.outstanding_loads.count())),
     depth_(environment.params.steps),
     rate_(environment.params.in_switch_block_rate),
     functional_(environment.functional),

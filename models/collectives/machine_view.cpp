@@ -110,6 +110,18 @@ Time latency(const Topology& topology, PathFinder& paths, std::uint32_t from, st
     return sum;
 }
 
+/// Whether the shortest way leads through what is neither a GPU nor a switch of theirs.
+bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, std::uint32_t to) {
+    for (const Path& path : paths.shortest(from, to))
+        for (const std::uint32_t hop : path.hops)
+            for (const std::uint32_t end : {topology.edges[hop / 2].a, topology.edges[hop / 2].b}) {
+                const NodeKind kind = topology.nodes[end].kind;
+                if (kind != NodeKind::kGpu && kind != NodeKind::kSwitch)
+                    return true;
+            }
+    return false;
+}
+
 }  // namespace
 
 GroupView
@@ -145,6 +157,7 @@ view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uin
     machine.inside_bandwidth = times(inside.rate(), view.rings.size());
     const std::uint32_t neighbour = first.size() > 1 ? first[1] : first[0];
     machine.ring_latency = latency(topology, paths, ranks[first.front()], ranks[neighbour]);
+    machine.pcie = over_pcie(topology, paths, ranks[first.front()], ranks[neighbour]);
     if (machine.machines > 1) {
         const auto& next = view.layout.machines[1];
         SharedWires rails(topology, paths, unit);

@@ -4,13 +4,29 @@
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace switchfold {
 
+/// Whose constants NCCL's choice of algorithm and protocol goes by.
+enum class TunerGeneration : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
+
+template <>
+struct EnumNames<TunerGeneration> {
+    static constexpr std::array<std::pair<TunerGeneration, std::string_view>, 4> kNames{
+        {{TunerGeneration::kVolta, "volta"},
+         {TunerGeneration::kAmpere, "ampere"},
+         {TunerGeneration::kHopper, "hopper"},
+         {TunerGeneration::kBlackwell, "blackwell"}}};
+};
+
 /// How one of NCCL's protocols moves data through a connection's FIFO.
 struct ProtocolParams {
+    Time start_overhead;
     Time hop_overhead = nanoseconds(1000);
     Time network_overhead;
     Time slice_overhead;
@@ -19,6 +35,12 @@ struct ProtocolParams {
 
     static constexpr auto fields() {
         return std::tuple{
+            field(
+                "start_overhead",
+                &ProtocolParams::start_overhead,
+                "Once a collective, beside launch_latency, before the first data move.",
+                Time(0),
+                microseconds(1000)),
             field(
                 "hop_overhead",
                 &ProtocolParams::hop_overhead,
@@ -36,7 +58,9 @@ struct ProtocolParams {
             field(
                 "slice_overhead",
                 &ProtocolParams::slice_overhead,
-                "Time a thread block does nothing else for each slice it hands over.",
+                "Time a thread block does nothing else for each slice it hands over (Simple) or "
+                "each "
+                "chunk (LL, LL128): barriers, and loads that start anew.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -52,6 +76,8 @@ struct ProtocolParams {
 /// How collectives run on this machine's GPUs: NCCL's constants for the architecture.
 struct CollectiveParams {
     Bytes transfer_unit = kibibytes(4);
+    TunerGeneration tuner = TunerGeneration::kHopper;
+    Time host_launch = microseconds(4);
     Time launch_latency = microseconds(5);
     std::uint32_t steps = 8;
     Bytes ll_buffer = kibibytes(512);
@@ -64,7 +90,8 @@ struct CollectiveParams {
     Bytes in_switch_chunk = kibibytes(128);
     Bandwidth in_switch_block_rate = gigabytes_per_second(40);
     Time in_switch_sync = nanoseconds(1500);
-    Bytes outstanding_per_block = kibibytes(64);
+    Bytes outstanding_loads = kibibytes(64);
+    Bytes outstanding_stores = kibibytes(16);
     std::uint32_t registers_per_thread = 96;
     Bytes shared_memory{88'016};
     Time proxy_overhead = microseconds(1);
@@ -87,6 +114,18 @@ struct CollectiveParams {
                 "From the launch of a collective's kernel to its blocks' first instruction that "
                 "moves data, and from "
                 "the last one to the stream's next operation.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "tuner",
+                &CollectiveParams::tuner,
+                "Generation whose constants of NCCL's cost model choose algorithm and protocol."),
+            field(
+                "host_launch",
+                &CollectiveParams::host_launch,
+                "Time a host thread takes to launch a collective on one GPU: where one process "
+                "drives several GPUs, a loop of collectives cannot run faster than this times "
+                "their number.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -157,12 +196,18 @@ struct CollectiveParams {
                 Time(0),
                 microseconds(1000)),
             field(
-                "outstanding_per_block",
-                &CollectiveParams::outstanding_per_block,
-                "Bytes that one thread block has under way at most: loads not answered, stores not "
-                "yet on the wire.",
+                "outstanding_loads",
+                &CollectiveParams::outstanding_loads,
+                "Bytes that one thread block has asked for over a link and not received, at most.",
                 Bytes(128),
-                mebibytes(16)),
+                mebibytes(64)),
+            field(
+                "outstanding_stores",
+                &CollectiveParams::outstanding_stores,
+                "Bytes that one thread block has stored and the link not yet sent, at most: what "
+                "the way from the SM to the link holds before stores stall.",
+                Bytes(128),
+                mebibytes(64)),
             field(
                 "registers_per_thread",
                 &CollectiveParams::registers_per_thread,

@@ -47,7 +47,7 @@ SwitchStages::SwitchStages(
     client_(0),
     n_(static_cast<std::uint32_t>(members.size())),
     unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
-    window_(static_cast<std::uint32_t>(environment.params.outstanding_per_block.count())),
+    window_(static_cast<std::uint32_t>(environment.params.outstanding_loads.count())),
     depth_(environment.params.steps),
     element_bytes_(spec.element_bytes),
     rate_(environment.params.in_switch_block_rate),

@@ -8,8 +8,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace switchfold {
+
+namespace {
+
+constexpr std::uint64_t kGrain = 16;       // bytes; loads and stores are 16 bytes wide
+constexpr std::uint64_t kNextRequest = 1;  // tag of the event that ends a pause between loads
+
+}  // namespace
 
 ThreadBlock::ThreadBlock(
     BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan) :
@@ -30,6 +38,8 @@ void ThreadBlock::add_send(Peer peer) {
     const auto bit = static_cast<std::uint8_t>(1U << sends_);
     if (peer.fifo->read || peer.fifo->flow != nullptr)
         local_ |= bit;
+    else if (!context_.transport.lines)
+        fenced_ |= bit;
     send_[sends_++] = peer;
 }
 
@@ -51,6 +61,13 @@ bool ThreadBlock::loads_over_link() const {
 std::uint64_t ThreadBlock::pace(std::uint32_t bytes) const {
     return serialization_time(Bytes(std::uint64_t{bytes} * sharers_), context_.transport.block_rate)
         .count();
+}
+
+std::uint64_t ThreadBlock::slice_bytes() const {
+    const Transport& transport = context_.transport;
+    const std::uint64_t share = step_.bytes / transport.slices_in_step;
+    return std::clamp<std::uint64_t>(
+        (share + kGrain - 1) / kGrain * kGrain, transport.smallest_slice, transport.slice);
 }
 
 bool ThreadBlock::fetch_step() {
@@ -101,8 +118,7 @@ void ThreadBlock::advance() {
         }
         start = std::max(start, fifo.slot(fifo.posted).credit_time);
     }
-    slice_ = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(context_.transport.slice, step_.bytes - step_done_));
+    slice_ = static_cast<std::uint32_t>(std::min(slice_bytes(), step_.bytes - step_done_));
     slice_done_ = 0;
     requested_ = 0;
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
@@ -112,11 +128,19 @@ void ThreadBlock::advance() {
         slot.arrived = 0;
         ++fifo.posted;
     }
+    unacknowledged_ =
+        static_cast<std::uint32_t>(std::popcount(static_cast<std::uint8_t>(step_.send & fenced_)));
     state_ = State::kScheduled;
     context_.fabric->scheduler().at(Time(start), *this, 0);
 }
 
-void ThreadBlock::on_event(std::uint64_t /*tag*/) {
+void ThreadBlock::on_event(std::uint64_t tag) {
+    if (tag == kNextRequest) {
+        request_scheduled_ = false;
+        if (state_ == State::kLoading)
+            request_units();
+        return;
+    }
     if (loads_over_link()) {
         state_ = State::kLoading;
         request_units();
@@ -150,7 +174,7 @@ void ThreadBlock::move_unit() {
     slice_done_ += bytes;
     free_at_ = after_departures(next);
     if (slice_done_ == slice_) {
-        finish_slice();
+        end_slice();
     } else if (blocked_ > 0) {
         state_ = State::kBlocked;
     } else {
@@ -160,7 +184,7 @@ void ThreadBlock::move_unit() {
 
 std::uint64_t ThreadBlock::after_departures(std::uint64_t next) {
     const Transport& transport = context_.transport;
-    const std::size_t window = std::max<std::size_t>(1, transport.window / transport.unit);
+    const std::size_t window = std::max<std::size_t>(1, transport.store_window / transport.unit);
     while (departures_.size() >= window) {
         next = std::max(next, departures_.front());
         departures_.pop_front();
@@ -206,8 +230,16 @@ void ThreadBlock::request_units() {
     const Transport& transport = context_.transport;
     const Peer& peer = receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))];
     Fifo& fifo = *peer.fifo;
+    const std::uint64_t now = context_.fabric->scheduler().now().count();
     while (requested_ < slice_ && blocked_ == 0 &&
-           (requested_ == slice_done_ || requested_ - slice_done_ < transport.window)) {
+           (requested_ == slice_done_ || requested_ - slice_done_ < transport.load_window)) {
+        // A block issues its loads one after the other: those of all blocks take turns on the link.
+        if (next_request_ > now) {
+            if (!request_scheduled_)
+                context_.fabric->scheduler().at(Time(next_request_), *this, kNextRequest);
+            request_scheduled_ = true;
+            return;
+        }
         const std::uint32_t bytes = std::min(transport.unit, slice_ - requested_);
         const auto slot = static_cast<std::uint32_t>(fifo.consumed % fifo.slots.size());
         const PacketTag tag{peer.index, slot, requested_ / transport.unit};
@@ -224,6 +256,7 @@ void ThreadBlock::request_units() {
         if (!departure)
             ++blocked_;
         requested_ += bytes;
+        next_request_ = now + pace(bytes);
     }
 }
 
@@ -248,7 +281,7 @@ void ThreadBlock::on_response(
     if (slice_done_ < slice_)
         request_units();
     else
-        finish_slice();
+        end_slice();
 }
 
 std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
@@ -284,13 +317,33 @@ std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
     return step_.send != 0 ? pool.put(std::move(out)) : 0;
 }
 
+void ThreadBlock::end_slice() {
+    if (unacknowledged_ > 0)
+        state_ = State::kFence;
+    else
+        finish_slice();
+}
+
+void ThreadBlock::on_acknowledged(Time at) {
+    SWITCHFOLD_CHECK(unacknowledged_ > 0, "an acknowledgement nobody waits for");
+    acknowledged_ = std::max(acknowledged_, at.count());
+    if (--unacknowledged_ > 0)
+        return;
+    SWITCHFOLD_CHECK(state_ == State::kFence, "data arrived before it was sent");
+    free_at_ = std::max(free_at_, std::exchange(acknowledged_, 0));
+    finish_slice();
+}
+
 void ThreadBlock::finish_slice() {
     const Transport& transport = context_.transport;
     step_done_ += slice_;
     slice_ = 0;
-    free_at_ += transport.slice_overhead;
+    // Where lines carry their own flags a chunk flows on while it comes in; the block's barriers
+    // come once a chunk.
+    if (!transport.lines || step_done_ == step_.bytes)
+        free_at_ += transport.slice_overhead;
     const std::uint64_t now = free_at_;
-    for (auto bits = static_cast<std::uint8_t>(step_.send & local_); bits != 0;
+    for (auto bits = static_cast<std::uint8_t>(step_.send & (local_ | fenced_)); bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
         if (fifo.flow != nullptr) {
@@ -298,10 +351,10 @@ void ThreadBlock::finish_slice() {
                 fifo.flow->post(now);  // NCCL's proxy sends whole steps, whatever the protocol
             continue;
         }
-        // The flag that says "there is data in my FIFO" crosses the link.
+        // The flag that says "there is data in the FIFO" crosses the link.
         Fifo::Slot& slot = fifo.slot(fifo.ready);
         slot.arrived = slot.expected;
-        slot.ready_time = now + fifo.route->latency.count();
+        slot.ready_time = std::max(slot.ready_time, now + fifo.route->latency.count());
         ++fifo.ready;
         fifo.receiver->wake();
     }
@@ -352,6 +405,8 @@ std::string ThreadBlock::waiting_for() const {
         return "answers over the link";
     case State::kBlocked:
         return "credits of its link";
+    case State::kFence:
+        return "its stores to arrive";
     case State::kDone:
         break;
     }

@@ -60,6 +60,8 @@ public:
     void wake();
     /// A load that the block had asked for is answered.
     void on_response(std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible);
+    /// All of a slice has arrived at a peer, and word of it is back at `at`.
+    void on_acknowledged(Time at);
     /// A packet that had no credit has left.
     void on_departure(Time departure);
 
@@ -75,6 +77,7 @@ private:
         kScheduled,
         kLoading,
         kBlocked,
+        kFence,  ///< all stored, waits until the stores have been performed
         kDone
     };
 
@@ -82,8 +85,10 @@ private:
     void advance();
     void move_unit();
     void request_units();
+    void end_slice();
     void finish_slice();
     bool fetch_step();
+    [[nodiscard]] std::uint64_t slice_bytes() const;
     [[nodiscard]] bool loads_over_link() const;
     /// When `next` may be at the earliest for the block to have no more under way than it may.
     std::uint64_t after_departures(std::uint64_t next);
@@ -102,15 +107,20 @@ private:
     std::uint32_t sharers_;
     std::uint8_t receives_ = 0;
     std::uint8_t sends_ = 0;
-    std::uint8_t loads_ = 0;  ///< receiving connections whose FIFO is at the sender: bits
-    std::uint8_t local_ = 0;  ///< sending connections whose FIFO is in our own memory: bits
+    std::uint8_t loads_ = 0;   ///< receiving connections whose FIFO is at the sender: bits
+    std::uint8_t local_ = 0;   ///< sending connections whose FIFO is in our own memory: bits
+    std::uint8_t fenced_ = 0;  ///< sending connections whose flag waits for the data: bits
     State state_ = State::kIdle;
     Step step_;
-    std::uint64_t step_done_ = 0;          ///< bytes of the step in finished slices
-    std::uint32_t slice_ = 0;              ///< bytes of the current slice
-    std::uint32_t slice_done_ = 0;         ///< bytes moved
-    std::uint32_t requested_ = 0;          ///< bytes asked for over the link
+    std::uint64_t step_done_ = 0;     ///< bytes of the step in finished slices
+    std::uint32_t slice_ = 0;         ///< bytes of the current slice
+    std::uint32_t slice_done_ = 0;    ///< bytes moved
+    std::uint32_t requested_ = 0;     ///< bytes asked for over the link
+    std::uint64_t next_request_ = 0;  ///< ps: when the block can issue its next load
+    bool request_scheduled_ = false;
     std::uint64_t free_at_ = 0;            ///< ps: when the block can start something new
+    std::uint32_t unacknowledged_ = 0;     ///< slices under way that the fence waits for
+    std::uint64_t acknowledged_ = 0;       ///< ps: when the last of them was
     std::uint32_t blocked_ = 0;            ///< packets waiting for a credit at our link
     RingQueue<std::uint64_t> departures_;  ///< of packets still counted as under way
 };

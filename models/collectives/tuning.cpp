@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/tuning.h"
 
+#include "models/collectives/cost_model.h"
+
 #include <algorithm>
 
 namespace switchfold {
@@ -42,43 +44,6 @@ channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ra
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(params.channels, wanted));
 }
 
-namespace {
-
-Time ring_estimate(
-    const CollectiveParams& params,
-    const MachineView& machine,
-    Protocol protocol,
-    std::uint32_t channels,
-    Bytes bytes) {
-    const std::uint64_t n = machine.ranks;
-    const ProtocolParams& p = params_of(params, protocol);
-    const auto [numerator, denominator] = wire_ratio(protocol);
-    const Bandwidth link = machine.ring_bandwidth * denominator / numerator;
-    const Bandwidth blocks = p.block_rate * channels;
-    const Bandwidth rate = std::min(link, blocks);
-    const Bytes moved = Bytes(bytes.count() * 2 * (n - 1) / n);
-    const Time step = p.hop_overhead + p.slice_overhead + machine.ring_latency;
-    return params.launch_latency + step * (2 * (n - 1)) + serialization_time(moved, rate);
-}
-
-Time in_switch_estimate(
-    const CollectiveParams& params,
-    const MachineView& machine,
-    std::uint32_t channels,
-    Bytes bytes) {
-    const Bandwidth copies = params.in_switch_block_rate * channels;
-    const Bandwidth rate = std::min(machine.in_switch_bandwidth, copies);
-    // Two barriers, the request with its answer, the multicast, and a first chunk that is copied in
-    // and out.
-    const Time fixed = params.in_switch_sync * 2 + machine.in_switch_latency * 3;
-    const Bytes first(std::min<std::uint64_t>(
-        bytes.count() / channels + 1, params.in_switch_chunk.count() * machine.ranks));
-    const Time fill = serialization_time(first, params.in_switch_block_rate) * 2;
-    return params.launch_latency + fixed + fill + serialization_time(bytes, rate);
-}
-
-}  // namespace
-
 Choice choose_all_reduce(
     const CollectiveParams& params,
     const AllReducePolicy& policy,
@@ -88,6 +53,7 @@ Choice choose_all_reduce(
         return choose_across_machines(params, policy, machine, bytes);
     Choice best;
     best.estimate = kTimeMax;
+    const CostModel cost(params.tuner, machine);
     const bool reduce = machine.in_switch_bandwidth.count() > 0;
     const auto wanted = [&](Algorithm a) {
         return policy.algorithm == Algorithm::kAuto || policy.algorithm == a;
@@ -99,10 +65,14 @@ Choice choose_all_reduce(
                                         ? (kRegisteredBlocks + machine.ranks - 1) / machine.ranks
                                         : params.in_switch_channels;
         const std::uint32_t channels = policy.channels != 0 ? policy.channels : usual;
-        best = {Algorithm::kInSwitch, Protocol::kSimple, channels, policy.registered, Time()};
+        best = {
+            Algorithm::kInSwitch,
+            Protocol::kSimple,
+            channels,
+            policy.registered,
+            cost.in_switch(bytes)};
         if (policy.algorithm == Algorithm::kInSwitch)
             return best;
-        best.estimate = in_switch_estimate(params, machine, channels, bytes);
     }
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
         if (!wanted(algorithm) ||
@@ -114,7 +84,7 @@ Choice choose_all_reduce(
             const std::uint32_t channels =
                 policy.channels != 0 ? policy.channels
                                      : channels_for(params, protocol, machine.ranks, bytes);
-            const Time estimate = ring_estimate(params, machine, protocol, channels, bytes);
+            const Time estimate = cost.ring(protocol, params.channels, bytes);
             if (estimate < best.estimate)
                 best = {algorithm, protocol, channels, false, estimate};
         }

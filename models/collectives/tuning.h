@@ -80,6 +80,7 @@ struct MachineView {
     std::uint32_t ranks = 0;
     Bandwidth ring_bandwidth;  ///< payload a second that goes round all rings together
     Time ring_latency;         ///< unloaded, one neighbour to the next, inside a machine
+    bool pcie = false;         ///< ring neighbours reach each other over PCIe
     std::uint32_t machines = 1;
     std::uint32_t per_machine = 0;  ///< members of the largest machine
     Bandwidth inside_bandwidth;     ///< of the part of the rings that lies inside machines
@@ -105,7 +106,7 @@ struct Choice {
 channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ranks, Bytes bytes);
 
 /// Chooses algorithm, protocol and channels of an all-reduce: the least of latency + bytes /
-/// bandwidth over what the policy allows, as NCCL's tuner does, from this machine's own parameters.
+/// bandwidth over what the policy allows, by NCCL's cost model.
 [[nodiscard]] Choice choose_all_reduce(
     const CollectiveParams& params,
     const AllReducePolicy& policy,

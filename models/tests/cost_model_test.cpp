@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/tests/test_machine.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold {
+namespace {
+
+MachineView machine(std::uint32_t ranks, double ring_GBps, bool reduces) {
+    MachineView view;
+    view.ranks = ranks;
+    view.ring_bandwidth = Bandwidth(static_cast<std::uint64_t>(ring_GBps * 1e9));
+    view.in_switch_bandwidth = reduces ? view.ring_bandwidth : Bandwidth(0);
+    return view;
+}
+
+CollectiveParams params(TunerGeneration tuner) {
+    CollectiveParams p = TestMachine::params();
+    p.tuner = tuner;
+    return p;
+}
+
+Choice choice(const CollectiveParams& p, const MachineView& view, Bytes bytes) {
+    return choose_all_reduce(p, {}, view, bytes);
+}
+
+// What NCCL 2.2x took on real machines (hardware.md A7): ring LL up to 1 MiB and NVLS from 2 MiB on
+// 8 H200; on 4 H100 without multicast the times of LL, LL128 and Simple.
+TEST(CostModel, EightH200TakeTheRingWhenSmallAndTheSwitchWhenLarge) {
+    const CollectiveParams p = params(TunerGeneration::kHopper);
+    const MachineView view = machine(8, 370, true);
+    EXPECT_EQ(choice(p, view, mebibytes(1)).algorithm, Algorithm::kRing);
+    EXPECT_EQ(choice(p, view, mebibytes(1)).protocol, Protocol::kLl);
+    EXPECT_EQ(choice(p, view, mebibytes(2)).algorithm, Algorithm::kInSwitch);
+    EXPECT_EQ(choice(p, view, mebibytes(8192)).algorithm, Algorithm::kInSwitch);
+}
+
+// Picks of the sweeps in stas00/ml-engineering: H200 rings with 4 GPUs, B200 with 4 and 5.
+TEST(CostModel, FewGpusStayWithTheRing) {
+    const CollectiveParams hopper = params(TunerGeneration::kHopper);
+    EXPECT_EQ(choice(hopper, machine(4, 370, true), mebibytes(8192)).algorithm, Algorithm::kRing);
+    EXPECT_EQ(
+        choice(hopper, machine(5, 370, true), mebibytes(8192)).algorithm, Algorithm::kInSwitch);
+    const CollectiveParams blackwell = params(TunerGeneration::kBlackwell);
+    EXPECT_EQ(
+        choice(blackwell, machine(5, 700, true), mebibytes(8192)).algorithm, Algorithm::kRing);
+    EXPECT_EQ(
+        choice(blackwell, machine(8, 700, true), mebibytes(8192)).algorithm, Algorithm::kInSwitch);
+}
+
+TEST(CostModel, ProtocolsFollowEachOtherWithSize) {
+    const CollectiveParams p = params(TunerGeneration::kHopper);
+    const MachineView view = machine(4, 365, false);
+    EXPECT_EQ(choice(p, view, kibibytes(1)).protocol, Protocol::kLl);
+    EXPECT_EQ(choice(p, view, mebibytes(2)).protocol, Protocol::kLl);
+    EXPECT_EQ(choice(p, view, mebibytes(4)).protocol, Protocol::kLl128);
+    EXPECT_EQ(choice(p, view, mebibytes(64)).protocol, Protocol::kSimple);
+}
+
+TEST(CostModel, GenerationsWithoutReducingSwitchesNeverTakeThem) {
+    const CollectiveParams p = params(TunerGeneration::kAmpere);
+    EXPECT_EQ(choice(p, machine(8, 235, true), mebibytes(1024)).algorithm, Algorithm::kRing);
+}
+
+TEST(CostModel, PcieHopsCostMore) {
+    const CollectiveParams p = params(TunerGeneration::kAmpere);
+    MachineView view = machine(4, 20, false);
+    const Time nvlink = choice(p, view, kibibytes(1)).estimate;
+    view.pcie = true;
+    // 2(N-1) = 6 hops of 1.0 instead of 0.6 us.
+    EXPECT_EQ(choice(p, view, kibibytes(1)).estimate - nvlink, nanoseconds(2400));
+}
+
+class RingTiming : public ::testing::Test {
+protected:
+    static Time time(CollectiveParams p, Protocol protocol, Bytes bytes) {
+        AllReducePolicy policy;
+        policy.algorithm = Algorithm::kRing;
+        policy.protocol = protocol;
+        TestMachine machine(TestMachine::hgx(4).build(), p, policy);
+        CollectiveOperation operation;
+        operation.bytes = bytes;
+        const CollectiveRecord record = machine.run(operation);
+        return record.end - record.start;
+    }
+};
+
+// A chunk of 175 KiB goes in two slices, so each of the six steps pays the overhead twice; it does
+// not hide behind the other slice, for all blocks wait at the same time.
+TEST_F(RingTiming, ASliceOverheadIsPaidTwiceAStep) {
+    CollectiveParams p = TestMachine::params();
+    p.simple.slice_overhead = nanoseconds(1000);
+    const Time before = time(p, Protocol::kSimple, mebibytes(16));
+    p.simple.slice_overhead = nanoseconds(3000);
+    const Time more = time(p, Protocol::kSimple, mebibytes(16)) - before;
+    EXPECT_GT(more, nanoseconds(6 * 2000));
+    EXPECT_LE(more, nanoseconds(14 * 2000));
+}
+
+// A chunk of 10.7 KiB is below NCCL's smallest slice of 32 KiB: one slice a step.
+TEST_F(RingTiming, ASmallChunkIsOneSlice) {
+    CollectiveParams p = TestMachine::params();
+    p.simple.slice_overhead = nanoseconds(1000);
+    const Time before = time(p, Protocol::kSimple, mebibytes(1));
+    p.simple.slice_overhead = nanoseconds(3000);
+    EXPECT_LE(time(p, Protocol::kSimple, mebibytes(1)) - before, nanoseconds(7 * 2000));
+}
+
+// The flag leaves only when the stores before it have been performed: three ways a hop, not one.
+TEST_F(RingTiming, AFlagWaitsForItsDataThereAndBack) {
+    const auto with_latency = [](std::uint64_t ns) {
+        SwitchedTopology topology = TestMachine::hgx(2);
+        topology.link.latency = nanoseconds(ns);
+        AllReducePolicy policy;
+        policy.algorithm = Algorithm::kRing;
+        policy.protocol = Protocol::kSimple;
+        TestMachine machine(topology.build(), TestMachine::params(), policy);
+        CollectiveOperation operation;
+        operation.bytes = kibibytes(1);
+        const CollectiveRecord record = machine.run(operation);
+        return record.end - record.start;
+    };
+    // Two sends one after the other, each over two links there, back and there again.
+    EXPECT_EQ(with_latency(1200) - with_latency(200), nanoseconds(2 * 2 * 3 * 1000));
+}
+
+TEST_F(RingTiming, AProtocolsStartIsPaidOnce) {
+    CollectiveParams p = TestMachine::params();
+    const Time before = time(p, Protocol::kLl128, kibibytes(64));
+    p.ll128.start_overhead = nanoseconds(7400);
+    EXPECT_EQ(time(p, Protocol::kLl128, kibibytes(64)) - before, nanoseconds(7400));
+}
+
+}  // namespace
+}  // namespace switchfold
