@@ -30,12 +30,22 @@ Job job_of(const PlannedRun& run) {
                 const ExecutionGraph graph = single_collective(
                     CollectiveKind::kAllReduce, run.bytes, run.datatype, run.ranks);
                 const GraphRun done = run_graph(run.system, graph, policy, options);
-                return OrderedJson(done.collectives.at(0).time_us).dump();
+                const CollectiveResult& c = done.collectives.at(0);
+                return OrderedJson{
+                    c.time_us,
+                    c.algorithm == "in_switch"
+                        ? fmt::format("{} {}", c.algorithm, c.channels)
+                        : fmt::format("{} {} {}", c.algorithm, c.protocol, c.channels)}
+                    .dump();
             }};
 }
 
-/// Simulated microseconds of each run.
-std::vector<double> simulate_all(const CollectivePlan& plan, const SuiteOptions& options) {
+struct Simulated {
+    double us = 0;
+    std::string how;  ///< algorithm, protocol, thread blocks
+};
+
+std::vector<Simulated> simulate_all(const CollectivePlan& plan, const SuiteOptions& options) {
     // The longest first, so that the short ones fill up the cores at the end.
     std::vector<std::size_t> order(plan.runs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -47,33 +57,35 @@ std::vector<double> simulate_all(const CollectivePlan& plan, const SuiteOptions&
     std::vector<Job> jobs;
     for (const std::size_t i : order)
         jobs.push_back(job_of(plan.runs[i]));
-    std::vector<double> times(plan.runs.size(), 0);
+    std::vector<Simulated> simulated(plan.runs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
-        times[order[job]] = OrderedJson::parse(result.bytes).get<double>();
+        const OrderedJson done = OrderedJson::parse(result.bytes);
+        simulated[order[job]] = {done[0].get<double>(), done[1].get<std::string>()};
     });
-    return times;
+    return simulated;
 }
 
-Case case_of(const PlannedRow& planned, double simulated_us, bool fitted) {
+Case case_of(const PlannedRow& planned, const Simulated& simulated, bool fitted) {
     const MeasuredRow& row = *planned.row;
     Case c;
     c.id = planned.id;
     c.group = row.table;
     c.fitted = fitted;
+    c.how = simulated.how;
     if (const auto measured = measured_time(row)) {
         c.quantity = "time";
         c.unit = "us";
         c.measured = measured->us;
         c.low = measured->low;
         c.high = measured->high;
-        c.simulated = simulated_us;
+        c.simulated = simulated.us;
     } else {
         c.quantity = "bus bandwidth";
         c.unit = "GB/s";
         c.measured = *row.bus_bandwidth;
-        c.simulated = bus_bandwidth_GBps(kPeakBytes, row.gpus, simulated_us);
+        c.simulated = bus_bandwidth_GBps(kPeakBytes, row.gpus, simulated.us);
     }
     return c;
 }
@@ -157,7 +169,7 @@ SuiteResult run_collectives(const SuiteOptions& options) {
         read_collective_tables(data_of(suite_named(result.name), options));
     const Machines machines(options.root);
     CollectivePlan plan = plan_collectives(rows, machines);
-    const std::vector<double> times = simulate_all(plan, options);
+    const std::vector<Simulated> times = simulate_all(plan, options);
     for (const PlannedRow& row : plan.rows)
         result.cases.push_back(case_of(row, times[row.run], machines.fitted_on(row.row->table)));
     const std::vector<Case> gains = ratios(plan, result.cases);

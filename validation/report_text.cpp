@@ -26,7 +26,7 @@ std::string case_table(const std::vector<Case>& cases) {
     std::vector<std::vector<std::string>> rows{{"case", "quantity", "measured"}};
     if (intervals)
         rows[0].emplace_back("interval");
-    for (const char* title : {"simulated", "error", ""})
+    for (const char* title : {"simulated", "error", "", ""})
         rows[0].emplace_back(title);
     for (const Case& c : cases) {
         const std::string unit = c.unit == "1" ? "" : " " + c.unit;
@@ -38,6 +38,7 @@ std::string case_table(const std::vector<Case>& cases) {
         row.push_back(value_text(c.simulated) + unit);
         row.push_back(fmt::format("{:+.1f} %", 100 * c.error()));
         row.emplace_back(c.fitted ? "fitted" : "");
+        row.push_back(c.how);
         rows.push_back(std::move(row));
     }
     return align_columns(rows);

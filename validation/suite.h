@@ -25,6 +25,7 @@ struct Case {
     std::optional<double> high;
     double simulated = 0;
     bool fitted = false;  ///< a parameter of the machine was fitted on this case's group
+    std::string how;      ///< what was simulated, in words, for the text report alone
     /// Signed, relative to the measured value: 0.1 is 10 % too large.
     [[nodiscard]] double error() const { return simulated / measured - 1.0; }
 };

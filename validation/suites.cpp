@@ -9,14 +9,20 @@
 namespace switchfold::validation {
 
 SuiteResult run_collectives(const SuiteOptions& options);
+SuiteResult run_replay(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 1> kSuites{
+    static constexpr std::array<Suite, 2> kSuites{
         {{"collectives",
           "all-reduce times against tables of nccl-tests and the like",
           DataKind::kFile,
           "../shared/reference/nccl_allreduce.csv",
-          run_collectives}}};
+          run_collectives},
+         {"replay",
+          "iteration time of traces' own schedules against the traced one",
+          DataKind::kFolder,
+          "../shared/traces",
+          run_replay}}};
     return kSuites;
 }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/collective_plan.h"
+
+#include "sim/run/graph_run.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold::validation {
+namespace {
+
+constexpr const char* kHeader =
+    "id,gpu,n_gpus,n_nodes,interconnect,algo,nccl_version,dtype,size_bytes,time_us,busbw_GBps,"
+    "placement\n";
+
+class CollectivePlanTest : public ::testing::Test {
+protected:
+    CollectivePlan plan(const std::string& lines) {
+        rows_ = parse_collective_tables(kHeader + lines, "t.csv");
+        return plan_collectives(rows_, machines_);
+    }
+    Machines machines_{SWITCHFOLD_SOURCE_DIR};
+    std::vector<MeasuredRow> rows_;
+};
+
+TEST_F(CollectivePlanTest, RowsThatMeanTheSameShareARun) {
+    const CollectivePlan p =
+        plan("a,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,20,,out-of-place\n"
+             "a,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,21,,in-place\n"
+             "b,NVIDIA H100 80GB HBM3,8,1,HGX NVSwitch,auto,2.19,,1024,22,,\n"
+             "b,NVIDIA H100 80GB HBM3,4,1,HGX NVSwitch,auto,2.19,,1024,22,,\n");
+    ASSERT_EQ(p.rows.size(), 4U);
+    EXPECT_EQ(p.runs.size(), 2U);
+    EXPECT_EQ(p.rows[0].id, "a/1024/out-of-place");
+    EXPECT_EQ(p.rows[1].id, "a/1024/in-place");
+    EXPECT_EQ(p.rows[2].run, p.rows[0].run);
+    EXPECT_NE(p.rows[3].run, p.rows[0].run);
+    EXPECT_EQ(p.rows[3].id, "b/1024/auto");
+    EXPECT_EQ(p.runs[p.rows[3].run].ranks, 4U);
+}
+
+TEST_F(CollectivePlanTest, LabelsDecideWhatRuns) {
+    const CollectivePlan p =
+        plan("a,NVIDIA H100,8,1,NVSwitch,nvls,,,1024,20,,\n"
+             "b,NVIDIA H100,8,1,NVSwitch,ring (NCCL_NVLS_ENABLE=0),,,1024,20,,\n"
+             "c,NVIDIA H100,8,1,NVSwitch,NVLS off,,,1024,20,,\n"
+             "d,NVIDIA H100,8,1,NVSwitch,auto,2.16.2,,1024,20,,\n"
+             "e,NVIDIA A100,8,1,NVSwitch,nvls,2.18,,1024,20,,\n");
+    ASSERT_EQ(p.rows.size(), 5U);
+    const auto run = [&](std::size_t i) -> const PlannedRun& { return p.runs[p.rows[i].run]; };
+    EXPECT_EQ(run(0).algorithm, Algorithm::kInSwitch);
+    EXPECT_TRUE(p.rows[0].in_switch);
+    EXPECT_EQ(run(1).algorithm, Algorithm::kRing);
+    EXPECT_TRUE(p.rows[1].in_switch_off);
+    for (const std::size_t off : {std::size_t{2}, std::size_t{3}}) {
+        EXPECT_EQ(run(off).algorithm, Algorithm::kAuto);
+        EXPECT_FALSE(can_reduce_in_switch(run(off).system, 8));
+    }
+    EXPECT_EQ(p.rows[2].run, p.rows[3].run);
+    // A100's switches cannot reduce: the label is suspect, and the machine runs as it would.
+    EXPECT_EQ(run(4).algorithm, Algorithm::kAuto);
+    ASSERT_EQ(p.notes.size(), 1U);
+    EXPECT_NE(p.notes[0].find("suspect"), std::string::npos);
+    EXPECT_NE(p.notes[0].find("e: the label says nvls"), std::string::npos) << p.notes[0];
+}
+
+TEST_F(CollectivePlanTest, DatatypesAndPeaks) {
+    const CollectivePlan p = plan("a,NVIDIA H100,8,1,NVSwitch,auto,,double,1028,20,,\n"
+                                  "b,NVIDIA H100,8,1,NVSwitch,nvls,,,,,480,\n"
+                                  "c,NVIDIA H100,8,1,NVSwitch,auto,,quaternion,1024,20,,\n"
+                                  "d,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,,0.00,\n");
+    ASSERT_EQ(p.rows.size(), 2U);
+    EXPECT_EQ(p.runs[p.rows[0].run].datatype, Datatype::kFloat64);
+    EXPECT_EQ(p.runs[p.rows[0].run].bytes, Bytes(1024));  // whole elements
+    EXPECT_EQ(p.runs[p.rows[1].run].bytes, Bytes(kPeakBytes));
+    ASSERT_EQ(p.unmatched.size(), 2U);
+    EXPECT_EQ(p.unmatched[0].why, "the datatype \"quaternion\" is not known");
+    EXPECT_EQ(p.unmatched[1].id, "d/1024/");
+}
+
+}  // namespace
+}  // namespace switchfold::validation

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/machines.h"
+
+#include "sim/run/graph_run.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold::validation {
+namespace {
+
+class MachinesTest : public ::testing::Test {
+protected:
+    [[nodiscard]] MachineMatch
+    find(const char* gpu, const char* interconnect, std::uint32_t gpus, std::uint32_t nodes) const {
+        return machines_.find(
+            {gpu, interconnect, gpus, nodes == 0 ? std::nullopt : std::optional(nodes)});
+    }
+    Machines machines_{SWITCHFOLD_SOURCE_DIR};
+};
+
+TEST_F(MachinesTest, OneMachineUnderManyNames) {
+    EXPECT_EQ(
+        find("NVIDIA H100 80GB HBM3", "HGX NVSwitch (4 of 8)", 4, 1).machine->name, "hgx_h100");
+    EXPECT_EQ(find("NVIDIA H100", "NVSwitch", 8, 1).machine->name, "hgx_h100");
+    EXPECT_EQ(find("", "AWS p5.48xlarge", 8, 1).machine->name, "hgx_h100");
+    EXPECT_EQ(find("A100", "", 3, 1).machine->name, "dgx_a100");
+    EXPECT_EQ(find("NVIDIA A100-SXM4-40GB", "OCI BM.GPU4.8", 8, 0).machine->name, "dgx_a100");
+    EXPECT_EQ(
+        find("Tesla V100-SXM2-16GB", "NVLink hybrid cube mesh (topo)", 8, 1).machine->name,
+        "dgx1_v100");
+    EXPECT_EQ(find("NVIDIA H200", "Azure ND H200 v5 NVSwitch", 8, 1).machine->name, "hgx_h200");
+}
+
+TEST_F(MachinesTest, NodesAndGpusOfANodeFollowTheTable) {
+    const MachineMatch as_is = find("A100", "NVSwitch, InfiniBand HDR", 16, 2);
+    ASSERT_TRUE(as_is.machine) << as_is.why;
+    EXPECT_EQ(gpus_of(as_is.machine->system), 16U);
+    const MachineMatch four = find("A100", "DGX A100, InfiniBand", 32, 4);
+    ASSERT_TRUE(four.machine) << four.why;
+    EXPECT_EQ(four.machine->nodes, 4U);
+    EXPECT_EQ(gpus_of(four.machine->system), 32U);
+    const MachineMatch half = find("A100", "4 GPUs/node + InfiniBand HDR", 8, 2);
+    ASSERT_TRUE(half.machine) << half.why;
+    EXPECT_EQ(gpus_of(half.machine->system), 8U);
+    // Without a number of nodes: as few as hold the GPUs.
+    EXPECT_EQ(find("A100", "InfiniBand HDR", 24, 0).machine->nodes, 3U);
+}
+
+TEST_F(MachinesTest, SaysWhyNothingFits) {
+    EXPECT_EQ(
+        find("Tesla Z9", "", 8, 1).why,
+        "neither the GPU nor the interconnect names a GPU that is known");
+    EXPECT_EQ(find("NVIDIA P100", "", 8, 1).why, "no system has the GPU P100");
+    EXPECT_NE(
+        find("A100", "NVSwitch, Slingshot", 16, 2).why.find("not Slingshot"), std::string::npos);
+    EXPECT_NE(
+        find("A100", "InfiniBand HDR", 15, 2).why.find("do not spread evenly"), std::string::npos);
+    EXPECT_NE(find("A100", "NVSwitch", 16, 1).why.find("has 8 GPUs"), std::string::npos);
+}
+
+TEST_F(MachinesTest, NvlsOffTakesTheReductionUnitsAwayAndNothingElse) {
+    const MachineMatch match = find("NVIDIA H100", "NVSwitch", 8, 1);
+    EXPECT_TRUE(can_reduce_in_switch(match.machine->system, 8));
+    const SystemParams off = without_reduction(*match.machine);
+    EXPECT_FALSE(can_reduce_in_switch(off, 8));
+    EXPECT_EQ(gpus_of(off), 8U);
+}
+
+TEST(FittedSources, OnlySourcesThatSaySo) {
+    const Json json = Json::parse(R"({
+        "a": {"x": 1, "$source": {"x": "fitted on table_one up to 1 KiB and table_two"}},
+        "b": [{"y": 2, "$source": "data sheet; see table_three"}],
+        "note": "fitted on table_four"})");
+    const auto texts = fitted_sources(json);
+    ASSERT_EQ(texts.size(), 1U);
+    EXPECT_TRUE(names_table(texts[0], "table_one"));
+    EXPECT_TRUE(names_table(texts[0], "table_two"));
+    EXPECT_FALSE(names_table(texts[0], "table"));
+    EXPECT_FALSE(names_table(texts[0], "one"));
+    EXPECT_FALSE(names_table("fitted on h100_4g_x", "h100_4g"));
+    EXPECT_TRUE(names_table("fitted on h100_4g_x, h100_4g.", "h100_4g"));
+}
+
+}  // namespace
+}  // namespace switchfold::validation

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/suite.h"
+#include "workloads/tests/trace_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace switchfold::validation {
+namespace {
+
+SuiteResult run(const char* suite, const std::filesystem::path& data) {
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    options.data = data;
+    options.jobs = 2;
+    return suite_named(suite).run(options);
+}
+
+TEST(CollectivesSuite, ComparesEveryRowOfATable) {
+    const SuiteResult result =
+        run("collectives", SWITCHFOLD_SOURCE_DIR "/validation/tests/synthetic_allreduce.csv");
+    ASSERT_EQ(result.cases.size(), 6U);
+    EXPECT_EQ(result.cases[0].id, "made_up_h100/4096/out-of-place");
+    EXPECT_EQ(result.cases[1].id, "made_up_h100/4096/in-place");
+    EXPECT_EQ(result.cases[0].simulated, result.cases[1].simulated);
+    EXPECT_GT(result.cases[0].simulated, 1.0);
+    EXPECT_LT(result.cases[0].simulated, 200.0);
+    EXPECT_NEAR(result.cases[2].measured, 8192 * 1.5 / 600, 1e-9);
+    EXPECT_TRUE(result.cases[2].low && result.cases[2].high);
+    const Case& ratio = result.cases[5];
+    EXPECT_EQ(ratio.quantity, "bandwidth ratio");
+    EXPECT_NEAR(ratio.measured, 1.2, 1e-9);
+    EXPECT_NEAR(ratio.simulated, result.cases[4].simulated / result.cases[3].simulated, 1e-9);
+    ASSERT_EQ(result.unmatched.size(), 1U);
+    EXPECT_EQ(result.unmatched[0].id, "made_up_unknown/1024/");
+    EXPECT_GE(result.verdicts.size(), 3U);
+}
+
+TEST(CollectivesSuite, TheSameOnOneProcessAndOnMany) {
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    options.data = SWITCHFOLD_SOURCE_DIR "/validation/tests/synthetic_allreduce.csv";
+    std::vector<std::string> texts;
+    for (const unsigned jobs : {1U, 4U}) {
+        options.jobs = jobs;
+        const std::vector<SuiteResult> results{suite_named("collectives").run(options)};
+        texts.push_back(to_json(results));
+    }
+    EXPECT_EQ(texts[0], texts[1]);
+}
+
+class ReplaySuite : public ::testing::Test {
+protected:
+    ReplaySuite() {
+        std::filesystem::remove_all(folder_);
+        std::filesystem::create_directories(folder_);
+    }
+    ~ReplaySuite() override { std::filesystem::remove_all(folder_); }
+    ReplaySuite(const ReplaySuite&) = delete;
+    ReplaySuite& operator=(const ReplaySuite&) = delete;
+    ReplaySuite(ReplaySuite&&) = delete;
+    ReplaySuite& operator=(ReplaySuite&&) = delete;
+    void write(const std::string& name, const std::string& text) const {
+        std::filesystem::create_directories((folder_ / name).parent_path());
+        std::ofstream(folder_ / name) << text;
+    }
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / fmt::format("switchfold_replay_{}", getpid());
+};
+
+/// Two steps of two kernels each, with gaps, on one GPU.
+std::string two_steps(const char* gpu) {
+    switchfold::testing::TraceText trace;
+    trace.header(fmt::format(
+        R"("deviceProperties": [{{"id": 0, "name": "{}", "totalGlobalMem": 84000000000}}],)", gpu));
+    for (int step = 0; step < 2; ++step) {
+        const int at = step * 1000;
+        trace.event(
+            "user_annotation",
+            fmt::format("ProfilerStep#{}", step),
+            "1",
+            std::to_string(at),
+            "1000");
+        trace.launch("gemm", std::to_string(at + 10), "7", std::to_string(at + 20), "300");
+        trace.launch("relu", std::to_string(at + 30), "7", std::to_string(at + 400), "500");
+    }
+    return trace.text();
+}
+
+TEST_F(ReplaySuite, AScheduleComesOutAndWhatCannotBeReadIsSaid) {
+    write("a_run/rank0.json", two_steps("NVIDIA H100 80GB HBM3"));
+    write("b_broken/rank0.json", "{\"traceEvents\": [");
+    write("c_other_gpu/rank0.json", two_steps("NVIDIA P100"));
+    write("notes.txt", "no trace");
+    const SuiteResult result = run("replay", folder_);
+    ASSERT_EQ(result.cases.size(), 1U);
+    EXPECT_EQ(result.cases[0].id, "a_run/rank0");
+    EXPECT_EQ(result.cases[0].unit, "us");
+    EXPECT_NEAR(result.cases[0].measured, 1000, 200);
+    EXPECT_NEAR(result.cases[0].error(), 0, 0.02);
+    ASSERT_EQ(result.unmatched.size(), 2U);
+    EXPECT_EQ(result.unmatched[0].id, "b_broken");
+    EXPECT_NE(result.unmatched[0].why.find("holds no trace that can be read"), std::string::npos);
+    EXPECT_NE(result.unmatched[1].why.find("no system has the GPU P100"), std::string::npos);
+}
+
+TEST_F(ReplaySuite, AFolderWithoutTracesIsRefused) {
+    EXPECT_THROW(static_cast<void>(run("replay", folder_)), ConfigError);
+}
+
+}  // namespace
+}  // namespace switchfold::validation

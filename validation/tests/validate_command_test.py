@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of `switchfold validate`: exit codes, what goes where, the JSON.
+
+usage: validate_command_test.py SWITCHFOLD SOURCE_DIRECTORY
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop()).resolve()
+PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
+TABLE = SOURCE / "validation/tests/synthetic_allreduce.csv"
+HEADER = "id,gpu,n_gpus,interconnect,algo,size_bytes,time_us\n"
+
+
+def validate(*arguments):
+    return subprocess.run(
+        [PROGRAM, "validate", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+
+
+class Validate(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def table(self, text):
+        path = self.folder / "table.csv"
+        path.write_text(text)
+        return path
+
+    def refused(self, *arguments, says):
+        result = validate(*arguments)
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertIn(says, result.stderr)
+
+    def test_json_holds_cases_groups_and_what_was_not_compared(self):
+        result = validate("collectives", "--data", TABLE, "--json")
+        self.assertEqual(result.returncode, 1)  # the made-up numbers are off
+        self.assertEqual(result.stderr, "")
+        suite = json.loads(result.stdout)["suites"][0]
+        self.assertEqual(suite["name"], "collectives")
+        self.assertEqual(suite["unmatched"][0]["id"], "made_up_unknown/1024/")
+        errors = [abs(case["error"]) for case in suite["cases"]]
+        self.assertAlmostEqual(suite["mape"], sum(errors) / len(errors), 6)
+        for group in suite["groups"]:
+            members = [abs(c["error"]) for c in suite["cases"] if c["group"] == group["name"]]
+            self.assertEqual(len(members), group["cases"])
+            self.assertAlmostEqual(group["mape"], sum(members) / len(members), 6)
+        for case in suite["cases"]:
+            self.assertAlmostEqual(case["error"], case["simulated"] / case["measured"] - 1, 6)
+
+    def test_exit_code_says_whether_the_tolerance_is_kept(self):
+        first = json.loads(validate("collectives", "--data", TABLE, "--json").stdout)
+        simulated = first["suites"][0]["cases"][0]["simulated"]
+        row = "t,NVIDIA H100,4,HGX NVSwitch,auto,4096,{}\n"
+        good = self.table(HEADER + row.format(simulated * 1.1))
+        self.assertEqual(validate("collectives", "--data", good).returncode, 0)
+        bad = self.table(HEADER + row.format(simulated * 2))
+        result = validate("collectives", "--data", bad)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("OUT OF TOLERANCE", result.stdout)
+        nothing = self.table(HEADER + "t,Tesla Z9,4,,auto,4096,10\n")
+        self.assertEqual(validate("collectives", "--data", nothing).returncode, 1)
+
+    def test_bad_data_is_refused_with_file_and_line(self):
+        bad = self.table(HEADER + "t,NVIDIA H100,four,,auto,4096,10\n")
+        self.refused("collectives", "--data", bad, says=f"{bad}: line 2: n_gpus is \"four\"")
+        self.refused("collectives", "--data", self.folder / "none.csv", says="is not there")
+        self.refused("collectives", "--data", self.folder, says="is something else")
+        self.refused("colectives", says='did you mean "collectives"?')
+        self.refused("collectives", "replay", "--data", TABLE, says="exactly one suite")
+        self.refused("collectives", "--root", self.folder, says="holds no configs/systems")
+
+
+if __name__ == "__main__":
+    unittest.main()
