@@ -35,6 +35,15 @@ std::optional<Datatype> datatype_of(const std::string& text) {
     return at == kTypes.end() ? std::nullopt : std::optional(at->second);
 }
 
+/// A loop of collectives cannot run faster than its processes launch it. Benchmarks inside one
+/// machine are one process that drives all GPUs (the default of nccl-tests' -g in containers and
+/// guides); across machines, and from Python, there is one for each GPU.
+Time launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
+    const bool python = row.placement.find(".py") != std::string::npos;
+    const std::uint32_t driven = machine.nodes > 1 || python ? 1 : row.gpus;
+    return machine.system.collectives->host_launch * driven;
+}
+
 class Planner {
 public:
     Planner(const std::vector<MeasuredRow>& rows, const Machines& machines) :
@@ -117,6 +126,7 @@ private:
         PlannedRow planned;
         planned.id = id;
         planned.row = &row;
+        planned.launches = launches_of(row, machine);
         planned.in_switch = words.algorithm == Algorithm::kInSwitch;
         planned.in_switch_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
                                 words.algorithm == Algorithm::kTree;

@@ -28,6 +28,8 @@ struct PlannedRow {
     std::string id;  ///< TABLE/SIZE_BYTES/PLACEMENT, with the algorithm if that alone is not unique
     const MeasuredRow* row = nullptr;
     std::size_t run = 0;
+    Time
+        launches;  ///< of one iteration by the busiest process of the benchmark: the least it takes
     bool in_switch_off = false;  ///< the label says so, or names ring or tree
     bool in_switch = false;      ///< the label says so
 };

@@ -67,7 +67,11 @@ std::vector<Simulated> simulate_all(const CollectivePlan& plan, const SuiteOptio
     return simulated;
 }
 
-Case case_of(const PlannedRow& planned, const Simulated& simulated, bool fitted) {
+Case case_of(const PlannedRow& planned, Simulated simulated, bool fitted) {
+    if (const double launches = to_microseconds(planned.launches); simulated.us < launches) {
+        simulated.us = launches;
+        simulated.how += ", host launches";
+    }
     const MeasuredRow& row = *planned.row;
     Case c;
     c.id = planned.id;

@@ -63,6 +63,17 @@ TEST_F(CollectivePlanTest, LabelsDecideWhatRuns) {
     EXPECT_NE(p.notes[0].find("e: the label says nvls"), std::string::npos) << p.notes[0];
 }
 
+TEST_F(CollectivePlanTest, OneProcessLaunchesOnAllGpusOfAMachine) {
+    const CollectivePlan p =
+        plan("a,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,20,,out-of-place\n"
+             "a,NVIDIA H100,4,1,NVSwitch,auto,,float,1024,20,,out-of-place\n"
+             "b,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,20,,all_reduce_bench.py\n");
+    ASSERT_EQ(p.rows.size(), 3U);
+    EXPECT_EQ(p.rows[0].launches, p.rows[1].launches * 2);
+    EXPECT_EQ(p.rows[0].launches, p.rows[2].launches * 8);
+    EXPECT_GT(p.rows[2].launches, Time());
+}
+
 TEST_F(CollectivePlanTest, DatatypesAndPeaks) {
     const CollectivePlan p = plan("a,NVIDIA H100,8,1,NVSwitch,auto,,double,1028,20,,\n"
                                   "b,NVIDIA H100,8,1,NVSwitch,nvls,,,,,480,\n"
