@@ -111,8 +111,14 @@ std::string gpu_model(const std::string& text) {
     return {};
 }
 
-void read_links(const std::string& text, MachineWords& words) {
-    if (matches(text, R"(CUBE[- ]?MESH)"))
+void read_links(const std::string& all, MachineWords& words) {
+    // A card's own name says nothing about a bridge between two of them.
+    static const std::regex kCard(R"(([ABHLV]\d{2,3})[- ]*PCI-?E)");
+    const std::string text = std::regex_replace(all, kCard, "$1");
+    const bool no_switch = matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH(?! MULTICAST))");
+    // A driver that offers no multicast does not say that there is no switch.
+    const bool no_multicast = matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH MULTICAST)");
+    if (matches(text, R"(CUBE[- ]?MESH|FULL[- ]?MESH.*NVLINK|NVLINK.*FULL[- ]?MESH)") || no_switch)
         words.links = NodeLinks::kNvlinkMesh;
     else if (matches(text, R"((NVLINK|NVL|NV\d+)[- ]?BRIDGE|BRIDGED)"))
         words.links = NodeLinks::kNvlinkBridge;
@@ -120,7 +126,9 @@ void read_links(const std::string& text, MachineWords& words) {
         words.links = NodeLinks::kXgmi;
     else if (matches(text, R"(\b(NO|WITHOUT|W/O) NVLINK)"))
         words.links = NodeLinks::kPcie;
-    else if (matches(text, R"(NVSWITCH|\bHGX\b|\bNVL ?\d+\b)") && !matches(text, R"(H100 NVL)"))
+    else if (
+        matches(text, R"(NVSWITCH|\bHGX\b|\bNVL ?\d+\b)") && !no_multicast &&
+        !matches(text, R"(H100 NVL)"))
         words.links = NodeLinks::kNvswitch;
     if (words.links == NodeLinks::kUnknown && matches(text, R"(PCI-?E|PCI EXPRESS)") &&
         !matches(text, R"(NVLINK|SXM)"))
@@ -202,7 +210,7 @@ void read_peer_to_peer(const std::string& text, MachineWords& words) {
 void complete(MachineWords& words) {
     if (!words.pcie && words.gpu.rfind("RTX", 0) == 0)
         words.pcie = true;
-    if (words.pcie.value_or(false) && words.links == NodeLinks::kUnknown)
+    if (words.gpu.rfind("RTX", 0) == 0 && words.links == NodeLinks::kUnknown)
         words.links = NodeLinks::kPcie;
     if (words.links == NodeLinks::kUnknown && words.gpu.rfind("MI3", 0) == 0)
         words.links = NodeLinks::kXgmi;
@@ -284,6 +292,7 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
     score += table.peer_to_peer && system.peer_to_peer ? 4 : 0;
     // A table that does not say how cards are joined means what such boards have.
     score += !table.pcie && !system.pcie.value_or(true) ? 2 : 0;
+    score += table.links == NodeLinks::kUnknown && system.links == NodeLinks::kPcie ? 1 : 0;
     score += !table.peer_to_peer && !system.peer_to_peer.value_or(true) ? 1 : 0;
     score += table.domain && system.domain && *table.domain == *system.domain ? 2 : 0;
     if (several_nodes) {

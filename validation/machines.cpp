@@ -15,6 +15,8 @@ namespace {
 
 constexpr const char* kNodes = "/topology/nodes";
 constexpr const char* kGpusOfNode = "/topology/node/gpus";
+constexpr const char* kNics = "/topology/nics/count";
+constexpr const char* kPcieSwitches = "/topology/nics/pcie_switches";
 
 std::vector<std::filesystem::path> json_files(const std::filesystem::path& folder) {
     std::vector<std::filesystem::path> files;
@@ -54,6 +56,8 @@ KnownMachine known_machine(const std::filesystem::path& file) {
     machine.gpus = gpus_of(system);
     machine.several_nodes = has(json, kNodes);
     machine.nodes = number_at(json, kNodes, 1);
+    machine.nics = number_at(json, kNics, 0);
+    machine.pcie_switches = number_at(json, kPcieSwitches, 0);
     for (const std::string& wording : system.measured_as)
         machine.words.push_back(machine_words(wording));
     if (machine.words.empty())
@@ -80,6 +84,9 @@ bool is_word(char c) {
 /// Nodes that took part on a machine: as the table says, else as few as can hold the GPUs.
 std::uint32_t
 nodes_of(const WantedMachine& wanted, const MachineWords& words, const KnownMachine& known) {
+    // The trays of a rack that are one NVLink domain are one machine, however many hosts it has.
+    if (words.domain && wanted.gpus <= *words.domain)
+        return 1;
     if (wanted.nodes)
         return *wanted.nodes;
     if (words.nodes)
@@ -114,11 +121,23 @@ matched(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t no
     machine.file = known.file;
     machine.name = known.name;
     machine.nodes = nodes;
+    const auto set = [&](const char* pointer, std::uint32_t value) {
+        machine.overrides.push_back({pointer, value});
+    };
     if (known.several_nodes) {
-        machine.overrides.push_back(parse_override(fmt::format("{}={}", kNodes, nodes)));
+        set(kNodes, nodes);
         const std::uint32_t each = wanted.gpus / nodes;
-        if (nodes > 1 && each != known.gpus / known.nodes)
-            machine.overrides.push_back(parse_override(fmt::format("{}={}", kGpusOfNode, each)));
+        const std::uint32_t node = known.gpus / known.nodes;
+        if (nodes > 1 && each != node) {
+            set(kGpusOfNode, each);
+            // NICs belong to GPUs: half a node has half of them.
+            const auto scale = [&](const char* pointer, std::uint32_t count) {
+                if (count > 0 && count * each % node == 0)
+                    set(pointer, count * each / node);
+            };
+            scale(kNics, known.nics);
+            scale(kPcieSwitches, known.pcie_switches);
+        }
     }
     machine.system = load_system(known.file, machine.overrides);
     return machine;

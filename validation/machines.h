@@ -21,7 +21,9 @@ struct KnownMachine {
     std::vector<MachineWords> words;  ///< one for each wording of measured_as
     std::uint32_t gpus = 0;
     std::uint32_t nodes = 1;
-    bool several_nodes = false;  ///< the number of nodes is a parameter
+    std::uint32_t nics = 0;           ///< of a node
+    std::uint32_t pcie_switches = 0;  ///< of a node, between GPUs and NICs
+    bool several_nodes = false;       ///< the number of nodes is a parameter
 };
 
 /// What a table or a trace says of the machine that it was measured on.

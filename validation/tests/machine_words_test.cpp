@@ -45,7 +45,8 @@ TEST(MachineWords, CardsAndModules) {
     EXPECT_EQ(machine_words("Tesla V100-PCIE-16GB").pcie, true);
     EXPECT_EQ(machine_words("H100 PCIe").pcie, true);
     EXPECT_EQ(machine_words("H100 PCIe NVLink bridge").links, NodeLinks::kNvlinkBridge);
-    EXPECT_EQ(machine_words("H100 PCIe, NUMA NODE").links, NodeLinks::kPcie);
+    EXPECT_EQ(machine_words("H100 PCIe, PCIe Gen5").links, NodeLinks::kPcie);
+    EXPECT_EQ(machine_words("H100 PCIe").links, NodeLinks::kUnknown);
     EXPECT_EQ(machine_words("RTX 4090").pcie, true);
     EXPECT_EQ(machine_words("RTX 4090").links, NodeLinks::kPcie);
     EXPECT_EQ(machine_words("NVIDIA H100").pcie, std::nullopt);
@@ -60,6 +61,8 @@ TEST(MachineWords, Links) {
     EXPECT_EQ(machine_words("MI300X xGMI / Infinity Fabric").links, NodeLinks::kXgmi);
     EXPECT_EQ(machine_words("MI300X").links, NodeLinks::kXgmi);
     EXPECT_EQ(machine_words("A100").links, NodeLinks::kUnknown);
+    EXPECT_EQ(machine_words("H100 NVLink, no NVSwitch").links, NodeLinks::kNvlinkMesh);
+    EXPECT_EQ(machine_words("H100 NVLink, no NVSwitch multicast").links, NodeLinks::kUnknown);
     EXPECT_EQ(machine_words("H100 NVLink 4").links, NodeLinks::kUnknown);
 }
 

@@ -42,6 +42,7 @@ TEST_F(MachinesTest, NodesAndGpusOfANodeFollowTheTable) {
     const MachineMatch half = find("A100", "4 GPUs/node + InfiniBand HDR", 8, 2);
     ASSERT_TRUE(half.machine) << half.why;
     EXPECT_EQ(gpus_of(half.machine->system), 8U);
+    EXPECT_EQ(half.machine->overrides.size(), 4U);  // nodes, GPUs, NICs, PCIe switches
     // Without a number of nodes: as few as hold the GPUs.
     EXPECT_EQ(find("A100", "InfiniBand HDR", 24, 0).machine->nodes, 3U);
 }
