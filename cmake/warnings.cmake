@@ -3,6 +3,14 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wold-style-cast -ffp-co
 # g++ 12 sees uninitialised reads in moved std::variants where there are none.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-maybe-uninitialized)
+  # At -O3 it also sees copies of half the address space in std::string's operator+ (GCC bug 105651)
+  # and in fmt's buffers. No preset uses -O3.
+  if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-O3")
+    add_compile_options(-Wno-restrict -Wno-stringop-overflow)
+  endif()
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)
+  include_directories(BEFORE ${PROJECT_SOURCE_DIR}/cmake/clang14)
 endif()
 if(SWITCHFOLD_WERROR)
   add_compile_options(-Werror)

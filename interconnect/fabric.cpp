@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace switchfold {
 
-Fabric::Fabric(
-    const sc_core::sc_module_name& name, const Topology& topology, Scheduler& scheduler) :
-    sc_module(name), topology_(topology), scheduler_(scheduler), paths_(topology_) {
+Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler& scheduler) :
+    sc_module(name), topology_(std::move(topology)), scheduler_(scheduler), paths_(topology_) {
     const auto& nodes = topology_.nodes;
     switch_of_node_.assign(nodes.size(), UINT32_MAX);
     for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {

@@ -46,7 +46,7 @@ struct ReductionGroup {
 /// packets over it.
 class Fabric final : public sc_core::sc_module {
 public:
-    Fabric(const sc_core::sc_module_name& name, const Topology& topology, Scheduler& scheduler);
+    Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler& scheduler);
 
     [[nodiscard]] std::uint32_t gpus() const {
         return static_cast<std::uint32_t>(endpoints_.size());

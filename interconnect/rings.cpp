@@ -13,7 +13,7 @@ namespace {
 /// only: GPUs that are wired to each other come by the dozen at most.
 class RingSearch {
 public:
-    RingSearch(std::vector<std::vector<std::uint32_t>> lanes) : lanes_(std::move(lanes)) {}
+    explicit RingSearch(std::vector<std::vector<std::uint32_t>> lanes) : lanes_(std::move(lanes)) {}
 
     /// The set of rings found by taking, again and again, the first cycle of a depth-first search
     /// that prefers the neighbour with most lanes left; it tries every first neighbour order and

@@ -2,6 +2,7 @@
 #include "interconnect/topologies/networks.h"
 
 #include "interconnect/topologies/build.h"
+#include "sim/core/error.h"
 
 #include <fmt/format.h>
 
@@ -179,6 +180,8 @@ void DragonflyPlusNetwork::check_ends(
 }
 
 void DragonflyPlusNetwork::build(Topology& topology, std::span<const NetworkPort> ends) const {
+    SWITCHFOLD_CHECK(
+        groups > 1 && leaves > 0 && ends_per_leaf > 0, "a network that no file can say");
     topology.paths_per_pair = paths_per_pair;
     const std::uint32_t wire = add_link_class(topology, link);
     const std::uint32_t trunk = add_link_class(topology, switch_link);

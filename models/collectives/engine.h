@@ -48,6 +48,10 @@ public:
         std::vector<Group> groups,
         std::uint64_t functional_seed = 0);
     ~CollectiveEngine() override;
+    CollectiveEngine(const CollectiveEngine&) = delete;
+    CollectiveEngine& operator=(const CollectiveEngine&) = delete;
+    CollectiveEngine(CollectiveEngine&&) = delete;
+    CollectiveEngine& operator=(CollectiveEngine&&) = delete;
 
     void start(
         std::uint32_t rank,
