@@ -111,8 +111,8 @@ find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
             lanes[b][a] += edge.lanes;
             direct = true;
         } else if (
-            topology.nodes[edge.a].kind == NodeKind::kSwitch ||
-            topology.nodes[edge.b].kind == NodeKind::kSwitch) {
+            topology.nodes[edge.a].kind != NodeKind::kGpu ||
+            topology.nodes[edge.b].kind != NodeKind::kGpu) {
             through_switch = through_switch || a != UINT32_MAX || b != UINT32_MAX;
         }
     }

@@ -3,7 +3,10 @@
 
 #include "interconnect/topologies/cluster.h"
 #include "interconnect/topologies/direct.h"
+#include "interconnect/topologies/graph.h"
+#include "interconnect/topologies/pcie.h"
 #include "interconnect/topologies/switched.h"
+#include "interconnect/topologies/torus.h"
 #include "interconnect/topology.h"
 #include "sim/core/params.h"
 
@@ -11,8 +14,16 @@
 
 namespace switchfold {
 
-using TopologyParams = std::
-    variant<SwitchedTopology, BoardsTopology, DirectTopology, FullMeshTopology, ClusterTopology>;
+using TopologyParams = std::variant<
+    SwitchedTopology,
+    BoardsTopology,
+    DirectTopology,
+    FullMeshTopology,
+    PcieTopology,
+    TorusTopology,
+    NetworkTopology,
+    ClusterTopology,
+    GraphTopology>;
 
 [[nodiscard]] Topology build_topology(const TopologyParams& params);
 [[nodiscard]] inline Topology build_topology(const PathOr<TopologyParams>& params) {

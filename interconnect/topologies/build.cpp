@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/topologies/build.h"
 
+#include "interconnect/path_finder.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -63,6 +65,22 @@ void check_ports(
                 lanes[i],
                 node.name));
     }
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> separate_gpus(const Topology& topology) {
+    constexpr std::uint32_t kAllPairs = 512;
+    PathFinder finder(topology);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+    const std::uint32_t gpus = topology.gpus();
+    for (std::uint32_t b = 1; b < gpus; ++b) {
+        const bool few = gpus <= kAllPairs;
+        for (std::uint32_t a = 0; a < b; a = few || a + 1 == b ? a + 1 : b - 1)
+            if (finder.shortest(a, b, 1).empty()) {
+                found.emplace_back(b, a);
+                break;
+            }
+    }
+    return found;
 }
 
 }  // namespace switchfold

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -34,5 +35,10 @@ void join(
 /// parameters, in their order in the topology.
 void check_ports(
     const Topology& topology, ParamChecker& checker, const std::vector<std::string_view>& classes);
+
+/// For every GPU that has no path to some GPU before it: the pair of them. Beyond 512 GPUs only the
+/// first GPU and each one's predecessor are tried.
+[[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>>
+separate_gpus(const Topology& topology);
 
 }  // namespace switchfold

@@ -71,25 +71,20 @@ std::vector<NetworkPort> network_ports(const Topology& topology) {
 
 void ClusterTopology::check_nics(const Topology& bare, ParamChecker& checker) const {
     const std::uint32_t gpus = bare.gpus();
-    if (has_pcie(bare)) {
-        if (nics.pcie_switches != 0)
-            checker.error(
-                "/nics/pcie_switches",
-                fmt::format(
-                    "is {}, but the machine has PCIe of its own; expected 0", nics.pcie_switches));
+    if (has_pcie(bare) == nics.gpu_link.has_value())
+        checker.error(
+            "/nics/gpu_link",
+            nics.gpu_link ? "is given, but the machine has PCIe of its own; expected none"
+                          : "is missing; expected the GPUs' PCIe link");
+    if (!nics.gpu_link)
         return;
-    }
-    if (nics.pcie_switches == 0 || gpus % nics.pcie_switches != 0 ||
-        nics.count % nics.pcie_switches != 0)
+    const std::uint32_t count = nics.count > 0 ? nics.count : gpus;
+    const std::uint32_t switches = nics.pcie_switches > 0 ? nics.pcie_switches : gpus;
+    if (gpus % switches != 0 || count % switches != 0)
         checker.error(
             "/nics/pcie_switches",
             fmt::format(
-                "is {}; expected a divisor of both {} GPUs and {} NICs",
-                nics.pcie_switches,
-                gpus,
-                nics.count));
-    if (!nics.gpu_link)
-        checker.error("/nics/gpu_link", "is missing; expected the GPUs' PCIe link");
+                "is {}; expected a divisor of both {} GPUs and {} NICs", switches, gpus, count));
 }
 
 void ClusterTopology::check(ParamChecker& checker) const {
@@ -106,19 +101,21 @@ void ClusterTopology::check(ParamChecker& checker) const {
 Topology ClusterTopology::build_machine() const {
     Topology one = std::visit([](const auto& p) { return p.build(); }, *machine);
     const std::uint32_t gpus = one.gpus();
-    if (nics.gpu_link && nics.pcie_switches > 0) {
+    if (nics.gpu_link) {
+        const std::uint32_t switches = nics.pcie_switches > 0 ? nics.pcie_switches : gpus;
         const std::uint32_t wire = add_link_class(one, *nics.gpu_link);
         const std::uint32_t kind = add_switch_class(one, nics.pcie_switch);
         const auto first = static_cast<std::uint32_t>(one.nodes.size());
-        for (std::uint32_t i = 0; i < nics.pcie_switches; ++i)
+        for (std::uint32_t i = 0; i < switches; ++i)
             add_node(one, NodeKind::kPcie, fmt::format("pcie{}", i), kind, 0);
         for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
-            join(one, gpu, first + gpu * nics.pcie_switches / gpus, 1, wire);
+            join(one, gpu, first + gpu * switches / gpus, 1, wire);
     }
     const std::uint32_t wire = add_link_class(one, nics.link);
     const std::uint32_t kind = add_switch_class(one, nics.nic);
-    for (std::uint32_t i = 0; i < nics.count; ++i) {
-        const std::uint32_t slot = pcie_of(one, i * gpus / nics.count);
+    const std::uint32_t count = nics.count > 0 ? nics.count : gpus;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t slot = pcie_of(one, i * gpus / count);
         const std::uint32_t nic = add_node(one, NodeKind::kNic, fmt::format("nic{}", i), kind, 0);
         join(one, slot, nic, 1, wire);
     }

@@ -3,6 +3,7 @@
 
 #include "interconnect/topologies/direct.h"
 #include "interconnect/topologies/networks.h"
+#include "interconnect/topologies/pcie.h"
 #include "interconnect/topologies/switched.h"
 #include "interconnect/topology.h"
 #include "sim/core/params.h"
@@ -17,12 +18,13 @@ namespace switchfold {
 
 /// What a single machine can be.
 using MachineTopologyParams =
-    std::variant<SwitchedTopology, BoardsTopology, DirectTopology, FullMeshTopology>;
+    std::variant<SwitchedTopology, BoardsTopology, DirectTopology, FullMeshTopology, PcieTopology>;
 
-/// The NICs of each machine. NIC i of n hangs beside GPU i * gpus / n: on a PCIe switch of its own
-/// group, or, where the machine has PCIe already, on what that GPU's PCIe link leads to.
+/// The NICs of each machine. NIC i of n hangs beside GPU i * gpus / n: on that GPU's PCIe switch,
+/// which is added here, or, where the machine has PCIe already, on what the GPU's PCIe link leads
+/// to.
 struct NicParams {
-    std::uint32_t count = 8;
+    std::uint32_t count = 0;
     std::uint32_t pcie_switches = 0;
     LinkParams link;
     std::optional<LinkParams> gpu_link;
@@ -31,19 +33,19 @@ struct NicParams {
 
     static constexpr auto fields() {
         return std::tuple{
-            field("count", &NicParams::count, "NICs of a machine.", 1U, 1024U).required(),
+            field("count", &NicParams::count, "NICs of a machine; 0: one for each GPU.", 0U, 1024U),
             field(
                 "pcie_switches",
                 &NicParams::pcie_switches,
-                "PCIe switches among which GPUs and NICs are divided evenly; 0 where the machine's "
-                "topology has PCIe of its own.",
+                "PCIe switches among which GPUs and NICs are divided evenly; 0: one for each GPU.",
                 0U,
                 1024U),
             field("link", &NicParams::link, "Each NIC's PCIe link.").required(),
             field(
                 "gpu_link",
                 &NicParams::gpu_link,
-                "Each GPU's PCIe link to its switch; absent where the topology has PCIe."),
+                "Each GPU's PCIe link to its switch; absent where the machine's topology has PCIe "
+                "of its own, and no switches are added."),
             field("pcie_switch", &NicParams::pcie_switch, "The PCIe switches."),
             field("nic", &NicParams::nic, "The NIC as a node that forwards.").required()};
     }

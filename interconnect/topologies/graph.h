@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/topology.h"
+#include "sim/core/params.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+template <>
+struct EnumNames<NodeKind> {
+    static constexpr std::array<std::pair<NodeKind, std::string_view>, 6> kNames{
+        {{NodeKind::kGpu, "gpu"},
+         {NodeKind::kSwitch, "switch"},
+         {NodeKind::kNic, "nic"},
+         {NodeKind::kPcie, "pcie"},
+         {NodeKind::kHost, "host"},
+         {NodeKind::kMemory, "memory"}}};
+};
+
+struct GraphNode {
+    std::string name;
+    NodeKind kind = NodeKind::kGpu;
+    std::optional<std::string> type;
+    std::optional<std::uint32_t> machine;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &GraphNode::name, "Its name; GPUs become ranks in the order given.")
+                .required(),
+            field("kind", &GraphNode::kind, "What it is.").required(),
+            field("type", &GraphNode::type, "Which of `switches` it is; not for GPUs."),
+            field(
+                "machine",
+                &GraphNode::machine,
+                "The machine it is part of, counted from 0; absent: 0 for GPUs and what is not a "
+                "switch, and for switches too if there is one machine only; else no machine's, "
+                "the network's.",
+                0U,
+                65'535U)};
+    }
+};
+
+struct GraphLink {
+    std::string a;
+    std::string b;
+    std::uint32_t lanes = 1;
+    std::string type;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field("a", &GraphLink::a, "One end's name.").required(),
+            field("b", &GraphLink::b, "The other end's; a link always carries both directions.")
+                .required(),
+            field("lanes", &GraphLink::lanes, "Lanes, the same both ways.", 1U, 4096U),
+            field("type", &GraphLink::type, "Which of `links` it is.").required()};
+    }
+};
+
+/// Any machine: nodes by name, and what joins them.
+struct GraphTopology {
+    static constexpr std::string_view kType = "graph";
+    std::vector<GraphNode> nodes;
+    std::vector<GraphLink> edges;
+    std::map<std::string, LinkParams> links;
+    std::map<std::string, SwitchParams> switches;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field("nodes", &GraphTopology::nodes, "GPUs, switches, NICs, hosts.").required(),
+            field("edges", &GraphTopology::edges, "What joins them.").required(),
+            field("links", &GraphTopology::links, "Kinds of links, by name.").required(),
+            field("switches", &GraphTopology::switches, "Kinds of what is not a GPU, by name.")};
+    }
+    void check(ParamChecker& checker) const;
+    [[nodiscard]] Topology build() const;
+
+private:
+    void check_nodes(ParamChecker& checker) const;
+    void check_edges(ParamChecker& checker) const;
+};
+
+}  // namespace switchfold
