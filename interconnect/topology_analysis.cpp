@@ -173,9 +173,10 @@ Bandwidth ring_bound(
             worst,
             load[hop] /
                 static_cast<double>(usable_bandwidth(topology, topology.edges[hop / 2]).count()));
-    return worst > 0
-               ? Bandwidth(static_cast<std::uint64_t>(static_cast<double>(rings.size()) / worst))
-               : Bandwidth(0);
+    if (worst <= 0)
+        return Bandwidth(0);
+    return Bandwidth(
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(rings.size()) / worst)));
 }
 
 Bandwidth in_switch_bound(const Topology& topology, std::uint32_t unit) {
