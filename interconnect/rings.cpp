@@ -9,39 +9,59 @@ namespace switchfold {
 
 namespace {
 
-/// Depth-first search for Hamiltonian cycles on the direct lanes that are left. Small machines
-/// only: GPUs that are wired to each other come by the dozen at most.
-class RingSearch {
-public:
-    explicit RingSearch(std::vector<std::vector<std::uint32_t>> lanes) : lanes_(std::move(lanes)) {}
+using Ring = std::vector<std::uint32_t>;
+using Lanes = std::vector<std::vector<std::uint32_t>>;  ///< [from][to]
 
-    /// The set of rings found by taking, again and again, the first cycle of a depth-first search
-    /// that prefers the neighbour with most lanes left; it tries every first neighbour order and
+/// Least lanes that a ring still finds, then all of them together: rings are taken where most is
+/// left.
+std::pair<std::uint32_t, std::uint32_t> room(const Lanes& lanes, const Ring& ring) {
+    std::pair<std::uint32_t, std::uint32_t> found{UINT32_MAX, 0};
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+        const std::uint32_t left = lanes[ring[i]][ring[(i + 1) % ring.size()]];
+        found.first = std::min(found.first, left);
+        found.second += left;
+    }
+    return found;
+}
+
+/// Most rings that can leave every GPU, each by a lane of its own.
+std::size_t most_rings(const Lanes& lanes) {
+    std::uint32_t most = UINT32_MAX;
+    for (const auto& row : lanes)
+        most = std::min(most, std::accumulate(row.begin(), row.end(), 0U));
+    return most;
+}
+
+/// Depth-first search for Hamiltonian cycles on the direct lanes that are left, each cycle for both
+/// of its directions. Small machines only: GPUs that are wired to each other come by the dozen at
+/// most.
+class PairedRingSearch {
+public:
+    explicit PairedRingSearch(const Lanes& lanes) : lanes_(lanes) {}
+
+    /// Takes cycle after cycle, those with most lanes left first, goes back where none is left, and
     /// keeps the largest set.
-    std::vector<std::vector<std::uint32_t>> run() {
-        std::vector<std::vector<std::uint32_t>> rings;
+    std::vector<Ring> run() {
+        std::vector<Ring> rings;
         search(rings);
         return best_;
     }
 
 private:
-    void search(std::vector<std::vector<std::uint32_t>>& rings) {
+    void search(std::vector<Ring>& rings) {
         if (rings.size() > best_.size())
             best_ = rings;
-        if (++visits_ > kVisits)
+        if (++visits_ > kVisits || rings.size() + most_rings(lanes_) / 2 <= best_.size())
             return;
-        // Upper bound: each ring takes two lanes of every GPU.
-        std::uint32_t bound = UINT32_MAX;
-        for (const auto& row : lanes_)
-            bound = std::min(bound, std::accumulate(row.begin(), row.end(), 0U) / 2);
-        if (rings.size() + bound <= best_.size())
-            return;
-        std::vector<std::vector<std::uint32_t>> cycles;
-        std::vector<std::uint32_t> path{0};
+        std::vector<Ring> cycles;
+        Ring path{0};
         std::vector<bool> used(lanes_.size(), false);
         used[0] = true;
         collect(path, used, cycles);
-        for (const auto& cycle : cycles) {
+        std::stable_sort(cycles.begin(), cycles.end(), [&](const Ring& a, const Ring& b) {
+            return room(lanes_, a) > room(lanes_, b);
+        });
+        for (const Ring& cycle : cycles) {
             take(cycle, -1);
             rings.push_back(cycle);
             search(rings);
@@ -52,17 +72,13 @@ private:
         }
     }
 
-    void collect(
-        std::vector<std::uint32_t>& path,
-        std::vector<bool>& used,
-        std::vector<std::vector<std::uint32_t>>& cycles) {
+    void collect(Ring& path, std::vector<bool>& used, std::vector<Ring>& cycles) {
         const std::size_t n = lanes_.size();
         if (cycles.size() >= kCycles)
             return;
         if (path.size() == n) {
-            const std::uint32_t needed = n == 2 ? 2 : 1;
             // Each undirected cycle once: the second node is smaller than the last.
-            if (lanes_[path.back()][0] >= needed && (n == 2 || path[1] < path.back()))
+            if (lanes_[path.back()][0] > 0 && path[1] < path.back())
                 cycles.push_back(path);
             return;
         }
@@ -76,7 +92,7 @@ private:
             }
     }
 
-    void take(const std::vector<std::uint32_t>& cycle, int delta) {
+    void take(const Ring& cycle, int delta) {
         for (std::size_t i = 0; i < cycle.size(); ++i) {
             const std::uint32_t a = cycle[i];
             const std::uint32_t b = cycle[(i + 1) % cycle.size()];
@@ -87,10 +103,100 @@ private:
 
     static constexpr std::uint32_t kVisits = 2000;
     static constexpr std::size_t kCycles = 256;
-    std::vector<std::vector<std::uint32_t>> lanes_;
-    std::vector<std::vector<std::uint32_t>> best_;
+    Lanes lanes_;
+    std::vector<Ring> best_;
     std::uint32_t visits_ = 0;
 };
+
+/// Where pairs leave lanes over (a full mesh of 8 has seven, an odd number), rings that run one way
+/// only: random ones, taken again from the start many times, always in the same sequence.
+class OneWayRingSearch {
+public:
+    explicit OneWayRingSearch(const Lanes& lanes) : lanes_(lanes) {}
+
+    std::vector<Ring> run(std::size_t wanted) {
+        std::vector<Ring> best;
+        for (std::uint32_t turn = 0; turn < kTurns && best.size() < wanted; ++turn) {
+            left_ = lanes_;
+            std::vector<Ring> rings;
+            while (rings.size() < wanted && extend()) {
+                for (std::size_t i = 0; i < path_.size(); ++i)
+                    --left_[path_[i]][path_[(i + 1) % path_.size()]];
+                rings.push_back(path_);
+            }
+            if (rings.size() > best.size())
+                best = std::move(rings);
+        }
+        return best;
+    }
+
+private:
+    bool extend() {
+        path_.assign(1, 0);
+        used_.assign(lanes_.size(), false);
+        used_[0] = true;
+        steps_ = 0;
+        return step();
+    }
+
+    bool step() {
+        const std::size_t n = lanes_.size();
+        const std::uint32_t here = path_.back();
+        if (path_.size() == n)
+            return left_[here][0] > 0;
+        if (++steps_ > kSteps)
+            return false;
+        // Lanes left first, chance among equals.
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> choices;
+        for (std::uint32_t next = 0; next < n; ++next)
+            if (!used_[next] && left_[here][next] > 0)
+                choices.emplace_back(left_[here][next] << 16U | random(), next);
+        std::sort(choices.rbegin(), choices.rend());
+        for (const auto& [order, next] : choices) {
+            used_[next] = true;
+            path_.push_back(next);
+            if (step())
+                return true;
+            path_.pop_back();
+            used_[next] = false;
+        }
+        return false;
+    }
+
+    /// 16 bits of a linear congruential sequence (Knuth's MMIX constants).
+    std::uint32_t random() {
+        state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+        return static_cast<std::uint32_t>(state_ >> 48U);
+    }
+
+    static constexpr std::uint32_t kTurns = 4000;
+    static constexpr std::uint32_t kSteps = 200;
+    Lanes lanes_;
+    Lanes left_;
+    Ring path_;
+    std::vector<bool> used_;
+    std::uint64_t state_ = 1;
+    std::uint32_t steps_ = 0;
+};
+
+std::vector<Ring> rings_on(const Lanes& lanes) {
+    const std::size_t most = most_rings(lanes);
+    if (lanes.size() == 2)
+        return std::vector<Ring>(most, Ring{0, 1});
+    std::vector<Ring> rings = PairedRingSearch(lanes).run();
+    const std::size_t pairs = rings.size();
+    for (std::size_t i = 0; i < pairs; ++i) {
+        Ring back = rings[i];
+        std::reverse(back.begin() + 1, back.end());
+        rings.push_back(std::move(back));
+    }
+    if (rings.size() < most) {
+        std::vector<Ring> one_way = OneWayRingSearch(lanes).run(most);
+        if (one_way.size() > rings.size())
+            return one_way;
+    }
+    return rings;
+}
 
 }  // namespace
 
@@ -122,7 +228,7 @@ find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
             rings.push_back(ranks);
         return rings;
     }
-    auto rings = RingSearch(std::move(lanes)).run();
+    auto rings = rings_on(lanes);
     for (auto& ring : rings)
         for (auto& member : ring)
             member = ranks[member];

@@ -8,9 +8,10 @@
 
 namespace switchfold {
 
-/// Rings over `ranks` such that neighbours are joined by a direct edge and no lane is used twice:
-/// as many as are found, each as an order of ranks. Where GPUs hang on switches every order is as
-/// good, and one ring of the given order comes back. Empty if direct edges allow no ring.
+/// Rings over `ranks`, each the order in which data goes round, such that neighbours are joined by
+/// a direct edge and no lane is used twice in one direction: as many as are found. Where GPUs hang
+/// on switches every order is as good, and one ring of the given order comes back. Empty if direct
+/// edges allow no ring.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>>
 find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks);
 

@@ -4,6 +4,7 @@
 #include "interconnect/topology_builder.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <map>
@@ -85,24 +86,56 @@ TEST(PathFinder, FindsNothingWhereThereIsNothing) {
     EXPECT_TRUE(finder.shortest(0, 1).empty());
 }
 
-TEST(FindRings, HybridCubeMeshHasSixDisjointLanesInThreeRings) {
-    const DirectTopology mesh = dgx1();
-    const auto rings = find_rings(mesh.build(), all(8));
-    EXPECT_EQ(rings.size(), 3U);  // 6 lanes a GPU, two for each ring
+/// No ring leaves a GPU out, and none uses a lane that another uses in the same direction.
+void expect_disjoint(
+    const std::vector<DirectEdge>& edges,
+    std::uint32_t gpus,
+    const std::vector<std::vector<std::uint32_t>>& rings) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> used;
     for (const auto& ring : rings) {
-        EXPECT_EQ(std::set<std::uint32_t>(ring.begin(), ring.end()).size(), 8U);
+        EXPECT_EQ(std::set<std::uint32_t>(ring.begin(), ring.end()).size(), gpus);
+        EXPECT_EQ(ring.size(), gpus);
         for (std::size_t i = 0; i < ring.size(); ++i)
-            ++used[std::minmax(ring[i], ring[(i + 1) % ring.size()])];
+            ++used[{ring[i], ring[(i + 1) % ring.size()]}];
     }
-    for (const auto& [pair, lanes] : used) {
-        const auto edge =
-            std::find_if(mesh.edges.begin(), mesh.edges.end(), [&](const DirectEdge& e) {
-                return std::pair<std::uint32_t, std::uint32_t>(std::minmax(e.a, e.b)) == pair;
-            });
-        ASSERT_NE(edge, mesh.edges.end());
+    for (const auto& [way, lanes] : used) {
+        const auto edge = std::find_if(edges.begin(), edges.end(), [&](const DirectEdge& e) {
+            return std::minmax(e.a, e.b) == std::minmax(way.first, way.second);
+        });
+        ASSERT_NE(edge, edges.end());
         EXPECT_LE(lanes, edge->lanes);
     }
+}
+
+TEST(FindRings, HybridCubeMeshUsesEveryLaneBothWays) {
+    const DirectTopology mesh = dgx1();
+    const auto rings = find_rings(mesh.build(), all(8));
+    EXPECT_EQ(rings.size(), 6U);  // 6 lanes a GPU
+    expect_disjoint(mesh.edges, 8, rings);
+}
+
+TEST(FindRings, FullMeshUsesEveryLane) {
+    for (const auto& [gpus, lanes] : {std::pair{8U, 1U}, {4U, 6U}, {2U, 4U}, {5U, 2U}, {7U, 1U}}) {
+        DirectTopology mesh;
+        mesh.gpus = gpus;
+        for (std::uint32_t a = 0; a < gpus; ++a)
+            for (std::uint32_t b = a + 1; b < gpus; ++b)
+                mesh.edges.push_back({a, b, lanes});
+        const auto rings = find_rings(mesh.build(), all(gpus));
+        EXPECT_EQ(rings.size(), (gpus - 1) * lanes);
+        expect_disjoint(mesh.edges, gpus, rings);
+    }
+}
+
+RC_GTEST_PROP(FindRings, AreDisjointOnAnyMesh, ()) {
+    DirectTopology mesh;
+    mesh.gpus = *rc::gen::inRange<std::uint32_t>(3, 9);
+    for (std::uint32_t a = 0; a < mesh.gpus; ++a)
+        for (std::uint32_t b = a + 1; b < mesh.gpus; ++b)
+            if (*rc::gen::arbitrary<bool>())
+                mesh.edges.push_back({a, b, *rc::gen::inRange<std::uint32_t>(1, 4)});
+    RC_PRE(!mesh.edges.empty());  // else the host joins them, in any order
+    expect_disjoint(mesh.edges, mesh.gpus, find_rings(mesh.build(), all(mesh.gpus)));
 }
 
 TEST(FindRings, BehindSwitchesOneOrderIsAsGoodAsAny) {

@@ -70,21 +70,26 @@ std::vector<NetworkPort> network_ports(const Topology& topology) {
 }  // namespace
 
 void ClusterTopology::check_nics(const Topology& bare, ParamChecker& checker) const {
-    const std::uint32_t gpus = bare.gpus();
     if (has_pcie(bare) == nics.gpu_link.has_value())
         checker.error(
             "/nics/gpu_link",
             nics.gpu_link ? "is given, but the machine has PCIe of its own; expected none"
                           : "is missing; expected the GPUs' PCIe link");
-    if (!nics.gpu_link)
+    if (!checker.found().empty())
         return;
-    const std::uint32_t count = nics.count > 0 ? nics.count : gpus;
-    const std::uint32_t switches = nics.pcie_switches > 0 ? nics.pcie_switches : gpus;
-    if (gpus % switches != 0 || count % switches != 0)
-        checker.error(
-            "/nics/pcie_switches",
-            fmt::format(
-                "is {}; expected a divisor of both {} GPUs and {} NICs", switches, gpus, count));
+    const Topology one = build_machine();
+    const auto nearest = nearest_nics(one);
+    for (std::uint32_t gpu = 0; gpu < nearest.size(); ++gpu)
+        if (nearest[gpu].empty()) {
+            checker.error(
+                "/nics/count",
+                fmt::format(
+                    "is {}, which leaves GPU {} of a node without a NIC on its PCIe switch; "
+                    "expected at least one for each switch",
+                    nics.count,
+                    gpu));
+            return;
+        }
 }
 
 void ClusterTopology::check(ParamChecker& checker) const {

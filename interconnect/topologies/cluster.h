@@ -22,7 +22,7 @@ using MachineTopologyParams =
 
 /// The NICs of each machine. NIC i of n hangs beside GPU i * gpus / n: on that GPU's PCIe switch,
 /// which is added here, or, where the machine has PCIe already, on what the GPU's PCIe link leads
-/// to.
+/// to. GPU g of n hangs on PCIe switch g * pcie_switches / n.
 struct NicParams {
     std::uint32_t count = 0;
     std::uint32_t pcie_switches = 0;
@@ -37,7 +37,8 @@ struct NicParams {
             field(
                 "pcie_switches",
                 &NicParams::pcie_switches,
-                "PCIe switches among which GPUs and NICs are divided evenly; 0: one for each GPU.",
+                "PCIe switches among which GPUs are divided evenly, NICs with them; 0: one for "
+                "each GPU.",
                 0U,
                 1024U),
             field("link", &NicParams::link, "Each NIC's PCIe link.").required(),

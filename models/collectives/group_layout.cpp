@@ -26,15 +26,6 @@ std::vector<std::vector<std::uint32_t>> rings_inside(
         for (auto& rank : ring)
             rank = static_cast<std::uint32_t>(
                 std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
-    // Direct lanes carry both directions: each ring runs once each way.
-    if (rings.size() > 1) {
-        const std::size_t count = rings.size();
-        for (std::size_t i = 0; i < count; ++i) {
-            std::vector<std::uint32_t> back = rings[i];
-            std::reverse(back.begin() + 1, back.end());
-            rings.push_back(std::move(back));
-        }
-    }
     return rings;
 }
 

@@ -8,15 +8,28 @@
 namespace switchfold {
 
 void add_describe(CLI::App& app, Chosen& chosen) {
-    auto file = std::make_shared<std::string>();
+    struct Arguments {
+        std::string file;
+        std::vector<std::string> set;
+        bool dot = false;
+    };
+    auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
         "describe",
         "Say what a system is and how all-reduces would run on it.\n\nExample:\n"
-        "  switchfold describe configs/systems/hgx_h100.json");
-    command->add_option("SYSTEM", *file, "System (JSON)")->required();
-    command->callback([file, &chosen] {
-        chosen = [file] {
-            const std::string text = describe_system(load_system(*file, {}));
+        "  switchfold describe configs/systems/dgx_h100_ndr.json --set /topology/nodes=16\n"
+        "  switchfold describe --dot configs/systems/dgx2_v100.json | dot -Tsvg > dgx2.svg");
+    command->add_option("SYSTEM", arguments->file, "System (JSON)")->required();
+    command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
+        ->allow_extra_args(false);
+    command->add_flag("--dot", arguments->dot, "Print its graph for Graphviz instead");
+    command->callback([arguments, &chosen] {
+        chosen = [arguments] {
+            std::vector<Override> overrides;
+            for (const std::string& text : arguments->set)
+                overrides.push_back(parse_override(text));
+            const SystemParams system = load_system(arguments->file, overrides);
+            const std::string text = arguments->dot ? draw_system(system) : describe_system(system);
             std::fwrite(text.data(), 1, text.size(), stdout);
             return 0;
         };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/describe.h"
 
+#include "sim/run/describe_topology.h"
 #include "sim/run/machine.h"
 
 #include <fmt/format.h>
@@ -25,16 +26,7 @@ std::string describe_system(const SystemParams& system) {
         to_string(gpu.memory.l2.bandwidth),
         to_string(gpu.memory.hbm.peak),
         achievable_bytes_per_second(gpu.memory.hbm, 0.5) * 1e-9);
-    std::size_t switches = topology.nodes.size() - gpus;
-    std::uint64_t lanes = 0;
-    for (const TopologyEdge& edge : topology.edges)
-        lanes += edge.lanes;
-    out += fmt::format(
-        "  {} other node{}, {} links of {} lanes in all\n",
-        switches,
-        switches == 1 ? "" : "s",
-        topology.edges.size(),
-        lanes);
+    out += describe_topology(topology, system.collectives->transfer_unit);
     const std::string reason = why_no_reduction(topology, world.ranks);
     out += fmt::format("  reduction in the switch: {}\n", reason.empty() ? "yes" : "no: " + reason);
     if (gpus < 2)
@@ -51,6 +43,10 @@ std::string describe_system(const SystemParams& system) {
             to_microseconds(choice.estimate));
     }
     return out;
+}
+
+std::string draw_system(const SystemParams& system) {
+    return draw_topology(build_topology(system.topology), system.name);
 }
 
 }  // namespace switchfold

@@ -7,8 +7,11 @@
 
 namespace switchfold {
 
-/// A system in words: GPUs, links, switches, what memory and links can carry, and how all-reduces
-/// of each size run.
+/// A system in words: GPUs, what joins them, what its graph and its memory can carry at most, and
+/// how all-reduces of each size run.
 [[nodiscard]] std::string describe_system(const SystemParams& system);
+
+/// The system's graph for Graphviz (`dot -Tsvg`, `sfdp` for large ones).
+[[nodiscard]] std::string draw_system(const SystemParams& system);
 
 }  // namespace switchfold
