@@ -183,12 +183,12 @@ std::vector<Ring> rings_on(const Lanes& lanes) {
     const std::size_t most = most_rings(lanes);
     if (lanes.size() == 2)
         return std::vector<Ring>(most, Ring{0, 1});
-    std::vector<Ring> rings = PairedRingSearch(lanes).run();
-    const std::size_t pairs = rings.size();
-    for (std::size_t i = 0; i < pairs; ++i) {
-        Ring back = rings[i];
-        std::reverse(back.begin() + 1, back.end());
-        rings.push_back(std::move(back));
+    // Side by side, so that a number of channels that is not a multiple loads both ways alike.
+    std::vector<Ring> rings;
+    for (const Ring& ring : PairedRingSearch(lanes).run()) {
+        rings.push_back(ring);
+        rings.emplace_back(ring);
+        std::reverse(rings.back().begin() + 1, rings.back().end());
     }
     if (rings.size() < most) {
         std::vector<Ring> one_way = OneWayRingSearch(lanes).run(most);

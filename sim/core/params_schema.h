@@ -115,16 +115,25 @@ struct SchemaOf<std::variant<T...>> {
         return {{"oneOf", choices}};
     }
 };
+/// The file beside this one that holds the schema of P; empty where P has none of its own and is
+/// written out.
+template <class P>
+inline constexpr std::string_view kSchemaFile{};
 template <class P>
 struct SchemaOf<PathOr<P>> {
     static OrderedJson make() {
+        OrderedJson in_place;
+        if constexpr (kSchemaFile<P>.empty())
+            in_place = SchemaOf<P>::make();
+        else
+            in_place = {{"$ref", std::string(kSchemaFile<P>)}};
         return {
             {"anyOf",
              OrderedJson::array(
                  {{{"type", "string"},
                    {"description",
                     "Path of a file, relative to this one; FILE#/POINTER: a value in it."}},
-                  SchemaOf<P>::make()})}};
+                  in_place})}};
     }
 };
 /// Puts a field's bounds where they hold: at the number, the optional's value, the array's items.

@@ -14,6 +14,16 @@
 
 namespace switchfold {
 
+// As scripts/update_schemas names them.
+template <>
+inline constexpr std::string_view kSchemaFile<SystemParams> = "system.schema.json";
+template <>
+inline constexpr std::string_view kSchemaFile<TopologyParams> = "topology.schema.json";
+template <>
+inline constexpr std::string_view kSchemaFile<CollectiveParams> = "collectives.schema.json";
+template <>
+inline constexpr std::string_view kSchemaFile<GpuParams> = "gpu.schema.json";
+
 namespace {
 
 /// FNV-1a: names a configuration, guards nothing.

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every system of configs/systems loads, is described and drawn, and runs a small all-reduce with the right sums.
+
+usage: systems_test.py SWITCHFOLD SOURCE_DIRECTORY
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop()).resolve()
+PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
+SYSTEMS = sorted((SOURCE / "configs/systems").glob("*.json"))
+
+
+def switchfold(*arguments):
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=250, check=False
+    )
+
+
+class Systems(unittest.TestCase):
+    def done(self, *arguments):
+        result = switchfold(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_there_are_systems(self):
+        self.assertGreater(len(SYSTEMS), 15)
+
+    def test_each_is_described(self):
+        for system in SYSTEMS:
+            with self.subTest(system.stem):
+                text = self.done("describe", system)
+                self.assertTrue(text.startswith(f"{system.stem}: "), text)
+                for line in ("bisection: ", "diameter: ", "rings: ", "ring all-reduce: bus bandwidth at most"):
+                    self.assertIn(line, text)
+
+    def test_each_is_drawn(self):
+        for system in SYSTEMS:
+            with self.subTest(system.stem):
+                text = self.done("describe", "--dot", system)
+                self.assertTrue(text.startswith(f'graph "{system.stem}" {{'), text[:80])
+                nodes = set(re.findall(r'^    "(\w+)" \[', text, re.M))
+                self.assertIn("gpu0", nodes)
+                for ends in re.findall(r'^  "(\w+)" -- "(\w+)"', text, re.M):
+                    self.assertLessEqual(set(ends), nodes)
+                self.assertEqual(text.count("{"), text.count("}"))
+
+    def test_each_runs_an_all_reduce_and_the_sums_are_right(self):
+        with tempfile.TemporaryDirectory() as folder:
+            experiment = pathlib.Path(folder) / "experiment.json"
+            for system in SYSTEMS:
+                with self.subTest(system.stem):
+                    experiment.write_text(
+                        json.dumps(
+                            {
+                                "name": system.stem,
+                                "system": str(system),
+                                "workload": {"type": "collective", "size": "1 MiB", "datatype": "float16"},
+                                "scenarios": [{"name": "auto"}],
+                                "functional": True,
+                            }
+                        )
+                    )
+                    result = json.loads(self.done("run", "--json", experiment))
+                    collective = result["scenarios"][0]["collectives"][0]
+                    self.assertEqual(collective["size_bytes"], 1 << 20)
+                    self.assertGreater(collective["time_us"], 5)
+                    self.assertLess(collective["time_us"], 2000)
+
+    def test_the_number_of_nodes_can_be_set(self):
+        text = self.done("describe", SOURCE / "configs/systems/dgx_h100_ndr.json", "--set", "/topology/nodes=4")
+        self.assertIn("4 nodes: 32 x GPU", text)
+
+    def test_a_group_larger_than_the_machine_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            experiment = pathlib.Path(folder) / "experiment.json"
+            experiment.write_text(
+                json.dumps(
+                    {
+                        "name": "large",
+                        "system": str(SOURCE / "configs/systems/dgx_a100_hdr.json"),
+                        "workload": {"type": "collective", "size": "1 MiB", "ranks": 17},
+                    }
+                )
+            )
+            result = switchfold("run", experiment)
+            self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+            self.assertIn("experiment.json: /workload/ranks: ", result.stderr)
+            self.assertIn("16", result.stderr)
+
+    def test_a_wrong_topology_is_refused_with_file_and_pointer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            system = pathlib.Path(folder) / "system.json"
+            system.write_text(
+                json.dumps(
+                    {
+                        "name": "torn",
+                        "gpu": str(SOURCE / "configs/systems/gpus/h100.json"),
+                        "topology": {
+                            "type": "graph",
+                            "nodes": [{"name": "a", "kind": "gpu"}, {"name": "b", "kind": "gpu"}],
+                            "edges": [],
+                            "links": {},
+                        },
+                    }
+                )
+            )
+            result = switchfold("describe", system)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("system.json: /topology/nodes/1: GPU b has no path to a", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
