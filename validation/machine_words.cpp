@@ -120,8 +120,6 @@ void read_links(const std::string& all, MachineWords& words) {
     const bool no_multicast = matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH MULTICAST)");
     if (matches(text, R"(CUBE[- ]?MESH|FULL[- ]?MESH.*NVLINK|NVLINK.*FULL[- ]?MESH)") || no_switch)
         words.links = NodeLinks::kNvlinkMesh;
-    else if (matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH)"))
-        words.links = NodeLinks::kNvlinkMesh;
     else if (matches(text, R"((NVLINK|NVL|NV\d+)[- ]?BRIDGE|BRIDGED)"))
         words.links = NodeLinks::kNvlinkBridge;
     else if (matches(text, R"(XGMI|INFINITY FABRIC)"))

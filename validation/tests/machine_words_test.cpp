@@ -54,7 +54,6 @@ TEST(MachineWords, CardsAndModules) {
 }
 
 TEST(MachineWords, Links) {
-    EXPECT_EQ(machine_words("H100 NVLink, no NVSwitch multicast").links, NodeLinks::kNvlinkMesh);
     EXPECT_EQ(
         machine_words("V100 NVLink hybrid cube mesh (topo NV1/NV2/SYS)").links,
         NodeLinks::kNvlinkMesh);
