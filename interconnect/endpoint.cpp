@@ -39,7 +39,7 @@ std::optional<Time> Endpoint::accept(const Packet& packet, Link& from) {
     if (memory_ != nullptr && packet.kind != PacketKind::kReduceResult &&
         packet.kind != PacketKind::kReadResponse)
         visible = memory_->write(packet.payload);  // answers to loads end in registers
-    const std::uint32_t back = from.format().acknowledge_bytes(packet.kind, packet.payload);
+    const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
     if (back > 0 && packet.kind == PacketKind::kWrite)
         from.reverse().add_overhead(back);
     PacketClient* client = clients_[packet.client];

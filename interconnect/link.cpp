@@ -28,21 +28,32 @@ Link::Link(
     std::uint32_t id,
     Scheduler& scheduler) :
     sc_module(name),
-    params_(params),
     scheduler_(scheduler),
-    bandwidth_(usable(params, lanes)),
-    ps_per_byte_(fixed_ps_per_byte(bandwidth_)),
+    latency_(params.latency.count()),
+    acknowledges_writes_(params.format.write_ack_flits > 0),
     id_(id),
-    buffer_((params.buffer_per_lane * lanes).count()) {
+    buffer_((params.buffer_per_lane * lanes).count()),
+    bandwidth_(usable(params, lanes)),
+    params_(params) {
+    ps_per_byte_ = fixed_ps_per_byte(bandwidth_);
     const Bytes first =
         params_.format.max_payload + params_.format.flit * params_.format.header_flits;
     head_time_ = serialization_time(first, usable(params, 1)).count();
 }
 
+std::uint32_t Link::wire_bytes(const Packet& packet) {
+    if (packet.payload != last_payload_ || packet.kind != last_kind_) {
+        last_payload_ = packet.payload;
+        last_kind_ = packet.kind;
+        last_wire_ = params_.format.wire_bytes(packet.kind, packet.payload);
+    }
+    return last_wire_;
+}
+
 std::optional<Time>
 Link::send(Packet packet, Time earliest, Link* upstream, LinkListener* listener) {
     const std::uint32_t arrived_wire = packet.wire;
-    packet.wire = params_.format.wire_bytes(packet.kind, packet.payload);
+    packet.wire = wire_bytes(packet);
     const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
     const std::uint64_t now = scheduler_.now().count();
     if (!returning_.empty())
@@ -94,10 +105,9 @@ Time Link::commit(Packet& packet, std::uint64_t earliest) {
         busy_until_ = packet.tail;
         busy_fraction_ = 0;
     }
-    const std::uint64_t latency = params_.latency.count();
-    packet.tail = busy_until_ + latency;
+    packet.tail = busy_until_ + latency_;
     const std::uint64_t due =
-        cut_through_ ? std::min(start + head_time_ + latency, packet.tail) : packet.tail;
+        cut_through_ ? std::min(start + head_time_ + latency_, packet.tail) : packet.tail;
     ++statistics_.packets;
     if (packet.kind != PacketKind::kReadRequest && packet.kind != PacketKind::kReduceRequest &&
         packet.kind != PacketKind::kReduceFetch)
@@ -121,6 +131,7 @@ void Link::on_event(std::uint64_t tag) {
 
 void Link::deliver() {
     const std::uint64_t now = scheduler_.now().count();
+    __builtin_prefetch(sink_);
     do {
         const Packet packet = in_flight_.front().packet;
         in_flight_.pop_front();
@@ -133,7 +144,7 @@ void Link::deliver() {
 }
 
 void Link::release(VirtualChannel channel, std::uint32_t bytes, Time when) {
-    std::uint64_t due = when.count() + params_.latency.count();
+    std::uint64_t due = when.count() + latency_;
     // Credits come back over one wire, in order.
     if (!returning_.empty())
         due = std::max(due, returning_.back().due);

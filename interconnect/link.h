@@ -110,10 +110,16 @@ public:
 
     [[nodiscard]] std::uint32_t id() const { return id_; }
     [[nodiscard]] const PacketFormat& format() const { return params_.format; }
+    /// Bytes that the acknowledgement of such a packet takes on the way back.
+    [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const {
+        if (kind == PacketKind::kWrite && !acknowledges_writes_)
+            return 0;
+        return params_.format.acknowledge_bytes(kind, payload);
+    }
     [[nodiscard]] const LinkStatistics& statistics() const { return statistics_; }
     /// Usable bytes a second of all lanes together.
     [[nodiscard]] Bandwidth bandwidth() const { return bandwidth_; }
-    [[nodiscard]] Time latency() const { return params_.latency; }
+    [[nodiscard]] Time latency() const { return Time(latency_); }
     /// When the last byte promised so far will have left.
     [[nodiscard]] Time busy_until() const { return Time(busy_until_); }
     [[nodiscard]] std::size_t waiting() const;
@@ -149,25 +155,35 @@ private:
     void occupy(std::uint64_t start, std::uint32_t bytes);
     Time commit(Packet& packet, std::uint64_t earliest);
 
-    LinkParams params_;
-    LinkStatistics statistics_;
+    /// Bytes on the wire; most packets are of the last one's kind and size.
+    [[nodiscard]] std::uint32_t wire_bytes(const Packet& packet);
+
+    // What every packet needs comes first and together: a large machine's links do not fit the
+    // caches.
+    RingQueue<InFlight, 2> in_flight_;
+    PacketSink* sink_ = nullptr;
     Scheduler& scheduler_;
-    Bandwidth bandwidth_;
-    std::uint64_t ps_per_byte_;  ///< fixed point, 32 fractional bits
-    std::uint32_t id_;
+    std::uint64_t busy_until_ = 0;
+    std::uint64_t ps_per_byte_ = 0;    ///< fixed point, 32 fractional bits
+    std::uint64_t latency_;            ///< ps
+    std::uint64_t head_time_ = 0;      ///< ps
+    std::uint32_t busy_fraction_ = 0;  ///< of a picosecond, 2^-32
     std::uint32_t port_ = 0;
     bool cut_through_ = false;
     bool pump_armed_ = false;
-    PacketSink* sink_ = nullptr;
-    Link* reverse_ = nullptr;
-    std::uint64_t busy_until_ = 0;
-    std::uint32_t busy_fraction_ = 0;  ///< of a picosecond, 2^-32
-    std::uint64_t head_time_ = 0;
-    std::uint64_t buffer_ = 0;
+    bool acknowledges_writes_;
+    PacketKind last_kind_ = PacketKind::kWrite;
+    std::uint32_t last_payload_ = UINT32_MAX;
+    std::uint32_t last_wire_ = 0;
+    std::uint32_t id_;
+    RingQueue<Returning, 2> returning_;
     std::array<std::uint64_t, kVirtualChannels> used_{};
+    std::uint64_t buffer_ = 0;
+    Link* reverse_ = nullptr;
+    LinkStatistics statistics_;
     std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
-    RingQueue<InFlight> in_flight_;
-    RingQueue<Returning> returning_;
+    Bandwidth bandwidth_;
+    LinkParams params_;
 };
 
 }  // namespace switchfold

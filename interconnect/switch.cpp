@@ -79,7 +79,7 @@ std::optional<Time> Switch::accept(const Packet& packet, Link& from) {
 
 std::optional<Time> Switch::forward(const Packet& packet, Link& from) {
     if (packet.kind == PacketKind::kWrite) {
-        const std::uint32_t back = from.format().acknowledge_bytes(packet.kind, packet.payload);
+        const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
         if (back > 0)
             from.reverse().add_overhead(back);
     }
@@ -91,7 +91,7 @@ std::optional<Time> Switch::forward(const Packet& packet, Link& from) {
 
 std::optional<Time> Switch::multicast(const Packet& packet, Link& from) {
     const SwitchGroup& members = group(packet.group);
-    const std::uint32_t back = from.format().acknowledge_bytes(packet.kind, packet.payload);
+    const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
     if (back > 0)
         from.reverse().add_overhead(back);
     const Time earliest = scheduler_.now() + params_.latency;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -9,10 +10,18 @@ namespace switchfold {
 
 /// A FIFO that holds no memory until it is used and none but its elements after: std::deque costs
 /// 600 bytes when empty, which a machine of ten thousand links would pay some forty thousand times.
-/// T must be cheap to copy.
-template <class T>
+/// T must be cheap to copy. With `kInline` (a power of two) the first elements lie in the queue
+/// itself: nearer to what owns it, but it cannot be moved.
+template <class T, std::size_t kInline = 0>
 class RingQueue {
 public:
+    RingQueue() = default;
+    ~RingQueue() = default;
+    RingQueue(const RingQueue&) = delete;
+    RingQueue& operator=(const RingQueue&) = delete;
+    RingQueue(RingQueue&&) noexcept requires(kInline == 0) = default;
+    RingQueue& operator=(RingQueue&&) noexcept requires(kInline == 0) = default;
+
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] T& front() { return slots_[head_]; }
@@ -39,15 +48,18 @@ private:
         auto slots = std::make_unique<T[]>(larger);
         for (std::size_t i = 0; i < size_; ++i)
             slots[i] = std::move((*this)[i]);
-        slots_ = std::move(slots);
+        heap_ = std::move(slots);
+        slots_ = heap_.get();
         capacity_ = larger;
         head_ = 0;
     }
 
-    std::unique_ptr<T[]> slots_;
-    std::size_t capacity_ = 0;  // a power of two, or 0
     std::size_t head_ = 0;
     std::size_t size_ = 0;
+    std::size_t capacity_ = kInline;  // a power of two, or 0
+    std::array<T, kInline> inline_{};
+    T* slots_ = inline_.data();
+    std::unique_ptr<T[]> heap_;
 };
 
 }  // namespace switchfold

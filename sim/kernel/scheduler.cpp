@@ -8,8 +8,20 @@
 namespace switchfold {
 
 namespace {
+
 constexpr std::size_t kArity = 4;
+
+/// A large machine does not fit the caches: what the next event needs first comes in while this one
+/// runs. Handlers keep what they use most right behind their EventHandler.
+void prefetch(const EventHandler* handler) {
+    constexpr std::size_t kLine = 64;
+    constexpr std::size_t kLines = 6;
+    const auto* bytes = reinterpret_cast<const std::byte*>(handler);
+    for (std::size_t line = 0; line < kLines; ++line)
+        __builtin_prefetch(bytes + line * kLine);
 }
+
+}  // namespace
 
 Scheduler::Scheduler(const sc_core::sc_module_name& name) : sc_module(name) {
     SC_HAS_PROCESS(Scheduler);
@@ -70,6 +82,8 @@ void Scheduler::run_events() {
                 name(), now(), "events repeat without time passing; a loop has no delay");
         }
         const Entry entry = pop();
+        if (!heap_.empty())
+            prefetch(heap_.front().handler);
         ++events_;
         entry.handler->on_event(entry.tag);
     }
