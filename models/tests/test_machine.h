@@ -86,7 +86,8 @@ public:
         const Topology& topology,
         const CollectiveParams& params,
         const AllReducePolicy& policy,
-        std::uint64_t functional_seed = 0) :
+        std::uint64_t functional_seed = 0,
+        const std::vector<std::uint32_t>& members = {}) :
         fabric("fabric", topology, simulation.scheduler()) {
         Group world{"world", {}};
         std::vector<RankPort*> pointers;
@@ -95,6 +96,9 @@ public:
             pointers.push_back(ports.back().get());
             world.ranks.push_back(rank);
         }
+        if (!members.empty())
+            world.ranks = members;
+        group = world.ranks;
         engine = std::make_unique<CollectiveEngine>(
             "collectives",
             fabric,
@@ -105,9 +109,9 @@ public:
             functional_seed);
     }
 
-    /// Runs one collective over all ranks and returns its record.
+    /// Runs one collective over the members (all ranks, if none were given); returns its record.
     CollectiveRecord run(CollectiveOperation operation) {
-        for (std::uint32_t rank = 0; rank < fabric.gpus(); ++rank)
+        for (const std::uint32_t rank : group)
             engine->start(rank, rank, operation, 0, *this);
         simulation.run();
         return engine->records().empty() ? CollectiveRecord{} : engine->records().back();
@@ -117,6 +121,7 @@ public:
     Fabric fabric;
     std::vector<std::unique_ptr<IdealPort>> ports;
     std::unique_ptr<CollectiveEngine> engine;
+    std::vector<std::uint32_t> group;
     std::uint32_t ended = 0;
 
 private:

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/tests/test_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace switchfold {
+namespace {
+
+CollectiveParams network_params() {
+    CollectiveParams params = TestMachine::params();
+    params.simple.network_overhead = microseconds(8);
+    return params;
+}
+
+double seconds(
+    const Topology& topology,
+    Algorithm algorithm,
+    Protocol protocol,
+    std::uint64_t bytes,
+    const CollectiveParams& params = network_params()) {
+    TestMachine machine(topology, params, {algorithm, protocol, 0, false});
+    CollectiveOperation operation;
+    operation.bytes = Bytes(bytes);
+    const CollectiveRecord record = machine.run(operation);
+    EXPECT_EQ(machine.ended, topology.gpus());
+    return to_seconds(record.end - record.start);
+}
+
+/// nccl#1221: with 8 NICs of 50 GB/s a machine, NVLS gains on two machines and no more above: a
+/// tree's inner machine sends everything twice, like a ring's, and the network is the limit.
+TEST(AcrossMachines, NoGainFromTheSwitchAboveTwo) {
+    constexpr std::uint64_t kSize = 256ULL << 20U;
+    const auto gain = [](std::uint32_t machines) {
+        const Topology topology = TestMachine::cluster(machines, 8);
+        const double ring = seconds(topology, Algorithm::kRing, Protocol::kSimple, kSize);
+        const double tree = seconds(topology, Algorithm::kTree, Protocol::kSimple, kSize);
+        return std::min(ring, tree) /
+               seconds(topology, Algorithm::kInSwitchTree, Protocol::kSimple, kSize);
+    };
+    EXPECT_GT(gain(2), 1.15);
+    EXPECT_NEAR(gain(4), 1.0, 0.1);
+}
+
+TEST(AcrossMachines, NeverFasterThanTheNics) {
+    constexpr std::uint64_t kSize = 64ULL << 20U;
+    constexpr double kNics = 4 * 50e9;
+    for (const std::uint32_t machines : {2U, 4U}) {
+        const Topology topology = TestMachine::cluster(machines, 4);
+        const double n = 4.0 * machines;
+        // Sent by each machine: a ring's channels cross once, a tree's inner machines three times
+        // half of everything and their leaf's half.
+        EXPECT_GT(
+            seconds(topology, Algorithm::kRing, Protocol::kSimple, kSize),
+            2 * (n - 1) / n * kSize / kNics);
+        const double tree = machines == 2 ? 1.0 : 2.0;
+        for (const Algorithm algorithm : {Algorithm::kTree, Algorithm::kInSwitchTree})
+            EXPECT_GT(seconds(topology, algorithm, Protocol::kSimple, kSize), tree * kSize / kNics);
+        EXPECT_GT(
+            seconds(topology, Algorithm::kInSwitchRing, Protocol::kSimple, kSize),
+            2.0 * (machines - 1) / machines * kSize / kNics);
+    }
+}
+
+TEST(AcrossMachines, SmallTreesCostTheHopsOfNcclsTable) {
+    // NCCL tuning.cc: 2 * ((ppn - 1) * NVLink + log2(nodes) * NET) on top of the base. The NET hop
+    // of LL, 5.0 us in its table for trees, is here what proxy, wires and polling add up to.
+    const auto time = [](std::uint32_t machines) {
+        return seconds(TestMachine::cluster(machines, 1), Algorithm::kTree, Protocol::kLl, 1024);
+    };
+    const double hop = (time(4) - time(2)) / 2;
+    EXPECT_GT(hop, 2.0e-6);
+    EXPECT_LT(hop, 5.5e-6);
+}
+
+TEST(AcrossMachines, TheProxyIsPaidForEverySlice) {
+    const Topology topology = TestMachine::cluster(2, 2);
+    CollectiveParams slow = network_params();
+    slow.proxy_overhead = microseconds(20);
+    const double usual = seconds(topology, Algorithm::kRing, Protocol::kLl, 4096);
+    const double delayed = seconds(topology, Algorithm::kRing, Protocol::kLl, 4096, slow);
+    // Of a ring's 6 steps of 4 ranks on the longest way at least 2 cross the network.
+    EXPECT_GT(delayed - usual, 2 * 19e-6);
+    EXPECT_LT(delayed - usual, 6 * 19e-6);
+}
+
+TEST(AcrossMachines, HalvingTheTransferUnitConverges) {
+    for (const Algorithm algorithm :
+         {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitchTree, Algorithm::kInSwitchRing}) {
+        const auto time = [algorithm](std::uint64_t unit) {
+            CollectiveParams params = network_params();
+            params.transfer_unit = Bytes(unit);
+            return seconds(
+                TestMachine::cluster(2, 4), algorithm, Protocol::kSimple, 32ULL << 20U, params);
+        };
+        EXPECT_NEAR(time(2048) / time(4096), 1.0, 0.03) << enum_name(algorithm);
+    }
+}
+
+TEST(AcrossMachines, AllRailsCarryTheSame) {
+    for (const Algorithm algorithm :
+         {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitchTree}) {
+        TestMachine machine(
+            TestMachine::cluster(2, 4), network_params(), {algorithm, Protocol::kSimple, 0, false});
+        CollectiveOperation operation;
+        operation.bytes = mebibytes(64);
+        machine.run(operation);
+        std::uint64_t least = UINT64_MAX;
+        std::uint64_t most = 0;
+        const auto& nodes = machine.fabric.topology().nodes;
+        for (const auto& link : machine.fabric.links()) {
+            const TopologyEdge& edge = machine.fabric.topology().edges[link->id() / 2];
+            const bool cable =
+                (nodes[edge.a].kind == NodeKind::kNic && nodes[edge.b].kind == NodeKind::kSwitch) ||
+                (nodes[edge.b].kind == NodeKind::kNic && nodes[edge.a].kind == NodeKind::kSwitch);
+            if (!cable)
+                continue;
+            least = std::min(least, link->statistics().payload_bytes);
+            most = std::max(most, link->statistics().payload_bytes);
+        }
+        EXPECT_GT(least, 0U);
+        EXPECT_LT(static_cast<double>(most) / static_cast<double>(least), 1.3)
+            << enum_name(algorithm);
+    }
+}
+
+/// hardware.md A5, nccl#1506: all-gather and reduce-scatter move the buffer one way whether or not
+/// the switch helps; a GPU sends (or gets) an N-th of what it does in the ring.
+TEST(InSwitchHalves, TheSwitchSavesOneDirectionOnly) {
+    constexpr std::uint64_t kSize = 64ULL << 20U;
+    for (const CollectiveKind kind : {CollectiveKind::kReduceScatter, CollectiveKind::kAllGather}) {
+        const auto run = [kind](Algorithm algorithm, std::uint64_t& out, std::uint64_t& in) {
+            TestMachine machine(
+                TestMachine::hgx(8).build(),
+                TestMachine::params(),
+                {algorithm, Protocol::kSimple, 0, false});
+            CollectiveOperation operation;
+            operation.kind = kind;
+            operation.bytes = Bytes(kSize);
+            const CollectiveRecord record = machine.run(operation);
+            for (const auto& link : machine.fabric.links()) {
+                const std::string name = link->name();
+                if (name.find("gpu3_to_") != std::string::npos)
+                    out += link->statistics().payload_bytes;
+                if (name.find("_to_gpu3_") != std::string::npos)
+                    in += link->statistics().payload_bytes;
+            }
+            return to_seconds(record.end - record.start);
+        };
+        std::uint64_t ring_out = 0;
+        std::uint64_t ring_in = 0;
+        std::uint64_t out = 0;
+        std::uint64_t in = 0;
+        const double ring = run(Algorithm::kRing, ring_out, ring_in);
+        const double through = run(Algorithm::kInSwitch, out, in);
+        EXPECT_NEAR(static_cast<double>(ring_out), 7.0 / 8 * kSize, kSize * 1e-3);
+        EXPECT_NEAR(static_cast<double>(ring_in), 7.0 / 8 * kSize, kSize * 1e-3);
+        const bool reduces = kind == CollectiveKind::kReduceScatter;
+        EXPECT_NEAR(static_cast<double>(out), (reduces ? 1.0 : 1.0 / 8) * kSize, kSize * 1e-3);
+        EXPECT_NEAR(static_cast<double>(in), (reduces ? 1.0 / 8 : 1.0) * kSize, kSize * 1e-3);
+        EXPECT_GT(through / ring, 0.9);
+    }
+}
+
+}  // namespace
+}  // namespace switchfold
