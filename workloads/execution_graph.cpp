@@ -97,6 +97,8 @@ std::string_view to_string(CollectiveKind kind) {
         return "broadcast";
     case CollectiveKind::kReduce:
         return "reduce";
+    case CollectiveKind::kSendReceive:
+        return "send_receive";
     case CollectiveKind::kAllToAll:
         break;
     }

@@ -22,6 +22,7 @@ enum class CollectiveKind : std::uint8_t {
     kBroadcast,
     kReduce,
     kAllToAll,
+    kSendReceive,  ///< a send with its receive, once they have been matched
 };
 
 enum class Datatype : std::uint8_t {
@@ -106,8 +107,9 @@ struct CollectiveOperation {
     std::string protocol;   ///< "ll", "ll128", "simple" or empty
 };
 
+/// The k-th send of a tag from one rank to another belongs to the k-th receive of it there.
 struct SendOperation {
-    std::uint32_t peer = 0;
+    std::uint32_t peer = 0;  ///< global rank
     Bytes bytes;
     std::uint64_t tag = 0;
 };

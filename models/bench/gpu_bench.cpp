@@ -23,6 +23,14 @@ struct NoCollectives final : CollectiveService {
         CollectiveListener&) override {
         SWITCHFOLD_CHECK(false, "the benchmark has no collectives");
     }
+    void start_transfer(
+        std::uint32_t,
+        std::uint32_t,
+        const TransferEnd&,
+        std::int32_t,
+        CollectiveListener&) override {
+        SWITCHFOLD_CHECK(false, "the benchmark has no transfers");
+    }
 };
 
 /// On the path of every packet that reaches a GPU: should stay below 30 ns.

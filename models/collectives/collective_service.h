@@ -16,6 +16,14 @@ protected:
     ~CollectiveListener() = default;
 };
 
+/// One end of a transfer between two ranks.
+struct TransferEnd {
+    std::uint32_t sender = 0;    ///< global rank
+    std::uint32_t receiver = 0;  ///< global rank
+    Bytes bytes;
+    std::uint64_t tag = 0;
+};
+
 /// Runs collectives for the ranks that replay a graph. A rank calls when its stream has come to the
 /// operation.
 class CollectiveService {
@@ -24,6 +32,13 @@ public:
         std::uint32_t rank,
         std::uint32_t operation,
         const CollectiveOperation& collective,
+        std::int32_t priority,
+        CollectiveListener& listener) = 0;
+    /// The stream of `rank`, the sender or the receiver, has come to its end of a transfer.
+    virtual void start_transfer(
+        std::uint32_t rank,
+        std::uint32_t operation,
+        const TransferEnd& end,
         std::int32_t priority,
         CollectiveListener& listener) = 0;
 

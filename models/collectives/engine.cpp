@@ -35,8 +35,13 @@ public:
         bool arrived = false;
         bool ended = false;
     };
-    Instance(CollectiveEngine& owner, CollectiveSpec the_spec) :
-        engine(owner), spec(std::move(the_spec)), members(spec.ranks.size()) {
+    Instance(CollectiveEngine& owner, const Key& the_key, CollectiveSpec the_spec) :
+        engine(owner), key(the_key), spec(std::move(the_spec)), members(spec.ranks.size()) {
+        record.kind = spec.kind;
+        record.ranks = static_cast<std::uint32_t>(spec.ranks.size());
+        record.bytes = spec.bytes;
+        record.choice = spec.choice;
+        record.start = owner.fabric_.scheduler().now();
         const CollectiveEnvironment environment{
             owner.fabric_, owner.params_, owner.ports_, owner.functional_seed_ != 0};
         running = make(environment);
@@ -83,7 +88,20 @@ public:
         return static_cast<std::uint32_t>(at - spec.ranks.begin());
     }
 
+    /// What reports and errors call it.
+    [[nodiscard]] std::string label() const {
+        if (record.kind == CollectiveKind::kSendReceive)
+            return fmt::format(
+                "transfer {} from rank {} to rank {}",
+                record.sequence,
+                record.sender,
+                record.receiver);
+        return fmt::format(
+            "{} {} of group {}", to_string(record.kind), record.sequence, record.group);
+    }
+
     CollectiveEngine& engine;
+    Key key;
     CollectiveSpec spec;
     CollectiveRecord record;
     std::vector<Member> members;
@@ -174,36 +192,43 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     return spec;
 }
 
+CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {
+    CollectiveSpec spec;
+    spec.kind = CollectiveKind::kSendReceive;
+    spec.bytes = end.bytes;
+    spec.ranks = {std::min(end.sender, end.receiver), std::max(end.sender, end.receiver)};
+    spec.root = end.sender < end.receiver ? 0 : 1;
+    spec.layout = lay_out(fabric_.topology(), spec.ranks);
+    spec.rings = {{0, 1}};
+    spec.choice.protocol = Protocol::kSimple;
+    // NCCL shares a transfer out over its channels in pieces of an eighth of a step at least.
+    const std::uint64_t piece =
+        std::max<std::uint64_t>(1, params_.simple_buffer.count() / params_.steps / 8);
+    spec.choice.channels = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(end.bytes.count() / piece, 1, params_.channels));
+    return spec;
+}
+
 void CollectiveEngine::start(
     std::uint32_t rank,
     std::uint32_t operation,
     const CollectiveOperation& collective,
     std::int32_t priority,
     CollectiveListener& listener) {
-    const Time now = fabric_.scheduler().now();
-    auto& slot = running_[{collective.group, collective.sequence}];
+    const Key key{collective.group, collective.sequence, 0, 0};
+    auto& slot = running_[key];
     if (!slot) {
-        slot = std::make_unique<Instance>(*this, specify(collective));
-        slot->record.kind = collective.kind;
+        slot = std::make_unique<Instance>(*this, key, specify(collective));
         slot->record.group = collective.group;
         slot->record.sequence = collective.sequence;
-        slot->record.ranks = static_cast<std::uint32_t>(slot->spec.ranks.size());
         slot->record.bytes = collective.bytes;
-        slot->record.choice = slot->spec.choice;
-        slot->record.start = now;
         slot->record.first_operation = operation;
     }
     Instance& instance = *slot;
-    const std::uint32_t position = instance.position_of(rank);
-    SWITCHFOLD_CHECK(
-        position < instance.members.size() && instance.spec.ranks[position] == rank,
-        "rank {} is not in group {}",
-        rank,
-        collective.group);
     if (instance.record.kind != collective.kind || instance.record.bytes != collective.bytes)
         throw SimulationError(
             name(),
-            now,
+            fabric_.scheduler().now(),
             fmt::format(
                 "rank {} comes to {} of {} where the group's collective {} is {} of {}",
                 rank,
@@ -212,13 +237,64 @@ void CollectiveEngine::start(
                 collective.sequence,
                 to_string(instance.record.kind),
                 to_string(instance.record.bytes)));
+    arrive(instance, {rank, operation, priority, &listener});
+}
+
+void CollectiveEngine::start_transfer(
+    std::uint32_t rank,
+    std::uint32_t operation,
+    const TransferEnd& end,
+    std::int32_t priority,
+    CollectiveListener& listener) {
+    const Time now = fabric_.scheduler().now();
+    if (end.sender == end.receiver || std::max(end.sender, end.receiver) >= ports_.size())
+        throw SimulationError(
+            name(),
+            now,
+            fmt::format(
+                "rank {} sends to rank {}; expected two ranks of this run of {}",
+                end.sender,
+                end.receiver,
+                ports_.size()));
+    const std::uint64_t pair = std::uint64_t{end.sender} << 32U | end.receiver;
+    const std::uint64_t sequence = transfers_[{pair, end.tag, rank == end.sender ? 0U : 1U, 0}]++;
+    const Key key{UINT64_MAX, pair, end.tag, sequence};
+    auto& slot = running_[key];
+    if (!slot) {
+        slot = std::make_unique<Instance>(*this, key, specify(end));
+        slot->record.sequence = sequence;
+        slot->record.sender = end.sender;
+        slot->record.receiver = end.receiver;
+        slot->record.first_operation = operation;
+    }
+    Instance& instance = *slot;
+    if (instance.record.bytes != end.bytes)
+        throw SimulationError(
+            name(),
+            now,
+            fmt::format(
+                "{} of tag {} is of {} at one end and {} at the other",
+                instance.label(),
+                end.tag,
+                to_string(instance.record.bytes),
+                to_string(end.bytes)));
+    arrive(instance, {rank, operation, priority, &listener});
+}
+
+void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
+    const std::uint32_t position = instance.position_of(arrival.rank);
+    SWITCHFOLD_CHECK(
+        position < instance.members.size() && instance.spec.ranks[position] == arrival.rank,
+        "rank {} is not in {}",
+        arrival.rank,
+        instance.label());
     Instance::Member& member = instance.members[position];
-    SWITCHFOLD_CHECK(!member.arrived, "rank {} comes twice to a collective", rank);
+    SWITCHFOLD_CHECK(!member.arrived, "rank {} comes twice to {}", arrival.rank, instance.label());
     member.arrived = true;
-    member.listener = &listener;
-    member.operation = operation;
+    member.listener = arrival.listener;
+    member.operation = arrival.operation;
     if (++instance.arrived == instance.members.size())
-        instance.record.ready = now;
+        instance.record.ready = fabric_.scheduler().now();
     const Choice& choice = instance.spec.choice;
     CommunicationKernel kernel;
     kernel.blocks = choice.channels;
@@ -228,8 +304,8 @@ void CollectiveEngine::start(
     kernel.registers_per_thread = params_.registers_per_thread;
     kernel.shared_memory = params_.shared_memory;
     kernel.footprint = instance.running->footprint();
-    kernel.priority = priority;
-    member.ticket = ports_[rank]->occupy(kernel, instance);
+    kernel.priority = arrival.priority;
+    member.ticket = ports_[arrival.rank]->occupy(kernel, instance);
 }
 
 void CollectiveEngine::post_member_end(Instance& instance, std::uint32_t position, Time end) {
@@ -265,15 +341,10 @@ void CollectiveEngine::finish(Instance& instance) {
         const std::string wrong =
             check_values(instance.spec, instance.before, instance.running->results());
         if (!wrong.empty())
-            wrong_.push_back(fmt::format(
-                "{} {} of group {}: {}",
-                to_string(instance.record.kind),
-                instance.record.sequence,
-                instance.record.group,
-                wrong));
+            wrong_.push_back(fmt::format("{}: {}", instance.label(), wrong));
     }
     records_.push_back(instance.record);
-    running_.erase({instance.record.group, instance.record.sequence});
+    running_.erase(Key(instance.key));
 }
 
 std::vector<std::string> CollectiveEngine::blocked() const {
@@ -284,11 +355,7 @@ std::vector<std::string> CollectiveEngine::blocked() const {
             for (std::size_t i = 0; i < instance->members.size(); ++i)
                 if (!instance->members[i].arrived && lines.size() < kLines)
                     lines.push_back(fmt::format(
-                        "{} {} of group {} waits for rank {}",
-                        to_string(instance->record.kind),
-                        key.second,
-                        key.first,
-                        instance->spec.ranks[i]));
+                        "{} waits for rank {}", instance->label(), instance->spec.ranks[i]));
             continue;
         }
         for (std::string& line : instance->running->blocked(kLines))

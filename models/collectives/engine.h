@@ -8,6 +8,7 @@
 
 #include <systemc>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,6 +30,8 @@ struct CollectiveRecord {
     Time start;                         ///< the first rank's kernel was launched
     Time end;                           ///< the last rank's kernel had ended
     std::uint32_t first_operation = 0;  ///< of the first rank that came
+    std::uint32_t sender = 0;           ///< of a transfer between two ranks, which has no group
+    std::uint32_t receiver = 0;
 };
 
 /// Runs the collectives of a machine: matches the ranks' parts by (group, sequence), chooses
@@ -59,6 +62,12 @@ public:
         const CollectiveOperation& collective,
         std::int32_t priority,
         CollectiveListener& listener) override;
+    void start_transfer(
+        std::uint32_t rank,
+        std::uint32_t operation,
+        const TransferEnd& end,
+        std::int32_t priority,
+        CollectiveListener& listener) override;
 
     [[nodiscard]] const std::vector<CollectiveRecord>& records() const { return records_; }
     /// What unfinished collectives wait for, in words.
@@ -70,6 +79,17 @@ public:
 
 private:
     class Instance;
+    /// What tells collectives and transfers under way apart: group and sequence, or the two ranks,
+    /// the tag, and how many of that tag came before.
+    using Key = std::array<std::uint64_t, 4>;
+    struct Arrival {
+        std::uint32_t rank;
+        std::uint32_t operation;
+        std::int32_t priority;
+        CollectiveListener* listener;
+    };
+    void arrive(Instance& instance, const Arrival& arrival);
+    CollectiveSpec specify(const TransferEnd& end);
     void on_event(std::uint64_t tag) override;
     void post_member_end(Instance& instance, std::uint32_t position, Time end);
     void finish(Instance& instance);
@@ -82,7 +102,9 @@ private:
     std::vector<RankPort*> ports_;
     std::vector<Group> groups_;
     std::uint64_t functional_seed_;
-    std::map<std::pair<std::uint32_t, std::uint64_t>, std::unique_ptr<Instance>> running_;
+    std::map<Key, std::unique_ptr<Instance>> running_;
+    /// Transfers begun so far by sender, receiver, tag and which of the two.
+    std::map<Key, std::uint64_t> transfers_;
     std::vector<std::pair<Instance*, std::uint32_t>> ends_;  ///< by event tag
     std::vector<std::uint32_t> free_ends_;
     std::map<std::vector<std::uint32_t>, std::unique_ptr<GroupView>> views_;

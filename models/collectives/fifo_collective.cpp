@@ -79,6 +79,7 @@ std::uint64_t FifoCollective::usual_chunk() const {
     const std::uint64_t per_channel = spec_.bytes.count() / spec_.choice.channels;
     const bool whole =
         spec_.kind == CollectiveKind::kBroadcast || spec_.kind == CollectiveKind::kReduce ||
+        spec_.kind == CollectiveKind::kSendReceive ||
         (spec_.kind == CollectiveKind::kAllReduce && spec_.choice.algorithm == Algorithm::kTree);
     return std::min<std::uint64_t>(
         max_chunk_, whole ? per_channel : per_channel / spec_.ranks.size());
@@ -127,9 +128,11 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     case CollectiveKind::kAllGather:
         return plan_ring_all_gather(order, channel, share, chunk, stride);
     case CollectiveKind::kBroadcast:
-        return plan_ring_broadcast(order, 0, channel, whole, chunk);
+        return plan_ring_broadcast(order, spec_.root, channel, whole, chunk);
     case CollectiveKind::kReduce:
-        return plan_ring_reduce(order, 0, channel, whole, chunk);
+        return plan_ring_reduce(order, spec_.root, channel, whole, chunk);
+    case CollectiveKind::kSendReceive:
+        return plan_send_receive(spec_.root, 1 - spec_.root, channel, whole, chunk);
     case CollectiveKind::kAllToAll:
         return plan_all_to_all(n, channel, share, stride, chunk);
     case CollectiveKind::kAllReduce:

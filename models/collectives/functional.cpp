@@ -74,10 +74,11 @@ std::string check_values(
                     share == 0 || i / share >= members || same(after[m][i], before[i / share][i]);
                 break;
             case CollectiveKind::kBroadcast:
-                good = same(after[m][i], before.front()[i]);
+            case CollectiveKind::kSendReceive:
+                good = same(after[m][i], before[spec.root][i]);
                 break;
             case CollectiveKind::kReduce:
-                good = m != 0 || std::fabs(after[m][i] - exact) <= tolerance;
+                good = m != spec.root || std::fabs(after[m][i] - exact) <= tolerance;
                 break;
             case CollectiveKind::kAllToAll:
                 good = share == 0 || i / share >= members ||

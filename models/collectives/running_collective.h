@@ -29,6 +29,7 @@ struct CollectiveSpec {
     ElementType element = ElementType::kFloat32;
     std::uint32_t element_bytes = 4;
     std::vector<std::uint32_t> ranks;  ///< global, ascending; a position is an index into it
+    std::uint32_t root = 0;            ///< position of who broadcasts, gets the sum, or sends
     Choice choice;
     GroupLayout layout;
     std::vector<std::vector<std::uint32_t>>

@@ -134,6 +134,14 @@ plan_tree(const std::vector<std::uint32_t>& parent, std::uint32_t channel, const
     std::uint64_t stride,
     std::uint64_t max_chunk);
 
+/// One rank sends, another receives (positions).
+[[nodiscard]] std::vector<BlockPlan> plan_send_receive(
+    std::uint32_t sender,
+    std::uint32_t receiver,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk);
+
 /// The same step over a part in chunks.
 class StreamProgram final : public Program {
 public:

@@ -79,38 +79,69 @@ std::vector<BlockPlan> plan_tree(
     return plans;
 }
 
+namespace {
+
+/// One pair's blocks: what the sender reads at `from`, the receiver writes at `to`.
+void add_pair(
+    std::vector<BlockPlan>& plans,
+    std::uint32_t sender,
+    std::uint32_t receiver,
+    std::uint32_t channel,
+    Part from,
+    Part to,
+    std::uint64_t max_chunk) {
+    Step send;
+    send.send = kPeer;
+    send.load = true;
+    BlockPlan out;
+    out.rank = sender;
+    out.channel = channel;
+    out.send_to = {receiver};
+    out.program = std::make_unique<StreamProgram>(send, from, max_chunk);
+    plans.push_back(std::move(out));
+    Step receive;
+    receive.receive = kPeer;
+    receive.store = true;
+    BlockPlan in;
+    in.rank = receiver;
+    in.channel = channel;
+    in.receive_from = {sender};
+    in.program = std::make_unique<StreamProgram>(receive, to, max_chunk);
+    plans.push_back(std::move(in));
+}
+
+}  // namespace
+
 std::vector<BlockPlan> plan_all_to_all(
     std::uint32_t ranks,
     std::uint32_t channel,
     Part part,
     std::uint64_t stride,
     std::uint64_t max_chunk) {
-    Step send;
-    send.send = kPeer;
-    send.load = true;
-    Step receive;
-    receive.receive = kPeer;
-    receive.store = true;
     std::vector<BlockPlan> plans;
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
         for (std::uint32_t shift = 1; shift < ranks; ++shift) {
-            BlockPlan out;
-            out.rank = rank;
-            out.channel = channel;
             const std::uint32_t to = (rank + shift) % ranks;
-            out.send_to = {to};
-            out.program = std::make_unique<StreamProgram>(
-                send, Part{to * stride + part.begin, part.bytes}, max_chunk);
-            plans.push_back(std::move(out));
-            BlockPlan in;
-            in.rank = rank;
-            in.channel = channel;
-            const std::uint32_t from = (rank + ranks - shift) % ranks;
-            in.receive_from = {from};
-            in.program = std::make_unique<StreamProgram>(
-                receive, Part{from * stride + part.begin, part.bytes}, max_chunk);
-            plans.push_back(std::move(in));
+            add_pair(
+                plans,
+                rank,
+                to,
+                channel,
+                {to * stride + part.begin, part.bytes},
+                {rank * stride + part.begin, part.bytes},
+                max_chunk);
         }
+    return plans;
+}
+
+std::vector<BlockPlan> plan_send_receive(
+    std::uint32_t sender,
+    std::uint32_t receiver,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk) {
+    std::vector<BlockPlan> plans;
+    add_pair(plans, sender, receiver, channel, part, part, max_chunk);
     return plans;
 }
 

@@ -105,8 +105,10 @@ void RankReplay::run(std::uint32_t index) {
             } else if constexpr (std::is_same_v<Body, HostDelayOperation>) {
                 scheduler_.after(body.duration, *this, std::uint64_t{index} << 1U | kHostDelayOver);
             } else {
-                throw SimulationError(
-                    name(), scheduler_.now(), "point-to-point operations cannot be replayed yet");
+                constexpr bool kSends = std::is_same_v<Body, SendOperation>;
+                const TransferEnd end{
+                    kSends ? rank_ : body.peer, kSends ? body.peer : rank_, body.bytes, body.tag};
+                collectives_.start_transfer(rank_, index, end, priority, *this);
             }
         },
         operation.body);

@@ -29,11 +29,22 @@ struct FixedCollectives final : CollectiveService, EventHandler {
         if (!stuck)
             scheduler.after(collective.measured, *this, started.size() - 1);
     }
+    void start_transfer(
+        std::uint32_t,
+        std::uint32_t operation,
+        const TransferEnd& end,
+        std::int32_t,
+        CollectiveListener& listener) override {
+        transfers.push_back(end);
+        started.push_back({operation, &listener});
+        scheduler.after(nanoseconds(end.bytes.count()), *this, started.size() - 1);
+    }
     void on_event(std::uint64_t tag) override {
         started[tag].second->on_collective_end(started[tag].first);
     }
     Scheduler& scheduler;
     std::vector<std::pair<std::uint32_t, CollectiveListener*>> started;
+    std::vector<TransferEnd> transfers;
     std::vector<std::uint32_t> ranks;
     std::vector<std::int32_t> priorities;
     bool stuck = false;
@@ -220,6 +231,23 @@ TEST(Replay, TellsTheServiceWhoAsksAndHowUrgently) {
     rank.run();
     EXPECT_EQ(rank.collectives.ranks, std::vector<std::uint32_t>{6});
     EXPECT_EQ(rank.collectives.priorities, std::vector<std::int32_t>{-5});
+}
+
+TEST(Replay, ASendAndAReceiveSayWhichEndTheyAre) {
+    Rank rank(
+        graph_of(
+            {operation(0, SendOperation{5, Bytes(1000), 7}),
+             operation(0, ReceiveOperation{4, Bytes(2000), 8})}),
+        3);
+    rank.run();
+    ASSERT_TRUE(rank.replay.finished());
+    ASSERT_EQ(rank.collectives.transfers.size(), 2U);
+    EXPECT_EQ(rank.collectives.transfers[0].sender, 3U);
+    EXPECT_EQ(rank.collectives.transfers[0].receiver, 5U);
+    EXPECT_EQ(rank.collectives.transfers[0].tag, 7U);
+    EXPECT_EQ(rank.collectives.transfers[1].sender, 4U);
+    EXPECT_EQ(rank.collectives.transfers[1].receiver, 3U);
+    EXPECT_EQ(rank.replay.times()[1].end, microseconds(3));
 }
 
 TEST(Replay, NamesTheOperationThatIsStuckAndNotThoseBehindIt) {

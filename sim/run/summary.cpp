@@ -100,9 +100,15 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
     std::vector<CollectiveResult> results;
     for (const CollectiveRecord& record : outcome.collectives) {
         CollectiveResult result;
-        result.name = fmt::format(
-            "{} {} {}", graph.groups[record.group].name, to_string(record.kind), record.sequence);
-        result.algorithm = record.kind == CollectiveKind::kAllToAll
+        const bool pair = record.kind == CollectiveKind::kSendReceive;
+        result.name =
+            pair ? fmt::format("rank {} to {} {}", record.sender, record.receiver, record.sequence)
+                 : fmt::format(
+                       "{} {} {}",
+                       graph.groups[record.group].name,
+                       to_string(record.kind),
+                       record.sequence);
+        result.algorithm = pair || record.kind == CollectiveKind::kAllToAll
                                ? "direct"
                                : enum_name(record.choice.algorithm);
         result.protocol = enum_name(record.choice.protocol);
@@ -119,7 +125,8 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
             double factor = (n - 1) / n;  // as nccl-tests defines bus bandwidth
             if (record.kind == CollectiveKind::kAllReduce)
                 factor *= 2;
-            if (record.kind == CollectiveKind::kBroadcast || record.kind == CollectiveKind::kReduce)
+            if (pair || record.kind == CollectiveKind::kBroadcast ||
+                record.kind == CollectiveKind::kReduce)
                 factor = 1;
             result.bus_bandwidth_GBps = result.algorithm_bandwidth_GBps * factor;
         }
