@@ -92,14 +92,21 @@ private:
     std::uint64_t loop_ = 0;
 };
 
-/// Chunk of one head: NCCL enqueue.cc:2258-2285 for NVLS and, across machines, NVLS tree.
+/// Chunk of one head: NCCL enqueue.cc:2258-2285 for NVLS and, across machines, NVLS tree. It has no
+/// ring over the heads.
 std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& spec) {
     const std::size_t machines = spec.layout.machines.size();
     const std::uint64_t ways =
         std::uint64_t{spec.choice.channels} * spec.layout.machines.front().size();
     const std::uint64_t bytes = spec.bytes.count();
     std::uint64_t chunk = params.in_switch_chunk.count();
-    if (machines > 1) {
+    if (spec.choice.algorithm == Algorithm::kInSwitchRing) {
+        // A ring cuts its piece once more, and every cut costs the proxy a post.
+        const std::uint64_t least = chunk / 4;
+        chunk *= machines;
+        while (chunk > least && bytes < 4 * ways * chunk)
+            chunk /= 2;
+    } else if (machines > 1) {
         if (machines >= 4 || bytes < 4 * ways * chunk)
             chunk /= 2;
         if (bytes < ways * chunk)
