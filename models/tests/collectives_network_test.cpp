@@ -122,6 +122,27 @@ TEST(AcrossMachines, AutoChoosesAsNcclDoes) {
     EXPECT_EQ(choice(8, TunerGeneration::kAmpere, mebibytes(4096)).protocol, Protocol::kSimple);
 }
 
+TEST(AcrossMachines, WhatAMachineCannotDoHasAReason) {
+    using Ranks = std::vector<std::uint32_t>;
+    const Topology pair = TestMachine::cluster(2, 4);
+    for (const Algorithm algorithm : {Algorithm::kInSwitchTree, Algorithm::kInSwitchRing}) {
+        EXPECT_EQ(why_not(algorithm, pair, {0, 1, 4, 5}), "");
+        EXPECT_NE(
+            why_not(algorithm, pair, {0, 1, 2, 3}).find("sit in one machine"), std::string::npos);
+        EXPECT_NE(
+            why_not(algorithm, pair, {0, 1, 2, 4}).find("not as many GPUs"), std::string::npos);
+        EXPECT_NE(why_not(algorithm, pair, {0, 4}).find("one GPU a machine"), std::string::npos);
+    }
+    SwitchedTopology plain = TestMachine::hgx(4);
+    plain.node.reduction.reset();
+    EXPECT_NE(
+        why_not(Algorithm::kInSwitch, plain.build(), {0, 1}).find("reduction unit"),
+        std::string::npos);
+    const Ranks all{0, 1, 2, 3, 4, 5, 6, 7};
+    EXPECT_NE(why_not(Algorithm::kInSwitch, pair, all), "");
+    EXPECT_EQ(why_not(Algorithm::kRing, pair, all), "");
+}
+
 TEST(AcrossMachines, AllRailsCarryTheSame) {
     for (const Algorithm algorithm :
          {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitchTree}) {
