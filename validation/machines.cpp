@@ -18,10 +18,11 @@ constexpr const char* kGpusOfNode = "/topology/node/gpus";
 constexpr const char* kNics = "/topology/nics/count";
 constexpr const char* kPcieSwitches = "/topology/nics/pcie_switches";
 
+template <class Iterator>
 std::vector<std::filesystem::path> json_files(const std::filesystem::path& folder) {
     std::vector<std::filesystem::path> files;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    for (const auto& entry : Iterator(folder, error))
         if (entry.path().extension() == ".json")
             files.push_back(entry.path());
     std::sort(files.begin(), files.end());
@@ -178,12 +179,10 @@ bool names_table(std::string_view text, std::string_view table) {
 
 Machines::Machines(const std::filesystem::path& root) {
     const auto folder = root / "configs/systems";
-    for (const auto& file : json_files(folder)) {
+    for (const auto& file : json_files<std::filesystem::directory_iterator>(folder))
         known_.push_back(known_machine(file));
-        for (std::string& text : fitted_sources(load_json(file)))
-            fitted_sources_.push_back(std::move(text));
-    }
-    for (const auto& file : json_files(folder / "gpus"))
+    // What systems share (GPUs, constants of collectives) lies in folders below.
+    for (const auto& file : json_files<std::filesystem::recursive_directory_iterator>(folder))
         for (std::string& text : fitted_sources(load_json(file)))
             fitted_sources_.push_back(std::move(text));
     if (known_.empty())
