@@ -10,9 +10,10 @@ namespace switchfold::validation {
 
 SuiteResult run_collectives(const SuiteOptions& options);
 SuiteResult run_replay(const SuiteOptions& options);
+SuiteResult run_overlap(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 2> kSuites{
+    static constexpr std::array<Suite, 3> kSuites{
         {{"collectives",
           "all-reduce times against tables of nccl-tests and the like",
           DataKind::kFile,
@@ -22,7 +23,12 @@ std::span<const Suite> suites() {
           "iteration time of traces' own schedules against the traced one",
           DataKind::kFolder,
           "../shared/traces",
-          run_replay}}};
+          run_replay},
+         {"overlap",
+          "kernels beside collectives against the same kernels alone, from traces",
+          DataKind::kFolder,
+          "../shared/traces",
+          run_overlap}}};
     return kSuites;
 }
 

@@ -305,6 +305,7 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     kernel.shared_memory = params_.shared_memory;
     kernel.footprint = instance.running->footprint();
     kernel.priority = arrival.priority;
+    kernel.exchange = instance.spec.kind == CollectiveKind::kAllToAll;
     member.ticket = ports_[arrival.rank]->occupy(kernel, instance);
 }
 

@@ -15,6 +15,7 @@ struct CommunicationKernel {
     Bytes shared_memory;
     Bytes footprint;  ///< bytes of communication buffers that it keeps in the L2
     std::int32_t priority = 0;
+    bool exchange = false;  ///< every pair of ranks exchanges data of its own
 };
 
 class ResidentListener {

@@ -5,11 +5,44 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace switchfold {
 
 namespace {
 constexpr double kDone = 1e-9;
+/// x = f(x) for a function that does not rise, f(0) > 0; f has been called last with a value next
+/// to x.
+template <class Function>
+double falling_fixed_point(Function f) {
+    double low = 0;
+    double above = f(low);
+    if (above <= 0)
+        return above;
+    double high = above;
+    double below = f(high) - high;
+    double x = high;
+    constexpr int kRounds = 20;
+    constexpr double kClose = 1e-10;
+    for (int round = 0; round < kRounds && below < 0; ++round) {
+        x = low + (high - low) * above / (above - below);
+        const double error = f(x) - x;
+        if (std::abs(error) < kClose)
+            break;
+        // The end that stays counts half the next time, so that it does not stay for ever.
+        if (error > 0) {
+            low = x;
+            above = error;
+            below /= 2;
+        } else {
+            high = x;
+            below = error;
+            above /= 2;
+        }
+    }
+    return f(x);
+}
+
 }  // namespace
 
 Gpu::Gpu(
@@ -26,6 +59,60 @@ Gpu::Gpu(
     memory_.set_listener(*this);
 }
 
+/// SM time of a block beside `blocks_on_sm` - 1 others of its kernel, relative to that in a full
+/// wave alone: they share the SM's schedulers, and one alone is not endlessly fast.
+double Gpu::level_time(const Kernel& kernel, std::uint32_t blocks_on_sm) const {
+    const std::uint32_t warps =
+        (std::max(1U, kernel.launch.shape.threads) + params_.sm.warp - 1) / params_.sm.warp;
+    const auto busy = [&](std::uint32_t blocks) {
+        return static_cast<double>(std::max(params_.sm.schedulers, blocks * warps));
+    };
+    return std::max(1.0 / params_.lone_block_gain, busy(blocks_on_sm) / busy(kernel.level));
+}
+
+MemoryShare Gpu::memory_share(const Kernel& kernel, double wave_time) const {
+    MemoryShare share;
+    if (wave_time <= 0)
+        return share;
+    const double rate = kernel.bytes_per_block * kernel.concurrent / (wave_time * 1e-12);
+    share.l2 = rate / std::min(memory_.l2_bandwidth(), kernel.concurrent * kernel.block_draw);
+    share.hbm = rate * (1.0 - kernel.hit_alone) / memory_.hbm_bandwidth();
+    return share;
+}
+
+void Gpu::set_waves(Kernel& kernel, std::uint64_t slots, double body) {
+    const std::uint64_t full = kernel.pending / slots;
+    kernel.tail = full > 0 ? kernel.pending % slots : 0;
+    kernel.miss = 1.0 - kernel.hit_alone;
+    const Supply idle{{memory_.hbm_bandwidth(), memory_.l2_bandwidth()}};
+    const auto per_sm = static_cast<std::uint32_t>((kernel.tail + params_.sms - 1) / params_.sms);
+    const auto tail_blocks = static_cast<double>(kernel.tail);
+    const double level = kernel.tail > 0 ? level_time(kernel, per_sm) : 1.0;
+    MemoryShare share;
+    const auto tail_after = [&](double waves) {
+        kernel.wave_time = body / waves;
+        share = memory_share(kernel, kernel.wave_time);
+        kernel.roofline = make_roofline(share, params_.roofline_sharpness);
+        return stretch_of(kernel, tail_blocks, level, idle);
+    };
+    const auto waves = static_cast<double>(std::max<std::uint64_t>(full, 1));
+    double tail = 0;
+    if (kernel.tail == 0)
+        tail_after(waves);
+    else
+        // A last wave with few blocks is shorter than a full one, the more so the more memory
+        // counts; and that depends on how long a full one is.
+        tail = falling_fixed_point([&](double guess) { return tail_after(waves + guess); });
+    if (kernel.roofline.clipped) {
+        ++statistics_.clipped_kernels;
+        kernel.bytes_per_block *= kernel.roofline.memory.l2 / share.l2;
+    }
+    // So that alone the sum is exact.
+    const double rest = body - waves * kernel.wave_time;
+    if (kernel.tail > 0 && kernel.wave_time > 0)
+        kernel.tail_left = rest / (kernel.wave_time * tail);
+}
+
 void Gpu::prepare(Kernel& kernel) {
     std::uint32_t limit = sms_.limit(kernel.launch.shape);
     if (limit == 0) {
@@ -35,31 +122,24 @@ void Gpu::prepare(Kernel& kernel) {
         kernel.launch.shape = {params_.sm.threads, 0, Bytes(0)};
         limit = 1;
     }
-    const std::uint64_t blocks = std::max<std::uint64_t>(1, kernel.launch.blocks);
-    kernel.pending = blocks;
-    kernel.slots_alone = std::uint64_t{limit} * params_.sms;
-    const std::uint64_t waves = (blocks + kernel.slots_alone - 1) / kernel.slots_alone;
-    const auto isolated = static_cast<double>(kernel.launch.isolated.count());
-    kernel.concurrent = static_cast<double>(std::min(blocks, kernel.slots_alone));
-    // The last wave takes as long as the others, however few blocks it has.
-    kernel.wave_time = isolated / static_cast<double>(waves);
+    kernel.pending = std::max<std::uint64_t>(1, kernel.launch.blocks);
+    const std::uint64_t slots = std::uint64_t{limit} * params_.sms;
+    const Time overhead = std::min(kernel.launch.isolated, params_.kernel_overhead);
+    kernel.left = static_cast<double>(overhead.count());
+    const std::uint64_t concurrent = std::min(kernel.pending, slots);
+    kernel.concurrent = static_cast<double>(concurrent);
+    kernel.level = static_cast<std::uint32_t>((concurrent + params_.sms - 1) / params_.sms);
     const double bytes = static_cast<double>((kernel.launch.read + kernel.launch.written).count());
-    kernel.bytes_per_block = bytes / static_cast<double>(blocks);
+    kernel.bytes_per_block = bytes / static_cast<double>(kernel.pending);
+    // Threads keep loads in flight; asynchronous copies keep a block's shared memory in flight.
+    kernel.block_draw =
+        kernel.launch.shape.threads * static_cast<double>(params_.draw_per_thread.count()) +
+        static_cast<double>(kernel.launch.shape.shared_memory.count()) / memory_.idle_latency();
     kernel.hit_alone = memory_.hit_share(bytes, true);
-    MemoryShare share;
-    if (kernel.wave_time > 0) {
-        const double rate = kernel.bytes_per_block * kernel.concurrent / (kernel.wave_time * 1e-12);
-        share.l2 = rate / memory_.l2_bandwidth();
-        share.hbm = rate * (1.0 - kernel.hit_alone) / memory_.hbm_bandwidth();
-    }
-    kernel.roofline = make_roofline(share, params_.roofline_sharpness);
-    if (kernel.roofline.clipped) {
-        ++statistics_.clipped_kernels;
-        kernel.bytes_per_block *= share.l2 > 0 ? kernel.roofline.memory.l2 / share.l2 : 1.0;
-        // What is left to move may fit the cache better.
+    set_waves(kernel, slots, static_cast<double>((kernel.launch.isolated - overhead).count()));
+    if (kernel.roofline.clipped)  // what is left to move may fit the cache better
         kernel.hit_alone =
-            memory_.hit_share(kernel.bytes_per_block * static_cast<double>(blocks), true);
-    }
+            memory_.hit_share(kernel.bytes_per_block * static_cast<double>(kernel.pending), true);
 }
 
 void Gpu::launch(const KernelLaunch& launch, KernelListener& listener) {
@@ -82,11 +162,13 @@ std::uint64_t Gpu::launch_resident(
     std::uint32_t blocks,
     std::int32_t priority,
     Bytes footprint,
-    BlocksListener& listener) {
+    BlocksListener& listener,
+    bool exchange) {
     auto resident = std::make_unique<Resident>();
     resident->shape = shape;
-    resident->pending = contention_.sm ? blocks : 0;
+    resident->pending = blocks;
     resident->footprint = footprint;
+    resident->exchange = exchange;
     resident->listener = &listener;
     resident->priority = priority;
     resident->ticket = next_ticket_++;
@@ -95,13 +177,7 @@ std::uint64_t Gpu::launch_resident(
             name(), scheduler_.now(), "a communication block does not fit on an empty SM");
     const std::uint64_t ticket = resident->ticket;
     memory_.add_footprint(footprint);
-    const bool immediate = resident->pending == 0;
     residents_.push_back(std::move(resident));
-    // The listener learns of it from an event, never inside this call.
-    if (immediate) {
-        scheduler_.at(scheduler_.now(), *this, ticket << 1U | 1U);
-        return ticket;
-    }
     advance();
     place_all();
     reshare();
@@ -128,11 +204,12 @@ void Gpu::advance() {
     if (elapsed == 0)
         return;
     for (auto& kernel : running_) {
-        if (kernel->resident == 0)
-            continue;
-        const double part = elapsed * kernel->speed / kernel->wave_time;
+        if (kernel->stage == Stage::kOverhead)
+            kernel->left -= elapsed;
+        else if (kernel->stage == Stage::kDrain)
+            kernel->left -= drain_ > 0 ? elapsed / drain_ : 1.0;
         for (Cohort& cohort : kernel->cohorts)
-            cohort.left -= part;
+            cohort.left -= elapsed * cohort.speed / kernel->wave_time;
     }
 }
 
@@ -142,22 +219,33 @@ void Gpu::place_residents() {
             continue;
         Placement placement = sms_.place(resident->shape, resident->pending);
         resident->pending -= placement.blocks;
-        if (placement.blocks > 0)
+        // Switched off, they wait for slots as ever but leave them to the kernels: communication
+        // keeps its course, and only what it does to kernels is gone.
+        if (placement.blocks > 0 && contention_.sm)
             resident->placements.push_back(std::move(placement));
+        else if (placement.blocks > 0)
+            sms_.release(resident->shape, placement);
         if (resident->pending == 0)
             scheduler_.at(scheduler_.now(), *this, resident->ticket << 1U | 1U);
     }
 }
 
 void Gpu::place_kernel(Kernel& kernel) {
-    if (kernel.pending == 0)
+    if (kernel.stage != Stage::kWaves || kernel.pending == 0)
         return;
     Placement placement = sms_.place(kernel.launch.shape, kernel.pending);
     if (placement.blocks == 0)
         return;
     kernel.pending -= placement.blocks;
     kernel.resident += placement.blocks;
-    kernel.cohorts.push_back({std::move(placement), 1.0});
+    Cohort cohort;
+    cohort.level =
+        level_time(kernel, *std::max_element(placement.on_sm.begin(), placement.on_sm.end()));
+    if (kernel.pending == 0 && placement.blocks == kernel.tail)
+        cohort.left = kernel.tail_left;
+    cohort.left += std::exchange(kernel.carry, 0.0);
+    cohort.placement = std::move(placement);
+    kernel.cohorts.push_back(std::move(cohort));
 }
 
 void Gpu::place_all() {
@@ -179,12 +267,47 @@ void Gpu::place_all() {
         place_kernel(*kernel);
 }
 
-double Gpu::slots_if_alone(const Kernel& kernel) {
-    const std::uint64_t unfinished = kernel.pending + kernel.resident;
-    return static_cast<double>(std::max(kernel.resident, std::min(unfinished, kernel.slots_alone)));
+/// Time of a wave of `blocks` blocks, relative to a full one alone. Linear between that of a wave
+/// too small to feel its bytes and that of a full one: then no way to part the blocks into waves is
+/// faster than full waves, and fewer SMs are never faster than more.
+double
+Gpu::stretch_of(const Kernel& kernel, double blocks, double level, const Supply& supply) const {
+    const double in_flight = kernel.concurrent * kernel.block_draw;
+    const double l2_alone = std::min(memory_.l2_bandwidth(), in_flight);
+    const double waiting = l2_alone / in_flight * supply.latency;
+    WaveParts small;
+    small.sm = level / supply.clock;
+    small.hbm = 0;
+    small.l2 = waiting;
+    WaveParts full = small;
+    full.hbm = memory_.hbm_bandwidth() / supply.offer.hbm * kernel.miss / (1.0 - kernel.hit_alone);
+    full.l2 = std::max(waiting, l2_alone / supply.offer.l2);
+    const double crowd = blocks / kernel.concurrent;
+    const double lightest = wave_stretch(kernel.roofline, small);
+    return lightest + (wave_stretch(kernel.roofline, full) - lightest) * crowd;
+}
+
+void Gpu::set_speeds(Kernel& kernel, const Supply& supply) {
+    const auto blocks = static_cast<double>(kernel.resident);
+    for (Cohort& cohort : kernel.cohorts)
+        cohort.speed = 1.0 / stretch_of(kernel, blocks, cohort.level, supply);
+}
+
+double Gpu::drain_time() const {
+    if (!contention_.latency)
+        return 0;
+    const bool exchange = std::any_of(
+        residents_.begin(), residents_.end(), [](const auto& r) { return r->exchange; });
+    const double capacity = static_cast<double>(params_.memory.l2.capacity.count());
+    return params_.drain_share * memory_.packet_load() * capacity / memory_.hbm_bandwidth() * 1e12 +
+           (exchange ? static_cast<double>(params_.exchange_delay.count()) : 0.0);
 }
 
 void Gpu::reshare() {
+    Supply supply;
+    supply.latency = contention_.latency ? 1.0 / (1.0 - memory_.queueing()) : 1.0;
+    supply.clock = contention_.clock ? 1.0 - params_.clock_drop * memory_.packet_load() : 1.0;
+    drain_ = drain_time();
     demands_.clear();
     for (const auto& kernel : running_) {
         KernelDemand demand;
@@ -202,36 +325,13 @@ void Gpu::reshare() {
     KernelDemand use;
     for (std::size_t i = 0; i < running_.size(); ++i) {
         Kernel& kernel = *running_[i];
-        if (demands_[i].l2 <= 0) {
-            kernel.speed = kernel.resident > 0 ? 1.0 : 0.0;
+        if (kernel.resident == 0)
             continue;
-        }
-        // The memory part of a block's time against that of the same moment alone: the bytes that
-        // are moved at once, over the bandwidth that is left for them and that the resident threads
-        // can keep in flight.
-        const double slots = slots_if_alone(kernel);
-        const double crowd = static_cast<double>(kernel.resident) / slots;
-        const double in_flight = static_cast<double>(kernel.resident) *
-                                 kernel.launch.shape.threads *
-                                 static_cast<double>(params_.draw_per_thread.count());
-        const auto stretch = [&](double offer, double all) {
-            const double limit = std::max(in_flight, crowd * all);
-            return crowd * all / std::min(offer, limit);
-        };
-        const double hbm = stretch(offers_[i].hbm, memory_.hbm_bandwidth()) * kernel.miss /
-                           (1.0 - kernel.hit_alone);
-        const double l2 = stretch(offers_[i].l2, memory_.l2_bandwidth());
-        // The blocks of a last wave that is nearly empty move few bytes at once: memory is a small
-        // part of their time.
-        const double part = slots / kernel.concurrent;
-        const Roofline now =
-            part == 1.0 ? kernel.roofline
-                        : make_roofline(
-                              {kernel.roofline.memory.hbm * part, kernel.roofline.memory.l2 * part},
-                              params_.roofline_sharpness);
-        kernel.speed = 1.0 / wave_stretch(now, hbm, l2);
-        use.l2 += demands_[i].l2 * kernel.speed;
-        use.hbm += demands_[i].hbm * kernel.speed;
+        supply.offer = offers_[i];
+        set_speeds(kernel, supply);
+        const double speed = kernel.cohorts.front().speed;
+        use.l2 += demands_[i].l2 * speed;
+        use.hbm += demands_[i].hbm * speed;
     }
     memory_.set_kernel_use(use);
     schedule_next();
@@ -241,14 +341,12 @@ void Gpu::schedule_next() {
     ++generation_;
     double next = INFINITY;
     for (const auto& kernel : running_) {
-        if (kernel->launch.isolated.count() == 0 && kernel->resident > 0)
-            next = 0;
-        if (kernel->resident == 0 || kernel->speed <= 0)
-            continue;
-        double part = INFINITY;
+        if (kernel->stage == Stage::kOverhead)
+            next = std::min(next, std::max(0.0, kernel->left));
+        else if (kernel->stage == Stage::kDrain)
+            next = std::min(next, std::max(0.0, kernel->left) * drain_);
         for (const Cohort& cohort : kernel->cohorts)
-            part = std::min(part, cohort.left);
-        next = std::min(next, std::max(0.0, part) * kernel->wave_time / kernel->speed);
+            next = std::min(next, std::max(0.0, cohort.left) * kernel->wave_time / cohort.speed);
     }
     if (std::isinf(next))
         return;
@@ -278,32 +376,54 @@ void Gpu::on_demand_change() {
     reshare();
 }
 
+/// \returns whether slots have become free.
+bool Gpu::finish_cohorts(Kernel& kernel) {
+    const double close = kDone + (kernel.wave_time > 0 ? 1.0 / kernel.wave_time : 1.0);
+    bool freed = false;
+    kernel.carry = 0;
+    for (std::size_t i = 0; i < kernel.cohorts.size();) {
+        Cohort& cohort = kernel.cohorts[i];
+        if (cohort.left > close) {
+            ++i;
+            continue;
+        }
+        kernel.carry = cohort.left;
+        sms_.release(kernel.launch.shape, cohort.placement);
+        kernel.resident -= cohort.placement.blocks;
+        kernel.cohorts.erase(kernel.cohorts.begin() + static_cast<std::ptrdiff_t>(i));
+        freed = true;
+    }
+    return freed;
+}
+
 void Gpu::complete() {
     std::vector<std::unique_ptr<Kernel>> ended;
-    bool freed = false;
+    bool place = false;
     for (auto& kernel : running_) {
-        const double close = kDone + (kernel->wave_time > 0 ? 1.0 / kernel->wave_time : 1.0);
-        for (std::size_t i = 0; i < kernel->cohorts.size();) {
-            Cohort& cohort = kernel->cohorts[i];
-            if (cohort.left > close) {
-                ++i;
-                continue;
-            }
-            sms_.release(kernel->launch.shape, cohort.placement);
-            kernel->resident -= cohort.placement.blocks;
-            kernel->cohorts.erase(kernel->cohorts.begin() + static_cast<std::ptrdiff_t>(i));
-            freed = true;
+        if (kernel->stage == Stage::kOverhead && kernel->left <= 1.0) {
+            kernel->stage = Stage::kWaves;
+            // What only has overhead has no blocks to wait for slots.
+            if (kernel->wave_time == 0)
+                kernel->pending = 0;
+            place = true;
         }
-        if (kernel->resident == 0 && kernel->pending == 0)
+        if (kernel->stage == Stage::kWaves) {
+            place = finish_cohorts(*kernel) || place;
+            if (kernel->resident == 0 && kernel->pending == 0) {
+                kernel->stage = Stage::kDrain;
+                kernel->left = 1;
+                drain_ = drain_time();
+            }
+        }
+        if (kernel->stage == Stage::kDrain && (drain_ <= 1.0 || kernel->left * drain_ <= 1.0))
             ended.push_back(std::move(kernel));
     }
     std::erase_if(running_, [](const auto& kernel) { return kernel == nullptr; });
     while (!queued_.empty() && running_.size() < params_.concurrent_kernels) {
         running_.push_back(std::move(queued_.front()));
         queued_.erase(queued_.begin());
-        freed = true;
     }
-    if (freed)
+    if (place)
         place_all();
     reshare();
     for (const auto& kernel : ended)

@@ -67,9 +67,10 @@ struct GpuStatistics {
 };
 
 /// One GPU: kernels wait in hardware queues for slots on SMs, run in waves of thread blocks, and
-/// draw bytes through L2 and HBM. Calibrated so that a kernel alone takes exactly its isolated
-/// duration; what else is on the GPU slows it: SM slots that resident communication blocks hold,
-/// and memory bandwidth and L2 capacity that communication takes.
+/// draw bytes through L2 and HBM. A kernel's duration has three parts: an overhead without blocks,
+/// its waves, and a completion that drains what communication has brought into the L2. Calibrated
+/// so that a kernel alone takes exactly its isolated duration; what else is on the GPU slows it: SM
+/// slots that resident communication blocks hold, memory bandwidth, L2 capacity and latency.
 class Gpu final : public sc_core::sc_module, private EventHandler, private MemorySystem::Listener {
 public:
     Gpu(const sc_core::sc_module_name& name,
@@ -79,12 +80,14 @@ public:
 
     void launch(const KernelLaunch& kernel, KernelListener& listener);
     /// Blocks that hold their slots until they are retired, whether or not they do anything.
+    /// `exchange`: every pair of GPUs exchanges data of its own, as in an all-to-all.
     std::uint64_t launch_resident(
         const BlockShape& shape,
         std::uint32_t blocks,
         std::int32_t priority,
         Bytes footprint,
-        BlocksListener& listener);
+        BlocksListener& listener,
+        bool exchange = false);
     void retire_resident(std::uint64_t ticket);
 
     [[nodiscard]] MemorySystem& memory() { return memory_; }
@@ -97,28 +100,43 @@ private:
     /// Blocks placed at the same instant; they run and end together.
     struct Cohort {
         Placement placement;
-        double left = 1;  ///< of the wave's time at full speed
+        double left = 1;   ///< of a wave's time
+        double level = 1;  ///< SM time of its blocks, relative to those of a full wave alone
+        double speed = 1;
     };
+    enum class Stage : std::uint8_t { kOverhead, kWaves, kDrain };
     struct Kernel {
         KernelLaunch launch;
         KernelListener* listener = nullptr;
+        Stage stage = Stage::kOverhead;
+        double left = 0;            ///< of the overhead, ps; of the completion, 0 to 1
         std::uint64_t pending = 0;  ///< blocks not yet placed
         std::uint64_t resident = 0;
-        std::uint64_t slots_alone = 1;
         double concurrent = 1;       ///< blocks of a full wave alone
-        double wave_time = 0;        ///< ps, alone
+        std::uint32_t level = 1;     ///< of them on one SM
+        double wave_time = 0;        ///< ps, a full wave alone
+        std::uint64_t tail = 0;      ///< blocks of the last wave alone, if it is not a full one
+        double carry = 0;            ///< what rounding to ps owes or lends to the next wave
+        double tail_left = 1;        ///< work of that wave, so that alone the whole is exact
         double bytes_per_block = 0;  ///< through the L2
+        double block_draw = 0;       ///< bytes a second that a block can have in flight
         double hit_alone = 0;
         double miss = 1;  ///< share of its bytes that now goes to the HBM
-        double speed = 1;
         Roofline roofline;
         std::vector<Cohort> cohorts;
+    };
+    /// What the GPU leaves to one kernel.
+    struct Supply {
+        KernelDemand offer;
+        double latency = 1;  ///< of an access, relative to an idle memory
+        double clock = 1;    ///< of the SMs
     };
     struct Resident {
         BlockShape shape;
         std::vector<Placement> placements;
         std::uint64_t pending = 0;
         Bytes footprint;
+        bool exchange = false;
         BlocksListener* listener = nullptr;
         std::int32_t priority = 0;
         std::uint64_t ticket = 0;
@@ -128,12 +146,19 @@ private:
     void advance();
     void place_all();
     void place_residents();
-    [[nodiscard]] static double slots_if_alone(const Kernel& kernel);
     void place_kernel(Kernel& kernel);
     void reshare();
+    void set_speeds(Kernel& kernel, const Supply& supply);
     void schedule_next();
     void complete();
+    bool finish_cohorts(Kernel& kernel);
     void prepare(Kernel& kernel);
+    [[nodiscard]] MemoryShare memory_share(const Kernel& kernel, double wave_time) const;
+    void set_waves(Kernel& kernel, std::uint64_t slots, double body);
+    [[nodiscard]] double level_time(const Kernel& kernel, std::uint32_t blocks_on_sm) const;
+    [[nodiscard]] double
+    stretch_of(const Kernel& kernel, double blocks, double level, const Supply& supply) const;
+    [[nodiscard]] double drain_time() const;
 
     GpuParams params_;
     Contention contention_;
@@ -141,8 +166,7 @@ private:
     SmArray sms_;
     MemorySystem memory_;
     GpuStatistics statistics_;
-    std::vector<std::unique_ptr<Kernel>>
-        running_;  ///< at least one block placed or waiting, oldest first
+    std::vector<std::unique_ptr<Kernel>> running_;  ///< in a hardware queue, oldest first
     std::vector<std::unique_ptr<Kernel>> queued_;
     std::vector<std::unique_ptr<Resident>> residents_;
     std::uint64_t next_ticket_ = 1;
@@ -150,6 +174,7 @@ private:
     std::uint64_t updated_ = 0;  ///< ps: progress is accounted up to here
     std::vector<KernelDemand> demands_;
     std::vector<KernelDemand> offers_;
+    double drain_ = 0;  ///< ps that a completion takes now
 };
 
 }  // namespace switchfold

@@ -21,8 +21,15 @@ struct Roofline {
 };
 [[nodiscard]] Roofline make_roofline(MemoryShare memory, double sharpness);
 
-/// Time of a wave, relative to its time alone, when its memory parts take `hbm` and `l2` times as
-/// long as alone. Exactly 1 when both are 1.
-[[nodiscard]] double wave_stretch(const Roofline& roofline, double hbm, double l2);
+/// What the parts of a wave take, relative to the same parts of a full wave alone.
+struct WaveParts {
+    double sm = 1;
+    double hbm = 1;
+    double l2 = 1;
+    bool operator==(const WaveParts&) const = default;
+};
+
+/// Time of a wave, relative to a full wave alone. Exactly 1 when all parts are 1.
+[[nodiscard]] double wave_stretch(const Roofline& roofline, const WaveParts& parts);
 
 }  // namespace switchfold

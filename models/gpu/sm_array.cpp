@@ -22,6 +22,7 @@ SmArray::SmArray(const SmParams& params, std::uint32_t sms) :
         static_cast<std::uint32_t>(params.shared_memory.count()),
         params.blocks},
     free_(sms, empty_),
+    domains_(std::max(1U, sms / params.sharing_carveout)),
     fits_(sms) {}
 
 SmArray::Need SmArray::need(const BlockShape& shape) const {
@@ -32,7 +33,7 @@ SmArray::Need SmArray::need(const BlockShape& shape) const {
     return {
         warps * params_.warp,
         warps * per_warp,
-        static_cast<std::uint32_t>(shape.shared_memory.count())};
+        static_cast<std::uint32_t>((shape.shared_memory + params_.reserved_shared_memory).count())};
 }
 
 std::uint32_t SmArray::fit(const Free& free, const Need& need) {
@@ -48,10 +49,35 @@ std::uint32_t SmArray::limit(const BlockShape& shape) const {
     return fit(empty_, need(shape));
 }
 
-void SmArray::take(std::size_t sm, const Need& need, std::uint32_t blocks) {
+std::uint32_t SmArray::carveout(const Need& need) const {
+    if (params_.carveouts.empty())
+        return empty_.shared_memory;
+    const std::uint64_t wanted = std::uint64_t{need.shared_memory} * fit(empty_, need);
+    for (const Bytes size : params_.carveouts)
+        if (size.count() >= wanted)
+            return static_cast<std::uint32_t>(size.count());
+    return empty_.shared_memory;
+}
+
+std::uint32_t SmArray::room(std::size_t sm, const Need& need, std::uint32_t carveout) const {
+    const Domain& own = domains_[domain(sm)];
+    Free free = free_[sm];
+    if (own.busy > 0) {
+        if (own.carveout < carveout)
+            return 0;
+        free.shared_memory -= empty_.shared_memory - own.carveout;
+    }
+    return fit(free, need);
+}
+
+void SmArray::take(std::size_t sm, const Need& need, std::uint32_t carveout, std::uint32_t blocks) {
     Free& free = free_[sm];
-    if (free == empty_)
+    if (free == empty_) {
         ++busy_;
+        Domain& own = domains_[domain(sm)];
+        if (own.busy++ == 0)
+            own.carveout = carveout;
+    }
     free.threads -= need.threads * blocks;
     free.registers -= need.registers * blocks;
     free.shared_memory -= need.shared_memory * blocks;
@@ -60,18 +86,19 @@ void SmArray::take(std::size_t sm, const Need& need, std::uint32_t blocks) {
 
 Placement SmArray::place(const BlockShape& shape, std::uint64_t blocks) {
     const Need one = need(shape);
+    const std::uint32_t split = carveout(one);
     Placement placement;
-    std::uint64_t room = 0;
+    std::uint64_t all = 0;
     std::uint32_t most = 0;
     for (std::size_t i = 0; i < free_.size(); ++i) {
         // Neighbours are mostly alike: divide only when they are not.
-        fits_[i] = i > 0 && free_[i] == free_[i - 1]
-                       ? fits_[i - 1]
-                       : static_cast<std::uint16_t>(fit(free_[i], one));
-        room += fits_[i];
+        const bool alike =
+            i > 0 && free_[i] == free_[i - 1] && domains_[domain(i)] == domains_[domain(i - 1)];
+        fits_[i] = alike ? fits_[i - 1] : static_cast<std::uint16_t>(room(i, one, split));
+        all += fits_[i];
         most = std::max<std::uint32_t>(most, fits_[i]);
     }
-    std::uint64_t wanted = std::min(blocks, room);
+    std::uint64_t wanted = std::min(blocks, all);
     if (wanted == 0)
         return placement;
     placement.blocks = wanted;
@@ -86,7 +113,7 @@ Placement SmArray::place(const BlockShape& shape, std::uint64_t blocks) {
             }
     for (std::size_t i = 0; i < free_.size(); ++i)
         if (placement.on_sm[i] > 0)
-            take(i, one, placement.on_sm[i]);
+            take(i, one, split, placement.on_sm[i]);
     return placement;
 }
 
@@ -102,8 +129,10 @@ void SmArray::release(const BlockShape& shape, const Placement& placement) {
         free.shared_memory += one.shared_memory * blocks;
         free.blocks += blocks;
         SWITCHFOLD_CHECK(free.threads <= empty_.threads, "more threads released than taken");
-        if (free == empty_)
+        if (free == empty_) {
             --busy_;
+            --domains_[domain(i)].busy;
+        }
     }
 }
 

@@ -21,7 +21,9 @@ struct Placement {
     std::uint64_t blocks = 0;
 };
 
-/// Free threads, registers, shared memory and block slots of every SM.
+/// Free threads, registers, shared memory and block slots of every SM. An SM divides its memory
+/// between L1 and shared memory by the kernel that runs on it; SMs that share a carveout keep it
+/// while any of them is busy, so a kernel that needs a larger one finds no room on them.
 class SmArray {
 public:
     SmArray(const SmParams& params, std::uint32_t sms);
@@ -50,12 +52,25 @@ private:
         bool operator==(const Free&) const = default;
     };
     [[nodiscard]] Need need(const BlockShape& shape) const;
+    /// Carveout that a kernel of this shape asks for: what its most blocks on one SM need.
+    [[nodiscard]] std::uint32_t carveout(const Need& need) const;
     [[nodiscard]] static std::uint32_t fit(const Free& free, const Need& need);
-    void take(std::size_t sm, const Need& need, std::uint32_t blocks);
+    [[nodiscard]] std::uint32_t
+    room(std::size_t sm, const Need& need, std::uint32_t carveout) const;
+    void take(std::size_t sm, const Need& need, std::uint32_t carveout, std::uint32_t blocks);
+    [[nodiscard]] std::size_t domain(std::size_t sm) const { return sm % domains_.size(); }
+
+    /// SMs with one carveout.
+    struct Domain {
+        std::uint32_t busy = 0;      ///< SMs that hold blocks
+        std::uint32_t carveout = 0;  ///< while any is busy
+        bool operator==(const Domain&) const = default;
+    };
 
     SmParams params_;
     Free empty_;
     std::vector<Free> free_;
+    std::vector<Domain> domains_;
     std::vector<std::uint16_t> fits_;  ///< scratch of place()
     std::uint32_t busy_ = 0;
 };

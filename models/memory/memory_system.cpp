@@ -41,8 +41,8 @@ double MemorySystem::packet_miss_share() const {
 
 void MemorySystem::update_rate() {
     const double miss = packet_miss_share();
-    const double fair_hbm = hbm_bandwidth_ - (contention_.hbm ? use_.hbm : 0.0);
-    const double fair_l2 = l2_bandwidth_ - (contention_.hbm ? use_.l2 : 0.0);
+    const double fair_hbm = hbm_bandwidth_ - use_.hbm;
+    const double fair_l2 = l2_bandwidth_ - use_.l2;
     packet_rate_ = std::max(1.0, std::min(fair_hbm / miss, fair_l2));
     ps_per_byte_ = 1e12 / packet_rate_;
 }
@@ -81,7 +81,7 @@ void MemorySystem::on_event(std::uint64_t /*tag*/) {
         if (idle)
             packet_demand_ = 0;
         announced_demand_ = packet_demand_;
-        if (contention_.hbm && listener_ != nullptr)
+        if (listener_ != nullptr)
             listener_->on_demand_change();
     }
     // Also in a gap between kernels: the demand that the next one sees must have come to its end.
@@ -115,6 +115,16 @@ void MemorySystem::share(std::span<const KernelDemand> demands, std::vector<Kern
 void MemorySystem::set_kernel_use(const KernelDemand& use) {
     use_ = use;
     update_rate();
+}
+
+double MemorySystem::packet_load() const {
+    return std::min(1.0, announced_demand_ / hbm_bandwidth_);
+}
+
+double MemorySystem::queueing() const {
+    // However many packets come, kernels keep their fair half.
+    constexpr double kMost = 0.5;
+    return std::min(kMost, announced_demand_ * packet_miss_share() / hbm_bandwidth_);
 }
 
 double MemorySystem::hit_share(double bytes, bool alone) const {

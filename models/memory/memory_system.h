@@ -9,6 +9,7 @@
 
 #include <systemc>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <tuple>
@@ -16,11 +17,14 @@
 
 namespace switchfold {
 
-/// Which mechanisms of contention are on; the report switches them off one at a time.
+/// Which mechanisms by which communication slows kernels are on; the report switches them off one
+/// at a time. What kernels do to communication is always there.
 struct Contention {
-    bool sm = true;   ///< communication blocks take SM slots
-    bool l2 = true;   ///< communication buffers take L2 capacity
-    bool hbm = true;  ///< communication traffic takes HBM and L2 bandwidth
+    bool sm = true;       ///< communication blocks take SM slots
+    bool l2 = true;       ///< communication buffers take L2 capacity
+    bool hbm = true;      ///< communication traffic takes HBM and L2 bandwidth
+    bool latency = true;  ///< communication traffic delays each access and each kernel's completion
+    bool clock = true;    ///< communication lowers the SM clock, where the GPU says how much
 };
 
 /// What one kernel draws at full speed, or what it is offered. Bytes a second.
@@ -33,6 +37,7 @@ struct MemoryStatistics {
     std::uint64_t packet_bytes = 0;
     std::uint64_t packet_hbm_bytes = 0;
     Time packet_backlog_peak;
+    std::uint64_t footprint_peak = 0;
     static constexpr auto statistics() {
         using S = MemoryStatistics;
         return std::tuple{
@@ -50,7 +55,12 @@ struct MemoryStatistics {
                 "packet_backlog_peak_us",
                 &S::packet_backlog_peak,
                 Unit::kMicroseconds,
-                "Longest queue of packets for the memory while kernels ran.")};
+                "Longest queue of packets for the memory while kernels ran."),
+            statistic(
+                "footprint_peak",
+                &S::footprint_peak,
+                Unit::kBytes,
+                "Most communication buffers in use at once.")};
     }
 };
 
@@ -77,7 +87,10 @@ public:
 
     void set_listener(Listener& listener) { listener_ = &listener; }
     /// Communication buffers in use; they take L2 capacity.
-    void add_footprint(Bytes bytes) { footprint_ += bytes.count(); }
+    void add_footprint(Bytes bytes) {
+        footprint_ += bytes.count();
+        statistics_.footprint_peak = std::max(statistics_.footprint_peak, footprint_);
+    }
     void remove_footprint(Bytes bytes) { footprint_ -= bytes.count(); }
 
     /// A packet's bytes. \returns when they have been served, after those of all packets before it.
@@ -90,10 +103,19 @@ public:
     /// get the rest.
     void set_kernel_use(const KernelDemand& use);
 
+    /// Bytes that communication and copies draw through the L2, over the HBM's bandwidth; 0 to 1.
+    [[nodiscard]] double packet_load() const;
+    /// Share of the HBM that they keep busy: an access waits that much longer, 1 / (1 - share).
+    [[nodiscard]] double queueing() const;
+
     /// Share of a kernel's L2 traffic that hits, for a kernel that touches `bytes`.
     [[nodiscard]] double hit_share(double bytes, bool alone) const;
     [[nodiscard]] double hbm_bandwidth() const { return hbm_bandwidth_; }
     [[nodiscard]] double l2_bandwidth() const { return l2_bandwidth_; }
+    /// Seconds of an access that misses in the L2 of an idle memory.
+    [[nodiscard]] double idle_latency() const {
+        return to_seconds(params_.hbm.latency + params_.l2.latency);
+    }
     [[nodiscard]] const MemoryStatistics& statistics() const { return statistics_; }
     [[nodiscard]] const MemoryParams& params() const { return params_; }
 

@@ -17,8 +17,27 @@ struct SlowdownByCause {
     double sm = 0;
     double l2 = 0;
     double hbm = 0;
+    double latency = 0;
     double clock = 0;
     double other = 0;
+};
+
+/// What the backward pass's kernels of one class lost to what ran beside them.
+struct KernelClassResult {
+    std::string kernel_class;
+    std::uint64_t kernels = 0;  ///< all ranks and steps
+    double isolated_us = 0;     ///< of all of them, a rank and step
+    double slowdown = 0;        ///< of their time, over their isolated time
+    std::optional<SlowdownByCause> causes;
+};
+
+/// The kernels of one name that lost most time, forward, backward and optimizer.
+struct WorstKernelResult {
+    std::string name;
+    std::string kernel_class;
+    std::uint64_t kernels = 0;  ///< all ranks and steps
+    double isolated_us = 0;     ///< of all of them, a rank and step
+    double lost_us = 0;         ///< beyond that
 };
 
 struct CollectiveResult {
@@ -64,6 +83,8 @@ struct ScenarioResult {
     double exposed_communication_us = 0;
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
+    std::vector<KernelClassResult> kernel_classes;
+    std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
     std::vector<CollectiveResult> collectives;
     std::vector<StatisticTable> statistics;  ///< of the same kinds in every scenario
     std::vector<std::string> notes;

@@ -44,6 +44,7 @@ OrderedJson causes_json(const SlowdownByCause& causes) {
         {"sm", share(causes.sm)},
         {"l2", share(causes.l2)},
         {"hbm", share(causes.hbm)},
+        {"latency", share(causes.latency)},
         {"clock", share(causes.clock)},
         {"other", share(causes.other)}};
 }
@@ -83,6 +84,30 @@ OrderedJson legend_json(const ExperimentResult& r) {
     return out;
 }
 
+OrderedJson classes_json(const std::vector<KernelClassResult>& classes) {
+    OrderedJson out = OrderedJson::array();
+    for (const KernelClassResult& c : classes)
+        out.push_back(
+            {{"class", c.kernel_class},
+             {"kernels", c.kernels},
+             {"isolated_us", microseconds_of(c.isolated_us)},
+             {"slowdown", share(c.slowdown)},
+             {"slowdown_by_cause", c.causes ? causes_json(*c.causes) : nullptr}});
+    return out;
+}
+
+OrderedJson worst_json(const std::vector<WorstKernelResult>& kernels) {
+    OrderedJson out = OrderedJson::array();
+    for (const WorstKernelResult& k : kernels)
+        out.push_back(
+            {{"name", k.name},
+             {"class", k.kernel_class},
+             {"kernels", k.kernels},
+             {"isolated_us", microseconds_of(k.isolated_us)},
+             {"lost_us", microseconds_of(k.lost_us)}});
+    return out;
+}
+
 OrderedJson scenario_json(const ScenarioResult& s) {
     OrderedJson collectives = OrderedJson::array();
     for (const CollectiveResult& c : s.collectives)
@@ -108,6 +133,8 @@ OrderedJson scenario_json(const ScenarioResult& s) {
         {"exposed_communication_us", microseconds_of(s.exposed_communication_us)},
         {"backward_slowdown", s.backward_slowdown ? share(*s.backward_slowdown) : nullptr},
         {"slowdown_by_cause", s.causes ? causes_json(*s.causes) : nullptr},
+        {"kernel_classes", classes_json(s.kernel_classes)},
+        {"worst_kernels", worst_json(s.worst_kernels)},
         {"notes", s.notes},
         {"collectives", collectives}};
     for (const StatisticTable& table : s.statistics)

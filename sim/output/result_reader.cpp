@@ -128,8 +128,26 @@ void read(const Node& node, SlowdownByCause& causes) {
     node["sm"].to(causes.sm);
     node["l2"].to(causes.l2);
     node["hbm"].to(causes.hbm);
+    node["latency"].to(causes.latency);
     node["clock"].to(causes.clock);
     node["other"].to(causes.other);
+}
+
+void read(const Node& node, KernelClassResult& c) {
+    node["class"].to(c.kernel_class);
+    node["kernels"].to(c.kernels);
+    node["isolated_us"].to(c.isolated_us);
+    node["slowdown"].to(c.slowdown);
+    if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())
+        read(causes, c.causes.emplace());
+}
+
+void read(const Node& node, WorstKernelResult& k) {
+    node["name"].to(k.name);
+    node["class"].to(k.kernel_class);
+    node["kernels"].to(k.kernels);
+    node["isolated_us"].to(k.isolated_us);
+    node["lost_us"].to(k.lost_us);
 }
 
 void read(const Node& node, ScenarioResult& s) {
@@ -144,6 +162,8 @@ void read(const Node& node, ScenarioResult& s) {
         slowdown.to(s.backward_slowdown.emplace());
     if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())
         read(causes, s.causes.emplace());
+    read_all(node["kernel_classes"], s.kernel_classes);
+    read_all(node["worst_kernels"], s.worst_kernels);
     node["notes"].to(s.notes);
     read_all(node["collectives"], s.collectives);
 }

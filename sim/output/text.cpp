@@ -42,6 +42,28 @@ std::vector<std::string> all_notes(const ExperimentResult& result) {
     return notes;
 }
 
+/// The kernels that lost most, of the first scenario with overlap.
+std::string worst_table(const ExperimentResult& result) {
+    for (const ScenarioResult& s : result.scenarios) {
+        if (s.worst_kernels.empty() || !s.overlap)
+            continue;
+        constexpr std::size_t kRows = 5;
+        constexpr std::size_t kName = 60;
+        std::vector<std::vector<std::string>> rows{
+            {fmt::format("worst hit in {}", s.name), "class", "isolated", "lost"}};
+        for (std::size_t i = 0; i < std::min(kRows, s.worst_kernels.size()); ++i) {
+            const WorstKernelResult& k = s.worst_kernels[i];
+            rows.push_back(
+                {k.name.substr(0, kName),
+                 k.kernel_class,
+                 time_text(k.isolated_us),
+                 time_text(k.lost_us)});
+        }
+        return "\n" + align_columns(rows);
+    }
+    return "";
+}
+
 }  // namespace
 
 std::string csv_field(std::string_view text) {
@@ -112,6 +134,7 @@ std::string to_table(const ExperimentResult& result) {
              "sm",
              "l2",
              "hbm",
+             "latency",
              "other"}};
         for (const ScenarioResult& s : result.scenarios) {
             const auto cause = [&](double SlowdownByCause::*member) {
@@ -127,12 +150,14 @@ std::string to_table(const ExperimentResult& result) {
                  cause(&SlowdownByCause::sm),
                  cause(&SlowdownByCause::l2),
                  cause(&SlowdownByCause::hbm),
+                 cause(&SlowdownByCause::latency),
                  cause(&SlowdownByCause::other)});
         }
         out += align_columns(rows);
         out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
                "the backward pass\n"
                "against no overlap, and its causes. Per step, mean over the ranks.\n";
+        out += worst_table(result);
         if (w.measured_iteration_us)
             out += fmt::format(
                 "The trace's own iteration took {}.\n", time_text(*w.measured_iteration_us));

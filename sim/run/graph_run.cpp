@@ -17,6 +17,7 @@ GraphRun run_graph(
     simulated.contention.sm = options.sm;
     simulated.contention.l2 = options.l2;
     simulated.contention.hbm = options.hbm;
+    simulated.contention.latency = options.latency;
     if (options.progress)
         simulated.progress = [&](double share, std::uint64_t events) {
             options.progress(share, events);

@@ -31,6 +31,7 @@ struct GraphRunOptions {
     bool sm = true;
     bool l2 = true;
     bool hbm = true;
+    bool latency = true;
     JobProgress progress;  ///< may be empty
 };
 

@@ -10,8 +10,8 @@ namespace switchfold {
 std::uint64_t GpuPort::occupy(const CommunicationKernel& kernel, ResidentListener& listener) {
     const BlockShape shape{
         kernel.threads_per_block, kernel.registers_per_thread, kernel.shared_memory};
-    const std::uint64_t ticket =
-        gpu_.launch_resident(shape, kernel.blocks, kernel.priority, kernel.footprint, *this);
+    const std::uint64_t ticket = gpu_.launch_resident(
+        shape, kernel.blocks, kernel.priority, kernel.footprint, *this, kernel.exchange);
     waiting_.push_back({ticket, &listener});
     return ticket;
 }

@@ -5,6 +5,7 @@
 #include "sim/core/version.h"
 #include "sim/output/timeline.h"
 #include "sim/output/writers.h"
+#include "sim/run/causes.h"
 #include "sim/run/summary.h"
 #include "sim/run/workers.h"
 #include "sim/run/workload.h"
@@ -25,18 +26,16 @@ namespace switchfold {
 
 namespace {
 
-enum class Mechanism : std::uint8_t { kNone, kSm, kL2, kHbm };
-
-Contention without(Mechanism off) {
+/// Everything on but one mechanism, or all on: kMechanismCount.
+Contention without(std::size_t mechanism) {
     Contention contention;
-    contention.sm = off != Mechanism::kSm;
-    contention.l2 = off != Mechanism::kL2;
-    contention.hbm = off != Mechanism::kHbm;
+    if (mechanism < kMechanismCount)
+        contention.*kMechanisms[mechanism].on = false;
     return contention;
 }
 
-// Causes cost three more runs a scenario: they are measured on this many steps and scaled to the
-// whole.
+// Causes cost a run a mechanism and scenario: they are measured on this many steps and scaled to
+// the whole.
 constexpr std::uint32_t kCauseSteps = 2;
 
 /// The operations launched before step `steps`.
@@ -125,9 +124,7 @@ private:
 
     struct Planned {
         std::size_t main = 0;
-        std::size_t no_sm = SIZE_MAX;
-        std::size_t no_l2 = SIZE_MAX;
-        std::size_t no_hbm = SIZE_MAX;
+        std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
     };
 
     [[nodiscard]] bool is_trace() const {
@@ -135,14 +132,14 @@ private:
     }
     [[nodiscard]] bool needs_serial() const { return is_trace(); }
 
-    std::size_t add(const ScenarioParams& scenario, Mechanism off, bool counters) {
+    std::size_t add(const ScenarioParams& scenario, std::size_t off, bool counters) {
         Task task;
         task.label = scenario.name;
         task.options.contention = without(off);
         task.options.counters = counters;
         if (experiment_.functional)
             task.options.functional_seed = std::max<std::uint64_t>(1, experiment_.seed);
-        const ExecutionGraph& graph = off == Mechanism::kNone ? graph_of(scenario) : short_;
+        const ExecutionGraph& graph = off == kMechanismCount ? graph_of(scenario) : short_;
         const AllReducePolicy policy = scenario.all_reduce;
         const SystemParams& system = *experiment_.system;
         task.run = [&graph, &system, policy](const SimulateOptions& o) {
@@ -160,15 +157,18 @@ private:
         // The long runs first, so that the short ones fill up the cores at the end.
         for (const ScenarioParams& scenario : experiment_.scenarios) {
             planned_.emplace_back();
-            planned_.back().main = add(scenario, Mechanism::kNone, options_.timeline);
+            planned_.back().main = add(scenario, kMechanismCount, options_.timeline);
         }
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             const ScenarioParams& scenario = experiment_.scenarios[i];
             if (!scenario.overlap || !is_trace() || !experiment_.causes)
                 continue;
-            planned_[i].no_sm = add(scenario, Mechanism::kSm, false);
-            planned_[i].no_l2 = add(scenario, Mechanism::kL2, false);
-            planned_[i].no_hbm = add(scenario, Mechanism::kHbm, false);
+            for (std::size_t off = 0; off < kMechanismCount; ++off) {
+                // What the machine does not have need not be switched off.
+                const bool there = kMechanisms[off].on != &Contention::clock ||
+                                   experiment_.system->gpu->clock_drop > 0;
+                planned_[i].without.push_back(there ? add(scenario, off, false) : planned_[i].main);
+            }
         }
         // Slowdown is against no overlap: if no scenario says so, one that nobody sees does.
         const auto baseline = std::find_if(
@@ -182,33 +182,57 @@ private:
                 planned_[static_cast<std::size_t>(baseline - experiment_.scenarios.begin())].main;
         } else {
             hidden_ = {"no overlap", false, {Algorithm::kRing, Protocol::kAuto, 0, false}};
-            baseline_ = add(hidden_, Mechanism::kNone, false);
+            baseline_ = add(hidden_, kMechanismCount, false);
         }
     }
 
     [[nodiscard]] bool has_causes(std::size_t scenario) const {
-        return planned_[scenario].no_sm != SIZE_MAX;
+        return !planned_[scenario].without.empty();
     }
 
-    /// What each mechanism adds to the slowdown: the slowdown with everything, less that with all
-    /// but the mechanism. The steps that were run again stand for all of them.
-    SlowdownByCause causes_of(std::size_t scenario, double whole) const {
-        SlowdownByCause causes;
-        const double alone = phase_times(serial_, outcomes_[baseline_], kCauseSteps).backward;
-        const auto slowdown = [&](const ExecutionGraph& graph, std::size_t task) {
-            return phase_times(graph, outcomes_[task], kCauseSteps).backward / alone - 1.0;
-        };
+    /// Outcome and graph of a scenario with everything on or without one mechanism.
+    [[nodiscard]] std::pair<const ExecutionGraph&, const Outcome&>
+    run_without(std::size_t scenario, std::size_t mechanism) const {
         const Planned& planned = planned_[scenario];
-        const double with_all = slowdown(workload_.graph, planned.main);
-        const double scale =
-            with_all > 0 && workload_.graph.steps > kCauseSteps ? whole / with_all : 1.0;
-        const auto cause = [&](std::size_t task) {
-            return (with_all - slowdown(short_, task)) * scale;
-        };
-        causes.sm = cause(planned.no_sm);
-        causes.l2 = cause(planned.no_l2);
-        causes.hbm = cause(planned.no_hbm);
-        return causes;
+        const std::size_t task =
+            mechanism < kMechanismCount ? planned.without[mechanism] : planned.main;
+        return {task == planned.main ? workload_.graph : short_, outcomes_[task]};
+    }
+
+    /// The steps that were run again stand for all of them.
+    [[nodiscard]] SlowdownByCause causes_of(std::size_t scenario, double whole) const {
+        const double alone = phase_times(serial_, outcomes_[baseline_], kCauseSteps).backward;
+        return find_causes(whole, [&](std::size_t mechanism) {
+            const auto [graph, outcome] = run_without(scenario, mechanism);
+            return phase_times(graph, outcome, kCauseSteps).backward / alone - 1.0;
+        });
+    }
+
+    [[nodiscard]] std::vector<KernelClassResult> classes_of(std::size_t scenario) const {
+        std::vector<KernelClassResult> results;
+        const ExecutionGraph& graph = graph_of(experiment_.scenarios[scenario]);
+        const Outcome& outcome = outcomes_[planned_[scenario].main];
+        std::vector<std::map<std::string, ClassTime>> times;
+        if (has_causes(scenario))
+            for (std::size_t mechanism = 0; mechanism <= kMechanismCount; ++mechanism) {
+                const auto [run, without] = run_without(scenario, mechanism);
+                times.push_back(class_times(run, without, kCauseSteps));
+            }
+        const double share = 1.0 / static_cast<double>(graph.ranks.size()) / graph.steps;
+        for (const auto& [name, all] : class_times(graph, outcome, graph.steps)) {
+            KernelClassResult result;
+            result.kernel_class = name;
+            result.kernels = all.kernels;
+            result.isolated_us = all.isolated_us * share;
+            result.slowdown = all.isolated_us > 0 ? all.taken_us / all.isolated_us - 1.0 : 0.0;
+            if (has_causes(scenario) && times.back().contains(name))
+                result.causes = find_causes(result.slowdown, [&](std::size_t mechanism) {
+                    const ClassTime& t = times[mechanism].at(name);
+                    return t.taken_us / t.isolated_us - 1.0;
+                });
+            results.push_back(std::move(result));
+        }
+        return results;
     }
 
     ExperimentResult summarise() const {
@@ -239,16 +263,19 @@ private:
             s.notes = outcome.notes;
             s.events = outcome.events;
             s.counters = outcome.counters;
+            if (is_trace()) {
+                constexpr std::size_t kWorst = 10;
+                s.kernel_classes = classes_of(i);
+                s.worst_kernels = worst_kernels(graph, outcome, kWorst);
+            }
             if (alone > 0) {
                 const double slowdown = times.backward / alone - 1.0;
                 s.backward_slowdown = slowdown;
                 // Where nothing runs beside compute, no mechanism can slow it.
                 if (has_causes(i) || !scenario.overlap) {
-                    SlowdownByCause causes;
+                    s.causes.emplace().other = slowdown;
                     if (has_causes(i))
-                        causes = causes_of(i, slowdown);
-                    causes.other = slowdown - causes.sm - causes.l2 - causes.hbm;
-                    s.causes = causes;
+                        s.causes = causes_of(i, slowdown);
                 }
             }
             result.scenarios.push_back(std::move(s));

@@ -42,7 +42,7 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
           "collectives",
           "links"})
         EXPECT_TRUE(ring.contains(key)) << key;
-    for (const char* key : {"sm", "l2", "hbm", "clock", "other"})
+    for (const char* key : {"sm", "l2", "hbm", "latency", "clock", "other"})
         EXPECT_TRUE(ring["slowdown_by_cause"].contains(key)) << key;
     EXPECT_EQ(
         ring["collectives"][0],

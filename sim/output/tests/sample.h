@@ -29,7 +29,9 @@ inline ExperimentResult sample_result() {
     ring.name = "ring";
     ring.overlap = true;
     ring.backward_slowdown = 0.189;
-    ring.causes = SlowdownByCause{0.1, 0.02, 0.06, 0, 0.009};
+    ring.causes = SlowdownByCause{0.1, 0.02, 0.04, 0.02, 0, 0.009};
+    ring.kernel_classes.push_back({"norm", 16, 500, 0.25, ring.causes});
+    ring.worst_kernels.push_back({"batch_norm_backward", "norm", 16, 500, 125});
     ring.collectives.push_back(
         {"world all_reduce 0", "ring", "simple", 24, 8, 1U << 20U, 1, 2, 40, 26.2144, 45.8752});
     const StatisticTable links{

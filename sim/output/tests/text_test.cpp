@@ -96,21 +96,25 @@ TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
     EXPECT_EQ(
         lines[3],
         "scenario    forward  backward  exposed comm  iteration  slowdown      sm     l2    hbm  "
-        "other");
+        "latency  other");
     EXPECT_EQ(
         lines[5],
-        "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms    18.9 %  10.0 %  2.0 %  6.0 %  "
-        "0.9 %");
+        "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms    18.9 %  10.0 %  2.0 %  4.0 %  "
+        "  2.0 %  0.9 %");
     EXPECT_EQ(
         lines[4],
-        "serial    9000.0 us  26.23 ms      607.7 us   45.15 ms         -       -      -      -    "
-        "  "
-        "-");  // unknown is not zero
+        "serial    9000.0 us  26.23 ms      607.7 us   45.15 ms         -       -      -      -  "
+        "      -      -");  // unknown is not zero
     EXPECT_EQ(lines.back(), "note: ring: a note");
     result.scenarios[0].notes = {"a note"};
     const auto shared = lines_of(to_table(result));
     EXPECT_EQ(shared.back(), "note: a note");
     EXPECT_EQ(shared.size(), lines.size());
+    const auto worst = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.rfind("batch_norm_backward", 0) == 0;
+    });
+    ASSERT_NE(worst, lines.end());
+    EXPECT_NE(worst->find("norm  500.0 us  125.0 us"), std::string::npos);
 }
 
 TEST(Table, SaysThatAWorkloadIsMadeUp) {

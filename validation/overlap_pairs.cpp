@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/overlap_pairs.h"
+
+#include "sim/core/random_stream.h"
+#include "workloads/kineto/raw_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr double kBeside = 0.9;      ///< share of a run that counts as beside communication
+constexpr double kShortestUs = 3.0;  ///< below, the clock's step is too large a part
+constexpr std::uint64_t kMaxInflated = 64ULL << 30U;
+
+/// One run of any compute kernel.
+struct Run {
+    OverlappedRun run;
+    double share = 0;  ///< beside communication
+    std::optional<std::uint32_t> step;
+};
+
+double us(std::uint64_t ps) {
+    return static_cast<double>(ps) * 1e-6;
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// What makes two runs the same kernel.
+std::string identity(const RawGpuEvent& gpu) {
+    const TraceEvent& e = gpu.event;
+    const Dim3 grid = e.grid.value_or(Dim3{});
+    const Dim3 block = e.block.value_or(Dim3{});
+    return fmt::format(
+        "{}|{},{},{}|{},{},{}|{}|{}|{}|{}|{}",
+        e.name,
+        grid.x,
+        grid.y,
+        grid.z,
+        block.x,
+        block.y,
+        block.z,
+        e.shared_memory,
+        e.registers_per_thread,
+        gpu.launching_op,
+        gpu.input_dims,
+        gpu.has_launch ? fmt::format("{}", gpu.launch_thread) : "");
+}
+
+class Reader {
+public:
+    OverlapTrace read(const std::vector<std::filesystem::path>& files) {
+        for (std::size_t i = 0; i < files.size(); ++i)
+            add_file(files[i], i);
+        pair();
+        return std::move(trace_);
+    }
+
+private:
+    void add_file(const std::filesystem::path& path, std::size_t file) {
+        RawTrace raw = read_raw_trace(path, kMaxInflated);
+        std::vector<Group> groups;
+        NameTable names;
+        const BuiltRank built = build_rank(raw, names, groups);
+        if (file == 0)
+            trace_.gpu_name = raw.report.gpu_name;
+        trace_.world_size = std::max(trace_.world_size, raw.report.world_size);
+        for (const Group& group : groups)
+            trace_.group_size =
+                std::max(trace_.group_size, static_cast<std::uint32_t>(group.ranks.size()));
+        for (const std::string& warning : raw.report.warnings)
+            trace_.warnings.push_back(warning);
+        add_events(raw, *built.graph, file);
+    }
+
+    void add_events(const RawTrace& raw, const RankGraph& graph, std::size_t file) {
+        // The graph's GPU operations are the raw events in their order, host operations in between.
+        std::vector<const Operation*> operations;
+        for (const Operation& operation : graph.operations)
+            if (graph.streams[operation.stream].kind == StreamKind::kGpu)
+                operations.push_back(&operation);
+        std::map<std::uint64_t, std::vector<Interval>> resident;  // by device
+        const std::size_t first = trace_.communication.size();
+        for (std::size_t i = 0; i < raw.gpu.size(); ++i)
+            if (raw.gpu[i].work == GpuWork::kCommunication) {
+                const TraceEvent& e = raw.gpu[i].event;
+                resident[e.device.value_or(0)].push_back({e.start, e.start + e.duration});
+                add_communication(raw, raw.gpu[i], *operations[i], file);
+            }
+        for (auto& [device, intervals] : resident)
+            merge_intervals(intervals);
+        // Places in a step count in the order of start.
+        std::vector<std::size_t> order;
+        for (std::size_t i = 0; i < raw.gpu.size(); ++i)
+            if (raw.gpu[i].work == GpuWork::kKernel && raw.gpu[i].event.duration > 0)
+                order.push_back(i);
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return raw.gpu[a].event.start < raw.gpu[b].event.start;
+        });
+        std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> places;
+        for (const std::size_t i : order) {
+            const RawGpuEvent& gpu = raw.gpu[i];
+            const auto* kernel = std::get_if<KernelOperation>(&operations[i]->body);
+            if (kernel == nullptr)
+                continue;
+            const std::string key = identity(gpu);
+            Run run;
+            run.step = step_of(raw, gpu);
+            if (run.step)
+                run.run.ordinal = places[{key, *run.step}]++;
+            run.run.file = file;
+            run.run.device = gpu.event.device.value_or(0);
+            run.run.start_us = us(gpu.event.start);
+            run.run.duration_us = us(gpu.event.duration);
+            const std::uint64_t end = gpu.event.start + gpu.event.duration;
+            run.share =
+                static_cast<double>(covered(resident[run.run.device], gpu.event.start, end)) /
+                static_cast<double>(gpu.event.duration);
+            run.run.beside = most_beside(run.run, first);
+            run.run.kernel = *kernel;
+            auto [at, fresh] = runs_.try_emplace(key);
+            if (fresh) {
+                order_.push_back(key);
+                at->second.group.kernel = gpu.event.name;
+                at->second.group.op = gpu.launching_op;
+                at->second.group.kernel_class = kernel->kernel_class;
+            }
+            at->second.runs.push_back(std::move(run));
+        }
+    }
+
+    void add_communication(
+        const RawTrace& raw, const RawGpuEvent& gpu, const Operation& operation, std::size_t file) {
+        const auto* collective = std::get_if<CollectiveOperation>(&operation.body);
+        CommunicationKernelSeen seen;
+        seen.file = file;
+        seen.device = gpu.event.device.value_or(0);
+        seen.start_us = us(gpu.event.start);
+        seen.end_us = us(gpu.event.start + gpu.event.duration);
+        seen.step = step_of(raw, gpu).value_or(UINT32_MAX);
+        if (collective != nullptr)
+            seen.operation = *collective;
+        const auto& o = seen.operation;
+        seen.ordinal = communication_places_[{
+            file, seen.step, o.kind, o.thread_blocks, o.threads_per_block}]++;
+        trace_.communication.push_back(std::move(seen));
+    }
+
+    [[nodiscard]] static std::optional<std::uint32_t>
+    step_of(const RawTrace& raw, const RawGpuEvent& gpu) {
+        if (!gpu.has_launch)
+            return std::nullopt;
+        std::optional<std::uint32_t> step;
+        for (std::size_t i = 0; i < raw.steps.size() && raw.steps[i].start <= gpu.launch; ++i)
+            step = gpu.launch < raw.steps[i].end ? std::optional(static_cast<std::uint32_t>(i))
+                                                 : std::nullopt;
+        return step;
+    }
+
+    [[nodiscard]] std::size_t most_beside(const OverlappedRun& run, std::size_t first) const {
+        double most = 0;
+        std::size_t found = SIZE_MAX;
+        for (std::size_t i = first; i < trace_.communication.size(); ++i) {
+            const CommunicationKernelSeen& c = trace_.communication[i];
+            const double shared = std::min(c.end_us, run.start_us + run.duration_us) -
+                                  std::max(c.start_us, run.start_us);
+            if (c.device == run.device && shared > most) {
+                most = shared;
+                found = i;
+            }
+        }
+        return found;
+    }
+
+    void pair() {
+        for (const std::string& key : order_) {
+            Seen& seen = runs_.at(key);
+            std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> counts;
+            for (const Run& run : seen.runs)
+                if (run.step)
+                    ++counts[{run.run.file, *run.step}];
+            std::set<std::size_t> different;
+            for (const auto& [step, count] : counts)
+                different.insert(count);
+            if (counts.size() < 2 || different.size() != 1)
+                continue;
+            std::map<std::uint32_t, std::vector<double>> alone;
+            for (const Run& run : seen.runs)
+                if (run.step && run.share <= 0)
+                    alone[run.run.ordinal].push_back(run.run.duration_us);
+            for (Run& run : seen.runs) {
+                const auto base = alone.find(run.run.ordinal);
+                if (!run.step || run.share < kBeside || base == alone.end())
+                    continue;
+                run.run.baseline_us = median(base->second);
+                run.run.alone_runs = base->second.size();
+                if (run.run.baseline_us < kShortestUs || run.run.beside == SIZE_MAX)
+                    continue;
+                run.run.kernel.isolated =
+                    Time(static_cast<std::uint64_t>(run.run.baseline_us * 1e6));
+                run.run.group = trace_.groups.size();
+                seen.group.runs.push_back(std::move(run.run));
+            }
+            if (!seen.group.runs.empty())
+                trace_.groups.push_back(std::move(seen.group));
+        }
+    }
+
+    struct Seen {
+        KernelGroup group;
+        std::vector<Run> runs;
+    };
+    OverlapTrace trace_;
+    std::map<std::string, Seen> runs_;
+    std::vector<std::string> order_;
+    std::map<
+        std::tuple<std::size_t, std::uint32_t, CollectiveKind, std::uint32_t, std::uint32_t>,
+        std::uint32_t>
+        communication_places_;
+};
+
+}  // namespace
+
+OverlapTrace read_overlap(const std::vector<std::filesystem::path>& files) {
+    return Reader().read(files);
+}
+
+WeightedSlowdown weighted(const std::vector<const OverlappedRun*>& runs) {
+    // A kernel in its place of the step is one draw, however often it ran.
+    struct Sums {
+        double measured = 0;
+        double baseline = 0;
+    };
+    std::map<std::pair<std::size_t, std::uint32_t>, Sums> places;
+    Sums all;
+    for (const OverlappedRun* run : runs) {
+        Sums& place = places[{run->group, run->ordinal}];
+        for (Sums* sums : {&place, &all}) {
+            sums->measured += run->duration_us;
+            sums->baseline += run->baseline_us;
+        }
+    }
+    std::vector<Sums> list;
+    for (const auto& [place, sums] : places)
+        list.push_back(sums);
+    WeightedSlowdown result;
+    result.slowdown = all.measured / all.baseline;
+    constexpr std::size_t kDraws = 1000;
+    std::vector<double> draws;
+    RandomStream random(7, "overlap");
+    for (std::size_t draw = 0; draw < kDraws; ++draw) {
+        Sums sum;
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            const Sums& one = list[random.below(list.size())];
+            sum.measured += one.measured;
+            sum.baseline += one.baseline;
+        }
+        draws.push_back(sum.measured / sum.baseline);
+    }
+    std::sort(draws.begin(), draws.end());
+    constexpr std::size_t kLow = 25;
+    constexpr std::size_t kHigh = 975;
+    result.low = draws[kLow];
+    result.high = draws[kHigh];
+    return result;
+}
+
+}  // namespace switchfold::validation
