@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
 
 namespace switchfold {
 namespace {
@@ -34,7 +35,7 @@ std::vector<std::string> fields_of(const std::string& line) {
     return fields;
 }
 
-KernelRow row_of(const std::string& stream, const std::string& name) {
+KernelRow row_of(std::string_view stream, std::string_view name) {
     KernelRow row;
     row.rank = 3;
     row.stream = stream;
