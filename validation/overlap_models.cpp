@@ -79,15 +79,15 @@ OrderedJson simulate(const Pair& pair, const std::filesystem::path& root) {
     ring.algorithm = Algorithm::kRing;
     OrderedJson out;
     out["all"] = slowdown_of(graph, run_graph(system, graph, ring));
-    const auto without = [&](const char* name, bool GraphRunOptions::*mechanism) {
+    const auto without = [&](const char* name, bool Contention::*mechanism) {
         GraphRunOptions off;
-        off.*mechanism = false;
+        off.contention.*mechanism = false;
         out[name] = slowdown_of(graph, run_graph(system, graph, ring, off));
     };
-    without("sm", &GraphRunOptions::sm);
-    without("l2", &GraphRunOptions::l2);
-    without("hbm", &GraphRunOptions::hbm);
-    without("latency", &GraphRunOptions::latency);
+    without("sm", &Contention::sm);
+    without("l2", &Contention::l2);
+    without("hbm", &Contention::hbm);
+    without("latency", &Contention::latency);
     if (can_reduce_in_switch(system, options.ranks)) {
         AllReducePolicy in_switch;
         in_switch.algorithm = Algorithm::kInSwitch;

@@ -4,8 +4,6 @@
 #include "sim/core/random_stream.h"
 #include "workloads/kineto/raw_trace.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -35,27 +33,6 @@ double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     const std::size_t half = values.size() / 2;
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-/// What makes two runs the same kernel.
-std::string identity(const RawGpuEvent& gpu) {
-    const TraceEvent& e = gpu.event;
-    const Dim3 grid = e.grid.value_or(Dim3{});
-    const Dim3 block = e.block.value_or(Dim3{});
-    return fmt::format(
-        "{}|{},{},{}|{},{},{}|{}|{}|{}|{}|{}",
-        e.name,
-        grid.x,
-        grid.y,
-        grid.z,
-        block.x,
-        block.y,
-        block.z,
-        e.shared_memory,
-        e.registers_per_thread,
-        gpu.launching_op,
-        gpu.input_dims,
-        gpu.has_launch ? fmt::format("{}", gpu.launch_thread) : "");
 }
 
 class Reader {
@@ -114,7 +91,7 @@ private:
             const auto* kernel = std::get_if<KernelOperation>(&operations[i]->body);
             if (kernel == nullptr)
                 continue;
-            const std::string key = identity(gpu);
+            const std::string key = identity_of(gpu);
             Run run;
             run.step = step_of(raw, gpu);
             if (run.step)

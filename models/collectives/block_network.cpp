@@ -14,7 +14,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kGrain = 16;               // bytes; loads and stores are 16 bytes wide
 constexpr std::uint32_t kSmallestSliceShare = 32;  // prims_simple.h: at least sliceSize / 32
 /// Large pieces travel in larger units: as many as leave the pipeline this many units deep, up to
 /// this many times the configured unit.

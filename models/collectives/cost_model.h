@@ -9,21 +9,33 @@ namespace switchfold {
 
 /// NCCL's own estimate of an all-reduce, by which it chooses: latency + bytes / bandwidth
 /// (src/graph/tuning.cc:139-437, v2.30). The machine's bandwidths are ours, the constants NCCL's.
-/// It is what the library believes, not what the simulation gives.
+/// It is what the library believes, not what the simulation gives. kTimeMax is what this generation
+/// or this machine has not.
 class CostModel {
 public:
-    CostModel(TunerGeneration generation, const MachineView& machine);
+    /// \param channels of the machine, before small sizes drop some
+    CostModel(TunerGeneration generation, std::uint32_t channels, const MachineView& machine);
 
-    [[nodiscard]] Time ring(Protocol protocol, std::uint32_t channels, Bytes bytes) const;
-    /// NVLS inside one machine. kTimeMax where this generation or this switch has none.
+    [[nodiscard]] Time ring(Protocol protocol, Bytes bytes) const;
+    /// A chain inside each machine, double binary trees across.
+    [[nodiscard]] Time tree(Protocol protocol, Bytes bytes) const;
+    /// NVLS inside one machine.
     [[nodiscard]] Time in_switch(Bytes bytes) const;
+    /// NVLS inside the machines, a tree over their heads.
+    [[nodiscard]] Time switched_tree(Bytes bytes) const;
 
 private:
     struct Generation;
+    struct AtScale;
     static const Generation& constants_of(TunerGeneration generation);
+
+    [[nodiscard]] const AtScale& at_scale() const;
+    [[nodiscard]] double ring_bus() const;  ///< GB/s
+    [[nodiscard]] double rails() const;     ///< GB/s of bus bandwidth of trees over the network
 
     const Generation& constants_;
     MachineView machine_;
+    double channels_;
 };
 
 }  // namespace switchfold

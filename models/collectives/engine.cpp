@@ -298,9 +298,8 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     const Choice& choice = instance.spec.choice;
     CommunicationKernel kernel;
     kernel.blocks = choice.channels;
-    const bool fifos = choice.algorithm == Algorithm::kRing || choice.algorithm == Algorithm::kTree;
-    kernel.threads_per_block =
-        fifos ? params_of(params_, choice.protocol).threads : params_.in_switch_threads;
+    kernel.threads_per_block = instance.in_switch() ? params_.in_switch_threads
+                                                    : params_of(params_, choice.protocol).threads;
     kernel.registers_per_thread = params_.registers_per_thread;
     kernel.shared_memory = params_.shared_memory;
     kernel.footprint = instance.running->footprint();

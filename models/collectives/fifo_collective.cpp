@@ -8,8 +8,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kGrain = 16;  // bytes; loads and stores are 16 bytes wide
-
 ChunkShape shape_of(const CollectiveSpec& spec) {
     switch (spec.kind) {
     case CollectiveKind::kAllReduce:

@@ -7,8 +7,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kGrain = 16;
-
 void cut(std::vector<Part>& parts, std::uint64_t bytes, std::uint32_t channels) {
     for (std::uint32_t channel = 0; channel < channels; ++channel)
         parts.push_back(part_of_channel(bytes, channels, channel, kGrain));

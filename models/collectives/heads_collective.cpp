@@ -12,8 +12,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kGrain = 16;
-
 /// What happens to heads' pieces between reducing inside the machine and spreading there.
 class PieceGate {
 public:

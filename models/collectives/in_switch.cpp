@@ -13,8 +13,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kGrain = 16;
-
 /// NVLS all-reduce inside one switch domain (NCCL device/all_reduce.h, NVLS): rank h is the head of
 /// piece h of every loop. Per channel, in a pipeline `steps` loops deep: every rank copies its
 /// buffer into the multicast buffer (scatter); the head reads its piece reduced by the switch and

@@ -94,22 +94,6 @@ ranks_of(const std::vector<std::uint32_t>& ranks, const std::vector<std::uint32_
     return there;
 }
 
-/// Unloaded latency of the first shortest way.
-Time latency(const Topology& topology, PathFinder& paths, std::uint32_t from, std::uint32_t to) {
-    const std::vector<Path> ways = paths.shortest(from, to);
-    Time sum;
-    if (ways.empty())
-        return sum;
-    for (const std::uint32_t hop : ways.front().hops) {
-        const TopologyEdge& edge = topology.edges[hop / 2];
-        sum += topology.links[edge.link_class].latency;
-        const std::uint32_t node = (hop & 1U) != 0 ? edge.a : edge.b;
-        if (node != to)
-            sum += topology.switches[topology.nodes[node].switch_class].latency;
-    }
-    return sum;
-}
-
 /// Whether the shortest way leads through what is neither a GPU nor a switch of theirs.
 bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, std::uint32_t to) {
     for (const Path& path : paths.shortest(from, to))
@@ -156,7 +140,6 @@ view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uin
     machine.ring_bandwidth = times(rings.rate(), view.rings.size());
     machine.inside_bandwidth = times(inside.rate(), view.rings.size());
     const std::uint32_t neighbour = first.size() > 1 ? first[1] : first[0];
-    machine.ring_latency = latency(topology, paths, ranks[first.front()], ranks[neighbour]);
     machine.pcie = over_pcie(topology, paths, ranks[first.front()], ranks[neighbour]);
     if (machine.machines > 1) {
         const auto& next = view.layout.machines[1];
@@ -164,15 +147,11 @@ view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uin
         for (std::size_t i = 0; i < std::min(first.size(), next.size()); ++i)
             rails.add(ranks[first[i]], ranks[next[i]]);
         machine.rail_bandwidth = times(rails.rate(), rails.flows());
-        machine.network_latency =
-            latency(topology, paths, ranks[first.front()], ranks[next.front()]);
     }
     const Algorithm reduced =
         machine.machines > 1 ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;
-    if (why_not(reduced, topology, ranks).empty()) {
+    if (why_not(reduced, topology, ranks).empty())
         machine.in_switch_bandwidth = in_switch_rate(topology, ranks_of(ranks, first), unit);
-        machine.in_switch_latency = machine.ring_latency * 2;
-    }
     return view;
 }
 

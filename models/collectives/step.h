@@ -10,6 +10,9 @@
 
 namespace switchfold {
 
+/// Loads and stores of collectives' thread blocks are 16 bytes wide; data are divided in these.
+inline constexpr std::uint64_t kGrain = 16;
+
 /// Most peers a thread block receives from or sends to in one step: NCCL's trees have arity 3.
 inline constexpr std::size_t kMaxPeers = 3;
 

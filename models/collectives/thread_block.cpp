@@ -14,7 +14,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kGrain = 16;       // bytes; loads and stores are 16 bytes wide
 constexpr std::uint64_t kNextRequest = 1;  // tag of the event that ends a pause between loads
 
 }  // namespace

@@ -44,49 +44,74 @@ channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ra
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(params.channels, wanted));
 }
 
+namespace {
+
+/// The kind of in-switch all-reduce that stands for this group, by name or as NCCL has it.
+Choice switched(
+    const CollectiveParams& params,
+    const AllReducePolicy& policy,
+    const MachineView& machine,
+    Bytes bytes,
+    const CostModel& cost) {
+    const bool across = machine.machines > 1;
+    Algorithm algorithm = policy.algorithm;
+    if (algorithm == Algorithm::kAuto)
+        algorithm = across ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;
+    const bool registered = policy.registered && algorithm == Algorithm::kInSwitch;
+    std::uint32_t channels = params.in_switch_channels;
+    if (registered && !across) {
+        // NCCL transport/nvls.cc: with registered buffers ceil(32 / heads) blocks carry it on sm90.
+        constexpr std::uint32_t kRegisteredBlocks = 32;
+        channels = (kRegisteredBlocks + machine.ranks - 1) / machine.ranks;
+    }
+    return {
+        algorithm,
+        Protocol::kSimple,
+        policy.channels != 0 ? policy.channels : channels,
+        registered,
+        across ? cost.switched_tree(bytes) : cost.in_switch(bytes)};
+}
+
+}  // namespace
+
 Choice choose_all_reduce(
     const CollectiveParams& params,
     const AllReducePolicy& policy,
     const MachineView& machine,
     Bytes bytes) {
-    if (machine.machines > 1)
-        return choose_across_machines(params, policy, machine, bytes);
+    const CostModel cost(params.tuner, params.channels, machine);
+    const bool automatic = policy.algorithm == Algorithm::kAuto;
+    const bool fifos = policy.algorithm == Algorithm::kRing || policy.algorithm == Algorithm::kTree;
+    // Who asks for the switches gets them; whether the machine can is checked elsewhere.
+    if (!automatic && !fifos)
+        return switched(params, policy, machine, bytes, cost);
     Choice best;
     best.estimate = kTimeMax;
-    const CostModel cost(params.tuner, machine);
-    const bool reduce = machine.in_switch_bandwidth.count() > 0;
-    const auto wanted = [&](Algorithm a) {
-        return policy.algorithm == Algorithm::kAuto || policy.algorithm == a;
+    const auto consider = [&best](const Choice& choice) {
+        if (choice.estimate < best.estimate)
+            best = choice;
     };
-    if (wanted(Algorithm::kInSwitch) && (reduce || policy.algorithm == Algorithm::kInSwitch)) {
-        // NCCL transport/nvls.cc: with registered buffers ceil(32 / heads) blocks carry it on sm90.
-        constexpr std::uint32_t kRegisteredBlocks = 32;
-        const std::uint32_t usual = policy.registered
-                                        ? (kRegisteredBlocks + machine.ranks - 1) / machine.ranks
-                                        : params.in_switch_channels;
-        const std::uint32_t channels = policy.channels != 0 ? policy.channels : usual;
-        best = {
-            Algorithm::kInSwitch,
-            Protocol::kSimple,
-            channels,
-            policy.registered,
-            cost.in_switch(bytes)};
-        if (policy.algorithm == Algorithm::kInSwitch)
-            return best;
-    }
+    if (automatic)
+        consider(switched(params, policy, machine, bytes, cost));
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
-        if (!wanted(algorithm) ||
-            (algorithm == Algorithm::kTree && policy.algorithm == Algorithm::kAuto))
-            continue;  // inside one node NCCL's tree is a chain, never faster than the ring
+        if (!automatic && policy.algorithm != algorithm)
+            continue;
+        // Inside one machine NCCL's tree is a chain, never faster than the ring.
+        if (automatic && algorithm == Algorithm::kTree && machine.machines == 1)
+            continue;
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
             if (policy.protocol != Protocol::kAuto && policy.protocol != protocol)
                 continue;
             const std::uint32_t channels =
                 policy.channels != 0 ? policy.channels
                                      : channels_for(params, protocol, machine.ranks, bytes);
-            const Time estimate = cost.ring(protocol, params.channels, bytes);
-            if (estimate < best.estimate)
-                best = {algorithm, protocol, channels, false, estimate};
+            consider(
+                {algorithm,
+                 protocol,
+                 channels,
+                 false,
+                 algorithm == Algorithm::kRing ? cost.ring(protocol, bytes)
+                                               : cost.tree(protocol, bytes)});
         }
     }
     return best;

@@ -79,17 +79,14 @@ struct AllReducePolicy {
 struct MachineView {
     std::uint32_t ranks = 0;
     Bandwidth ring_bandwidth;  ///< payload a second that goes round all rings together
-    Time ring_latency;         ///< unloaded, one neighbour to the next, inside a machine
     bool pcie = false;         ///< ring neighbours reach each other over PCIe
     std::uint32_t machines = 1;
     std::uint32_t per_machine = 0;  ///< members of the largest machine
     Bandwidth inside_bandwidth;     ///< of the part of the rings that lies inside machines
     Bandwidth rail_bandwidth;  ///< payload a second out of a machine, every member to its like in
                                ///< the next
-    Time network_latency;      ///< unloaded, a member to its like in the next machine
     Bandwidth
         in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
-    Time in_switch_latency;   ///< request to the sum's arrival
 };
 
 struct Choice {
@@ -108,13 +105,6 @@ channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ra
 /// Chooses algorithm, protocol and channels of an all-reduce: the least of latency + bytes /
 /// bandwidth over what the policy allows, by NCCL's cost model.
 [[nodiscard]] Choice choose_all_reduce(
-    const CollectiveParams& params,
-    const AllReducePolicy& policy,
-    const MachineView& machine,
-    Bytes bytes);
-
-/// The same for a group that spans several machines.
-[[nodiscard]] Choice choose_across_machines(
     const CollectiveParams& params,
     const AllReducePolicy& policy,
     const MachineView& machine,

@@ -20,11 +20,8 @@ struct Ended final : CollectiveListener {
 /// One kernel and the communication beside it.
 class Scene final : private KernelListener, private BlocksListener, private EventHandler {
 public:
-    Scene(
-        const GpuParams& params,
-        const Contention& contention,
-        const std::vector<CommunicationPhase>& phases) :
-        gpu_("gpu", params, contention, simulation_.scheduler()), phases_(phases) {
+    Scene(const GpuParams& params, const std::vector<CommunicationPhase>& phases) :
+        gpu_("gpu", params, Contention{}, simulation_.scheduler()), phases_(phases) {
         for (const CommunicationPhase& phase : phases_)
             lead_ = std::max(lead_, -phase.from_us);
     }
@@ -178,15 +175,8 @@ traffic_of(const SystemParams& system, const CollectiveOperation& operation, std
 Time simulate_beside(
     const GpuParams& gpu,
     const KernelOperation& kernel,
-    const std::vector<CommunicationPhase>& phases,
-    const BesideOptions& options) {
-    Contention contention;
-    contention.sm = options.sm;
-    contention.l2 = options.l2;
-    contention.hbm = options.hbm;
-    contention.latency = options.latency;
-    contention.clock = options.clock;
-    return Scene(gpu, contention, phases).run(kernel);
+    const std::vector<CommunicationPhase>& phases) {
+    return Scene(gpu, phases).run(kernel);
 }
 
 }  // namespace switchfold

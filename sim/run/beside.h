@@ -35,21 +35,11 @@ struct CommunicationPhase {
     bool exchange = false;        ///< an all-to-all
 };
 
-/// Mechanisms that slow a kernel.
-struct BesideOptions {
-    bool sm = true;
-    bool l2 = true;
-    bool hbm = true;
-    bool latency = true;
-    bool clock = true;
-};
-
 /// How long one kernel takes on a GPU beside communication. The GPU and its memory are those of a
 /// whole run; the communication moves its bytes at a steady rate, as far as the memory takes them.
 [[nodiscard]] Time simulate_beside(
     const GpuParams& gpu,
     const KernelOperation& kernel,
-    const std::vector<CommunicationPhase>& phases,
-    const BesideOptions& options = {});
+    const std::vector<CommunicationPhase>& phases);
 
 }  // namespace switchfold

@@ -14,10 +14,7 @@ GraphRun run_graph(
     const AllReducePolicy& policy,
     const GraphRunOptions& options) {
     SimulateOptions simulated;
-    simulated.contention.sm = options.sm;
-    simulated.contention.l2 = options.l2;
-    simulated.contention.hbm = options.hbm;
-    simulated.contention.latency = options.latency;
+    simulated.contention = options.contention;
     if (options.progress)
         simulated.progress = [&](double share, std::uint64_t events) {
             options.progress(share, events);

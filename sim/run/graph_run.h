@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/memory/contention.h"
 #include "sim/output/result.h"
 #include "sim/run/experiment.h"
 #include "sim/run/pool.h"
@@ -26,12 +27,8 @@ struct GraphRun {
     std::uint64_t events = 0;
 };
 
-/// Mechanisms of contention that are on.
 struct GraphRunOptions {
-    bool sm = true;
-    bool l2 = true;
-    bool hbm = true;
-    bool latency = true;
+    Contention contention;
     JobProgress progress;  ///< may be empty
 };
 

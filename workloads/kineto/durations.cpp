@@ -18,8 +18,20 @@ std::uint64_t median(std::vector<std::uint64_t>& values) {
                                   : values[half - 1] + (values[half] - values[half - 1]) / 2;
 }
 
-/// What makes two occurrences the same kernel: as validation's measurement of overlap groups them.
-std::string identity(const RawGpuEvent& gpu) {
+/// A synthetic trace's durations are those of kernels alone, whatever runs beside them.
+void take_modelled_durations(
+    const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
+    for (std::size_t i = 0; i < raw.gpu.size(); ++i)
+        if (auto* kernel = std::get_if<KernelOperation>(&graph.operations[operation_of[i]].body)) {
+            kernel->measured = Time(raw.gpu[i].event.duration);
+            kernel->isolated = kernel->measured;
+            kernel->duration_source = DurationSource::kModel;
+        }
+}
+
+}  // namespace
+
+std::string identity_of(const RawGpuEvent& gpu) {
     const TraceEvent& e = gpu.event;
     const Dim3 grid = e.grid.value_or(Dim3{});
     const Dim3 block = e.block.value_or(Dim3{});
@@ -36,21 +48,8 @@ std::string identity(const RawGpuEvent& gpu) {
         e.registers_per_thread,
         gpu.launching_op,
         gpu.input_dims,
-        gpu.launch_thread);
+        gpu.has_launch ? fmt::format("{}", gpu.launch_thread) : "");
 }
-
-/// A synthetic trace's durations are those of kernels alone, whatever runs beside them.
-void take_modelled_durations(
-    const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
-    for (std::size_t i = 0; i < raw.gpu.size(); ++i)
-        if (auto* kernel = std::get_if<KernelOperation>(&graph.operations[operation_of[i]].body)) {
-            kernel->measured = Time(raw.gpu[i].event.duration);
-            kernel->isolated = kernel->measured;
-            kernel->duration_source = DurationSource::kModel;
-        }
-}
-
-}  // namespace
 
 void set_isolated_durations(
     const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
@@ -69,7 +68,7 @@ void set_isolated_durations(
         const RawGpuEvent& gpu = raw.gpu[i];
         if (!std::holds_alternative<KernelOperation>(graph.operations[operation_of[i]].body))
             continue;
-        const std::string key = identity(gpu);
+        const std::string key = identity_of(gpu);
         const std::uint32_t step = graph.operations[operation_of[i]].step;
         const std::uint64_t start = gpu.event.start;
         const bool alone = covered(raw.communication, start, start + gpu.event.duration) == 0;

@@ -94,6 +94,10 @@ struct BuiltRank {
 };
 [[nodiscard]] BuiltRank build_rank(RawTrace& raw, NameTable& names, std::vector<Group>& groups);
 
+/// What makes two runs the same kernel: name, launch geometry, resources and the operator that
+/// launched it with its shapes and thread.
+[[nodiscard]] std::string identity_of(const RawGpuEvent& gpu);
+
 /// Gives every kernel its isolated duration (see DurationSource).
 void set_isolated_durations(
     const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of);
