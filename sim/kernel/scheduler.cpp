@@ -9,8 +9,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::size_t kArity = 4;
-
 /// A large machine does not fit the caches: what the next event needs first comes in while this one
 /// runs. Handlers keep what they use most right behind their EventHandler.
 void prefetch(const EventHandler* handler) {
@@ -28,20 +26,19 @@ Scheduler::Scheduler(const sc_core::sc_module_name& name) : sc_module(name) {
     SC_METHOD(drain);
     sensitive << wake_;
     dont_initialize();
-    heap_.reserve(1024);
 }
 
 void Scheduler::at(Time due, EventHandler& handler, std::uint64_t tag) {
     SWITCHFOLD_CHECK(due >= now(), "an event {} ps before now", now().count() - due.count());
-    push({due.count(), next_sequence_++, &handler, tag});
+    queue_.push({due.count(), &handler, tag});
     if (!draining_)
-        arm();
+        arm(due.count());
 }
 
-void Scheduler::arm() {
-    if (heap_.empty() || heap_.front().due >= armed_for_)
+void Scheduler::arm(std::uint64_t due) {
+    if (due >= armed_for_)
         return;
-    armed_for_ = heap_.front().due;
+    armed_for_ = due;
     wake_.notify(sc_core::sc_time::from_value(armed_for_ - sc_core::sc_time_stamp().value()));
 }
 
@@ -55,8 +52,8 @@ void Scheduler::drain() {
         sc_core::sc_stop();
     }
     draining_ = false;
-    if (!failure_)
-        arm();
+    if (!failure_ && !queue_.empty())
+        arm(queue_.next_due());
 }
 
 void Scheduler::run_events() {
@@ -70,62 +67,20 @@ void Scheduler::run_events() {
     }
     std::uint64_t at_this_instant = 0;
     local_now_ = std::max(local_now_, kernel_now);
-    while (!heap_.empty()) {
-        const std::uint64_t due = heap_.front().due;
-        if (due > local_now_) {
-            if (due > limit)
-                return;
-            local_now_ = due;
+    EventQueue::Event event{};
+    while (queue_.pop(limit, event)) {
+        if (event.due > local_now_) {
+            local_now_ = event.due;
             at_this_instant = 0;
         } else if (++at_this_instant > kInstantLimit) {
             throw SimulationError(
                 name(), now(), "events repeat without time passing; a loop has no delay");
         }
-        const Entry entry = pop();
-        if (!heap_.empty())
-            prefetch(heap_.front().handler);
+        if (const EventHandler* next = queue_.likely_next())
+            prefetch(next);
         ++events_;
-        entry.handler->on_event(entry.tag);
+        event.handler->on_event(event.tag);
     }
-}
-
-void Scheduler::push(const Entry& entry) {
-    std::size_t hole = heap_.size();
-    heap_.push_back(entry);
-    while (hole > 0) {
-        const std::size_t parent = (hole - 1) / kArity;
-        if (!entry.before(heap_[parent]))
-            break;
-        heap_[hole] = heap_[parent];
-        hole = parent;
-    }
-    heap_[hole] = entry;
-}
-
-Scheduler::Entry Scheduler::pop() {
-    const Entry top = heap_.front();
-    const Entry last = heap_.back();
-    heap_.pop_back();
-    const std::size_t size = heap_.size();
-    if (size == 0)
-        return top;
-    std::size_t hole = 0;
-    for (;;) {
-        const std::size_t first = hole * kArity + 1;
-        if (first >= size)
-            break;
-        std::size_t best = first;
-        const std::size_t end = std::min(first + kArity, size);
-        for (std::size_t child = first + 1; child < end; ++child)
-            if (heap_[child].before(heap_[best]))
-                best = child;
-        if (!heap_[best].before(last))
-            break;
-        heap_[hole] = heap_[best];
-        hole = best;
-    }
-    heap_[hole] = last;
-    return top;
 }
 
 }  // namespace switchfold

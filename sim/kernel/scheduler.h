@@ -2,30 +2,20 @@
 #pragma once
 
 #include "sim/core/units.h"
+#include "sim/kernel/event_queue.h"
 
 #include <systemc>
 
-#include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <vector>
 
 namespace switchfold {
 
-/// Receives what it asked the Scheduler to send it; `tag` is the receiver's own.
-class EventHandler {
-public:
-    virtual void on_event(std::uint64_t tag) = 0;
-
-protected:
-    ~EventHandler() = default;
-};
-
 /// The timed queue of one simulation: every model posts its delays here, and SystemC sees one
-/// process and one event. A d-ary heap of (time, sequence) runs ahead of the SystemC kernel up to
-/// the next time at which anything else in the kernel could act, so the order is the one the kernel
-/// would give, at about a third of its cost. Events of one instant run in the order they were
-/// posted. Models never call sc_event::notify themselves.
+/// process and one event. It runs ahead of the SystemC kernel up to the next time at which anything
+/// else in the kernel could act, so the order is the one the kernel would give, at a fraction of
+/// its cost. Events of one instant run in the order they were posted. Models never call
+/// sc_event::notify themselves.
 class Scheduler final : public sc_core::sc_module {
 public:
     /// More events than this at one instant means a loop without delay: SimulationError.
@@ -42,7 +32,7 @@ public:
         at(now() + delay, handler, tag);
     }
 
-    [[nodiscard]] bool empty() const { return heap_.empty(); }
+    [[nodiscard]] bool empty() const { return queue_.empty(); }
     [[nodiscard]] std::uint64_t events() const { return events_; }
     /// The exception that ended the simulation, if one did: SystemC would lose its type.
     [[nodiscard]] std::exception_ptr failure() const { return failure_; }
@@ -52,26 +42,14 @@ public:
     [[nodiscard]] Time last_event() const { return Time(local_now_); }
 
 private:
-    struct Entry {
-        std::uint64_t due;
-        std::uint64_t sequence;
-        EventHandler* handler;
-        std::uint64_t tag;
-        [[nodiscard]] bool before(const Entry& other) const {
-            return due != other.due ? due < other.due : sequence < other.sequence;
-        }
-    };
     void drain();
     void run_events();
-    void push(const Entry& entry);
-    Entry pop();
-    void arm();
+    void arm(std::uint64_t due);
 
-    std::vector<Entry> heap_;
+    EventQueue queue_;
     sc_core::sc_event wake_{"wake"};
     std::uint64_t local_now_ = 0;
     std::uint64_t horizon_ = UINT64_MAX;
-    std::uint64_t next_sequence_ = 0;
     std::uint64_t events_ = 0;
     std::uint64_t armed_for_ = UINT64_MAX;
     bool draining_ = false;

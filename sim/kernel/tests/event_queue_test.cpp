@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernel/event_queue.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+/// What the queue should do, by search: its first event is the earliest, of those the oldest.
+class Reference {
+public:
+    void push(std::uint64_t due, std::uint64_t tag) { events_.emplace_back(due, tag); }
+    [[nodiscard]] bool empty() const { return events_.empty(); }
+    [[nodiscard]] std::uint64_t next_due() const { return first()->first; }
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> pop(std::uint64_t limit) {
+        if (events_.empty() || first()->first > limit)
+            return std::nullopt;
+        const auto event = *first();
+        events_.erase(first());
+        return event;
+    }
+
+private:
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>>::const_iterator
+    first() const {
+        return std::min_element(events_.begin(), events_.end(), [](const auto& a, const auto& b) {
+            return a.first < b.first;
+        });
+    }
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> events_;
+};
+
+RC_GTEST_PROP(EventQueueProperty, AgreesWithASearch, ()) {
+    // Few bits, so that many events share a time; shifted, so that delays are of every size.
+    const auto operations =
+        *rc::gen::container<std::vector<std::tuple<unsigned, std::uint64_t, unsigned>>>(
+            rc::gen::tuple(
+                rc::gen::inRange(0U, 4U),
+                rc::gen::inRange<std::uint64_t>(0, 8),
+                rc::gen::inRange(0U, 58U)));
+    EventQueue queue;
+    Reference reference;
+    std::uint64_t now = 0;
+    std::uint64_t tag = 0;
+    const auto pop = [&](std::uint64_t limit) {
+        EventQueue::Event event{};
+        const auto expected = reference.pop(limit);
+        RC_ASSERT(queue.pop(limit, event) == expected.has_value());
+        if (!expected)
+            return;
+        RC_ASSERT(std::make_pair(event.due, event.tag) == *expected);
+        now = event.due;
+    };
+    for (const auto& [kind, value, shift] : operations) {
+        const std::uint64_t due = now + (value << shift);
+        if (kind < 2) {
+            reference.push(due, tag);
+            queue.push({due, nullptr, tag++});
+        } else {
+            pop(kind == 2 ? due : UINT64_MAX);
+        }
+        RC_ASSERT(queue.empty() == reference.empty());
+        if (!queue.empty())
+            RC_ASSERT(queue.next_due() == reference.next_due());
+    }
+    while (!reference.empty())
+        pop(UINT64_MAX);
+    RC_ASSERT(queue.empty());
+}
+
+TEST(EventQueue, ALimitThatIsNotReachedLeavesRoomForEarlierEvents) {
+    EventQueue queue;
+    EventQueue::Event event{};
+    queue.push({1'000'000, nullptr, 0});
+    EXPECT_FALSE(queue.pop(999'999, event));
+    queue.push({5, nullptr, 1});
+    ASSERT_TRUE(queue.pop(999'999, event));
+    EXPECT_EQ(event.tag, 1U);
+    EXPECT_EQ(queue.next_due(), 1'000'000U);
+}
+
+TEST(EventQueue, TheLastPicosecondIsATime) {
+    EventQueue queue;
+    EventQueue::Event event{};
+    queue.push({UINT64_MAX, nullptr, 0});
+    queue.push({UINT64_MAX, nullptr, 1});
+    queue.push({0, nullptr, 2});
+    for (const std::uint64_t tag : {2U, 0U, 1U}) {
+        ASSERT_TRUE(queue.pop(UINT64_MAX, event));
+        EXPECT_EQ(event.tag, tag);
+    }
+    EXPECT_TRUE(queue.empty());
+}
+
+}  // namespace
+}  // namespace switchfold
