@@ -52,6 +52,7 @@ Time Endpoint::serve(const Packet& packet, PacketKind kind, Link& link) {
     Packet answer = packet;
     answer.kind = kind;
     answer.wire = 0;
+    answer.count = 1;
     answer.values = clients_[packet.client]->supply(packet, rank_);
     const Time now = scheduler_.now();
     const Time ready = memory_ != nullptr ? memory_->read(packet.payload) : now;

@@ -11,7 +11,10 @@
 namespace switchfold {
 
 Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler& scheduler) :
-    sc_module(name), topology_(std::move(topology)), scheduler_(scheduler), paths_(topology_) {
+    sc_module(name),
+    topology_(std::move(topology)),
+    scheduler_(scheduler),
+    paths_(std::make_unique<PathFinder>(topology_)) {
     const auto& nodes = topology_.nodes;
     switch_of_node_.assign(nodes.size(), UINT32_MAX);
     for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {
@@ -69,18 +72,25 @@ const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
     auto& slot = connections_[key];
     if (slot)
         return *slot;
-    const std::vector<Path> paths = paths_.shortest(from, to);
-    if (paths.empty()) {
-        connections_.erase(key);
-        throw SimulationError(
-            name(),
-            scheduler_.now(),
-            fmt::format(
-                "no way from {} to {}", topology_.nodes[from].name, topology_.nodes[to].name));
-    }
     auto connection = std::make_unique<Connection>();
     connection->from = from;
     connection->to = to;
+    find_routes(*connection);
+    if (connection->routes.empty()) {
+        connections_.erase(key);
+        no_way(*connection);
+    }
+    slot = std::move(connection);
+    return *slot;
+}
+
+void Fabric::find_routes(Connection& connection) {
+    connection.routes.clear();
+    connection.replies.clear();
+    connection.latency = Time();
+    const std::vector<Path> paths = paths_->shortest(connection.from, connection.to);
+    if (paths.empty())
+        return;
     std::vector<std::uint32_t> weights;
     std::vector<std::uint32_t> forward;
     std::vector<std::uint32_t> back;
@@ -93,19 +103,56 @@ const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
         back.push_back(add_route(reversed));
     }
     for (const std::uint32_t path : stripe_order(weights)) {
-        connection->routes.push_back(forward[path]);
-        connection->replies.push_back(back[path]);
+        connection.routes.push_back(forward[path]);
+        connection.replies.push_back(back[path]);
     }
     for (const std::uint32_t hop : paths.front().hops) {
-        connection->latency += links_[hop]->latency();
+        connection.latency += links_[hop]->latency();
         const TopologyEdge& edge = topology_.edges[hop / 2];
         const std::uint32_t node = (hop & 1U) != 0 ? edge.a : edge.b;
-        if (node != to)
-            connection->latency += switch_at(node).params().latency;
-        connection->network = connection->network || topology_.nodes[node].kind == NodeKind::kNic;
+        if (node != connection.to)
+            connection.latency += switch_at(node).params().latency;
+        connection.network = connection.network || topology_.nodes[node].kind == NodeKind::kNic;
     }
-    slot = std::move(connection);
-    return *slot;
+}
+
+void Fabric::no_way(const Connection& connection) const {
+    std::string why;
+    for (const std::string& link : links_down())
+        why += (why.empty() ? ": down are " : ", ") + link;
+    throw SimulationError(
+        name(),
+        scheduler_.now(),
+        fmt::format(
+            "no way from {} to {}{}",
+            topology_.nodes[connection.from].name,
+            topology_.nodes[connection.to].name,
+            why));
+}
+
+std::vector<std::string> Fabric::links_down() const {
+    std::vector<std::string> names;
+    for (const TopologyEdge& edge : topology_.edges)
+        if (edge.down)
+            names.push_back(fmt::format(
+                "{}_to_{}", topology_.nodes[edge.a].name, topology_.nodes[edge.b].name));
+    return names;
+}
+
+void Fabric::take_down(std::uint32_t edge) {
+    if (std::exchange(topology_.edges[edge].down, true))
+        return;
+    paths_ = std::make_unique<PathFinder>(topology_);
+    for (auto& [key, connection] : connections_)
+        find_routes(*connection);
+    if (listener_ != nullptr)
+        listener_->on_link_down(*links_[2UL * edge], *links_[2UL * edge + 1]);
+}
+
+void Fabric::fail_reductions(const std::string& node) {
+    for (std::uint32_t i = 0; i < topology_.nodes.size(); ++i)
+        if (topology_.nodes[i].name == node && topology_.nodes[i].kind != NodeKind::kGpu)
+            switch_at(i).fail_reductions();
 }
 
 Bytes Fabric::smallest_buffer() const {
@@ -134,60 +181,9 @@ void Fabric::remove_client(std::uint32_t client) {
     free_clients_.push_back(client);
 }
 
-std::unique_ptr<ReductionGroup>
-Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type) {
-    const std::string reason = switchfold::why_no_reduction(topology_, ranks);
-    if (!reason.empty())
-        throw SimulationError(name(), scheduler_.now(), reason);
-    auto group = std::make_unique<ReductionGroup>();
-    const auto unused = std::find(groups_used_.begin(), groups_used_.end(), false);
-    group->id = static_cast<std::uint16_t>(unused - groups_used_.begin());
-    if (unused == groups_used_.end())
-        groups_used_.push_back(true);
-    else
-        *unused = true;
-    group->ranks.assign(ranks.begin(), ranks.end());
-    std::vector<std::uint32_t> weights;
-    for (const std::uint32_t node : common_switches(topology_, ranks)) {
-        SwitchGroup members;
-        members.type = type;
-        std::vector<Link*> up(ranks.size(), nullptr);
-        std::uint32_t weight = UINT32_MAX;
-        for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {
-            const TopologyEdge& edge = topology_.edges[i];
-            const bool back = edge.a == node;
-            if (!back && edge.b != node)
-                continue;
-            const std::uint32_t gpu = back ? edge.b : edge.a;
-            const auto member = std::find(ranks.begin(), ranks.end(), gpu);
-            if (member == ranks.end())
-                continue;
-            up[static_cast<std::size_t>(member - ranks.begin())] =
-                links_[2UL * i + (back ? 1 : 0)].get();
-            weight = std::min(weight, edge.lanes);
-        }
-        for (Link* link : up)
-            members.members.push_back(&link->reverse());
-        if (!switch_at(node).add_group(group->id, std::move(members))) {
-            remove_group(*group);
-            throw SimulationError(
-                switch_at(node).name(), scheduler_.now(), "has no multicast group left");
-        }
-        group->switches.push_back(&switch_at(node));
-        group->uplinks.push_back(std::move(up));
-        weights.push_back(weight);
-    }
-    group->stripes = stripe_order(weights);
-    return group;
-}
-
-void Fabric::remove_group(const ReductionGroup& group) {
-    for (Switch* member : group.switches)
-        member->remove_group(group.id);
-    groups_used_[group.id] = false;
-}
-
 std::optional<Time> Fabric::send(const Connection& connection, const Transfer& transfer) {
+    if (connection.routes.empty()) [[unlikely]]
+        no_way(connection);
     const std::size_t stripe = transfer.slot % connection.routes.size();
     Packet packet;
     packet.tag = transfer.tag;
@@ -202,20 +198,6 @@ std::optional<Time> Fabric::send(const Connection& connection, const Transfer& t
     return first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
 }
 
-std::optional<Time>
-Fabric::send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer) {
-    Packet packet;
-    packet.tag = transfer.tag;
-    packet.tail = scheduler_.now().count();
-    packet.payload = transfer.payload;
-    packet.client = transfer.client;
-    packet.values = transfer.values;
-    packet.group = group.id;
-    packet.kind = transfer.kind;
-    Link* first = group.uplinks[group.stripes[transfer.slot % group.stripes.size()]][member];
-    return first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
-}
-
 std::vector<std::string> Fabric::blocked() const {
     std::vector<std::string> stuck;
     for (const auto& link : links_)
@@ -226,6 +208,9 @@ std::vector<std::string> Fabric::blocked() const {
         if (node->stalled_requests() > 0)
             stuck.push_back(fmt::format(
                 "{}: {} reductions wait for a free entry", node->name(), node->stalled_requests()));
+    for (const auto& node : switches_)
+        if (node->reductions_failed())
+            stuck.push_back(fmt::format("{}: its reduction units have failed", node->name()));
     return stuck;
 }
 

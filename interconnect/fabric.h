@@ -4,6 +4,7 @@
 #include "interconnect/endpoint.h"
 #include "interconnect/link.h"
 #include "interconnect/path_finder.h"
+#include "interconnect/reduction_tree.h"
 #include "interconnect/switch.h"
 #include "interconnect/topology.h"
 #include "interconnect/values.h"
@@ -33,13 +34,31 @@ struct Connection {
                    ///< the wire
 };
 
+/// One tree of switches that reduces over a group.
+struct ReductionPlane {
+    std::uint16_t id = 0;
+    std::vector<Link*> uplinks;      ///< by member
+    std::vector<Switch*> switches;   ///< the root first
+    std::vector<const Link*> links;  ///< all that its traffic uses
+    Time way;  ///< unloaded, from the member that is farthest to the root: links and switches
+};
+
 /// GPUs that a reduction spans, and the switches that serve it.
 struct ReductionGroup {
-    std::uint16_t id = 0;
     std::vector<std::uint32_t> ranks;
-    std::vector<std::uint32_t> stripes;       ///< switch plane of each stripe slot
-    std::vector<std::vector<Link*>> uplinks;  ///< [plane][member]
-    std::vector<Switch*> switches;            ///< one a plane
+    std::vector<std::uint32_t> stripes;  ///< plane of each stripe slot
+    std::vector<ReductionPlane> planes;
+    [[nodiscard]] Time way() const { return planes.front().way; }
+    [[nodiscard]] bool uses(const Link& link) const;
+};
+
+/// Told when a cable has gone out of service.
+class FabricListener {
+public:
+    virtual void on_link_down(const Link& there, const Link& back) = 0;
+
+protected:
+    ~FabricListener() = default;
 };
 
 /// The machine's interconnect: builds links, switches and endpoints from a topology, and sends
@@ -66,14 +85,25 @@ public:
         return *link_pointers_[routes_[connection.routes[stripe]]];
     }
 
+    /// Takes a cable out of service: what is on it still arrives, connections find other ways.
+    void take_down(std::uint32_t edge);
+    /// The reduction units of this switch stop working.
+    void fail_reductions(const std::string& node);
+    void set_listener(FabricListener* listener) { listener_ = listener; }
+    /// Cables out of service, by their names.
+    [[nodiscard]] std::vector<std::string> links_down() const;
+
     [[nodiscard]] std::uint32_t add_client(PacketClient& client);
     void remove_client(std::uint32_t client);
 
-    /// Takes a multicast group in every switch that serves it. Throws SimulationError if a switch
-    /// has no group left.
+    /// Takes a group in every switch that serves it: one level where all members hang on the same
+    /// switches, else a tree with a root. `refused` says which switch turned it down and why; then
+    /// nothing comes back. Throws SimulationError if no switches could ever serve these ranks.
     std::unique_ptr<ReductionGroup>
-    create_group(std::span<const std::uint32_t> ranks, ElementType type);
+    create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused);
     void remove_group(const ReductionGroup& group);
+    /// The group's collective gave up: what switches hold or still get of it is dropped.
+    void flush_group(const ReductionGroup& group);
 
     /// What leaves a GPU. `slot` chooses the stripe. \returns when the last byte has left, or
     /// nothing if the packet waits for a credit (its client is told then).
@@ -84,6 +114,7 @@ public:
         std::uint32_t client = 0;
         std::uint64_t slot = 0;
         std::uint32_t values = 0;
+        std::uint32_t home = 0;  ///< pushes: the member that merges partial sums of the line
     };
     std::optional<Time> send(const Connection& connection, const Transfer& transfer);
     std::optional<Time>
@@ -104,12 +135,17 @@ private:
         PacketClient* client = nullptr;
     };
     std::uint32_t add_route(const Path& path);
+    void find_routes(Connection& connection);
+    [[noreturn]] void no_way(const Connection& connection) const;
     Switch& switch_at(std::uint32_t node) { return *switches_[switch_of_node_[node]]; }
+    std::uint16_t take_group_id();
+    std::string add_plane(ReductionGroup& group, const ReductionTree& tree, ElementType type);
 
     Topology topology_;
     Scheduler& scheduler_;
     ValuePool values_;
-    PathFinder paths_;
+    std::unique_ptr<PathFinder> paths_;
+    FabricListener* listener_ = nullptr;
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Link*> link_pointers_;
     std::vector<std::unique_ptr<Switch>> switches_;

@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace switchfold {
 
@@ -34,6 +35,7 @@ Link::Link(
     id_(id),
     buffer_((params.buffer_per_lane * lanes).count()),
     bandwidth_(usable(params, lanes)),
+    lanes_(lanes),
     params_(params) {
     ps_per_byte_ = fixed_ps_per_byte(bandwidth_);
     const Bytes first =
@@ -42,6 +44,8 @@ Link::Link(
 }
 
 std::uint32_t Link::wire_bytes(const Packet& packet) {
+    if (packet.widening != 1) [[unlikely]]
+        return params_.format.wire_bytes(packet.kind, packet.payload * packet.widening);
     if (packet.payload != last_payload_ || packet.kind != last_kind_) {
         last_payload_ = packet.payload;
         last_kind_ = packet.kind;
@@ -100,6 +104,8 @@ Time Link::commit(Packet& packet, std::uint64_t earliest) {
     used_[channel] += packet.wire;
     const std::uint64_t start = std::max(earliest, busy_until_);
     occupy(start, packet.wire);
+    if (errors_ != nullptr) [[unlikely]]
+        replay(packet.wire);
     // The tail cannot leave before it has come in.
     if (packet.tail > busy_until_) {
         busy_until_ = packet.tail;
@@ -116,6 +122,43 @@ Time Link::commit(Packet& packet, std::uint64_t earliest) {
     if (in_flight_.size() == 1)
         scheduler_.at(Time(due), *this, kDeliver);
     return Time(busy_until_);
+}
+
+void Link::degrade(std::uint32_t ppm) {
+    const std::uint64_t left = std::uint64_t{params_.efficiency_ppm} * ppm / 1'000'000;
+    LinkParams slower = params_;
+    slower.efficiency_ppm = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, left));
+    bandwidth_ = usable(slower, lanes_);
+    ps_per_byte_ = fixed_ps_per_byte(bandwidth_);
+}
+
+void Link::inject_errors(double bit_error_rate, std::uint64_t seed) {
+    errors_.reset();
+    if (bit_error_rate <= 0)
+        return;
+    errors_ = std::make_unique<Errors>(
+        Errors{8 * std::log1p(-bit_error_rate), RandomStream(seed, name()), 0});
+    errors_->bytes_left = bytes_to_next_error(*errors_);
+}
+
+std::uint64_t Link::bytes_to_next_error(Errors& errors) {
+    const double uniform = errors.stream.share() + 0x1p-54;
+    const double bytes = std::log(uniform) / errors.log_good_byte;
+    return bytes < 1e18 ? static_cast<std::uint64_t>(bytes) : UINT64_MAX;
+}
+
+void Link::replay(std::uint32_t bytes) {
+    // The far end asks for the broken packet; what has been sent since is sent again, too.
+    std::uint64_t left = bytes;
+    while (errors_->bytes_left < left) {
+        left -= errors_->bytes_left;
+        errors_->bytes_left = bytes_to_next_error(*errors_);
+        const std::uint64_t lost = 2 * params_.latency.count() + head_time_;
+        busy_until_ += lost;
+        ++statistics_.replays;
+        statistics_.replay_time += Time(lost);
+    }
+    errors_->bytes_left -= left;
 }
 
 void Link::add_overhead(std::uint32_t bytes) {

@@ -3,6 +3,7 @@
 
 #include "interconnect/link_parameters.h"
 #include "interconnect/packet.h"
+#include "sim/core/random_stream.h"
 #include "sim/core/ring_queue.h"
 #include "sim/core/statistics.h"
 #include "sim/kernel/scheduler.h"
@@ -11,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <tuple>
 
@@ -44,6 +46,8 @@ struct LinkStatistics {
     std::uint64_t wire_bytes = 0;
     std::uint64_t blocked_packets = 0;
     std::uint64_t peak_waiting = 0;
+    std::uint64_t replays = 0;
+    Time replay_time;
     static constexpr auto statistics() {
         using S = LinkStatistics;
         return std::tuple{
@@ -64,7 +68,14 @@ struct LinkStatistics {
                 "peak_waiting",
                 &S::peak_waiting,
                 Unit::kCount,
-                "Most packets that waited for credits at the same time.")};
+                "Most packets that waited for credits at the same time."),
+            statistic(
+                "replays",
+                &S::replays,
+                Unit::kCount,
+                "Times that the link layer sent again after a bit error."),
+            statistic(
+                "replay_us", &S::replay_time, Unit::kMicroseconds, "Wire time that replays took.")};
     }
 };
 
@@ -108,6 +119,11 @@ public:
     /// latency to come back.
     void release(VirtualChannel channel, std::uint32_t bytes, Time when);
 
+    /// Keeps this share of the rate that it was built with, in millionths.
+    void degrade(std::uint32_t ppm);
+    /// From now on bits are wrong with this probability, by a stream of the link's name.
+    void inject_errors(double bit_error_rate, std::uint64_t seed);
+
     [[nodiscard]] std::uint32_t id() const { return id_; }
     [[nodiscard]] const PacketFormat& format() const { return params_.format; }
     /// Bytes that the acknowledgement of such a packet takes on the way back.
@@ -143,6 +159,12 @@ private:
         std::uint32_t bytes;
         VirtualChannel channel;
     };
+    /// Where the next bit error will be.
+    struct Errors {
+        double log_good_byte;  ///< logarithm of the probability that a byte is right
+        RandomStream stream;
+        std::uint64_t bytes_left;
+    };
     static constexpr std::uint64_t kDeliver = 0;
     static constexpr std::uint64_t kPump = 1;
 
@@ -154,6 +176,8 @@ private:
     [[nodiscard]] bool has_credit(std::size_t channel) const;
     void occupy(std::uint64_t start, std::uint32_t bytes);
     Time commit(Packet& packet, std::uint64_t earliest);
+    void replay(std::uint32_t bytes);
+    static std::uint64_t bytes_to_next_error(Errors& errors);
 
     /// Bytes on the wire; most packets are of the last one's kind and size.
     [[nodiscard]] std::uint32_t wire_bytes(const Packet& packet);
@@ -182,7 +206,9 @@ private:
     Link* reverse_ = nullptr;
     LinkStatistics statistics_;
     std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
+    std::unique_ptr<Errors> errors_;
     Bandwidth bandwidth_;
+    std::uint32_t lanes_;
     LinkParams params_;
 };
 

@@ -20,6 +20,8 @@ enum class PacketKind : std::uint8_t {
     kReduceData,      ///< member to switch: my copy
     kReduceResult,    ///< switch to the requester: the sum
     kMulticastWrite,  ///< store that the switch copies to every member (multimem.st)
+    kReducePush,      ///< operands or a partial sum on the way to the next adder
+    kReducePartial,   ///< last switch to the line's home: what it held of the sum, with its count
 };
 
 /// Requests and responses have credits of their own, so that a response never waits behind a
@@ -51,7 +53,9 @@ struct Packet {
     std::uint32_t client = 0;  ///< which PacketClient of the destination gets it
     std::uint32_t values = 0;  ///< functional mode: handle of the numbers it carries; 0 = none
     std::uint16_t group = 0;   ///< multicast group of the reduction and multicast kinds
+    std::uint16_t count = 0;   ///< members whose numbers are in it; 0 in a sum says that it failed
     PacketKind kind = PacketKind::kWrite;
+    std::uint8_t widening = 1;  ///< partial sums: times the element's width
 };
 
 /// How a link cuts a transfer into packets and what each costs on the wire.
@@ -110,7 +114,7 @@ struct PacketFormat {
         const auto limit = static_cast<std::uint32_t>(max_payload.count());
         return payload == 0 ? 1 : (payload + limit - 1) / limit;
     }
-    /// Bytes on the wire of a transfer of `payload` bytes.
+    /// Bytes on the wire of a transfer of `payload` bytes of data.
     [[nodiscard]] std::uint32_t wire_bytes(PacketKind kind, std::uint32_t payload) const;
     /// Bytes that its acknowledgement takes on the way back.
     [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const;

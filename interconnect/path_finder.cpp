@@ -29,6 +29,8 @@ PathFinder::PathFinder(const Topology& topology) :
     ways_(topology.nodes.size(), 0) {
     for (std::uint32_t i = 0; i < topology.edges.size(); ++i) {
         const TopologyEdge& edge = topology.edges[i];
+        if (edge.down)
+            continue;
         neighbours_[edge.a].push_back({edge.b, 2 * i});
         neighbours_[edge.b].push_back({edge.a, 2 * i + 1});
     }

@@ -210,6 +210,8 @@ find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
     bool direct = false;
     bool through_switch = false;
     for (const TopologyEdge& edge : topology.edges) {
+        if (edge.down)
+            continue;
         const std::uint32_t a = position[edge.a];
         const std::uint32_t b = position[edge.b];
         if (a != UINT32_MAX && b != UINT32_MAX) {

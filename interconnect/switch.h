@@ -10,6 +10,7 @@
 
 #include <systemc>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,15 +20,23 @@
 
 namespace switchfold {
 
-/// What a switch knows of one multicast group.
+/// A switch's place in the tree of one group.
 struct SwitchGroup {
-    std::vector<Link*> members;  ///< links towards the members, in the order of their ranks
+    std::vector<Link*> down;     ///< links to the children; members in the order of their ranks
+    std::vector<Link*> towards;  ///< by member: the link that leads to it, null if none does
+    Link* up = nullptr;          ///< towards the root; null at the root
+    std::uint32_t leaves = 0;    ///< members beneath
+    std::uint32_t answers = 0;   ///< that a fetch sent to all children brings back
+    bool reduces = true;         ///< false: passes operands on
+    bool flushed = false;        ///< its collective gave up: operands are dropped
     ElementType type = ElementType::kFloat32;
+    [[nodiscard]] bool held() const { return !down.empty(); }
 };
 
 struct SwitchStatistics {
     std::uint64_t packets = 0;
     std::uint64_t multicast_copies = 0;
+    std::uint64_t refused_groups = 0;
     static constexpr auto statistics() {
         using S = SwitchStatistics;
         return std::tuple{
@@ -36,16 +45,26 @@ struct SwitchStatistics {
                 "multicast_copies",
                 &S::multicast_copies,
                 Unit::kCount,
-                "Packets sent for multicast writes, one a member.")};
+                "Packets sent for multicast writes and sums, one a child."),
+            statistic(
+                "refused_groups",
+                &S::refused_groups,
+                Unit::kCount,
+                "Groups that found no place in its tables.")};
     }
 };
 
 /// Forwards packets. An arriving packet sits in the input buffer of its link, queues for its output
 /// by virtual channel (so one busy output does not hold up packets for another), and frees its
 /// place when its tail has left. Outputs serve whoever asked first. Copies multicast writes and,
-/// with a reduction unit behind every port, reduces on reads: the unit of the requester's port fans
-/// the request out, adds the answers, and sends one sum back (pull mode, as NVLS). Also stands for
-/// NICs and PCIe switches, which only forward.
+/// with a reduction unit behind every port, reduces:
+/// - pull, as NVLS: the unit of the requester's port fans the request out, adds the answers, and
+///   sends one sum back;
+/// - push, as Klenk et al. (ISCA 2020): operands that members write meet in the unit of the port
+///   that their sum leaves by (at the root the port of the line's home); when all have come, the
+///   root copies the sum to every member.
+/// A switch below the root sends one partial sum up. Also stands for NICs and PCIe switches, which
+/// only forward.
 class Switch final : public sc_core::sc_module, public PacketSink, private EventHandler {
 public:
     Switch(
@@ -58,10 +77,13 @@ public:
 
     /// Joins a link that arrives here; its reverse leaves here.
     void attach(Link& incoming, std::uint32_t lanes);
-    /// \returns false if the switch holds as many groups as it can or cannot serve one of this
-    /// kind.
-    [[nodiscard]] bool add_group(std::uint16_t group, SwitchGroup members);
-    void remove_group(std::uint16_t group);
+    /// \returns why the switch cannot take one more group of this kind; empty if it has.
+    [[nodiscard]] std::string add_group(std::uint16_t id, SwitchGroup group);
+    void remove_group(std::uint16_t id);
+    /// Drops what the group's lines hold and what still comes for them.
+    void flush_group(std::uint16_t id);
+    /// From now on no reduction here ends: each reports a time-out instead.
+    void fail_reductions() { failed_ = true; }
 
     std::optional<Time> accept(const Packet& packet, Link& from) override;
 
@@ -73,21 +95,50 @@ public:
     }
     [[nodiscard]] std::size_t stalled_requests() const;
     [[nodiscard]] const SwitchStatistics& statistics() const { return statistics_; }
+    [[nodiscard]] bool reductions_failed() const { return failed_; }
 
 private:
+    /// A packet that waits in its input buffer for a line of the unit.
+    struct Stalled {
+        Packet packet;
+        Link* from = nullptr;
+        Time since;
+    };
     struct Port {
         Link* in = nullptr;
         Link* out = nullptr;
         std::unique_ptr<ReductionUnit> unit;
-        RingQueue<Packet> stalled;
+        std::array<RingQueue<Stalled>, kTreeRoles> stalled;
+        bool timer_armed = false;
+        RingQueue<Stalled>& stalled_as(TreeRole role) {
+            return stalled[static_cast<std::size_t>(role)];
+        }
     };
     void on_event(std::uint64_t tag) override;
     std::optional<Time> forward(const Packet& packet, Link& from);
-    std::optional<Time> multicast(const Packet& packet, Link& from);
-    std::optional<Time> open_reduction(const Packet& packet, Link& from);
-    Time answer(const Packet& packet, Link& from);
-    void fan_out(std::uint32_t port, std::uint32_t session);
-    const SwitchGroup& group(std::uint16_t id) const;
+    std::optional<Time> pass(const Packet& packet, Link& from, Link& out);
+    std::optional<Time> copy(const Packet& packet, Link& from, bool acknowledge);
+    std::optional<Time> accept_fetch(const Packet& packet, Link& from);
+    Time accept_answer(const Packet& packet, Link& from);
+    std::optional<Time> accept_push(const Packet& packet, Link& from);
+    bool open_pull(std::uint32_t port, const Packet& packet);
+    bool merge_push(std::uint32_t port, const Packet& packet, Time now);
+    void stall(std::uint32_t port, TreeRole role, const Packet& packet, Link& from);
+    void evict_for(std::uint32_t port, TreeRole role);
+    void arm_timer(std::uint32_t port);
+    void expire(std::uint32_t port);
+    void stream_out(std::uint32_t port, std::uint32_t line, ReductionUnit::Span ready);
+    void line_ready(std::uint32_t port, std::uint32_t line);
+    void send_line(Port& port, std::uint32_t line);
+    void send_push(const SwitchGroup& group, const Packet& sum, bool complete);
+    void drain(std::uint32_t port, TreeRole role);
+    void merge_stalled(std::uint32_t port, TreeRole role, const Packet& like);
+    static TreeRole role_in(const SwitchGroup& group) {
+        return group.up == nullptr ? TreeRole::kRoot : TreeRole::kBelow;
+    }
+    [[nodiscard]] std::uint32_t push_port(const SwitchGroup& group, const Packet& packet) const;
+    [[nodiscard]] std::string why_refused(std::uint16_t id, ElementType type);
+    SwitchGroup& group(std::uint16_t id);
 
     SwitchParams params_;
     SwitchStatistics statistics_;
@@ -99,6 +150,7 @@ private:
     std::vector<Link*> incoming_;
     std::vector<SwitchGroup> groups_;
     std::uint32_t groups_held_ = 0;
+    bool failed_ = false;
 };
 
 }  // namespace switchfold

@@ -61,42 +61,6 @@ std::vector<std::vector<std::uint32_t>> nearest_nics(const Topology& topology) {
     return nics;
 }
 
-std::vector<std::uint32_t>
-common_switches(const Topology& topology, std::span<const std::uint32_t> ranks) {
-    std::vector<std::uint32_t> seen(topology.nodes.size(), 0);
-    for (const TopologyEdge& edge : topology.edges)
-        for (const auto& [gpu, other] : {std::pair{edge.a, edge.b}, std::pair{edge.b, edge.a}})
-            if (topology.nodes[other].kind == NodeKind::kSwitch &&
-                std::find(ranks.begin(), ranks.end(), gpu) != ranks.end())
-                ++seen[other];
-    std::vector<std::uint32_t> common;
-    for (std::uint32_t node = 0; node < seen.size(); ++node)
-        if (seen[node] == ranks.size())
-            common.push_back(node);
-    return common;
-}
-
-std::string why_no_reduction(const Topology& topology, std::span<const std::uint32_t> ranks) {
-    const std::vector<std::uint32_t> common = common_switches(topology, ranks);
-    if (common.empty())
-        return "no switch is joined to all of the group's GPUs";
-    for (const std::uint32_t node : common) {
-        const SwitchParams& params = topology.switches[topology.nodes[node].switch_class];
-        if (!params.reduction || !params.multicast)
-            return fmt::format(
-                "switch {} has no {}",
-                topology.nodes[node].name,
-                params.reduction ? "multicast" : "reduction unit");
-        if (ranks.size() > params.reduction->max_members)
-            return fmt::format(
-                "a group of {} is more than the {} members that switch {} serves",
-                ranks.size(),
-                params.reduction->max_members,
-                topology.nodes[node].name);
-    }
-    return {};
-}
-
 std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weights) {
     std::uint32_t divisor = 0;
     for (const std::uint32_t w : weights)

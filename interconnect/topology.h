@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interconnect/link_parameters.h"
-#include "interconnect/reduction_unit.h"
+#include "interconnect/reduction_parameters.h"
 #include "sim/core/units.h"
 
 #include <cstdint>
@@ -68,6 +68,7 @@ struct TopologyEdge {
     std::uint32_t b = 0;
     std::uint32_t lanes = 1;
     std::uint32_t link_class = 0;  ///< index into Topology::links
+    bool down = false;             ///< out of order: nothing is routed over it
 };
 
 /// The graph of a machine or of a cluster of them. GPUs come first: node i is rank i, and the ranks
@@ -92,13 +93,6 @@ struct Topology {
 /// For each GPU the NICs of its machine that are nearest by PCIe, in node order; none where the
 /// machine has no NIC.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> nearest_nics(const Topology& topology);
-
-/// Switches that are joined to all of these GPUs.
-[[nodiscard]] std::vector<std::uint32_t>
-common_switches(const Topology& topology, std::span<const std::uint32_t> ranks);
-/// Why the switches cannot reduce or multicast over these ranks; empty if they can.
-[[nodiscard]] std::string
-why_no_reduction(const Topology& topology, std::span<const std::uint32_t> ranks);
 
 /// A repeating order in which index i comes up weights[i] times, spread evenly: {2,1} -> 0,1,0.
 [[nodiscard]] std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weights);

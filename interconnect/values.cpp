@@ -87,18 +87,29 @@ void ValuePool::drop(std::uint32_t handle) {
     }
 }
 
-std::vector<float> reduce_in_order(
-    const ValuePool& pool, const std::vector<std::uint32_t>& members, ElementType type) {
-    std::vector<float> sum = pool.get(members.front());
-    for (std::size_t m = 1; m < members.size(); ++m) {
-        const std::vector<float>& other = pool.get(members[m]);
-        SWITCHFOLD_CHECK(other.size() == sum.size(), "members answer with different lengths");
-        for (std::size_t i = 0; i < sum.size(); ++i)
+std::uint32_t fold(
+    ValuePool& pool,
+    const std::vector<std::uint32_t>& operands,
+    ElementType type,
+    Accumulation accumulation,
+    bool whole) {
+    std::vector<float> sum = pool.get(operands.front());
+    const bool each = accumulation == Accumulation::kElement;
+    for (std::size_t m = 1; m < operands.size(); ++m) {
+        const std::vector<float>& other = pool.get(operands[m]);
+        SWITCHFOLD_CHECK(other.size() == sum.size(), "operands of different lengths in one sum");
+        for (std::size_t i = 0; i < sum.size(); ++i) {
             sum[i] += other[i];
+            if (each)
+                sum[i] = round_to(type, sum[i]);
+        }
     }
-    for (float& value : sum)
-        value = round_to(type, value);
-    return sum;
+    if (whole)
+        for (float& value : sum)
+            value = round_to(type, value);
+    for (const std::uint32_t handle : operands)
+        pool.drop(handle);
+    return pool.put(std::move(sum));
 }
 
 }  // namespace switchfold

@@ -9,6 +9,17 @@ namespace switchfold {
 /// Types that a reduction can add. Sums of 16-bit types are rounded to the type after each addition
 /// unless the adder is said to keep float32 in between.
 enum class ElementType : std::uint8_t { kFloat32, kFloat16, kBfloat16 };
+/// Bytes of one element.
+[[nodiscard]] constexpr std::uint32_t width_of(ElementType type) {
+    return type == ElementType::kFloat32 ? 4 : 2;
+}
+
+/// In what precision an adder keeps a sum until it is complete.
+enum class Accumulation : std::uint8_t { kElement, kFloat32 };
+/// How many times wider than the element a partial sum is.
+[[nodiscard]] constexpr std::uint32_t widening(ElementType type, Accumulation accumulation) {
+    return accumulation == Accumulation::kFloat32 ? 4 / width_of(type) : 1;
+}
 
 /// Rounds to the nearest value of the type, ties to even; overflow gives infinity.
 [[nodiscard]] float round_to(ElementType type, float value);
@@ -34,9 +45,13 @@ private:
     std::size_t live_ = 0;
 };
 
-/// Adds the members' numbers in the order of the members, in float32, and rounds once to the type
-/// at the end: what a switch that accumulates in float32 does.
-[[nodiscard]] std::vector<float>
-reduce_in_order(const ValuePool& pool, const std::vector<std::uint32_t>& members, ElementType type);
+/// Adds operands in their order. A sum that is `whole` is rounded to the type at its end; a partial
+/// one keeps the accumulator's precision. \returns the sum; the operands are dropped.
+[[nodiscard]] std::uint32_t fold(
+    ValuePool& pool,
+    const std::vector<std::uint32_t>& operands,
+    ElementType type,
+    Accumulation accumulation,
+    bool whole);
 
 }  // namespace switchfold

@@ -105,7 +105,8 @@ RC_GTEST_PROP(FabricProperty, ReductionsAnswerAndMulticastsReachEveryMember, ())
     std::vector<std::uint32_t> ranks(fabric.gpus());
     for (std::uint32_t i = 0; i < ranks.size(); ++i)
         ranks[i] = i;
-    const auto group = fabric.create_group(ranks, ElementType::kFloat32);
+    std::string refused;
+    const auto group = fabric.create_group(ranks, ElementType::kFloat32, refused);
     std::map<std::pair<std::uint64_t, std::uint32_t>, int> expected;
     const std::uint64_t count = *rc::gen::inRange<std::uint64_t>(0, 80);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -230,10 +231,13 @@ TEST(Fabric, GroupsRunOutAndComeBack) {
     Simulation simulation;
     Fabric fabric("fabric", t.build(), simulation.scheduler());
     const std::vector<std::uint32_t> ranks{0, 1};
-    const auto first = fabric.create_group(ranks, ElementType::kFloat32);
-    EXPECT_THROW(fabric.create_group(ranks, ElementType::kFloat32), SimulationError);
+    std::string refused;
+    const auto first = fabric.create_group(ranks, ElementType::kFloat32, refused);
+    EXPECT_EQ(refused, "");
+    EXPECT_EQ(fabric.create_group(ranks, ElementType::kFloat32, refused), nullptr);
+    EXPECT_EQ(refused, "switch0 has no multicast group left of its 1");
     fabric.remove_group(*first);
-    EXPECT_NO_THROW(fabric.create_group(ranks, ElementType::kFloat32));
+    EXPECT_NE(fabric.create_group(ranks, ElementType::kFloat32, refused), nullptr);
 }
 
 TEST(ReductionUnit, StallsWhenFullAndCountsAnswers) {
@@ -243,17 +247,40 @@ TEST(ReductionUnit, StallsWhenFullAndCountsAnswers) {
     ReductionUnit unit(params, 1);
     Packet request;
     request.payload = 256;
-    const auto session = unit.open(request, 2);
-    ASSERT_TRUE(session);
-    EXPECT_FALSE(unit.open(request, 2));
-    EXPECT_FALSE(unit.add(*session, 256, nanoseconds(100)));
-    const auto ready = unit.add(*session, 256, nanoseconds(100));
+    Packet answer = request;
+    answer.count = 1;
+    const auto line = unit.open(request, TreeRole::kRoot, 2, 1);
+    ASSERT_TRUE(line);
+    EXPECT_FALSE(unit.open(request, TreeRole::kRoot, 2, 1));
+    EXPECT_FALSE(unit.add(*line, answer, nanoseconds(100)));
+    const auto ready = unit.add(*line, answer, nanoseconds(100));
     ASSERT_TRUE(ready);
     // Two answers of 256 B through a 25 GB/s adder, then its latency.
-    EXPECT_EQ(*ready, nanoseconds(100) + picoseconds(20'480) + params.latency);
-    EXPECT_THROW(unit.add(*session, 256, nanoseconds(100)), InternalError);
-    unit.close(*session);
-    EXPECT_TRUE(unit.open(request, 2));
+    EXPECT_EQ(ready->last, nanoseconds(100) + picoseconds(20'480) + params.latency);
+    EXPECT_THROW(unit.add(*line, answer, nanoseconds(100)), InternalError);
+    unit.close(*line, true);
+    EXPECT_TRUE(unit.open(request, TreeRole::kRoot, 2, 1));
+}
+
+TEST(ReductionUnit, AddsLineByLineAsOperandsStreamIn) {
+    ReductionUnitParams params;
+    params.latency = nanoseconds(50);
+    params.adder_rate = Bandwidth(128'000'000'000);  // a line a nanosecond
+    ReductionUnit unit(params, 1);
+    Packet request;
+    request.payload = 1280;
+    Packet answer = request;
+    answer.count = 1;
+    answer.tail = nanoseconds(120).count();  // the head is there at 100 ns, the wire is slower
+    const auto line = unit.open(request, TreeRole::kRoot, 2, 1);
+    ASSERT_TRUE(line);
+    EXPECT_FALSE(unit.add(*line, answer, nanoseconds(100)));
+    const auto ready = unit.add(*line, answer, nanoseconds(100));
+    ASSERT_TRUE(ready);
+    // The first operands take the adders for 10 ns; then the second's first line, and a line after
+    // the tail the last one.
+    EXPECT_EQ(ready->first, nanoseconds(111) + params.latency);
+    EXPECT_EQ(ready->last, nanoseconds(121) + params.latency);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/path_finder.h"
+#include "interconnect/reduction_tree.h"
 #include "interconnect/rings.h"
 #include "interconnect/topology_builder.h"
 

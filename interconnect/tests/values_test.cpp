@@ -58,13 +58,22 @@ TEST(ValuePool, CountsSharesAndNoticesMisuse) {
     EXPECT_THROW(static_cast<void>(pool.get(handle)), InternalError);
 }
 
-TEST(ReduceInOrder, RoundsOnce) {
+TEST(Fold, AWideAccumulatorRoundsOnceAndANarrowOneEachTime) {
     ValuePool pool;
-    const std::vector<std::uint32_t> members{
-        pool.put({2048.0F}), pool.put({1.0F}), pool.put({1.0F})};
-    // Rounded after each addition 2048 + 1 stays 2048 in float16; accumulated in float32 the ones
-    // count.
-    EXPECT_EQ(reduce_in_order(pool, members, ElementType::kFloat16)[0], 2050.0F);
+    const auto sum = [&](Accumulation accumulation, bool whole) {
+        const std::vector<std::uint32_t> operands{
+            pool.put({2048.0F}), pool.put({1.0F}), pool.put({1.0F}), pool.put({1.0F})};
+        const std::uint32_t handle =
+            fold(pool, operands, ElementType::kFloat16, accumulation, whole);
+        const float value = pool.get(handle)[0];
+        pool.drop(handle);
+        return value;
+    };
+    // In float16 2048 + 1 stays 2048; in float32 the ones count, and 2051 is a tie to 2052.
+    EXPECT_EQ(sum(Accumulation::kElement, true), 2048.0F);
+    EXPECT_EQ(sum(Accumulation::kFloat32, true), 2052.0F);
+    EXPECT_EQ(sum(Accumulation::kFloat32, false), 2051.0F);
+    EXPECT_EQ(pool.live(), 0U);
 }
 
 }  // namespace

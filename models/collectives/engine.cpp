@@ -33,6 +33,8 @@ public:
         std::uint32_t operation = 0;
         std::uint64_t ticket = 0;
         bool arrived = false;
+        bool joined = false;
+        bool done = false;  ///< moves nothing any more
         bool ended = false;
     };
     Instance(CollectiveEngine& owner, const Key& the_key, CollectiveSpec the_spec) :
@@ -42,20 +44,20 @@ public:
         record.bytes = spec.bytes;
         record.choice = spec.choice;
         record.start = owner.fabric_.scheduler().now();
-        const CollectiveEnvironment environment{
-            owner.fabric_, owner.params_, owner.ports_, owner.functional_seed_ != 0};
-        running = make(environment);
-        if (environment.functional) {
+        record.fallback = spec.fallback;
+        if (owner.functional_seed_ != 0)
             before = make_values(
                 owner.functional_seed_ + owner.records_.size(),
                 spec.ranks.size(),
                 spec.bytes.count() / spec.element_bytes,
                 spec.element);
+        running = owner.make_running(*this);
+        if (owner.functional_seed_ != 0)
             running->buffers() = before;
-        }
     }
     void on_resident(std::uint32_t rank) override {
         const auto position = position_of(rank);
+        members[position].joined = true;
         // Half of the launch latency lies before the first instruction, half after the last.
         const CollectiveParams& params = engine.params_;
         const Time start =
@@ -63,25 +65,16 @@ public:
         running->join(
             position, engine.fabric_.scheduler().now() + params.launch_latency / 2 + start);
     }
-    void on_member_done(std::uint32_t position, Time end) override {
-        engine.post_member_end(*this, position, end + engine.params_.launch_latency / 2);
+    void on_failure(const std::string& why) override {
+        engine.run_as_ring(*this, Fallback::kReductionTimeout, why);
     }
     [[nodiscard]] bool in_switch() const {
         return spec.choice.algorithm != Algorithm::kRing &&
                spec.choice.algorithm != Algorithm::kTree;
     }
-    std::unique_ptr<RunningCollective> make(const CollectiveEnvironment& environment) {
-        switch (spec.choice.algorithm) {
-        case Algorithm::kInSwitch:
-            return spec.kind == CollectiveKind::kAllReduce
-                       ? make_in_switch_all_reduce(environment, spec, *this)
-                       : make_heads_collective(environment, spec, *this);
-        case Algorithm::kInSwitchTree:
-        case Algorithm::kInSwitchRing:
-            return make_heads_collective(environment, spec, *this);
-        default:
-            return make_fifo_collective(environment, spec, *this);
-        }
+    void on_member_done(std::uint32_t position, Time end) override {
+        members[position].done = true;
+        engine.post_member_end(*this, position, end + engine.params_.launch_latency / 2);
     }
     [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
         const auto at = std::lower_bound(spec.ranks.begin(), spec.ranks.end(), rank);
@@ -125,14 +118,103 @@ CollectiveEngine::CollectiveEngine(
     policy_(policy),
     ports_(std::move(ports)),
     groups_(std::move(groups)),
-    functional_seed_(functional_seed) {}
+    functional_seed_(functional_seed) {
+    fabric_.set_listener(this);
+}
 
-CollectiveEngine::~CollectiveEngine() = default;
+CollectiveEngine::~CollectiveEngine() {
+    fabric_.set_listener(nullptr);
+}
+
+std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& instance) {
+    const CollectiveEnvironment environment{fabric_, params_, ports_, functional_seed_ != 0};
+    CollectiveSpec& spec = instance.spec;
+    switch (spec.choice.algorithm) {
+    case Algorithm::kInSwitch:
+        if (spec.kind == CollectiveKind::kAllReduce)
+            break;
+        [[fallthrough]];
+    case Algorithm::kInSwitchTree:
+    case Algorithm::kInSwitchRing:
+        return make_heads_collective(environment, spec, instance);
+    default:
+        return make_fifo_collective(environment, spec, instance);
+    }
+    std::string refused;
+    auto group = fabric_.create_group(spec.ranks, spec.element, refused);
+    if (group == nullptr) {
+        run_as_ring(instance, Fallback::kRefused, refused);
+        return std::move(instance.running);
+    }
+    return spec.choice.mode == InSwitchMode::kPush
+               ? make_push_all_reduce(environment, spec, instance, std::move(group))
+               : make_pull_all_reduce(environment, spec, instance, std::move(group));
+}
+
+Choice CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t channels) {
+    AllReducePolicy ring = policy_;
+    ring.algorithm = Algorithm::kRing;
+    ring.channels = channels != 0 ? channels : policy_.channels;
+    return choose_all_reduce(params_, ring, view(spec.ranks).machine, spec.bytes);
+}
+
+void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::string& text) {
+    // Once a member has everything all sums are on their way to everybody.
+    for (const Instance::Member& member : instance.members)
+        if (member.done)
+            return;
+    CollectiveSpec& spec = instance.spec;
+    std::uint32_t channels = 0;
+    if (instance.running) {
+        instance.running->abandon();
+        retired_.push_back(std::move(instance.running));
+        channels = spec.choice.channels;  // the kernel is on the GPU already
+    }
+    spec.choice = ring_choice(spec, channels);
+    spec.rings = view(spec.ranks).rings;
+    instance.record.choice = spec.choice;
+    instance.record.fallback = why;
+    notes_.push_back(fmt::format(
+        "an in-switch all-reduce of {} over {} ranks ran as a ring: {} (at {})",
+        to_string(spec.bytes),
+        spec.ranks.size(),
+        text,
+        to_string(fabric_.scheduler().now())));
+    const CollectiveEnvironment environment{fabric_, params_, ports_, functional_seed_ != 0};
+    instance.running = make_fifo_collective(environment, spec, instance);
+    if (functional_seed_ != 0)
+        instance.running->buffers() = instance.before;
+    for (std::uint32_t position = 0; position < instance.members.size(); ++position)
+        if (instance.members[position].joined)
+            instance.running->join(position, fabric_.scheduler().now());
+}
+
+void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
+    views_.clear();
+    for (auto& [key, instance] : running_) {
+        if (!instance->running->uses(there) && !instance->running->uses(back))
+            continue;
+        const std::string text = fmt::format("{} went down", there.basename());
+        if (instance->spec.choice.algorithm != Algorithm::kInSwitch ||
+            instance->spec.kind != CollectiveKind::kAllReduce)
+            throw SimulationError(
+                there.name(),
+                fabric_.scheduler().now(),
+                fmt::format(
+                    "went down under a {} through the switches, which knows no other way",
+                    to_string(instance->spec.kind)));
+        run_as_ring(*instance, Fallback::kLinkDown, text);
+    }
+}
 
 const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
     auto& found = views_[ranks];
     if (!found)
         found = std::make_unique<GroupView>(view_group(fabric_, params_.transfer_unit, ranks));
+    if (found->machine.ring_bandwidth == Bandwidth())
+        for (const auto& order : found->rings)  // says which pair has no way left, and why
+            for (std::size_t place = 0; place < order.size(); ++place)
+                fabric_.connect(ranks[order[place]], ranks[order[(place + 1) % order.size()]]);
     return *found;
 }
 
@@ -161,6 +243,16 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     if (spec.kind == CollectiveKind::kAllReduce) {
         spec.choice = choose(spec.ranks, spec.bytes);
         const std::string reason = why_not(spec.choice.algorithm, fabric_.topology(), spec.ranks);
+        if (!reason.empty() && spec.choice.algorithm == Algorithm::kInSwitch &&
+            !fabric_.links_down().empty()) {
+            spec.choice = ring_choice(spec, 0);
+            spec.fallback = Fallback::kLinkDown;
+            notes_.push_back(fmt::format(
+                "an in-switch all-reduce ran as a ring: {} is down and {}",
+                fabric_.links_down().front(),
+                reason));
+            return spec;
+        }
         if (!reason.empty())
             throw SimulationError(
                 name(),

@@ -32,6 +32,7 @@ struct CollectiveRecord {
     std::uint32_t first_operation = 0;  ///< of the first rank that came
     std::uint32_t sender = 0;           ///< of a transfer between two ranks, which has no group
     std::uint32_t receiver = 0;
+    Fallback fallback = Fallback::kNone;
 };
 
 /// Runs the collectives of a machine: matches the ranks' parts by (group, sequence), chooses
@@ -40,6 +41,7 @@ struct CollectiveRecord {
 /// late.
 class CollectiveEngine final : public sc_core::sc_module,
                                public CollectiveService,
+                               private FabricListener,
                                private EventHandler {
 public:
     CollectiveEngine(
@@ -74,6 +76,8 @@ public:
     [[nodiscard]] std::vector<std::string> blocked() const;
     /// Functional mode: collectives whose result differs from the reference or between ranks.
     [[nodiscard]] const std::vector<std::string>& wrong_results() const { return wrong_; }
+    /// What users should know of collectives that did not run as asked.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
     /// How an all-reduce of this size over these ranks would run.
     [[nodiscard]] Choice choose(const std::vector<std::uint32_t>& ranks, Bytes bytes);
 
@@ -91,6 +95,10 @@ private:
     void arrive(Instance& instance, const Arrival& arrival);
     CollectiveSpec specify(const TransferEnd& end);
     void on_event(std::uint64_t tag) override;
+    void on_link_down(const Link& there, const Link& back) override;
+    std::unique_ptr<RunningCollective> make_running(Instance& instance);
+    Choice ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
+    void run_as_ring(Instance& instance, Fallback why, const std::string& text);
     void post_member_end(Instance& instance, std::uint32_t position, Time end);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
@@ -110,6 +118,8 @@ private:
     std::map<std::vector<std::uint32_t>, std::unique_ptr<GroupView>> views_;
     std::vector<CollectiveRecord> records_;
     std::vector<std::string> wrong_;
+    std::vector<std::string> notes_;
+    std::vector<std::unique_ptr<RunningCollective>> retired_;  ///< gave up; packets may still come
 };
 
 }  // namespace switchfold

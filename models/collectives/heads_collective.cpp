@@ -141,6 +141,10 @@ public:
     void join(std::uint32_t position, Time start) override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] bool uses(const Link& link) const override {
+        return std::any_of(
+            stages_.begin(), stages_.end(), [&](const auto& stages) { return stages->uses(link); });
+    }
     [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_.own; }
     [[nodiscard]] std::vector<std::vector<float>>& results() override { return buffers_.results; }
 

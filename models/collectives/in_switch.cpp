@@ -1,88 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/running_collective.h"
-#include "models/collectives/step.h"
+#include "models/collectives/in_switch_base.h"
+#include "models/collectives/in_switch_steps.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace switchfold {
 
 namespace {
 
-/// NVLS all-reduce inside one switch domain (NCCL device/all_reduce.h, NVLS): rank h is the head of
-/// piece h of every loop. Per channel, in a pipeline `steps` loops deep: every rank copies its
-/// buffer into the multicast buffer (scatter); the head reads its piece reduced by the switch and
-/// stores the sum to all (reduce); every rank copies the result out (gather). Barriers in between
-/// go over counters that the switch itself combines. With registered buffers the copies fall away.
-class InSwitchAllReduce final : public RunningCollective,
-                                private PacketClient,
-                                private EventHandler {
+/// NVLS all-reduce (NCCL device/all_reduce.h): rank h is the head of piece h of every loop. Per
+/// channel, in a pipeline `steps` loops deep, three groups of warps of each block work side by
+/// side:
+/// - scatter: copy the own buffer into the multicast buffer, a piece after the other; fence; post
+///   the own counter.
+/// - reduce: poll, through the switch, the least of all members' counters; load the own piece, the
+///   sum of all members', in rounds of as much as the warps hold; store each sum to all members;
+///   fence, that is wait until every member has acknowledged; post a counter at all members.
+/// - gather: when all heads have posted, copy the result out, a piece after the other; that frees
+///   the slot of the pipeline.
+/// With registered buffers the copies fall away.
+class PullAllReduce final : public InSwitchCollective, private EventHandler {
 public:
-    InSwitchAllReduce(
+    PullAllReduce(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
-        MemberListener& listener);
-    ~InSwitchAllReduce() override;
+        MemberListener& listener,
+        std::unique_ptr<ReductionGroup> group);
 
     void join(std::uint32_t position, Time start) override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
-    [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_; }
 
 private:
-    enum class Stage : std::uint8_t { kScatter, kReduce, kGather };
-    /// One rank's thread block of one channel: its three groups of warps.
+    enum class Stage : std::uint8_t { kScatter, kPosted, kReduce, kSums, kGather };
+    /// One rank's thread block of one channel.
     struct Block {
         bool joined = false;
         bool scattering = false;
+        bool reducing = false;  ///< or polling
         bool gathering = false;
-        bool reducing = false;
         std::uint64_t scattered = 0;  ///< loops
+        std::uint64_t seen = 0;       ///< loops that the last poll saw posted by everybody
         std::uint64_t reduced = 0;    ///< loops whose piece this head has stored
         std::uint64_t gathered = 0;
-        std::uint64_t scatter_free = 0;  ///< ps
-        std::uint64_t reduce_free = 0;
-        std::uint64_t gather_free = 0;
+        std::uint32_t scatter_piece = 0;  ///< head whose piece is copied
+        std::uint32_t gather_piece = 0;
+        Time poll_since;
+        Time sampled;
         std::uint32_t requested = 0;  ///< bytes of the current piece
         std::uint32_t answered = 0;
-        std::vector<std::uint64_t> arrived;  ///< result bytes of each loop in the pipeline
-        std::vector<std::uint64_t> arrived_time;
+    };
+    /// One loop of one channel on its way.
+    struct Slot {
+        std::uint64_t loop = 0;
+        std::uint32_t posted = 0;  ///< ranks that have scattered and said so
+        Time posted_at;            ///< when the last of them had
+        std::uint32_t heads = 0;   ///< whose sums are at every member, acknowledged and posted
+        Time heads_at;
+        std::uint32_t gathered = 0;
+        std::vector<std::uint64_t> delivered;  ///< by head: bytes of its sums, over all members
+        std::vector<Time> delivered_at;
     };
     struct Channel {
         Part part;
         std::uint64_t loops = 0;
-        std::vector<std::uint32_t> scattered;       ///< ranks that have, by loop in the pipeline
-        std::vector<std::uint64_t> scattered_time;  ///< when the last of them had
-        std::vector<std::uint32_t> gathered;        ///< ranks that have, by loop in the pipeline
-        std::uint64_t finished = 0;                 ///< loops that every rank has gathered
+        std::uint64_t posted = 0;    ///< loops that every rank has posted
+        std::uint64_t finished = 0;  ///< loops that every rank has gathered
+        std::vector<Slot> slots;
     };
-
-    void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
-    std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
-    void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
-    void on_event(std::uint64_t tag) override;
-
-    Block& block(std::uint32_t position, std::uint32_t channel) {
-        return blocks_[std::size_t{position} * channels_.size() + channel];
-    }
-    [[nodiscard]] Part piece(const Channel& channel, std::uint64_t loop, std::uint32_t head) const;
-    [[nodiscard]] std::uint64_t loop_bytes(const Channel& channel, std::uint64_t loop) const;
-    [[nodiscard]] std::uint64_t pace(std::uint64_t bytes) const;
-    void post(Stage stage, std::uint32_t position, std::uint32_t channel, std::uint64_t due);
-    void try_scatter(std::uint32_t position, std::uint32_t channel);
-    void try_reduce(std::uint32_t position, std::uint32_t channel);
-    void request(std::uint32_t position, std::uint32_t channel);
-    void try_gather(std::uint32_t position, std::uint32_t channel);
-    void end_scatter(std::uint32_t position, std::uint32_t channel);
-    void end_gather(std::uint32_t position, std::uint32_t channel);
-    void on_sum(const Packet& packet, std::uint32_t position, Time visible);
-    void on_store(const Packet& packet, std::uint32_t position, Time visible);
-
-    /// A packet's tag: channel, loop (in the pipeline), head, unit.
+    /// A packet's tag: channel, slot of the pipeline, head, unit.
     struct Tag {
         std::uint32_t channel;
         std::uint32_t slot;
@@ -100,169 +90,151 @@ private:
                 static_cast<std::uint32_t>(tag)};
         }
     };
-    [[nodiscard]] std::uint64_t first_element(const Tag& tag, std::uint64_t loop) const;
-    [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const;
 
-    Fabric& fabric_;
-    Scheduler& scheduler_;
-    const std::vector<RankPort*>& ports_;
-    CollectiveSpec spec_;
-    MemberListener& listener_;
-    std::unique_ptr<ReductionGroup> group_;
-    std::uint32_t client_;
-    std::uint32_t n_;
+    void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
+    std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
+    void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
+    void on_event(std::uint64_t tag) override;
+
+    Block& block(std::uint32_t position, std::uint32_t channel) {
+        return blocks_[std::size_t{position} * channels_.size() + channel];
+    }
+    [[nodiscard]] Part piece(const Channel& channel, std::uint64_t loop, std::uint32_t head) const {
+        return shape_.piece(channel.part, loop, head);
+    }
+    /// When the warps have copied this head's piece into or out of the multicast buffer.
+    [[nodiscard]] Time copy_piece(
+        std::uint32_t position,
+        const Channel& channel,
+        std::uint64_t loop,
+        std::uint32_t head,
+        std::uint32_t warps);
+    void post(Stage stage, std::uint32_t position, std::uint32_t channel, Time due);
+    /// Pieces that a group of warps copies in a loop.
+    [[nodiscard]] std::uint32_t pieces(const Channel& channel, std::uint64_t loop) const {
+        return registered_ ? 1 : shape_.heads(channel.part, loop);
+    }
+    void try_scatter(std::uint32_t position, std::uint32_t channel);
+    void scatter_piece(std::uint32_t position, std::uint32_t channel);
+    void gather_piece(std::uint32_t position, std::uint32_t channel);
+    void end_scatter(std::uint32_t position, std::uint32_t channel);
+    void on_posted(std::uint32_t channel);
+    void try_reduce(std::uint32_t position, std::uint32_t channel);
+    void end_poll(std::uint32_t position, std::uint32_t channel);
+    void request(std::uint32_t position, std::uint32_t channel);
+    void on_sum(const Packet& packet, std::uint32_t position);
+    void on_store(const Packet& packet, std::uint32_t position, Time visible);
+    void end_head(Channel& channel, Slot& slot, std::uint32_t head, std::uint32_t c);
+    void try_gather(std::uint32_t position, std::uint32_t channel);
+    void end_gather(std::uint32_t position, std::uint32_t channel);
+
+    InSwitchShape shape_;
     std::uint32_t unit_;
-    std::uint32_t window_;
     std::uint32_t depth_;
-    std::uint64_t chunk_ = 0;
-    std::uint64_t sync_;
-    Bandwidth rate_;
-    bool functional_;
-    bool registered_;
+    Time way_;         ///< a member to the root
+    Time poll_round_;  ///< a poll, there and back
     std::vector<Channel> channels_;
     std::vector<Block> blocks_;
     std::vector<std::uint32_t> running_;  ///< channels that a member still works on
-    std::vector<Time> end_;
-    std::vector<std::vector<float>> buffers_;
-    std::vector<std::vector<float>> results_;
     Bytes footprint_;
 };
 
-InSwitchAllReduce::InSwitchAllReduce(
+PullAllReduce::PullAllReduce(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
-    MemberListener& listener) :
-    fabric_(environment.fabric),
-    scheduler_(environment.fabric.scheduler()),
-    ports_(environment.ports),
-    spec_(spec),
-    listener_(listener),
-    group_(environment.fabric.create_group(spec.ranks, spec.element)),
-    client_(environment.fabric.add_client(*this)),
-    n_(static_cast<std::uint32_t>(spec.ranks.size())),
-    unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
-    window_(static_cast<std::uint32_t>(environment.params.outstanding_loads.count())),
+    MemberListener& listener,
+    std::unique_ptr<ReductionGroup> group) :
+    InSwitchCollective(environment, spec, listener, std::move(group)),
+    shape_(in_switch_shape(
+        environment.params, n_, spec.choice.channels, spec.bytes.count(), registered_)),
+    // A warp waits for what it asked for before it asks on: a larger packet would fold several
+    // warps' rounds into one and travel longer than any of them.
+    unit_(std::min(
+        shape_.reduce_round, static_cast<std::uint32_t>(environment.params.transfer_unit.count()))),
     depth_(environment.params.steps),
-    rate_(environment.params.in_switch_block_rate),
-    functional_(environment.functional),
-    registered_(spec.choice.registered),
-    running_(spec.ranks.size(), 0),
-    end_(spec.ranks.size()) {
-    // A barrier is a store to a multicast counter and a poll that the switch combines.
-    Time way;
-    for (const auto& uplinks : group_->uplinks)
-        way = std::max(
-            way, uplinks.front()->latency() * 2 + group_->switches.front()->params().latency);
-    sync_ = (environment.params.in_switch_sync + way).count();
+    way_(group_->way()),
+    // Up, down to the members, and the answers the same way back.
+    poll_round_(way_ * 4),
+    running_(n_, 0) {
     const std::uint32_t channels = spec.choice.channels;
-    // NCCL enqueue.cc:2258-2275: the chunk shrinks until there is work for every head and channel.
-    const std::uint64_t largest = environment.params.in_switch_chunk.count();
-    const std::uint64_t ways = std::uint64_t{channels} * n_;
-    chunk_ = largest;
-    const std::uint64_t bytes = spec.bytes.count();
-    if (bytes < 64 * ways * largest)
-        chunk_ = largest / 2;
-    if (bytes < 8 * ways * largest / 2)
-        chunk_ = largest / 4;
-    if (bytes < 2 * ways * largest / 4)
-        chunk_ = largest / 8;
-    chunk_ = std::max(chunk_ / kGrain * kGrain, kGrain);
-    if (registered_) {
-        // The user's own buffers are the multicast buffers: nothing is copied, and one barrier each
-        // end will do.
-        const std::uint64_t part = part_of_channel(bytes, channels, 0, kGrain).bytes;
-        chunk_ = std::max(kGrain, (part + n_ * kGrain - 1) / (n_ * kGrain) * kGrain);
-    }
-    // Large chunks travel in larger units, as long as a chunk has several.
-    for (int i = 0; i < 2 && std::uint64_t{unit_} * 16 <= chunk_; ++i)
-        unit_ *= 2;
     for (std::uint32_t c = 0; c < channels; ++c) {
         Channel channel;
-        channel.part = part_of_channel(bytes, channels, c, kGrain);
-        channel.loops = (channel.part.bytes + n_ * chunk_ - 1) / (n_ * chunk_);
-        channel.scattered.assign(depth_, 0);
-        channel.scattered_time.assign(depth_, 0);
-        channel.gathered.assign(depth_, 0);
-        channels_.push_back(channel);
+        channel.part = shape_.part(c);
+        channel.loops = shape_.loops(channel.part);
+        channel.slots.resize(std::min<std::uint64_t>(depth_, channel.loops));
+        for (Slot& slot : channel.slots) {
+            slot.delivered.assign(n_, 0);
+            slot.delivered_at.assign(n_, Time());
+        }
+        channels_.push_back(std::move(channel));
     }
     blocks_.resize(std::size_t{n_} * channels);
-    for (Block& b : blocks_) {
-        b.arrived.assign(depth_, 0);
-        b.arrived_time.assign(depth_, 0);
-    }
-    if (functional_) {
-        buffers_.resize(n_);
-        results_.resize(n_);
-    }
-    footprint_ = Bytes(registered_ ? 0 : std::min(2 * bytes, 2 * depth_ * chunk_ * ways));
+    const std::uint64_t bytes = spec.bytes.count();
+    const std::uint64_t buffered = 2 * depth_ * shape_.chunk * channels * n_;
+    footprint_ = Bytes(registered_ ? 0 : std::min(2 * bytes, buffered));
 }
 
-InSwitchAllReduce::~InSwitchAllReduce() {
-    fabric_.remove_client(client_);
-    fabric_.remove_group(*group_);
+Time PullAllReduce::copy_piece(
+    std::uint32_t position,
+    const Channel& channel,
+    std::uint64_t loop,
+    std::uint32_t head,
+    std::uint32_t warps) {
+    const std::uint64_t bytes = registered_ ? 0 : piece(channel, loop, head).bytes;
+    if (bytes == 0)
+        return scheduler_.now();
+    const Time served = port(position).access(bytes, bytes);
+    return std::max(served, scheduler_.now() + copy_time(params_, warps, bytes));
 }
 
-Part InSwitchAllReduce::piece(
-    const Channel& channel, std::uint64_t loop, std::uint32_t head) const {
-    const std::uint64_t base = loop * n_ * chunk_;
-    // The last loop shares what is left evenly.
-    const std::uint64_t left = channel.part.bytes - base;
-    const std::uint64_t even = (left + n_ * kGrain - 1) / (n_ * kGrain) * kGrain;
-    const std::uint64_t size = std::min(chunk_, even);
-    const std::uint64_t begin = std::min(left, head * size);
-    return {channel.part.begin + base + begin, std::min(size, left - begin)};
-}
-
-std::uint64_t InSwitchAllReduce::loop_bytes(const Channel& channel, std::uint64_t loop) const {
-    return std::min<std::uint64_t>(n_ * chunk_, channel.part.bytes - loop * n_ * chunk_);
-}
-
-std::uint64_t InSwitchAllReduce::pace(std::uint64_t bytes) const {
-    return serialization_time(Bytes(bytes), rate_).count();
-}
-
-std::uint32_t InSwitchAllReduce::position_of(std::uint32_t rank) const {
-    const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
-    return static_cast<std::uint32_t>(at - spec_.ranks.begin());
-}
-
-void InSwitchAllReduce::join(std::uint32_t position, Time start) {
+void PullAllReduce::join(std::uint32_t position, Time start) {
     end_[position] = start;
     if (functional_)
         results_[position].resize(buffers_[position].size());
-    for (std::uint32_t c = 0; c < channels_.size(); ++c)
-        if (channels_[c].loops > 0)
+    for (const Channel& channel : channels_)
+        if (channel.loops > 0)
             ++running_[position];
     if (running_[position] == 0)
         listener_.on_member_done(position, start);
     for (std::uint32_t c = 0; c < channels_.size(); ++c) {
-        Block& b = block(position, c);
-        b.joined = true;
-        b.scatter_free = b.reduce_free = b.gather_free = start.count();
-        if (channels_[c].loops > 0) {
-            try_scatter(position, c);
-            try_reduce(position, c);
-        }
+        if (channels_[c].loops == 0)
+            continue;
+        post(Stage::kScatter, position, c, start);
     }
 }
 
-void InSwitchAllReduce::post(
-    Stage stage, std::uint32_t position, std::uint32_t channel, std::uint64_t due) {
+void PullAllReduce::post(Stage stage, std::uint32_t position, std::uint32_t channel, Time due) {
     const std::uint64_t tag =
         static_cast<std::uint64_t>(stage) << 60U | std::uint64_t{channel} << 32U | position;
-    scheduler_.at(Time(std::max(due, scheduler_.now().count())), *this, tag);
+    scheduler_.at(std::max(due, scheduler_.now()), *this, tag);
 }
 
-void InSwitchAllReduce::on_event(std::uint64_t tag) {
-    const auto stage = static_cast<Stage>(tag >> 60U);
+void PullAllReduce::on_event(std::uint64_t tag) {
+    if (abandoned_)
+        return;
     const auto channel = static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU;
     const auto position = static_cast<std::uint32_t>(tag);
-    switch (stage) {
-    case Stage::kScatter:
-        end_scatter(position, channel);
+    switch (static_cast<Stage>(tag >> 60U)) {
+    case Stage::kScatter: {
+        Block& b = block(position, channel);
+        if (b.joined) {
+            end_scatter(position, channel);
+            break;
+        }
+        b.joined = true;
+        try_scatter(position, channel);
+        try_reduce(position, channel);
+        break;
+    }
+    case Stage::kPosted:
+        on_posted(channel);
         break;
     case Stage::kReduce:
-        request(position, channel);
+        end_poll(position, channel);
+        break;
+    case Stage::kSums:
+        for (std::uint32_t member = 0; member < n_; ++member)
+            try_gather(member, channel);
         break;
     case Stage::kGather:
         end_gather(position, channel);
@@ -270,89 +242,134 @@ void InSwitchAllReduce::on_event(std::uint64_t tag) {
     }
 }
 
-void InSwitchAllReduce::try_scatter(std::uint32_t position, std::uint32_t c) {
+void PullAllReduce::try_scatter(std::uint32_t position, std::uint32_t c) {
     Block& b = block(position, c);
     const Channel& channel = channels_[c];
     if (!b.joined || b.scattering || b.scattered == channel.loops ||
-        b.scattered - channel.finished >= depth_)
+        b.scattered - channel.finished >= channel.slots.size())
         return;  // peers store into the slot: it is free when every rank has gathered it
     b.scattering = true;
-    const std::uint64_t bytes = registered_ ? 0 : loop_bytes(channel, b.scattered);
-    const std::uint64_t now = scheduler_.now().count();
-    const std::uint64_t served = ports_[spec_.ranks[position]]->access(bytes, bytes).count();
-    b.scatter_free = std::max(std::max(now, b.scatter_free) + pace(bytes), served);
-    post(Stage::kScatter, position, c, b.scatter_free);
+    b.scatter_piece = 0;
+    scatter_piece(position, c);
 }
 
-void InSwitchAllReduce::end_scatter(std::uint32_t position, std::uint32_t c) {
+void PullAllReduce::scatter_piece(std::uint32_t position, std::uint32_t c) {
+    const Block& b = block(position, c);
+    const Time end =
+        copy_piece(position, channels_[c], b.scattered, b.scatter_piece, shape_.scatter_workers);
+    post(Stage::kScatter, position, c, end);
+}
+
+void PullAllReduce::gather_piece(std::uint32_t position, std::uint32_t c) {
+    const Block& b = block(position, c);
+    const Time end =
+        copy_piece(position, channels_[c], b.gathered, b.gather_piece, shape_.gather_workers);
+    post(Stage::kGather, position, c, end);
+}
+
+void PullAllReduce::end_scatter(std::uint32_t position, std::uint32_t c) {
     Block& b = block(position, c);
     Channel& channel = channels_[c];
-    const std::size_t slot = b.scattered % depth_;
-    ++b.scattered;
+    if (++b.scatter_piece < pieces(channel, b.scattered)) {
+        scatter_piece(position, c);
+        return;
+    }
+    Slot& slot = channel.slots[b.scattered % channel.slots.size()];
+    slot.loop = b.scattered++;
     b.scattering = false;
-    channel.scattered_time[slot] = scheduler_.now().count();
-    if (++channel.scattered[slot] == n_)
-        for (std::uint32_t head = 0; head < n_; ++head)
-            try_reduce(head, c);
+    // The warp that fences and posts lets the others go on.
+    slot.posted_at = scheduler_.now() + params_.in_switch_sync;
+    if (++slot.posted == n_)
+        post(Stage::kPosted, 0, c, slot.posted_at);
     try_scatter(position, c);
 }
 
-void InSwitchAllReduce::try_reduce(std::uint32_t head, std::uint32_t c) {
+void PullAllReduce::on_posted(std::uint32_t c) {
+    ++channels_[c].posted;
+    for (std::uint32_t head = 0; head < n_; ++head) {
+        Block& b = block(head, c);
+        if (!b.joined || !b.reducing || b.reduced != channels_[c].posted - 1)
+            continue;
+        const Poll poll = poll_until(b.poll_since, poll_round_, scheduler_.now());
+        b.sampled = poll.sampled;
+        post(Stage::kReduce, head, c, poll.answered);
+    }
+}
+
+void PullAllReduce::try_reduce(std::uint32_t head, std::uint32_t c) {
     Block& b = block(head, c);
     const Channel& channel = channels_[c];
     if (!b.joined || b.reducing || b.reduced == channel.loops)
         return;
-    const std::size_t slot = b.reduced % depth_;
-    // A slot comes round again only after every rank has gathered it, so the count belongs to this
-    // loop.
-    if (channel.scattered[slot] < n_)
-        return;
     b.reducing = true;
     b.requested = 0;
     b.answered = 0;
-    post(Stage::kReduce, head, c, std::max(b.reduce_free, channel.scattered_time[slot] + sync_));
+    if (b.reduced < b.seen) {
+        request(head, c);
+        return;
+    }
+    b.poll_since = scheduler_.now();
+    if (b.reduced < channel.posted) {
+        const Poll poll = poll_until(b.poll_since, poll_round_, b.poll_since);
+        b.sampled = poll.sampled;
+        post(Stage::kReduce, head, c, poll.answered);
+    }
 }
 
-void InSwitchAllReduce::request(std::uint32_t head, std::uint32_t c) {
+void PullAllReduce::end_poll(std::uint32_t head, std::uint32_t c) {
     Block& b = block(head, c);
-    const Part part = piece(channels_[c], b.reduced, head);
-    const std::uint64_t now = scheduler_.now().count();
+    const Channel& channel = channels_[c];
+    b.seen = b.reduced + 1;
+    while (b.seen < channel.posted &&
+           channel.slots[b.seen % channel.slots.size()].posted_at <= b.sampled)
+        ++b.seen;
+    request(head, c);
+}
+
+void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
+    Block& b = block(head, c);
+    Channel& channel = channels_[c];
+    const Part part = piece(channel, b.reduced, head);
     if (part.bytes == 0) {
         ++b.reduced;
         b.reducing = false;
         try_reduce(head, c);
         return;
     }
-    while (b.requested < part.bytes &&
-           (b.requested == b.answered || b.requested - b.answered < window_)) {
+    const auto slot = static_cast<std::uint32_t>(b.reduced % channel.slots.size());
+    while (b.requested < part.bytes && (b.requested == b.answered ||
+                                        b.requested - b.answered + unit_ <= shape_.reduce_window)) {
         const auto bytes =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - b.requested));
-        const Tag tag{c, static_cast<std::uint32_t>(b.reduced % depth_), head, b.requested / unit_};
         fabric_.send(
             *group_,
             head,
             {.kind = PacketKind::kReduceRequest,
              .payload = bytes,
-             .tag = tag.pack(),
+             .tag = Tag{c, slot, head, b.requested / unit_}.pack(),
              .client = client_,
              .slot = (part.begin + b.requested) / unit_});
         b.requested += bytes;
     }
-    b.reduce_free = std::max(b.reduce_free, now);
 }
 
-void InSwitchAllReduce::on_packet(const Packet& packet, std::uint32_t rank, Time visible) {
-    if (packet.kind == PacketKind::kReduceResult)
-        on_sum(packet, position_of(rank), visible);
-    else
+void PullAllReduce::on_packet(const Packet& packet, std::uint32_t rank, Time visible) {
+    if (abandoned_) {
+        fabric_.values().drop(packet.values);
+        return;
+    }
+    if (packet.kind != PacketKind::kReduceResult)
         on_store(packet, position_of(rank), visible);
+    else if (packet.count == 0)
+        listener_.on_failure(kUnitTimedOut);
+    else
+        on_sum(packet, position_of(rank));
 }
 
-void InSwitchAllReduce::on_sum(const Packet& packet, std::uint32_t head, Time visible) {
+void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
     const Tag tag = Tag::unpack(packet.tag);
     Block& b = block(head, tag.channel);
-    // The sum is in registers; the warps store it to everybody at their pace.
-    b.reduce_free = std::max(b.reduce_free + pace(packet.payload), visible.count());
+    // The sum is in registers; the warps that asked for it store it to everybody and ask on.
     const Part part = piece(channels_[tag.channel], b.reduced, head);
     b.answered += packet.payload;
     fabric_.send(
@@ -374,71 +391,67 @@ void InSwitchAllReduce::on_sum(const Packet& packet, std::uint32_t head, Time vi
     try_reduce(head, tag.channel);
 }
 
-std::uint64_t InSwitchAllReduce::first_element(const Tag& tag, std::uint64_t loop) const {
-    const Part part = piece(channels_[tag.channel], loop, tag.head);
-    return (part.begin + std::uint64_t{tag.unit} * unit_) / spec_.element_bytes;
-}
-
-std::uint32_t InSwitchAllReduce::supply(const Packet& packet, std::uint32_t rank) {
+std::uint32_t PullAllReduce::supply(const Packet& packet, std::uint32_t rank) {
     if (!functional_)
         return 0;
     const Tag tag = Tag::unpack(packet.tag);
-    const std::uint64_t first = first_element(tag, block(tag.head, tag.channel).reduced);
-    const std::vector<float>& own = buffers_[position_of(rank)];
-    const auto begin = own.begin() + static_cast<std::ptrdiff_t>(first);
-    return fabric_.values().put(
-        {begin, begin + static_cast<std::ptrdiff_t>(packet.payload / spec_.element_bytes)});
+    const Channel& channel = channels_[tag.channel];
+    const Part part = piece(channel, channel.slots[tag.slot].loop, tag.head);
+    return own_values(
+        position_of(rank), part.begin + std::uint64_t{tag.unit} * unit_, packet.payload);
 }
 
-void InSwitchAllReduce::on_store(const Packet& packet, std::uint32_t position, Time visible) {
+void PullAllReduce::on_store(const Packet& packet, std::uint32_t position, Time visible) {
     const Tag tag = Tag::unpack(packet.tag);
-    Block& b = block(position, tag.channel);
-    if (packet.values != 0) {
-        // The loop that this slot of the pipeline holds is the one that this rank will gather next
-        // in it.
-        std::uint64_t loop = b.gathered + (tag.slot + depth_ - b.gathered % depth_) % depth_;
-        const std::vector<float>& sum = fabric_.values().get(packet.values);
-        std::copy(
-            sum.begin(),
-            sum.end(),
-            results_[position].begin() + static_cast<std::ptrdiff_t>(first_element(tag, loop)));
-        fabric_.values().drop(packet.values);
-    }
-    b.arrived[tag.slot] += packet.payload;
-    b.arrived_time[tag.slot] = std::max(b.arrived_time[tag.slot], visible.count());
-    try_gather(position, tag.channel);
+    Channel& channel = channels_[tag.channel];
+    Slot& slot = channel.slots[tag.slot];
+    const Part part = piece(channel, slot.loop, tag.head);
+    keep_values(position, part.begin + std::uint64_t{tag.unit} * unit_, packet.values);
+    slot.delivered[tag.head] += packet.payload;
+    slot.delivered_at[tag.head] = std::max(slot.delivered_at[tag.head], visible);
+    SWITCHFOLD_CHECK(slot.delivered[tag.head] <= part.bytes * n_, "more sums than a piece holds");
+    if (slot.delivered[tag.head] == part.bytes * n_)
+        end_head(channel, slot, tag.head, tag.channel);
 }
 
-void InSwitchAllReduce::try_gather(std::uint32_t position, std::uint32_t c) {
+void PullAllReduce::end_head(Channel& channel, Slot& slot, std::uint32_t head, std::uint32_t c) {
+    // The last acknowledgement comes back to the head, whose post then goes out to all.
+    const Time posted = slot.delivered_at[head] + way_ * 4 + params_.in_switch_sync;
+    slot.heads_at = std::max(slot.heads_at, posted);
+    if (++slot.heads == shape_.heads(channel.part, slot.loop))
+        post(Stage::kSums, 0, c, slot.heads_at);
+}
+
+void PullAllReduce::try_gather(std::uint32_t position, std::uint32_t c) {
     Block& b = block(position, c);
     const Channel& channel = channels_[c];
     if (b.gathering || b.gathered == channel.loops)
         return;
-    const std::size_t slot = b.gathered % depth_;
-    const std::uint64_t bytes = loop_bytes(channel, b.gathered);
-    SWITCHFOLD_CHECK(b.arrived[slot] <= bytes, "more sums than a loop holds");
-    if (b.arrived[slot] < bytes)
+    const Slot& slot = channel.slots[b.gathered % channel.slots.size()];
+    if (slot.loop != b.gathered || slot.posted < n_ ||
+        slot.heads < shape_.heads(channel.part, slot.loop) || slot.heads_at > scheduler_.now())
         return;
     b.gathering = true;
-    const std::uint64_t copied = registered_ ? 0 : bytes;
-    const std::uint64_t served = ports_[spec_.ranks[position]]->access(copied, copied).count();
-    const std::uint64_t start = std::max(b.gather_free, b.arrived_time[slot] + sync_);
-    b.gather_free = std::max(start + pace(copied), served);
-    post(Stage::kGather, position, c, b.gather_free);
+    b.gather_piece = 0;
+    gather_piece(position, c);
 }
 
-void InSwitchAllReduce::end_gather(std::uint32_t position, std::uint32_t c) {
+void PullAllReduce::end_gather(std::uint32_t position, std::uint32_t c) {
     Block& b = block(position, c);
     Channel& channel = channels_[c];
-    const std::size_t slot = b.gathered % depth_;
-    b.arrived[slot] = 0;
-    b.arrived_time[slot] = 0;
+    if (++b.gather_piece < pieces(channel, b.gathered)) {
+        gather_piece(position, c);
+        return;
+    }
+    Slot& slot = channel.slots[b.gathered % channel.slots.size()];
     b.gathering = false;
     ++b.gathered;
-    const bool all = ++channel.gathered[slot] == n_;
+    const bool all = ++slot.gathered == n_;
     if (all) {
-        channel.gathered[slot] = 0;
-        channel.scattered[slot] = 0;
+        slot.posted = slot.heads = slot.gathered = 0;
+        slot.posted_at = slot.heads_at = Time();
+        std::fill(slot.delivered.begin(), slot.delivered.end(), 0);
+        std::fill(slot.delivered_at.begin(), slot.delivered_at.end(), Time());
         ++channel.finished;
     }
     if (b.gathered == channel.loops) {
@@ -456,7 +469,7 @@ void InSwitchAllReduce::end_gather(std::uint32_t position, std::uint32_t c) {
         try_gather(position, c);
 }
 
-std::vector<std::string> InSwitchAllReduce::blocked(std::size_t limit) const {
+std::vector<std::string> PullAllReduce::blocked(std::size_t limit) const {
     std::vector<std::string> lines;
     for (std::uint32_t position = 0; position < n_; ++position)
         for (std::uint32_t c = 0; c < channels_.size() && lines.size() < limit; ++c) {
@@ -477,11 +490,12 @@ std::vector<std::string> InSwitchAllReduce::blocked(std::size_t limit) const {
 
 }  // namespace
 
-std::unique_ptr<RunningCollective> make_in_switch_all_reduce(
+std::unique_ptr<RunningCollective> make_pull_all_reduce(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
-    MemberListener& listener) {
-    return std::make_unique<InSwitchAllReduce>(environment, spec, listener);
+    MemberListener& listener,
+    std::unique_ptr<ReductionGroup> group) {
+    return std::make_unique<PullAllReduce>(environment, spec, listener, std::move(group));
 }
 
 }  // namespace switchfold

@@ -2,8 +2,10 @@
 #include "models/collectives/machine_view.h"
 
 #include "interconnect/path_finder.h"
+#include "interconnect/reduction_tree.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -66,14 +68,14 @@ Bandwidth in_switch_rate(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, std::uint32_t unit) {
     double inbound = 0;
     const LinkParams* link = nullptr;
-    for (const std::uint32_t node : common_switches(topology, ranks))
-        for (const TopologyEdge& edge : topology.edges)
-            if ((edge.a == node && edge.b == ranks.front()) ||
-                (edge.b == node && edge.a == ranks.front())) {
-                link = &topology.links[edge.link_class];
-                inbound += static_cast<double>(link->lane_bandwidth.count()) * edge.lanes *
-                           link->efficiency_ppm / kPerMillion;
-            }
+    std::set<std::uint32_t> uplinks;  // trees of several levels may share them
+    for (const ReductionTree& tree : plan_reduction(topology, ranks).trees)
+        uplinks.insert(tree.uplinks.front() / 2);
+    for (const std::uint32_t edge : uplinks) {
+        link = &topology.links[topology.edges[edge].link_class];
+        inbound += static_cast<double>(link->lane_bandwidth.count()) * topology.edges[edge].lanes *
+                   link->efficiency_ppm / kPerMillion;
+    }
     if (link == nullptr)
         return {};
     const PacketFormat& format = link->format;

@@ -89,7 +89,9 @@ struct CollectiveParams {
     std::uint32_t in_switch_threads = 640;
     Bytes in_switch_chunk = kibibytes(128);
     Bandwidth in_switch_block_rate = gigabytes_per_second(40);
+    Time in_switch_copy_round = nanoseconds(630);
     Time in_switch_sync = nanoseconds(1500);
+    Time push_poll = nanoseconds(500);
     Bytes outstanding_loads = kibibytes(64);
     Bytes outstanding_stores = kibibytes(16);
     std::uint32_t registers_per_thread = 96;
@@ -185,14 +187,28 @@ struct CollectiveParams {
             field(
                 "in_switch_block_rate",
                 &CollectiveParams::in_switch_block_rate,
-                "Most bytes a second that one thread block copies or reduces through the switch.",
+                "In-switch across machines: most bytes a second that one thread block copies or "
+                "reduces through the switch.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(
+                "in_switch_copy_round",
+                &CollectiveParams::in_switch_copy_round,
+                "In-switch: one round of a copy through local memory, from a warp's 8 loads of 16 "
+                "bytes a thread to their stores.",
+                Time(0),
+                microseconds(1000)),
+            field(
                 "in_switch_sync",
                 &CollectiveParams::in_switch_sync,
-                "Software latency of one barrier over the group's counters, beyond the way through "
-                "the switch.",
+                "In-switch: software latency of a hand-over between groups of warps, beyond what "
+                "counters and acknowledgements take on the way: barriers, fences, posts.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "push_poll",
+                &CollectiveParams::push_poll,
+                "Push: from the last sum in local memory to the thread block that notices.",
                 Time(0),
                 microseconds(1000)),
             field(

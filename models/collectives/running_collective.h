@@ -7,9 +7,12 @@
 #include "models/collectives/rank_port.h"
 #include "models/collectives/tuning.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -22,6 +25,22 @@ struct CollectiveEnvironment {
     bool functional = false;
 };
 
+/// Why an in-switch all-reduce ran as a ring after all.
+enum class Fallback : std::uint8_t {
+    kNone,
+    kRefused,           ///< a switch had no group or no entries left for it
+    kReductionTimeout,  ///< a reduction unit failed on the way: the ring began anew
+    kLinkDown,          ///< a link that its group used went down, or no tree was left
+};
+template <>
+struct EnumNames<Fallback> {
+    static constexpr std::array<std::pair<Fallback, std::string_view>, 4> kNames{
+        {{Fallback::kNone, ""},
+         {Fallback::kRefused, "refused"},
+         {Fallback::kReductionTimeout, "reduction_timeout"},
+         {Fallback::kLinkDown, "link_down"}}};
+};
+
 /// One collective as it will run.
 struct CollectiveSpec {
     CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -32,6 +51,7 @@ struct CollectiveSpec {
     std::uint32_t root = 0;            ///< position of who broadcasts, gets the sum, or sends
     Choice choice;
     GroupLayout layout;
+    Fallback fallback = Fallback::kNone;
     std::vector<std::vector<std::uint32_t>>
         rings;  ///< orders of positions; channel c takes ring c mod size
     std::vector<std::vector<std::uint32_t>>
@@ -42,6 +62,8 @@ class MemberListener {
 public:
     /// The part of the member at `position` moves nothing any more from `end` on (>= now).
     virtual void on_member_done(std::uint32_t position, Time end) = 0;
+    /// The collective cannot go on the way it runs; `why` names what gave up.
+    virtual void on_failure(const std::string& /*why*/) {}
 
 protected:
     ~MemberListener() = default;
@@ -67,15 +89,30 @@ public:
     [[nodiscard]] virtual std::vector<std::vector<float>>& buffers() = 0;
     /// Functional mode: each member's result, in the order of positions.
     [[nodiscard]] virtual std::vector<std::vector<float>>& results() { return buffers(); }
+    /// Moves nothing more, tells its listener nothing more, and ignores what is still under way.
+    /// Only in-switch collectives can.
+    virtual void abandon() {}
+    /// Whether it would send over this link without being able to take another way.
+    [[nodiscard]] virtual bool uses(const Link& /*link*/) const { return false; }
 };
 
 /// Ring, tree and direct-exchange collectives, in and across machines: thread blocks joined by
 /// FIFOs.
 [[nodiscard]] std::unique_ptr<RunningCollective>
 make_fifo_collective(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
-/// All-reduce through the switches: pull reduction and multicast.
-[[nodiscard]] std::unique_ptr<RunningCollective>
-make_in_switch_all_reduce(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
+/// All-reduce through the switches of `group`, which it gives back at its end: the switch reads and
+/// adds (NVLS).
+[[nodiscard]] std::unique_ptr<RunningCollective> make_pull_all_reduce(
+    const CollectiveEnvironment&,
+    const CollectiveSpec&,
+    MemberListener&,
+    std::unique_ptr<ReductionGroup> group);
+/// The same where members' writes are added as they come (Klenk et al., ISCA 2020).
+[[nodiscard]] std::unique_ptr<RunningCollective> make_push_all_reduce(
+    const CollectiveEnvironment&,
+    const CollectiveSpec&,
+    MemberListener&,
+    std::unique_ptr<ReductionGroup> group);
 
 /// Collectives over the heads of switch domains: reduce-scatter and all-gather inside one,
 /// all-reduce over several machines with a tree or a ring between the heads.

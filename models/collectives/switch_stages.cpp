@@ -56,7 +56,10 @@ SwitchStages::SwitchStages(
     end_(members.size(), 0) {
     for (const std::uint32_t position : members)
         ranks_.push_back(spec.ranks[position]);
-    group_ = fabric_.create_group(ranks_, spec.element);
+    std::string refused;
+    group_ = fabric_.create_group(ranks_, spec.element, refused);
+    if (group_ == nullptr)
+        throw SimulationError(fabric_.name(), scheduler_.now(), refused);
     client_ = fabric_.add_client(*this);
     // A barrier is a store to a multicast counter and a poll that the switch combines: each goes to
     // a switch and back.
@@ -219,6 +222,11 @@ void SwitchStages::request(std::uint32_t member, std::uint32_t c) {
 }
 
 void SwitchStages::on_packet(const Packet& packet, std::uint32_t rank, Time visible) {
+    if (packet.kind == PacketKind::kReduceResult && packet.count == 0)
+        throw SimulationError(
+            fabric_.name(),
+            scheduler_.now(),
+            fmt::format("a reduction unit timed out on the piece of rank {}", rank));
     if (packet.kind == PacketKind::kReduceResult)
         on_sum(packet, member_of(rank), visible);
     else

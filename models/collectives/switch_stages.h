@@ -62,6 +62,7 @@ public:
     /// The final piece of this head is there from `when` (ps) on; loops come in order.
     void spread(std::uint32_t member, std::uint32_t channel, std::uint64_t when);
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
+    [[nodiscard]] bool uses(const Link& link) const { return group_->uses(link); }
 
 private:
     enum class Stage : std::uint8_t { kScatter, kReduce, kSpread, kGather };

@@ -69,7 +69,8 @@ Choice switched(
         Protocol::kSimple,
         policy.channels != 0 ? policy.channels : channels,
         registered,
-        across ? cost.switched_tree(bytes) : cost.in_switch(bytes)};
+        across ? cost.switched_tree(bytes) : cost.in_switch(bytes),
+        policy.mode};
 }
 
 }  // namespace

@@ -44,12 +44,22 @@ struct EnumNames<Protocol> {
          {Protocol::kSimple, "simple"}}};
 };
 
+/// Who starts an in-switch reduction: the switch that reads every member's memory (NVLS), or the
+/// members that write to the switch (Klenk et al., ISCA 2020).
+enum class InSwitchMode : std::uint8_t { kPull, kPush };
+template <>
+struct EnumNames<InSwitchMode> {
+    static constexpr std::array<std::pair<InSwitchMode, std::string_view>, 2> kNames{
+        {{InSwitchMode::kPull, "pull"}, {InSwitchMode::kPush, "push"}}};
+};
+
 /// What a scenario says about its all-reduces.
 struct AllReducePolicy {
     Algorithm algorithm = Algorithm::kAuto;
     Protocol protocol = Protocol::kAuto;
     std::uint32_t channels = 0;
     bool registered = false;
+    InSwitchMode mode = InSwitchMode::kPull;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -71,7 +81,12 @@ struct AllReducePolicy {
                 "registered",
                 &AllReducePolicy::registered,
                 "In-switch: the buffers are registered, so the switch works on them without copies "
-                "in between.")};
+                "in between."),
+            field(
+                "mode",
+                &AllReducePolicy::mode,
+                "In-switch: pull (the switch reads and adds, as NVLS) or push (members' writes are "
+                "added as they come).")};
     }
 };
 
@@ -95,6 +110,7 @@ struct Choice {
     std::uint32_t channels = 1;
     bool registered = false;
     Time estimate;
+    InSwitchMode mode = InSwitchMode::kPull;
 };
 
 /// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;

@@ -82,9 +82,15 @@ std::vector<std::vector<float>> reduced(
     spec.choice = choice;
     SilentListener listener;
     const CollectiveEnvironment environment{machine.fabric, params, ports, true};
-    const auto running = choice.algorithm == Algorithm::kInSwitch
-                             ? make_in_switch_all_reduce(environment, spec, listener)
-                             : make_fifo_collective(environment, spec, listener);
+    std::string refused;
+    const auto running = [&] {
+        if (choice.algorithm != Algorithm::kInSwitch)
+            return make_fifo_collective(environment, spec, listener);
+        auto group = machine.fabric.create_group(spec.ranks, type, refused);
+        return choice.mode == InSwitchMode::kPush
+                   ? make_push_all_reduce(environment, spec, listener, std::move(group))
+                   : make_pull_all_reduce(environment, spec, listener, std::move(group));
+    }();
     running->buffers() = before;
     for (std::uint32_t i = 0; i < before.size(); ++i)
         running->join(i, nanoseconds(i * 700));

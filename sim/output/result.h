@@ -52,6 +52,7 @@ struct CollectiveResult {
     double time_us = 0;   ///< from then to the end
     double algorithm_bandwidth_GBps = 0;
     double bus_bandwidth_GBps = 0;
+    std::string fallback;  ///< why it did not run as asked; empty if it did
 };
 
 struct KernelRow {

@@ -115,6 +115,7 @@ OrderedJson scenario_json(const ScenarioResult& s) {
             {{"name", c.name},
              {"algorithm", c.algorithm},
              {"protocol", c.protocol},
+             {"fallback", c.fallback.empty() ? OrderedJson() : OrderedJson(c.fallback)},
              {"channels", c.channels},
              {"ranks", c.ranks},
              {"size_bytes", c.size_bytes},

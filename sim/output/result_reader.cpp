@@ -109,6 +109,8 @@ void read(const Node& node, CollectiveResult& c) {
     node["name"].to(c.name);
     node["algorithm"].to(c.algorithm);
     node["protocol"].to(c.protocol);
+    if (const Node fallback = node["fallback"]; !fallback.is_null())
+        fallback.to(c.fallback);
     node["channels"].to(c.channels);
     node["ranks"].to(c.ranks);
     node["size_bytes"].to(c.size_bytes);

@@ -151,7 +151,7 @@ traffic_of(const SystemParams& system, const CollectiveOperation& operation, std
     policy.algorithm = Algorithm::kRing;
     policy.protocol = protocol_of(operation);
     policy.channels = operation.thread_blocks;
-    Machine machine(simulation, system, ranks, policy, Contention{}, {group}, 0);
+    Machine machine(simulation, system, ranks, policy, Contention{}, {group}, 0, 1);
     CollectiveOperation alone = operation;
     alone.group = 0;
     alone.sequence = 0;

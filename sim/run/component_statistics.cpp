@@ -23,12 +23,24 @@ struct LinkUse {
     }
 };
 
+/// What of a reduction unit only the whole run tells.
+struct UnitUse {
+    double busy_share = 0;
+    static constexpr auto statistics() {
+        return std::tuple{statistic(
+            "busy_share",
+            &UnitUse::busy_share,
+            Unit::kShare,
+            "`busy_us` over the whole run, 0 to 1.")};
+    }
+};
+
 struct Tables {
     StatisticTable links = StatisticTable::of<LinkStatistics, LinkUse>(
         "links", "One direction of a link, named after its ends and its number.");
     StatisticTable switches = StatisticTable::of<SwitchStatistics>(
         "switches", "A node that forwards packets: a switch, a NIC, a host.");
-    StatisticTable units = StatisticTable::of<ReductionUnitStatistics>(
+    StatisticTable units = StatisticTable::of<ReductionUnitStatistics, UnitUse>(
         "reduction_units", "The unit of a switch port, named after the link into the port.");
     StatisticTable gpus = StatisticTable::of<GpuStatistics>("gpus", "A GPU, named after its rank.");
     StatisticTable memory = StatisticTable::of<MemoryStatistics>(
@@ -61,7 +73,13 @@ std::vector<StatisticTable> collect_statistics(Machine& machine, Time end) {
         tables.switches.add(last_name(*node), node->statistics());
         for (std::size_t port = 0; port < node->incoming().size(); ++port)
             if (const ReductionUnit* unit = node->unit(port))
-                tables.units.add(last_name(*node->incoming()[port]), unit->statistics());
+                tables.units.add(
+                    last_name(*node->incoming()[port]),
+                    unit->statistics(),
+                    UnitUse{
+                        end == Time()
+                            ? 0
+                            : to_seconds(unit->statistics().busy_time) / to_seconds(end)});
     }
     for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
         Gpu& gpu = machine.gpu(rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/describe.h"
 
+#include "interconnect/reduction_tree.h"
 #include "sim/run/describe_topology.h"
 #include "sim/run/machine.h"
 
@@ -16,7 +17,7 @@ std::string describe_system(const SystemParams& system) {
     const std::uint32_t gpus = topology.gpus();
     Group world{"world", std::vector<std::uint32_t>(gpus)};
     std::iota(world.ranks.begin(), world.ranks.end(), 0U);
-    Machine machine(simulation, system, gpus, AllReducePolicy{}, Contention{}, {world}, 0);
+    Machine machine(simulation, system, gpus, AllReducePolicy{}, Contention{}, {world}, 0, 1);
     const GpuParams& gpu = *system.gpu;
     std::string out = fmt::format("{}: {} x {}\n", system.name, gpus, gpu.name);
     out += fmt::format(

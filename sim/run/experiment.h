@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/faults.h"
 #include "interconnect/topology_builder.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/tuning.h"
@@ -43,6 +44,7 @@ struct SystemParams {
     PathOr<TopologyParams> topology;
     PathOr<CollectiveParams> collectives;
     std::vector<std::string> measured_as;
+    std::vector<FaultParams> faults;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &SystemParams::name, "What reports call the machine.").required(),
@@ -63,8 +65,10 @@ struct SystemParams {
                 &SystemParams::measured_as,
                 "How tables of measurements describe such machines: GPU and interconnect in their "
                 "words, one text a wording. `validate` finds the system by what these words "
-                "mean.")};
+                "mean."),
+            field("faults", &SystemParams::faults, "What is broken, or breaks on the way.")};
     }
+    void check(ParamChecker& checker) const;
 };
 
 /// Kineto traces, one file a rank, or one that stands for all.
@@ -139,6 +143,7 @@ struct Experiment {
     bool functional = false;
     std::uint64_t seed = 1;
     bool causes = true;
+    std::vector<FaultParams> faults;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
@@ -155,13 +160,20 @@ struct Experiment {
                 &Experiment::functional,
                 "Collectives carry real numbers, and every result is checked."),
             field(
-                "seed", &Experiment::seed, "Of everything random: the numbers of functional mode."),
+                "seed",
+                &Experiment::seed,
+                "Of everything random: the numbers of functional mode, bit errors."),
             field(
                 "causes",
                 &Experiment::causes,
                 "Find what the slowdown comes from: runs each scenario again with each mechanism "
-                "off.")};
+                "off."),
+            field(
+                "faults",
+                &Experiment::faults,
+                "What is broken, or breaks on the way, beside the system's own faults.")};
     }
+    void check(ParamChecker& checker) const;
 };
 
 /// What an experiment without scenarios runs.

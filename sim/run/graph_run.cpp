@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/graph_run.h"
 
+#include "interconnect/reduction_tree.h"
 #include "sim/run/simulate.h"
 #include "sim/run/summary.h"
 

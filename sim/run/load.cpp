@@ -38,6 +38,26 @@ std::string digest_of(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+void check_components(
+    const SystemParams& system, const std::vector<FaultParams>& faults, ParamChecker& checker) {
+    if (faults.empty())
+        return;
+    for (const auto& [index, why] : check_faults(build_topology(system.topology), faults))
+        checker.error(fmt::format("/faults/{}/component", index), why);
+}
+
+}  // namespace
+
+void SystemParams::check(ParamChecker& checker) const {
+    check_components(*this, faults, checker);
+}
+
+void Experiment::check(ParamChecker& checker) const {
+    check_components(*system, faults, checker);
+}
+
 std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     const AllReducePolicy by_ring{Algorithm::kRing, Protocol::kAuto, 0, false};
     AllReducePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};

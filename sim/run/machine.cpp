@@ -31,7 +31,8 @@ Machine::Machine(
     const AllReducePolicy& policy,
     const Contention& contention,
     const std::vector<Group>& groups,
-    std::uint64_t functional_seed) {
+    std::uint64_t functional_seed,
+    std::uint64_t fault_seed) {
     Scheduler& scheduler = simulation.scheduler();
     fabric_ = std::make_unique<Fabric>("fabric", build_topology(system.topology), scheduler);
     std::vector<RankPort*> ports;
@@ -49,6 +50,7 @@ Machine::Machine(
     }
     collectives_ = std::make_unique<CollectiveEngine>(
         "collectives", *fabric_, *system.collectives, policy, ports, groups, functional_seed);
+    faults_ = std::make_unique<FaultInjector>(*fabric_, system.faults, fault_seed);
 }
 
 }  // namespace switchfold

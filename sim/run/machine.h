@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interconnect/fabric.h"
+#include "interconnect/fault_injector.h"
 #include "models/collectives/engine.h"
 #include "models/gpu/copy_engine.h"
 #include "models/gpu/gpu.h"
@@ -48,7 +49,8 @@ public:
         const AllReducePolicy& policy,
         const Contention& contention,
         const std::vector<Group>& groups,
-        std::uint64_t functional_seed);
+        std::uint64_t functional_seed,
+        std::uint64_t fault_seed);
 
     [[nodiscard]] Fabric& fabric() { return *fabric_; }
     [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpus_.size()); }
@@ -62,6 +64,7 @@ private:
     std::vector<std::unique_ptr<CopyEngine>> copies_;
     std::vector<std::unique_ptr<GpuPort>> ports_;
     std::unique_ptr<CollectiveEngine> collectives_;
+    std::unique_ptr<FaultInjector> faults_;
 };
 
 }  // namespace switchfold

@@ -62,7 +62,13 @@ ExecutionGraph first_steps(const ExecutionGraph& graph, std::uint32_t steps) {
 class Runner {
 public:
     Runner(const LoadedExperiment& loaded, const RunOptions& options) :
-        loaded_(loaded), experiment_(loaded.experiment), options_(options) {}
+        loaded_(loaded),
+        experiment_(loaded.experiment),
+        options_(options),
+        system_(*loaded.experiment.system) {
+        system_.faults.insert(
+            system_.faults.end(), experiment_.faults.begin(), experiment_.faults.end());
+    }
 
     ExperimentResult run() {
         const auto begin = std::chrono::steady_clock::now();
@@ -141,7 +147,8 @@ private:
             task.options.functional_seed = std::max<std::uint64_t>(1, experiment_.seed);
         const ExecutionGraph& graph = off == kMechanismCount ? graph_of(scenario) : short_;
         const AllReducePolicy policy = scenario.all_reduce;
-        const SystemParams& system = *experiment_.system;
+        task.options.fault_seed = experiment_.seed;
+        const SystemParams& system = system_;
         task.run = [&graph, &system, policy](const SimulateOptions& o) {
             return simulate(system, graph, policy, o);
         };
@@ -401,6 +408,7 @@ private:
     const LoadedExperiment& loaded_;
     const Experiment& experiment_;
     const RunOptions& options_;
+    SystemParams system_;  ///< with the experiment's faults
     PreparedWorkload workload_;
     ExecutionGraph serial_;
     ExecutionGraph short_;

@@ -127,7 +127,8 @@ Outcome simulate(
         policy,
         options.contention,
         graph.groups,
-        options.functional_seed);
+        options.functional_seed,
+        options.fault_seed);
     Replays replays;
     std::size_t operations = 0;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -176,6 +177,7 @@ Outcome simulate(
     }
     outcome.end_ps = last;
     outcome.collectives = machine.collectives().records();
+    outcome.notes = machine.collectives().notes();
     outcome.events = simulation.scheduler().events();
     outcome.statistics = collect_statistics(machine, Time(last));
     note_cut_kernels(machine, outcome);
@@ -221,7 +223,8 @@ std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGra
         AllReducePolicy{Algorithm::kRing, Protocol::kAuto, 0, false},
         Contention{},
         graph.groups,
-        0);
+        0,
+        1);
     std::map<Key, Bytes> sizes;
     for (const auto& [key, time] : shortest) {
         const std::vector<std::uint32_t>& ranks = graph.groups[key.group].ranks;

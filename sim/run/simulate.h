@@ -29,6 +29,7 @@ struct SimulateOptions {
     Contention contention;
     bool counters = false;              ///< sample counter tracks for the timeline
     std::uint64_t functional_seed = 0;  ///< 0: collectives carry no numbers
+    std::uint64_t fault_seed = 1;       ///< of bit errors
     std::function<bool(double share, std::uint64_t events)>
         progress;  ///< share of operations ended
 };

@@ -111,7 +111,10 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         result.algorithm = pair || record.kind == CollectiveKind::kAllToAll
                                ? "direct"
                                : enum_name(record.choice.algorithm);
-        result.protocol = enum_name(record.choice.protocol);
+        result.protocol = record.choice.algorithm == Algorithm::kInSwitch
+                              ? enum_name(record.choice.mode)
+                              : enum_name(record.choice.protocol);
+        result.fallback = enum_name(record.fallback);
         result.channels = record.choice.channels;
         result.ranks = record.ranks;
         result.size_bytes = record.bytes.count();

@@ -50,6 +50,7 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
             {{"name", "world all_reduce 0"},
              {"algorithm", "ring"},
              {"protocol", "simple"},
+             {"fallback", nullptr},
              {"channels", 24},
              {"ranks", 8},
              {"size_bytes", 1 << 20},

@@ -33,7 +33,7 @@ inline ExperimentResult sample_result() {
     ring.kernel_classes.push_back({"norm", 16, 500, 0.25, ring.causes});
     ring.worst_kernels.push_back({"batch_norm_backward", "norm", 16, 500, 125});
     ring.collectives.push_back(
-        {"world all_reduce 0", "ring", "simple", 24, 8, 1U << 20U, 1, 2, 40, 26.2144, 45.8752});
+        {"world all_reduce 0", "ring", "simple", 24, 8, 1U << 20U, 1, 2, 40, 26.2144, 45.8752, ""});
     const StatisticTable links{
         "links",
         "A link.",

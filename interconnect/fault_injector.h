@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/fabric.h"
+#include "interconnect/faults.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// Brings faults about at their times. Throws SimulationError for a component that is not there.
+class FaultInjector final : private EventHandler {
+public:
+    /// `seed`: of the streams that bit errors are drawn from, one a link, by its name.
+    FaultInjector(Fabric& fabric, std::vector<FaultParams> faults, std::uint64_t seed);
+
+private:
+    void on_event(std::uint64_t tag) override;
+    void apply(const FaultParams& fault);
+
+    Fabric& fabric_;
+    std::vector<FaultParams> faults_;
+    std::uint64_t seed_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/topology.h"
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace switchfold {
+
+/// A cable that is taken out of service. What is on it still arrives; nothing new is routed over
+/// it.
+struct LinkDownFault {
+    static constexpr std::string_view kType = "link_down";
+    std::string component;
+    Time at;
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "component",
+                &LinkDownFault::component,
+                "The link, by either direction's name in result.json: gpu0_to_switch1.")
+                .required(),
+            field("at", &LinkDownFault::at, "When; 0 from the start.")};
+    }
+};
+
+/// A cable that has lost some of its rate, both ways.
+struct LinkDegradedFault {
+    static constexpr std::string_view kType = "link_degraded";
+    std::string component;
+    std::uint32_t bandwidth_ppm = 500'000;
+    Time at;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("component", &LinkDegradedFault::component, "The link, by either direction.")
+                .required(),
+            field(
+                "bandwidth_ppm",
+                &LinkDegradedFault::bandwidth_ppm,
+                "What is left of its bandwidth, in millionths.",
+                1U,
+                1'000'000U),
+            field("at", &LinkDegradedFault::at, "When; 0 from the start.")};
+    }
+};
+
+/// A cable with bit errors, both ways. The link layer sends again from the broken packet on, so
+/// each error costs a round trip of the link.
+struct BitErrorsFault {
+    static constexpr std::string_view kType = "bit_errors";
+    std::string component;
+    double bit_error_rate = 1e-9;
+    Time at;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("component", &BitErrorsFault::component, "The link, by either direction.")
+                .required(),
+            field(
+                "bit_error_rate",
+                &BitErrorsFault::bit_error_rate,
+                "Probability that a bit on the wire is wrong.",
+                0.0,
+                1e-4),
+            field("at", &BitErrorsFault::at, "When it begins; 0 from the start.")};
+    }
+};
+
+/// A switch whose reduction units stop working: reductions report a time-out instead of a sum.
+struct ReductionTimeoutFault {
+    static constexpr std::string_view kType = "reduction_timeout";
+    std::string component;
+    Time at;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("component", &ReductionTimeoutFault::component, "The switch.").required(),
+            field("at", &ReductionTimeoutFault::at, "When; 0 from the start.")};
+    }
+};
+
+using FaultParams =
+    std::variant<LinkDownFault, LinkDegradedFault, BitErrorsFault, ReductionTimeoutFault>;
+
+/// What is wrong with faults for this machine: (index, why), for components that it does not have.
+[[nodiscard]] std::vector<std::pair<std::size_t, std::string>>
+check_faults(const Topology& topology, const std::vector<FaultParams>& faults);
+
+/// Edges that a link's name can mean: with its number exactly one, without all between its ends.
+[[nodiscard]] std::vector<std::uint32_t>
+edges_named(const Topology& topology, std::string_view name);
+/// What the fault befalls.
+[[nodiscard]] const std::string& component_of(const FaultParams& fault);
+
+}  // namespace switchfold

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/fabric.h"
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+bool ReductionGroup::uses(const Link& link) const {
+    return std::any_of(planes.begin(), planes.end(), [&](const ReductionPlane& plane) {
+        return std::find(plane.links.begin(), plane.links.end(), &link) != plane.links.end();
+    });
+}
+
+std::uint16_t Fabric::take_group_id() {
+    const auto unused = std::find(groups_used_.begin(), groups_used_.end(), false);
+    const auto id = static_cast<std::uint16_t>(unused - groups_used_.begin());
+    if (unused == groups_used_.end())
+        groups_used_.push_back(true);
+    else
+        *unused = true;
+    return id;
+}
+
+std::string Fabric::add_plane(ReductionGroup& group, const ReductionTree& tree, ElementType type) {
+    ReductionPlane plane;
+    plane.id = take_group_id();
+    const auto link = [&](std::uint32_t hop) {
+        return hop == ReductionTreeNode::kNone ? nullptr : links_[hop].get();
+    };
+    std::string refused;
+    for (const ReductionTreeNode& node : tree.nodes) {
+        SwitchGroup place;
+        for (const std::uint32_t hop : node.down) {
+            place.down.push_back(link(hop));
+            plane.links.push_back(link(hop));
+            plane.links.push_back(link(hop ^ 1U));
+        }
+        for (const std::uint32_t hop : node.towards)
+            place.towards.push_back(link(hop));
+        place.up = link(node.up);
+        place.leaves = node.leaves;
+        place.answers = node.answers;
+        place.reduces = node.reduces;
+        place.type = type;
+        Switch& at = switch_at(node.node);
+        refused = at.add_group(plane.id, std::move(place));
+        if (!refused.empty()) {
+            refused = fmt::format("{} {}", topology_.nodes[node.node].name, refused);
+            break;
+        }
+        plane.switches.push_back(&at);
+    }
+    for (std::uint32_t member = 0; member < group.ranks.size(); ++member) {
+        plane.uplinks.push_back(link(tree.uplinks[member]));
+        Time way;
+        for (const ReductionTreeNode& node : tree.nodes)
+            if (node.towards[member] != ReductionTreeNode::kNone)
+                way +=
+                    link(node.towards[member])->latency() + switch_at(node.node).params().latency;
+        plane.way = std::max(plane.way, way);
+    }
+    group.planes.push_back(std::move(plane));
+    return refused;
+}
+
+std::unique_ptr<ReductionGroup>
+Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused) {
+    const ReductionPlan plan = plan_reduction(topology_, ranks);
+    if (plan.trees.empty())
+        throw SimulationError(name(), scheduler_.now(), plan.why_not);
+    auto group = std::make_unique<ReductionGroup>();
+    group->ranks.assign(ranks.begin(), ranks.end());
+    std::vector<std::uint32_t> weights;
+    for (const ReductionTree& tree : plan.trees) {
+        refused = add_plane(*group, tree, type);
+        if (!refused.empty()) {
+            remove_group(*group);
+            return nullptr;
+        }
+        weights.push_back(tree.weight);
+    }
+    group->stripes = stripe_order(weights);
+    return group;
+}
+
+void Fabric::remove_group(const ReductionGroup& group) {
+    for (const ReductionPlane& plane : group.planes) {
+        for (Switch* member : plane.switches)
+            member->remove_group(plane.id);
+        groups_used_[plane.id] = false;
+    }
+}
+
+void Fabric::flush_group(const ReductionGroup& group) {
+    for (const ReductionPlane& plane : group.planes)
+        for (Switch* member : plane.switches)
+            member->flush_group(plane.id);
+}
+
+std::optional<Time>
+Fabric::send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer) {
+    const ReductionPlane& plane = group.planes[group.stripes[transfer.slot % group.stripes.size()]];
+    const bool push = transfer.kind == PacketKind::kReducePush;
+    Packet packet;
+    packet.tag = transfer.tag;
+    packet.tail = scheduler_.now().count();
+    packet.payload = transfer.payload;
+    packet.client = transfer.client;
+    packet.values = transfer.values;
+    packet.group = plane.id;
+    packet.kind = transfer.kind;
+    packet.route = push ? transfer.home : member;
+    packet.count = 1;
+    return plane.uplinks[member]->send(
+        packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
+}
+
+}  // namespace switchfold

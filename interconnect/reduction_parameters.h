@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/values.h"
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// What a reduction unit does with work for which its table has no room.
+enum class WhenFull : std::uint8_t {
+    kStall,   ///< the packet keeps its place in the input buffer until an entry is free
+    kEvict,   ///< push: the line that was touched longest ago leaves as a partial sum; pull: stall
+    kRefuse,  ///< a group is admitted only if every unit can set entries aside for it
+};
+
+template <>
+struct EnumNames<WhenFull> {
+    static constexpr std::array<std::pair<WhenFull, std::string_view>, 3> kNames{
+        {{WhenFull::kStall, "stall"}, {WhenFull::kEvict, "evict"}, {WhenFull::kRefuse, "refuse"}}};
+};
+template <>
+struct EnumNames<Accumulation> {
+    static constexpr std::array<std::pair<Accumulation, std::string_view>, 2> kNames{
+        {{Accumulation::kElement, "element"}, {Accumulation::kFloat32, "float32"}}};
+};
+template <>
+struct EnumNames<ElementType> {
+    static constexpr std::array<std::pair<ElementType, std::string_view>, 3> kNames{
+        {{ElementType::kFloat32, "float32"},
+         {ElementType::kFloat16, "float16"},
+         {ElementType::kBfloat16, "bfloat16"}}};
+};
+
+/// The reduction unit behind one switch port (one lane); a bundle of lanes has as many.
+struct ReductionUnitParams {
+    std::uint32_t entries = 256;
+    Bytes buffer = kibibytes(128);
+    Bytes line{128};
+    std::uint32_t adders = 1;
+    Bandwidth adder_rate = gigabytes_per_second(25);
+    Time latency = nanoseconds(50);
+    Accumulation accumulation = Accumulation::kFloat32;
+    std::vector<ElementType> datatypes{
+        ElementType::kFloat32, ElementType::kFloat16, ElementType::kBfloat16};
+    WhenFull when_full = WhenFull::kStall;
+    std::uint32_t group_entries = 64;
+    Time timeout = microseconds(20);
+    std::uint32_t max_groups = 128;
+    std::uint32_t max_members = 64;
+
+    static constexpr auto fields() {
+        using P = ReductionUnitParams;
+        return std::tuple{
+            field("entries", &P::entries, "Lines that can be open at once.", 1U, 1U << 20U),
+            field(
+                "buffer",
+                &P::buffer,
+                "Bytes of partial sums that can be held, at the accumulator's width.",
+                Bytes(128),
+                mebibytes(1024)),
+            field("line", &P::line, "Bytes that one entry covers.", Bytes(16), Bytes(65536)),
+            field("adders", &P::adders, "Adders that work side by side.", 1U, 1024U),
+            field(
+                "adder_rate",
+                &P::adder_rate,
+                "Bytes of operands that one adder takes a second.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(100'000)),
+            field(
+                "latency",
+                &P::latency,
+                "Last operand in to first byte of the sum out.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "accumulation",
+                &P::accumulation,
+                "Width of the sums in the table and on the way to the next switch."),
+            field("datatypes", &P::datatypes, "Element types that the adders take."),
+            field(
+                "when_full",
+                &P::when_full,
+                "No room for one more line: stall, evict a partial sum (push), or refuse groups "
+                "that cannot have group_entries for themselves; those all-reduces run as rings."),
+            field(
+                "group_entries",
+                &P::group_entries,
+                "when_full is refuse: entries that each unit sets aside for a group.",
+                1U,
+                1U << 20U),
+            field(
+                "timeout",
+                &P::timeout,
+                "Push: a line whose last operand is older leaves as a partial sum. A failed unit "
+                "reports after as long. 0: never.",
+                Time(0),
+                microseconds(1'000'000)),
+            field(
+                "max_groups",
+                &P::max_groups,
+                "Multicast groups that a switch can hold.",
+                1U,
+                65'535U),
+            field(
+                "max_members",
+                &P::max_members,
+                "Ports that a group can have at one switch.",
+                1U,
+                65'535U)};
+    }
+};
+
+}  // namespace switchfold

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/switch.h"
+#include "sim/core/error.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+// A reduction's answers name the port and the line they belong to; so do the unit's own events.
+constexpr std::uint32_t kLineBits = 20;
+constexpr std::uint32_t kLineMask = (1U << kLineBits) - 1;
+
+enum class UnitEvent : std::uint8_t { kLineReady, kTimeout };
+
+std::uint64_t event_tag(UnitEvent what, std::uint32_t port, std::uint32_t line) {
+    return static_cast<std::uint64_t>(what) << 60U | std::uint64_t{port} << kLineBits | line;
+}
+
+}  // namespace
+
+void Switch::stall(std::uint32_t port, TreeRole role, const Packet& packet, Link& from) {
+    // The packet keeps its place in the input buffer: a full unit pushes back on its senders.
+    ports_[port].unit->note_stall();
+    ports_[port].stalled_as(role).push_back({packet, &from, scheduler_.now()});
+}
+
+std::optional<Time> Switch::accept_fetch(const Packet& packet, Link& from) {
+    const std::uint32_t port = from.port();
+    const TreeRole role = role_in(group(packet.group));
+    if (ports_[port].stalled_as(role).empty() && open_pull(port, packet))
+        return scheduler_.now();
+    stall(port, role, packet, from);
+    return std::nullopt;
+}
+
+bool Switch::open_pull(std::uint32_t port, const Packet& packet) {
+    const SwitchGroup& members = group(packet.group);
+    ReductionUnit& unit = *ports_[port].unit;
+    const std::optional<std::uint32_t> line = unit.open(
+        packet,
+        role_in(members),
+        members.answers,
+        widening(members.type, params_.reduction->accumulation));
+    if (!line)
+        return false;
+    SWITCHFOLD_CHECK(*line <= kLineMask, "{}: too many open reductions", name());
+    const Time earliest = scheduler_.now() + params_.latency;
+    if (failed_) {
+        unit.fail(*line);
+        scheduler_.at(
+            earliest + params_.reduction->timeout,
+            *this,
+            event_tag(UnitEvent::kLineReady, port, *line));
+        return true;
+    }
+    Packet fetch = packet;
+    fetch.kind = PacketKind::kReduceFetch;
+    fetch.reply = port << kLineBits | *line;
+    fetch.tail = earliest.count();
+    for (Link* out : members.down)
+        out->send(fetch, earliest);
+    return true;
+}
+
+Time Switch::accept_answer(const Packet& packet, Link& from) {
+    const std::uint32_t port = packet.reply >> kLineBits;
+    const std::uint32_t index = packet.reply & kLineMask;
+    ReductionUnit& unit = *ports_[port].unit;
+    if (packet.values != 0) {
+        // Sums are in the order of the children, whoever answers first.
+        const std::vector<Link*>& down = group(packet.group).down;
+        auto& slots = unit.line(index).values;
+        slots.resize(std::max(slots.size(), down.size()), 0);
+        const auto child = static_cast<std::size_t>(
+            std::find(down.begin(), down.end(), &from.reverse()) - down.begin());
+        if (slots[child] == 0)
+            slots[child] = packet.values;
+        else
+            slots.push_back(packet.values);
+    }
+    if (const auto ready = unit.add(index, packet, scheduler_.now()))
+        stream_out(port, index, *ready);
+    return std::max(scheduler_.now(), Time(packet.tail));
+}
+
+void Switch::stream_out(std::uint32_t port, std::uint32_t index, ReductionUnit::Span ready) {
+    // The sum follows the adders at the link's own pace, no earlier than it can go in one piece.
+    ReductionUnit::Line& line = ports_[port].unit->line(index);
+    const Time length =
+        serialization_time(Bytes(line.packet.payload), ports_[port].out->bandwidth());
+    const Time start = ready.last - std::min(ready.last, length);
+    line.tail = ready.last;
+    scheduler_.at(
+        std::max(ready.first, start), *this, event_tag(UnitEvent::kLineReady, port, index));
+}
+
+std::uint32_t Switch::push_port(const SwitchGroup& members, const Packet& packet) const {
+    Link* out = members.up != nullptr ? members.up : members.towards[packet.route];
+    return out->reverse().port();
+}
+
+std::optional<Time> Switch::accept_push(const Packet& packet, Link& from) {
+    const SwitchGroup& members = group(packet.group);
+    const Time now = scheduler_.now();
+    const Time arrived = std::max(now, Time(packet.tail));
+    if (members.flushed) {
+        values_.drop(packet.values);
+        return arrived;
+    }
+    const std::uint32_t port = push_port(members, packet);
+    // Operands of an open line never wait behind those of lines that found no room: what an entry
+    // waits for must get through.
+    const TreeRole role = role_in(members);
+    const bool may_open = ports_[port].stalled_as(role).empty();
+    if ((may_open || ports_[port].unit->has_line(packet)) && merge_push(port, packet, now))
+        return arrived;
+    stall(port, role, packet, from);
+    evict_for(port, role);
+    return std::nullopt;
+}
+
+bool Switch::merge_push(std::uint32_t port, const Packet& packet, Time now) {
+    const SwitchGroup& members = group(packet.group);
+    ReductionUnit& unit = *ports_[port].unit;
+    // A failed unit never sees a line complete.
+    const std::uint32_t wanted = failed_ ? ReductionUnit::kNone : members.leaves;
+    const auto pushed = unit.push(
+        packet,
+        role_in(members),
+        wanted,
+        widening(members.type, params_.reduction->accumulation),
+        now);
+    if (!pushed)
+        return false;
+    SWITCHFOLD_CHECK(pushed->line <= kLineMask, "{}: too many open reductions", name());
+    if (failed_)
+        unit.line(pushed->line).failed = true;
+    const Time crossing = params_.latency;  // of the last operands, to the unit
+    if (pushed->ready)
+        stream_out(
+            port, pushed->line, {pushed->ready->first + crossing, pushed->ready->last + crossing});
+    else if (pushed->fresh)
+        arm_timer(port);
+    return true;
+}
+
+void Switch::evict_for(std::uint32_t port, TreeRole role) {
+    ReductionUnit& unit = *ports_[port].unit;
+    if (params_.reduction->when_full != WhenFull::kEvict || unit.leaving(role) ||
+        unit.oldest(role) == ReductionUnit::kNone)
+        return;
+    const std::uint32_t line = unit.oldest(role);
+    unit.note_eviction();
+    scheduler_.at(
+        unit.expel(line, scheduler_.now()), *this, event_tag(UnitEvent::kLineReady, port, line));
+}
+
+void Switch::arm_timer(std::uint32_t port) {
+    Port& p = ports_[port];
+    const Time timeout = params_.reduction->timeout;
+    if (p.timer_armed || timeout == Time())
+        return;
+    Time first = kTimeMax;
+    for (const TreeRole role : {TreeRole::kRoot, TreeRole::kBelow})
+        if (const std::uint32_t oldest = p.unit->oldest(role); oldest != ReductionUnit::kNone)
+            first = std::min(first, p.unit->line(oldest).touched + timeout);
+    if (first == kTimeMax)
+        return;
+    p.timer_armed = true;
+    scheduler_.at(
+        std::max(scheduler_.now(), first), *this, event_tag(UnitEvent::kTimeout, port, 0));
+}
+
+void Switch::expire(std::uint32_t port) {
+    Port& p = ports_[port];
+    p.timer_armed = false;
+    const Time now = scheduler_.now();
+    for (const TreeRole role : {TreeRole::kRoot, TreeRole::kBelow})
+        for (std::uint32_t line = p.unit->oldest(role); line != ReductionUnit::kNone;
+             line = p.unit->oldest(role)) {
+            if (p.unit->line(line).touched + params_.reduction->timeout > now)
+                break;
+            p.unit->note_timeout();
+            scheduler_.at(
+                p.unit->expel(line, now), *this, event_tag(UnitEvent::kLineReady, port, line));
+        }
+    arm_timer(port);
+}
+
+void Switch::on_event(std::uint64_t tag) {
+    const auto port = static_cast<std::uint32_t>(tag >> kLineBits) & kLineMask;
+    if (static_cast<UnitEvent>(tag >> 60U) == UnitEvent::kTimeout)
+        expire(port);
+    else
+        line_ready(port, static_cast<std::uint32_t>(tag) & kLineMask);
+}
+
+void Switch::line_ready(std::uint32_t port, std::uint32_t line) {
+    const TreeRole role = ports_[port].unit->line(line).role;
+    send_line(ports_[port], line);
+    drain(port, role);
+}
+
+void Switch::send_line(Port& port, std::uint32_t index) {
+    ReductionUnit::Line& line = port.unit->line(index);
+    const SwitchGroup& members = group(line.packet.group);
+    Packet sum = line.packet;
+    sum.wire = 0;
+    sum.tail = std::max(scheduler_.now(), line.tail).count();
+    sum.count = line.failed ? 0 : static_cast<std::uint16_t>(line.count);
+    sum.values = 0;
+    const bool complete = !line.failed && line.count == members.leaves;
+    const bool whole = complete && members.up == nullptr;
+    const Accumulation accumulation = params_.reduction->accumulation;
+    // A flushed group's pulls go on: whoever asked is not there any more, but lines at other
+    // switches wait for their answers.
+    const bool dropped = line.push && members.flushed;
+    if (line.failed || dropped) {
+        for (const std::uint32_t handle : line.values)
+            values_.drop(handle);
+    } else if (!line.values.empty()) {
+        std::erase(line.values, 0U);
+        sum.values = fold(values_, line.values, members.type, accumulation, whole);
+    }
+    sum.widening = static_cast<std::uint8_t>(whole ? 1 : widening(members.type, accumulation));
+    const bool push = line.push;
+    port.unit->close(index, complete);
+    if (dropped) {
+        values_.drop(sum.values);
+    } else if (push) {
+        send_push(members, sum, complete);
+    } else {
+        const bool asked = sum.kind == PacketKind::kReduceRequest;
+        sum.kind = asked ? PacketKind::kReduceResult : PacketKind::kReduceData;
+        port.out->send(sum, scheduler_.now());
+    }
+}
+
+void Switch::send_push(const SwitchGroup& members, const Packet& sum, bool complete) {
+    const Time now = scheduler_.now();
+    Packet next = sum;
+    if (members.up != nullptr && sum.count > 0) {
+        members.up->send(next, now);
+    } else if (complete) {
+        next.kind = PacketKind::kMulticastWrite;
+        statistics_.multicast_copies += members.down.size();
+        for (Link* out : members.down) {
+            values_.share(next.values);
+            out->send(next, now);
+        }
+        values_.drop(next.values);
+    } else {
+        // A partial sum that no adder on the way can complete, or word of a failure.
+        next.kind = PacketKind::kReducePartial;
+        Link* home = members.towards[sum.route];
+        (home != nullptr ? home : members.up)->send(next, now);
+    }
+}
+
+void Switch::drain(std::uint32_t port_index, TreeRole role) {
+    Port& port = ports_[port_index];
+    auto& queue = port.stalled_as(role);
+    const Time now = scheduler_.now();
+    while (!queue.empty()) {
+        const Stalled waiting = queue.front();
+        const Packet& packet = waiting.packet;
+        const bool push = packet.kind == PacketKind::kReducePush;
+        if (push && group(packet.group).flushed)
+            values_.drop(packet.values);
+        else if (!(push ? merge_push(port_index, packet, now) : open_pull(port_index, packet)))
+            break;
+        queue.pop_front();
+        port.unit->note_stall_end(now - waiting.since);
+        waiting.from->release(virtual_channel(packet.kind), packet.wire, now);
+        if (push)
+            merge_stalled(port_index, role, packet);
+    }
+    if (!queue.empty())
+        evict_for(port_index, role);
+}
+
+void Switch::merge_stalled(std::uint32_t port_index, TreeRole role, const Packet& like) {
+    // Operands for the line just opened wait further back; in front of them may wait some that only
+    // they can make room for.
+    Port& port = ports_[port_index];
+    const Time now = scheduler_.now();
+    auto& queue = port.stalled_as(role);
+    for (std::size_t left = queue.size(); left > 0; --left) {
+        const Stalled waiting = queue.front();
+        queue.pop_front();
+        const Packet& p = waiting.packet;
+        const bool same = p.kind == PacketKind::kReducePush && p.tag == like.tag &&
+                          p.group == like.group && p.client == like.client;
+        if (same && port.unit->has_line(p) && merge_push(port_index, p, now)) {
+            port.unit->note_stall_end(now - waiting.since);
+            waiting.from->release(virtual_channel(p.kind), p.wire, now);
+        } else {
+            queue.push_back(waiting);
+        }
+    }
+}
+
+void Switch::flush_group(std::uint16_t id) {
+    group(id).flushed = true;
+    for (std::uint32_t p = 0; p < ports_.size(); ++p) {
+        if (ports_[p].unit == nullptr)
+            continue;
+        ReductionUnit& unit = *ports_[p].unit;
+        for (std::uint32_t line = 0; line < unit.lines(); ++line) {
+            const ReductionUnit::Line& l = unit.line(line);
+            if (l.open && l.push && !l.leaving && l.packet.group == id) {
+                unit.expel(line, scheduler_.now());
+                send_line(ports_[p], line);
+            }
+        }
+        for (const TreeRole role : {TreeRole::kRoot, TreeRole::kBelow})
+            drain(p, role);
+    }
+}
+
+}  // namespace switchfold

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/running_collective.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// What pull and push have in common: the group in the switches, the numbers, and giving up when a
+/// reduction unit reports a time-out.
+class InSwitchCollective : public RunningCollective, protected PacketClient {
+public:
+    ~InSwitchCollective() override {
+        fabric_.remove_client(client_);
+        fabric_.remove_group(*group_);
+    }
+    InSwitchCollective(const InSwitchCollective&) = delete;
+    InSwitchCollective& operator=(const InSwitchCollective&) = delete;
+    InSwitchCollective(InSwitchCollective&&) = delete;
+    InSwitchCollective& operator=(InSwitchCollective&&) = delete;
+
+    void abandon() override {
+        abandoned_ = true;
+        fabric_.flush_group(*group_);
+    }
+    [[nodiscard]] bool uses(const Link& link) const override { return group_->uses(link); }
+    [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_; }
+
+protected:
+    InSwitchCollective(
+        const CollectiveEnvironment& environment,
+        const CollectiveSpec& spec,
+        MemberListener& listener,
+        std::unique_ptr<ReductionGroup> group) :
+        fabric_(environment.fabric),
+        scheduler_(environment.fabric.scheduler()),
+        ports_(environment.ports),
+        params_(environment.params),
+        spec_(spec),
+        listener_(listener),
+        group_(std::move(group)),
+        client_(environment.fabric.add_client(*this)),
+        n_(static_cast<std::uint32_t>(spec.ranks.size())),
+        functional_(environment.functional),
+        registered_(spec.choice.registered),
+        end_(spec.ranks.size()) {
+        if (functional_) {
+            buffers_.resize(n_);
+            results_.resize(n_);
+        }
+    }
+
+    [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
+        const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
+        return static_cast<std::uint32_t>(at - spec_.ranks.begin());
+    }
+    RankPort& port(std::uint32_t position) { return *ports_[spec_.ranks[position]]; }
+    /// Functional mode: a handle of a member's own numbers; else 0.
+    std::uint32_t own_values(std::uint32_t position, std::uint64_t offset, std::uint32_t bytes) {
+        if (!functional_)
+            return 0;
+        const auto begin =
+            buffers_[position].begin() + static_cast<std::ptrdiff_t>(offset / spec_.element_bytes);
+        return fabric_.values().put(
+            {begin, begin + static_cast<std::ptrdiff_t>(bytes / spec_.element_bytes)});
+    }
+    /// Puts a sum's numbers where they belong and drops the handle.
+    void keep_values(std::uint32_t position, std::uint64_t offset, std::uint32_t handle) {
+        if (handle == 0)
+            return;
+        const std::vector<float>& sum = fabric_.values().get(handle);
+        std::copy(
+            sum.begin(),
+            sum.end(),
+            results_[position].begin() + static_cast<std::ptrdiff_t>(offset / spec_.element_bytes));
+        fabric_.values().drop(handle);
+    }
+
+    Fabric& fabric_;
+    Scheduler& scheduler_;
+    const std::vector<RankPort*>& ports_;
+    const CollectiveParams& params_;
+    CollectiveSpec spec_;
+    MemberListener& listener_;
+    std::unique_ptr<ReductionGroup> group_;
+    std::uint32_t client_;
+    std::uint32_t n_;
+    bool functional_;
+    bool registered_;
+    bool abandoned_ = false;
+    std::vector<Time> end_;  ///< by member
+    std::vector<std::vector<float>> buffers_;
+    std::vector<std::vector<float>> results_;
+};
+
+/// What a failed unit's word means to the collective.
+inline constexpr const char* kUnitTimedOut = "a reduction unit timed out";
+
+}  // namespace switchfold

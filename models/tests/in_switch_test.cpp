@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/fault_injector.h"
+#include "models/collectives/in_switch_steps.h"
+#include "models/tests/test_machine.h"
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace switchfold {
+namespace {
+
+AllReducePolicy in_switch(InSwitchMode mode, bool registered = true) {
+    AllReducePolicy policy{Algorithm::kInSwitch, Protocol::kAuto, 0, registered};
+    policy.mode = mode;
+    return policy;
+}
+
+CollectiveOperation all_reduce(std::uint64_t bytes, Datatype type = Datatype::kFloat32) {
+    CollectiveOperation operation;
+    operation.bytes = Bytes(bytes);
+    operation.datatype = type;
+    return operation;
+}
+
+double microseconds_of(const CollectiveRecord& record) {
+    return to_microseconds(record.end - record.start);
+}
+
+/// One domain of four switches, or two boards of two whose twins are joined.
+Topology machine_with(const ReductionUnitParams& unit, bool boards) {
+    if (!boards) {
+        SwitchedTopology t = TestMachine::hgx(*rc::gen::inRange(2U, 9U));
+        t.node.reduction = unit;
+        return t.build();
+    }
+    BoardsTopology t;
+    t.gpus_per_board = *rc::gen::inRange(1U, 5U);
+    t.switches_per_board = 2;
+    t.trunk_lanes = 2;
+    t.link = t.trunk_link = TestMachine::hgx(2).link;
+    t.node.multicast = true;
+    t.node.reduction = unit;
+    return t.build();
+}
+
+std::string some_link(const Topology& topology) {
+    const TopologyEdge& edge =
+        topology.edges[*rc::gen::inRange<std::size_t>(0, topology.edges.size())];
+    return topology.nodes[edge.a].name + "_to_" + topology.nodes[edge.b].name;
+}
+
+RC_GTEST_PROP(InSwitchProperty, EveryTableModeAndFaultGivesTheRightSum, ()) {
+    ReductionUnitParams unit;
+    unit.entries = *rc::gen::inRange(1U, 64U);
+    unit.buffer = Bytes(*rc::gen::inRange<std::uint64_t>(128, 65'536));
+    unit.when_full = *rc::gen::element(WhenFull::kStall, WhenFull::kEvict, WhenFull::kRefuse);
+    unit.group_entries = *rc::gen::inRange(1U, 80U);
+    unit.timeout = nanoseconds(*rc::gen::inRange<std::uint64_t>(500, 20'000));
+    unit.accumulation = *rc::gen::element(Accumulation::kElement, Accumulation::kFloat32);
+    const InSwitchMode mode = *rc::gen::element(InSwitchMode::kPull, InSwitchMode::kPush);
+    const auto type =
+        *rc::gen::element(Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16);
+    const std::uint64_t bytes = *rc::gen::inRange<std::uint64_t>(1, 60'000) * size_of(type).count();
+    CollectiveParams params = TestMachine::params();
+    params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
+    const Topology topology = machine_with(unit, *rc::gen::arbitrary<bool>());
+    TestMachine machine(topology, params, in_switch(mode, *rc::gen::arbitrary<bool>()), 1);
+    // Nothing, a link, or the units of a switch, at any time of the run.
+    std::vector<FaultParams> faults;
+    const Time at = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 20'000));
+    const int fault = *rc::gen::inRange(0, 4);
+    if (fault == 1)
+        faults.push_back(LinkDownFault{some_link(topology), at});
+    else if (fault == 2)
+        faults.push_back(ReductionTimeoutFault{topology.nodes[topology.gpus()].name, at});
+    else if (fault == 3)
+        faults.push_back(BitErrorsFault{some_link(topology), 1e-5, at});
+    const FaultInjector injector(machine.fabric, faults, 7);
+    const CollectiveRecord record = machine.run(all_reduce(bytes, type));
+    RC_ASSERT(machine.ended == machine.fabric.gpus());
+    RC_ASSERT(machine.engine->wrong_results().empty());
+    RC_ASSERT(machine.fabric.values().live() == 0U);
+    RC_ASSERT((record.fallback == Fallback::kNone) == machine.engine->notes().empty());
+    RC_ASSERT(
+        (record.fallback == Fallback::kNone) == (record.choice.algorithm == Algorithm::kInSwitch));
+    for (const auto& link : machine.fabric.links())
+        RC_ASSERT(
+            link->outstanding(VirtualChannel::kRequest) +
+                link->outstanding(VirtualChannel::kResponse) ==
+            0U);
+}
+
+TEST(Push, SendsEveryByteOnceAndGetsEverySumOnce) {
+    constexpr std::uint64_t kSize = 8ULL << 20U;
+    TestMachine machine(
+        TestMachine::hgx(8).build(), TestMachine::params(), in_switch(InSwitchMode::kPush));
+    machine.run(all_reduce(kSize));
+    std::uint64_t out = 0;
+    std::uint64_t in = 0;
+    for (const auto& link : machine.fabric.links()) {
+        const std::string name = link->name();
+        if (name.find("gpu3_to_") != std::string::npos)
+            out += link->statistics().payload_bytes;
+        if (name.find("_to_gpu3") != std::string::npos)
+            in += link->statistics().payload_bytes;
+    }
+    EXPECT_EQ(out, kSize);
+    EXPECT_EQ(in, kSize);
+    EXPECT_EQ(machine.ports[3]->bytes_read, kSize);
+    EXPECT_EQ(machine.ports[3]->bytes_written, 0U);
+}
+
+TEST(InSwitch, SmallTablesStallAndMoreEntriesAreNeverSlower) {
+    const auto run = [](InSwitchMode mode, std::uint32_t entries) {
+        SwitchedTopology topology = TestMachine::hgx(8);
+        topology.node.reduction->entries = entries;
+        topology.node.reduction->timeout = Time(0);
+        CollectiveParams params = TestMachine::params();
+        params.transfer_unit = Bytes(512);
+        TestMachine machine(topology.build(), params, in_switch(mode));
+        // Large enough that it is about rates: few entries also spread out the burst of the first
+        // requests, which saves a pull about 2 us at any size.
+        return microseconds_of(machine.run(all_reduce(16ULL << 20U)));
+    };
+    for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kPush}) {
+        const double smallest = run(mode, 1);
+        double before = smallest;
+        for (const std::uint32_t entries : {4U, 16U, 64U, 256U, 1024U}) {
+            const double us = run(mode, entries);
+            EXPECT_LE(us, before * 1.05) << entries;
+            before = us;
+        }
+        EXPECT_GT(smallest, 1.5 * before);
+    }
+}
+
+TEST(InSwitch, HalvingTheTransferUnitConverges) {
+    for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kPush})
+        for (const bool registered : {false, true})
+            for (const std::uint64_t size : {1ULL << 18U, 1ULL << 22U, 1ULL << 26U}) {
+                const auto time = [&](std::uint64_t unit) {
+                    CollectiveParams params = TestMachine::params();
+                    params.transfer_unit = Bytes(unit);
+                    TestMachine machine(
+                        TestMachine::hgx(8).build(), params, in_switch(mode, registered));
+                    return microseconds_of(machine.run(all_reduce(size)));
+                };
+                EXPECT_NEAR(time(2048) / time(4096), 1.0, 0.02)
+                    << size << " " << static_cast<int>(mode) << " " << registered;
+            }
+}
+
+TEST(InSwitch, HalvingConvergesBelowWhatAWarpMovesAtOnceToo) {
+    // Packets are no larger than that, so the test above compares two equal cuts.
+    const auto time = [](InSwitchMode mode, bool registered, std::uint64_t size, std::uint64_t u) {
+        CollectiveParams params = TestMachine::params();
+        params.transfer_unit = Bytes(u);
+        TestMachine machine(TestMachine::hgx(8).build(), params, in_switch(mode, registered));
+        return microseconds_of(machine.run(all_reduce(size)));
+    };
+    for (const bool registered : {false, true})
+        for (const std::uint64_t size : {1ULL << 18U, 1ULL << 22U, 1ULL << 26U}) {
+            const InSwitchMode pull = InSwitchMode::kPull;
+            const InSwitchMode push = InSwitchMode::kPush;
+            const double whole = time(pull, registered, size, 2048);
+            const double half = time(pull, registered, size, 1024);
+            EXPECT_NEAR(half / whole, 1.0, 0.03) << size;
+            EXPECT_NEAR(time(pull, registered, size, 512) / half, 1.0, 0.02) << size;
+            EXPECT_NEAR(
+                time(push, registered, size, 256) / time(push, registered, size, 512), 1.0, 0.02)
+                << size;
+        }
+}
+
+TEST(InSwitch, AGroupThatFindsNoRoomRunsAsARing) {
+    SwitchedTopology topology = TestMachine::hgx(8);
+    topology.node.reduction->when_full = WhenFull::kRefuse;
+    topology.node.reduction->entries = 256;
+    topology.node.reduction->group_entries = 200;
+    TestMachine machine(topology.build(), TestMachine::params(), in_switch(InSwitchMode::kPull), 1);
+    // Two all-reduces at once: tables hold one of them.
+    CollectiveOperation second = all_reduce(1 << 20U);
+    second.sequence = 1;
+    struct Ignore : CollectiveListener {
+        void on_collective_end(std::uint32_t) override {}
+    } ignore;
+    for (std::uint32_t rank = 0; rank < 8; ++rank)
+        machine.engine->start(rank, rank, second, 0, ignore);
+    machine.run(all_reduce(1 << 20U));
+    ASSERT_EQ(machine.engine->records().size(), 2U);
+    std::uint32_t rings = 0;
+    for (const CollectiveRecord& record : machine.engine->records())
+        if (record.fallback == Fallback::kRefused) {
+            ++rings;
+            EXPECT_EQ(record.choice.algorithm, Algorithm::kRing);
+        }
+    EXPECT_EQ(rings, 1U);
+    ASSERT_EQ(machine.engine->notes().size(), 1U);
+    EXPECT_NE(
+        machine.engine->notes()[0].find("switch0 has no reduction entries"), std::string::npos);
+    EXPECT_EQ(machine.fabric.switches()[0]->statistics().refused_groups, 1U);
+}
+
+TEST(InSwitch, AUnitThatFailsOnTheWayCostsTheRingOnTop) {
+    const auto run = [](std::vector<FaultParams> faults) {
+        TestMachine machine(
+            TestMachine::hgx(8).build(),
+            TestMachine::params(),
+            in_switch(InSwitchMode::kPull, false),
+            1);
+        const FaultInjector injector(machine.fabric, std::move(faults), 1);
+        const CollectiveRecord record = machine.run(all_reduce(8 << 20U));
+        EXPECT_TRUE(machine.engine->wrong_results().empty());
+        return record;
+    };
+    const CollectiveRecord good = run({});
+    const CollectiveRecord bad = run({ReductionTimeoutFault{"switch1", microseconds(30)}});
+    EXPECT_EQ(good.fallback, Fallback::kNone);
+    EXPECT_EQ(bad.fallback, Fallback::kReductionTimeout);
+    EXPECT_EQ(bad.choice.algorithm, Algorithm::kRing);
+    EXPECT_GT(microseconds_of(bad), microseconds_of(good));
+}
+
+TEST(Faults, ALinkDownFromTheStartIsRoutedAround) {
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kInSwitch}) {
+        const auto run = [&](std::vector<FaultParams> faults) {
+            TestMachine machine(TestMachine::hgx(8).build(), TestMachine::params(), {algorithm}, 1);
+            const FaultInjector injector(machine.fabric, std::move(faults), 1);
+            const double us = microseconds_of(machine.run(all_reduce(32 << 20U)));
+            EXPECT_TRUE(machine.engine->wrong_results().empty());
+            EXPECT_EQ(machine.engine->records()[0].fallback, Fallback::kNone);
+            std::uint64_t carried = 0;
+            for (const auto& link : machine.fabric.links())
+                if (std::string(link->name()).find("gpu2_to_switch1") != std::string::npos)
+                    carried = link->statistics().wire_bytes;
+            return std::pair{us, carried};
+        };
+        const auto good = run({});
+        const auto bad = run({LinkDownFault{"gpu2_to_switch1", Time(0)}});
+        EXPECT_GT(good.second, 0U);
+        EXPECT_EQ(bad.second, 0U);
+        EXPECT_GT(bad.first, good.first * 1.1);
+    }
+}
+
+TEST(Faults, AGpuWithoutAnyLinkEndsTheRunAndNamesItsLinks) {
+    TestMachine machine(TestMachine::hgx(4).build(), TestMachine::params(), {Algorithm::kRing});
+    std::vector<FaultParams> faults;
+    for (int s = 0; s < 4; ++s)
+        faults.push_back(LinkDownFault{fmt::format("switch{}_to_gpu1", s), microseconds(20)});
+    const FaultInjector injector(machine.fabric, faults, 1);
+    try {
+        machine.run(all_reduce(64 << 20U));
+        FAIL();
+    } catch (const SimulationError& error) {
+        const std::string text = error.what();
+        EXPECT_NE(text.find("no way from"), std::string::npos);
+        EXPECT_NE(text.find("gpu1_to_switch0"), std::string::npos);
+    }
+}
+
+TEST(Faults, SlowAndNoisyLinksCostTimeAndCountReplays) {
+    const auto run = [](std::vector<FaultParams> faults) {
+        TestMachine machine(
+            TestMachine::hgx(4).build(), TestMachine::params(), {Algorithm::kRing}, 1);
+        const FaultInjector injector(machine.fabric, std::move(faults), 3);
+        const double us = microseconds_of(machine.run(all_reduce(16 << 20U)));
+        EXPECT_TRUE(machine.engine->wrong_results().empty());
+        std::uint64_t replays = 0;
+        for (const auto& link : machine.fabric.links())
+            replays += link->statistics().replays;
+        return std::pair{us, replays};
+    };
+    const auto good = run({});
+    EXPECT_EQ(good.second, 0U);
+    const auto slow = run({LinkDegradedFault{"gpu0_to_switch0", 250'000, Time(0)}});
+    EXPECT_GT(slow.first, good.first * 1.5);
+    const auto noisy = run({BitErrorsFault{"gpu0_to_switch0", 1e-6, Time(0)}});
+    EXPECT_GT(noisy.first, good.first);
+    EXPECT_GT(noisy.second, 0U);
+    // 5/18 of 2 * 3/4 * 16 MiB each way, with headers: what the error rate makes of that.
+    const double bits = 2 * 5.0 / 18 * 1.5 * (16 << 20U) * 8 * 144 / 128;
+    EXPECT_NEAR(static_cast<double>(noisy.second), bits * 1e-6, 4 * std::sqrt(bits * 1e-6));
+    const auto again = run({BitErrorsFault{"gpu0_to_switch0", 1e-6, Time(0)}});
+    EXPECT_EQ(again, noisy);
+}
+
+TEST(Faults, ComponentsThatAreNotThereAreNamed) {
+    const Topology topology = TestMachine::hgx(2).build();
+    EXPECT_TRUE(check_faults(topology, {LinkDownFault{"switch3_to_gpu1", Time(0)}}).empty());
+    const auto problems = check_faults(
+        topology,
+        {LinkDownFault{"gpu0_to_switch9", Time(0)}, ReductionTimeoutFault{"gpu0", Time(0)}});
+    ASSERT_EQ(problems.size(), 2U);
+    EXPECT_EQ(
+        problems[0].second,
+        "names gpu0_to_switch9, which is no link here; expected a link such as gpu0_to_switch0");
+    EXPECT_EQ(
+        problems[1].second,
+        "names gpu0, which is no switch that reduces; expected one such as switch0");
+}
+
+TEST(InSwitchShape, CutsAndWindowsAreNccls) {
+    const CollectiveParams p = TestMachine::params();
+    // 2 MiB, 16 channels, 8 heads: one loop of 16 KiB a head.
+    const InSwitchShape two = in_switch_shape(p, 8, 16, 2 << 20U, false);
+    EXPECT_EQ(two.chunk, 16'384U);
+    EXPECT_EQ(two.loops(two.part(0)), 1U);
+    EXPECT_EQ(two.heads(two.part(0), 0), 8U);
+    EXPECT_EQ(two.scatter_workers, 7U);
+    EXPECT_EQ(two.gather_workers, 7U);
+    EXPECT_EQ(two.reduce_window, 4U * 2048);
+    // 512 KiB: chunks of the last loop are whole 16 KiB, so only two heads have work.
+    const InSwitchShape half = in_switch_shape(p, 8, 16, 512 << 10U, false);
+    EXPECT_EQ(half.heads(half.part(3), 0), 2U);
+    EXPECT_EQ(in_switch_shape(p, 8, 16, 1ULL << 30U, false).chunk, 131'072U);
+    EXPECT_EQ(in_switch_shape(p, 4, 16, 1ULL << 30U, false).reduce_window, 6U * 2048);
+    EXPECT_EQ(in_switch_shape(p, 8, 4, 1ULL << 30U, true).reduce_window, 17U * 2048);
+}
+
+TEST(InSwitchShape, PiecesCoverEveryChannelOnce) {
+    for (const std::uint64_t bytes : {16ULL, 100'000ULL, 3'000'016ULL, 20'000'000ULL})
+        for (const std::uint32_t ranks : {2U, 5U, 8U})
+            for (const bool registered : {false, true}) {
+                const InSwitchShape shape =
+                    in_switch_shape(TestMachine::params(), ranks, 3, bytes, registered);
+                for (std::uint32_t c = 0; c < 3; ++c) {
+                    const Part part = shape.part(c);
+                    std::uint64_t next = part.begin;
+                    for (std::uint64_t loop = 0; loop < shape.loops(part); ++loop) {
+                        std::uint32_t heads = 0;
+                        for (std::uint32_t head = 0; head < ranks; ++head) {
+                            const Part piece = shape.piece(part, loop, head);
+                            EXPECT_EQ(piece.begin, next);
+                            next += piece.bytes;
+                            heads += piece.bytes > 0 ? 1 : 0;
+                        }
+                        EXPECT_EQ(heads, shape.heads(part, loop));
+                    }
+                    EXPECT_EQ(next, part.begin + part.bytes);
+                }
+            }
+}
+
+TEST(Poll, SeesWhatHappenedBeforeItsMiddle) {
+    const Time round = nanoseconds(100);
+    EXPECT_EQ(poll_until(nanoseconds(10), round, nanoseconds(5)).answered, nanoseconds(110));
+    EXPECT_EQ(poll_until(nanoseconds(10), round, nanoseconds(60)).answered, nanoseconds(110));
+    EXPECT_EQ(poll_until(nanoseconds(10), round, nanoseconds(61)).answered, nanoseconds(210));
+    EXPECT_EQ(poll_until(nanoseconds(10), round, nanoseconds(161)).answered, nanoseconds(310));
+}
+
+/// Klenk et al., ISCA 2020, on 16 GPUs and one switch: up to 2x for large and 18x for small
+/// messages, against a ring. Links and switch as in configs/systems/klenk_16.json.
+class Klenk : public ::testing::TestWithParam<InSwitchMode> {
+protected:
+    static double us(const AllReducePolicy& policy, std::uint64_t bytes) {
+        SwitchedTopology t;
+        t.gpus = 16;
+        t.lanes_to_switch = {6};
+        t.link.latency = nanoseconds(250);
+        t.link.buffer_per_lane = kibibytes(128);
+        t.link.format.multicast_ack_flits = 0;
+        t.link.format.reduce_request_flits = 1;
+        t.node.multicast = true;
+        t.node.reduction = ReductionUnitParams{};
+        t.node.reduction->adder_rate = gigabytes_per_second(50);
+        t.node.reduction->timeout = Time(0);
+        CollectiveParams p;
+        p.transfer_unit = kibibytes(2);
+        p.launch_latency = Time(0);
+        p.channels = p.in_switch_channels = 8;
+        p.in_switch_chunk = kibibytes(64);
+        p.in_switch_copy_round = p.in_switch_sync = p.push_poll = nanoseconds(500);
+        p.ll.hop_overhead = p.ll128.hop_overhead = nanoseconds(500);
+        p.ll.block_rate = gigabytes_per_second(6);
+        p.ll128.block_rate = gigabytes_per_second(12);
+        p.simple.hop_overhead = nanoseconds(1500);
+        p.simple.slice_overhead = nanoseconds(500);
+        p.simple.block_rate = gigabytes_per_second(30);
+        TestMachine machine(t.build(), p, policy);
+        return microseconds_of(machine.run(all_reduce(bytes)));
+    }
+    static double gain(InSwitchMode mode, std::uint64_t bytes) {
+        return us({Algorithm::kRing}, bytes) / us(in_switch(mode), bytes);
+    }
+};
+
+TEST_P(Klenk, SmallMessagesGainWellOverTen) {
+    const double gain = Klenk::gain(GetParam(), 2048);
+    EXPECT_GT(gain, GetParam() == InSwitchMode::kPush ? 12.0 : 4.0);
+    EXPECT_LT(gain, 25.0);
+}
+
+TEST_P(Klenk, LargeMessagesGainUpToTwo) {
+    const double gain = Klenk::gain(GetParam(), 64ULL << 20U);
+    EXPECT_GT(gain, 1.5);
+    EXPECT_LT(gain, 2.2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Klenk, ::testing::Values(InSwitchMode::kPull, InSwitchMode::kPush));
+
+}  // namespace
+}  // namespace switchfold
