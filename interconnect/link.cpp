@@ -57,20 +57,23 @@ std::uint32_t Link::wire_bytes(const Packet& packet) {
 std::optional<Time>
 Link::send(Packet packet, Time earliest, Link* upstream, LinkListener* listener) {
     const std::uint32_t arrived_wire = packet.wire;
+    const VirtualChannel arrived_channel = packet.channel;
     packet.wire = wire_bytes(packet);
-    const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
+    packet.channel = virtual_channel(packet.kind);
+    const auto channel = static_cast<std::size_t>(packet.channel);
     const std::uint64_t now = scheduler_.now().count();
     if (!returning_.empty())
         collect_credits(now);
     if (waiting_[channel].empty() && has_credit(channel)) {
         const Time finish = commit(packet, earliest.count());
         if (upstream != nullptr)
-            upstream->release(virtual_channel(packet.kind), arrived_wire, finish);
+            upstream->release(arrived_channel, arrived_wire, finish);
         return finish;
     }
     ++statistics_.blocked_packets;
     // The upstream place is given back with the bytes it took there.
-    waiting_[channel].push_back({packet, upstream, listener, earliest.count(), arrived_wire});
+    waiting_[channel].push_back(
+        {packet, upstream, listener, earliest.count(), arrived_wire, arrived_channel});
     statistics_.peak_waiting = std::max<std::uint64_t>(statistics_.peak_waiting, waiting());
     arm_pump(now);
     return std::nullopt;
@@ -100,8 +103,7 @@ void Link::occupy(std::uint64_t start, std::uint32_t bytes) {
 }
 
 Time Link::commit(Packet& packet, std::uint64_t earliest) {
-    const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
-    used_[channel] += packet.wire;
+    used_[static_cast<std::size_t>(packet.channel)] += packet.wire;
     const std::uint64_t start = std::max(earliest, busy_until_);
     occupy(start, packet.wire);
     if (errors_ != nullptr) [[unlikely]]
@@ -180,7 +182,7 @@ void Link::deliver() {
         in_flight_.pop_front();
         const std::optional<Time> free = sink_->accept(packet, *this);
         if (free)
-            release(virtual_channel(packet.kind), packet.wire, *free);
+            release(packet.channel, packet.wire, *free);
     } while (!in_flight_.empty() && in_flight_.front().due <= now);
     if (!in_flight_.empty())
         scheduler_.at(Time(in_flight_.front().due), *this, kDeliver);
@@ -192,7 +194,7 @@ void Link::release(VirtualChannel channel, std::uint32_t bytes, Time when) {
     if (!returning_.empty())
         due = std::max(due, returning_.back().due);
     returning_.push_back({due, bytes, channel});
-    if (!waiting_[0].empty() || !waiting_[1].empty())
+    if (waiting() > 0)
         arm_pump(scheduler_.now().count());
 }
 
@@ -224,18 +226,20 @@ void Link::pump() {
             queue.pop_front();
             const Time finish = commit(next.packet, std::max(next.earliest, now));
             if (next.upstream != nullptr)
-                next.upstream->release(
-                    virtual_channel(next.packet.kind), next.arrived_wire, finish);
+                next.upstream->release(next.arrived_channel, next.arrived_wire, finish);
             if (next.listener != nullptr)
                 next.listener->on_departure(next.packet.tag, finish);
         }
     }
-    if (!waiting_[0].empty() || !waiting_[1].empty())
+    if (waiting() > 0)
         arm_pump(now);
 }
 
 std::size_t Link::waiting() const {
-    return waiting_[0].size() + waiting_[1].size();
+    std::size_t count = 0;
+    for (const auto& queue : waiting_)
+        count += queue.size();
+    return count;
 }
 
 std::uint64_t Link::outstanding(VirtualChannel channel) const {

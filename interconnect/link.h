@@ -149,6 +149,7 @@ private:
         LinkListener* listener;
         std::uint64_t earliest;
         std::uint32_t arrived_wire;  ///< bytes it holds in the buffer it waits in
+        VirtualChannel arrived_channel;
     };
     struct InFlight {
         Packet packet;

@@ -23,7 +23,7 @@ std::uint32_t PacketFormat::acknowledge_bytes(PacketKind kind, std::uint32_t pay
     const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
     if (kind == PacketKind::kWrite)
         return packets(payload) * write_ack_flits * flit_bytes;
-    if (kind == PacketKind::kMulticastWrite)
+    if (kind == PacketKind::kMulticastWrite || kind == PacketKind::kMulticastCopy)
         return packets(payload) * multicast_ack_flits * flit_bytes;
     return 0;
 }

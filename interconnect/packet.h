@@ -19,15 +19,16 @@ enum class PacketKind : std::uint8_t {
     kReduceFetch,     ///< switch to each member: read your copy
     kReduceData,      ///< member to switch: my copy
     kReduceResult,    ///< switch to the requester: the sum
-    kMulticastWrite,  ///< store that the switch copies to every member (multimem.st)
+    kMulticastWrite,  ///< store on its way to the switch that copies it (multimem.st)
+    kMulticastCopy,   ///< from there to every member
     kReducePush,      ///< operands or a partial sum on the way to the next adder
     kReducePartial,   ///< last switch to the line's home: what it held of the sum, with its count
 };
 
-/// Requests and responses have credits of their own, so that a response never waits behind a
-/// request.
-enum class VirtualChannel : std::uint8_t { kRequest, kResponse };
-inline constexpr std::size_t kVirtualChannels = 2;
+/// Each kind of traffic has credits of its own, so that nothing waits behind what waits for it:
+/// requests make switches send down their trees (fetches, copies), and that makes members answer.
+enum class VirtualChannel : std::uint8_t { kRequest, kDown, kResponse };
+inline constexpr std::size_t kVirtualChannels = 3;
 
 [[nodiscard]] constexpr VirtualChannel virtual_channel(PacketKind kind) {
     switch (kind) {
@@ -35,6 +36,10 @@ inline constexpr std::size_t kVirtualChannels = 2;
     case PacketKind::kReduceData:
     case PacketKind::kReduceResult:
         return VirtualChannel::kResponse;
+    case PacketKind::kReduceFetch:
+    case PacketKind::kReducePartial:
+    case PacketKind::kMulticastCopy:
+        return VirtualChannel::kDown;
     default:
         return VirtualChannel::kRequest;
     }
@@ -55,7 +60,8 @@ struct Packet {
     std::uint16_t group = 0;   ///< multicast group of the reduction and multicast kinds
     std::uint16_t count = 0;   ///< members whose numbers are in it; 0 in a sum says that it failed
     PacketKind kind = PacketKind::kWrite;
-    std::uint8_t widening = 1;  ///< partial sums: times the element's width
+    VirtualChannel channel = VirtualChannel::kRequest;  ///< whose credit it holds on this hop
+    std::uint8_t widening = 1;                          ///< partial sums: times the element's width
 };
 
 /// How a link cuts a transfer into packets and what each costs on the wire.

@@ -116,6 +116,13 @@ struct ReductionUnitParams {
                 1U,
                 65'535U)};
     }
+    void check(ParamChecker& checker) const {
+        if (when_full == WhenFull::kEvict && timeout == Time())
+            checker.error(
+                "/timeout",
+                "is 0 where when_full is evict; expected a time after which the rest of an evicted "
+                "line, which can never be complete, leaves as well");
+    }
 };
 
 }  // namespace switchfold

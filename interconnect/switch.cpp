@@ -100,10 +100,10 @@ std::optional<Time> Switch::accept(const Packet& packet, Link& from) {
     }
     case PacketKind::kMulticastWrite: {
         const SwitchGroup& members = group(packet.group);
-        if (members.up != nullptr && &members.up->reverse() != &from)
-            return pass(packet, from, *members.up);
-        return copy(packet, from, true);
+        return members.up != nullptr ? pass(packet, from, *members.up) : copy(packet, from, true);
     }
+    case PacketKind::kMulticastCopy:
+        return copy(packet, from, true);
     case PacketKind::kReducePush: {
         const SwitchGroup& members = group(packet.group);
         return members.reduces ? accept_push(packet, from) : pass(packet, from, *members.up);
@@ -137,6 +137,9 @@ std::optional<Time> Switch::copy(const Packet& packet, Link& from, bool acknowle
             back > 0)
             from.reverse().add_overhead(back);
     const Time earliest = scheduler_.now() + params_.latency;
+    Packet next = packet;
+    if (packet.kind == PacketKind::kMulticastWrite)
+        next.kind = PacketKind::kMulticastCopy;
     // The place in the buffer is free when the last copy has left; a copy that has to wait for a
     // credit takes over the duty of freeing it.
     Time last = earliest;
@@ -144,8 +147,8 @@ std::optional<Time> Switch::copy(const Packet& packet, Link& from, bool acknowle
     statistics_.multicast_copies += members.down.size();
     for (Link* out : members.down) {
         values_.share(packet.values);
-        const bool take = !handed_over && !out->can_send(packet.kind);
-        const std::optional<Time> finish = out->send(packet, earliest, take ? &from : nullptr);
+        const bool take = !handed_over && !out->can_send(next.kind);
+        const std::optional<Time> finish = out->send(next, earliest, take ? &from : nullptr);
         handed_over = handed_over || take;
         if (finish)
             last = std::max(last, *finish);

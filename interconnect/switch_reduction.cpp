@@ -244,7 +244,7 @@ void Switch::send_push(const SwitchGroup& members, const Packet& sum, bool compl
     if (members.up != nullptr && sum.count > 0) {
         members.up->send(next, now);
     } else if (complete) {
-        next.kind = PacketKind::kMulticastWrite;
+        next.kind = PacketKind::kMulticastCopy;
         statistics_.multicast_copies += members.down.size();
         for (Link* out : members.down) {
             values_.share(next.values);
@@ -273,7 +273,7 @@ void Switch::drain(std::uint32_t port_index, TreeRole role) {
             break;
         queue.pop_front();
         port.unit->note_stall_end(now - waiting.since);
-        waiting.from->release(virtual_channel(packet.kind), packet.wire, now);
+        waiting.from->release(packet.channel, packet.wire, now);
         if (push)
             merge_stalled(port_index, role, packet);
     }
@@ -295,7 +295,7 @@ void Switch::merge_stalled(std::uint32_t port_index, TreeRole role, const Packet
                           p.group == like.group && p.client == like.client;
         if (same && port.unit->has_line(p) && merge_push(port_index, p, now)) {
             port.unit->note_stall_end(now - waiting.since);
-            waiting.from->release(virtual_channel(p.kind), p.wire, now);
+            waiting.from->release(p.channel, p.wire, now);
         } else {
             queue.push_back(waiting);
         }

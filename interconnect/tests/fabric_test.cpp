@@ -133,7 +133,7 @@ RC_GTEST_PROP(FabricProperty, ReductionsAnswerAndMulticastsReachEveryMember, ())
             RC_ASSERT(node->unit(port)->entries_used() == 0U);
     for (const auto& link : fabric.links())
         RC_ASSERT(
-            link->outstanding(VirtualChannel::kRequest) +
+            link->outstanding(VirtualChannel::kRequest) + link->outstanding(VirtualChannel::kDown) +
                 link->outstanding(VirtualChannel::kResponse) ==
             0U);
 }

@@ -2,6 +2,7 @@
 #include "interconnect/fabric.h"
 #include "interconnect/topology_builder.h"
 #include "sim/core/error.h"
+#include "sim/core/params_reader.h"
 #include "sim/kernel/simulation.h"
 
 #include <fmt/format.h>
@@ -118,7 +119,7 @@ struct Pusher : PacketClient {
     void on_packet(const Packet& packet, std::uint32_t rank, Time) override {
         const std::vector<float> values = fabric.values().get(packet.values);
         fabric.values().drop(packet.values);
-        if (packet.kind == PacketKind::kMulticastWrite) {
+        if (packet.kind == PacketKind::kMulticastCopy) {
             ++arrived[{packet.tag, rank}];
             sums[{packet.tag, rank}] = values;
             return;
@@ -178,7 +179,7 @@ void expect_clean(const Fabric& fabric) {
                 RC_ASSERT(unit->entries_used() == 0U);
     for (const auto& link : fabric.links())
         RC_ASSERT(
-            link->outstanding(VirtualChannel::kRequest) +
+            link->outstanding(VirtualChannel::kRequest) + link->outstanding(VirtualChannel::kDown) +
                 link->outstanding(VirtualChannel::kResponse) ==
             0U);
 }
@@ -386,6 +387,21 @@ TEST(ReductionGroups, AWideAccumulatorSendsWidePartialSums) {
     // packets of the sum that comes down.
     EXPECT_EQ(wire_up(Accumulation::kElement), 256U + 2 * 16 + 2 * 16);
     EXPECT_EQ(wire_up(Accumulation::kFloat32), 512U + 4 * 16 + 2 * 16);
+}
+
+TEST(ReductionUnitParams, EvictionNeedsATimeOut) {
+    const auto text = [](const char* json) {
+        try {
+            (void)read_params<ReductionUnitParams>(Json::parse(json), "unit.json");
+        } catch (const ConfigError& error) {
+            return error.problems().front().text();
+        }
+        return std::string();
+    };
+    EXPECT_EQ(text(R"({"when_full": "evict"})"), "");
+    EXPECT_EQ(text(R"({"when_full": "stall", "timeout": "0 ns"})"), "");
+    EXPECT_EQ(
+        text(R"({"when_full": "evict", "timeout": "0 ns"})").find("unit.json: /timeout: is 0"), 0U);
 }
 
 TEST(ReductionUnitFailure, PullAndPushReportItInsteadOfASum) {

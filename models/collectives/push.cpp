@@ -182,7 +182,7 @@ void PushAllReduce::on_packet(const Packet& packet, std::uint32_t rank, Time vis
         fabric_.values().drop(packet.values);
         return;
     }
-    if (packet.kind == PacketKind::kMulticastWrite)
+    if (packet.kind == PacketKind::kMulticastCopy)
         on_sum(packet, position_of(rank), visible);
     else if (packet.count == 0)
         listener_.on_failure(kUnitTimedOut);

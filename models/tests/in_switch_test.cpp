@@ -90,7 +90,7 @@ RC_GTEST_PROP(InSwitchProperty, EveryTableModeAndFaultGivesTheRightSum, ()) {
         (record.fallback == Fallback::kNone) == (record.choice.algorithm == Algorithm::kInSwitch));
     for (const auto& link : machine.fabric.links())
         RC_ASSERT(
-            link->outstanding(VirtualChannel::kRequest) +
+            link->outstanding(VirtualChannel::kRequest) + link->outstanding(VirtualChannel::kDown) +
                 link->outstanding(VirtualChannel::kResponse) ==
             0U);
 }
@@ -175,6 +175,24 @@ TEST(InSwitch, HalvingConvergesBelowWhatAWarpMovesAtOnceToo) {
                 time(push, registered, size, 256) / time(push, registered, size, 512), 1.0, 0.02)
                 << size;
         }
+}
+
+TEST(InSwitch, TreesThatCrossATrunkBothWaysNeverWaitForEachOther) {
+    // Each board's switch is the root of one tree, so requests and sums of both cross the trunk
+    // both ways, and its buffers hold one packet.
+    for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kPush}) {
+        BoardsTopology boards;
+        boards.gpus_per_board = 2;
+        boards.switches_per_board = 1;
+        boards.trunk_lanes = 1;
+        boards.link.buffer_per_lane = boards.trunk_link.buffer_per_lane = Bytes(256);
+        boards.node.multicast = true;
+        boards.node.reduction = ReductionUnitParams{};
+        TestMachine machine(boards.build(), TestMachine::params(), in_switch(mode), 1);
+        machine.run(all_reduce(64 << 10U));
+        EXPECT_EQ(machine.ended, 4U) << static_cast<int>(mode);
+        EXPECT_TRUE(machine.engine->wrong_results().empty());
+    }
 }
 
 TEST(InSwitch, AGroupThatFindsNoRoomRunsAsARing) {
