@@ -66,7 +66,11 @@ public:
             position, engine.fabric_.scheduler().now() + params.launch_latency / 2 + start);
     }
     void on_failure(const std::string& why) override {
-        engine.run_as_ring(*this, Fallback::kReductionTimeout, why);
+        std::string text = why;
+        for (const auto& node : engine.fabric_.switches())
+            if (node->reductions_failed())
+                text += fmt::format(", {} has failed", node->basename());
+        engine.run_as_ring(*this, Fallback::kReductionTimeout, text);
     }
     [[nodiscard]] bool in_switch() const {
         return spec.choice.algorithm != Algorithm::kRing &&

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace switchfold {
 namespace {
@@ -224,6 +225,39 @@ TEST(InSwitch, AGroupThatFindsNoRoomRunsAsARing) {
     EXPECT_EQ(machine.fabric.switches()[0]->statistics().refused_groups, 1U);
 }
 
+TEST(InSwitch, JobsOfOtherGpusShareNothingAndThoseOfTheSameShareLinksAndTables) {
+    // Times of a job of four GPUs alone, beside one of the other four, and beside one of its own.
+    const auto time = [](InSwitchMode mode, std::optional<std::vector<std::uint32_t>> beside) {
+        const std::vector<std::uint32_t> own{0, 1, 2, 3};
+        TestMachine machine(
+            TestMachine::hgx(8).build(), TestMachine::params(), in_switch(mode), 0, own);
+        struct Ignore : CollectiveListener {
+            void on_collective_end(std::uint32_t) override {}
+        } ignore;
+        std::vector<RankPort*> ports;
+        for (const auto& port : machine.ports)
+            ports.push_back(port.get());
+        CollectiveEngine other(
+            "other",
+            machine.fabric,
+            TestMachine::params(),
+            in_switch(mode),
+            ports,
+            {Group{"other", beside.value_or(own)}});
+        if (beside)
+            for (const std::uint32_t rank : *beside)
+                other.start(rank, rank, all_reduce(16 << 20U), 0, ignore);
+        return microseconds_of(machine.run(all_reduce(16 << 20U)));
+    };
+    for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kPush}) {
+        const double alone = time(mode, std::nullopt);
+        EXPECT_DOUBLE_EQ(time(mode, std::vector<std::uint32_t>{4, 5, 6, 7}), alone);
+        const double shared = time(mode, std::vector<std::uint32_t>{0, 1, 2, 3});
+        EXPECT_GT(shared, 1.6 * alone);
+        EXPECT_LT(shared, 2.1 * alone);
+    }
+}
+
 TEST(InSwitch, AUnitThatFailsOnTheWayCostsTheRingOnTop) {
     const auto run = [](std::vector<FaultParams> faults) {
         TestMachine machine(
@@ -234,6 +268,9 @@ TEST(InSwitch, AUnitThatFailsOnTheWayCostsTheRingOnTop) {
         const FaultInjector injector(machine.fabric, std::move(faults), 1);
         const CollectiveRecord record = machine.run(all_reduce(8 << 20U));
         EXPECT_TRUE(machine.engine->wrong_results().empty());
+        for (const std::string& note : machine.engine->notes())
+            EXPECT_NE(note.find("timed out, switch1 has failed"), std::string::npos) << note;
+        EXPECT_EQ(machine.engine->notes().size(), record.fallback == Fallback::kNone ? 0U : 1U);
         return record;
     };
     const CollectiveRecord good = run({});
