@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -68,6 +69,22 @@ const std::vector<float>& ValuePool::get(std::uint32_t handle) const {
         "no values under handle {}",
         handle);
     return slots_[handle - 1].values;
+}
+
+std::uint32_t
+ValuePool::put_part(const std::vector<float>& from, std::uint64_t first, std::uint64_t count) {
+    SWITCHFOLD_CHECK(first + count <= from.size(), "numbers that a buffer does not have");
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+    return put({begin, begin + static_cast<std::ptrdiff_t>(count)});
+}
+
+void ValuePool::take(std::uint32_t handle, std::vector<float>& to, std::uint64_t first) {
+    if (handle == 0)
+        return;
+    const std::vector<float>& values = get(handle);
+    SWITCHFOLD_CHECK(first + values.size() <= to.size(), "numbers for which a buffer has no place");
+    std::copy(values.begin(), values.end(), to.begin() + static_cast<std::ptrdiff_t>(first));
+    drop(handle);
 }
 
 void ValuePool::share(std::uint32_t handle) {

@@ -29,7 +29,12 @@ enum class Accumulation : std::uint8_t { kElement, kFloat32 };
 class ValuePool {
 public:
     [[nodiscard]] std::uint32_t put(std::vector<float> values);
+    /// `count` numbers of `from`, beginning with number `first`.
+    [[nodiscard]] std::uint32_t
+    put_part(const std::vector<float>& from, std::uint64_t first, std::uint64_t count);
     [[nodiscard]] const std::vector<float>& get(std::uint32_t handle) const;
+    /// Copies the numbers to `to`, from its number `first` on, and drops the handle. 0 is nothing.
+    void take(std::uint32_t handle, std::vector<float>& to, std::uint64_t first);
     void share(std::uint32_t handle);
     void drop(std::uint32_t handle);
     /// Handles that nobody dropped: 0 at the end of a run, else a packet was lost.

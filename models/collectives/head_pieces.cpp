@@ -15,8 +15,13 @@ void cut(std::vector<Part>& parts, std::uint64_t bytes, std::uint32_t channels) 
 }  // namespace
 
 HeadPieces HeadPieces::contiguous(
-    std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk) {
+    std::uint64_t bytes,
+    std::uint32_t channels,
+    std::uint32_t heads,
+    std::uint64_t chunk,
+    std::uint64_t align) {
     HeadPieces pieces(heads, chunk, 0);
+    pieces.align_ = align;
     cut(pieces.parts_, bytes, channels);
     return pieces;
 }
@@ -39,10 +44,16 @@ Part HeadPieces::piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t 
     if (stride_ != 0)
         return {head * stride_ + part.begin + base, std::min(chunk_, left)};
     // The last loop shares what is left evenly.
-    const std::uint64_t even = (left + heads_ * kGrain - 1) / (heads_ * kGrain) * kGrain;
+    const std::uint64_t even = (left + heads_ * align_ - 1) / (heads_ * align_) * align_;
     const std::uint64_t size = std::min(chunk_, even);
     const std::uint64_t begin = std::min(left, head * size);
     return {part.begin + base + begin, std::min(size, left - begin)};
+}
+
+std::uint32_t HeadPieces::working_heads(std::uint32_t channel, std::uint64_t loop) const {
+    const std::uint64_t size = piece(channel, loop, 0).bytes;
+    const std::uint64_t wanted = (loop_bytes(channel, loop) + size - 1) / size;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(heads_, wanted));
 }
 
 std::uint64_t HeadPieces::loop_bytes(std::uint32_t channel, std::uint64_t loop) const {

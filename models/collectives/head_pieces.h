@@ -12,9 +12,14 @@ namespace switchfold {
 /// a head.
 class HeadPieces {
 public:
-    /// One buffer of `bytes`; in every loop the heads' pieces follow each other.
+    /// One buffer of `bytes`; in every loop the heads' pieces follow each other. The last loop's
+    /// are multiples of `align`.
     static HeadPieces contiguous(
-        std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk);
+        std::uint64_t bytes,
+        std::uint32_t channels,
+        std::uint32_t heads,
+        std::uint64_t chunk,
+        std::uint64_t align = kGrain);
     /// One block of `stride` bytes a head, as reduce-scatter and all-gather have it.
     static HeadPieces
     blocks(std::uint64_t stride, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk);
@@ -25,6 +30,8 @@ public:
     [[nodiscard]] std::uint32_t heads() const { return heads_; }
     [[nodiscard]] std::uint64_t loops(std::uint32_t channel) const;
     [[nodiscard]] Part piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t head) const;
+    /// Heads whose piece is not empty; fewer than all only in the last loop.
+    [[nodiscard]] std::uint32_t working_heads(std::uint32_t channel, std::uint64_t loop) const;
     /// Of all heads.
     [[nodiscard]] std::uint64_t loop_bytes(std::uint32_t channel, std::uint64_t loop) const;
 
@@ -38,6 +45,7 @@ private:
 
     std::uint32_t heads_;
     std::uint64_t chunk_;
+    std::uint64_t align_ = kGrain;
     std::uint64_t stride_;     ///< 0: the heads' pieces follow each other
     std::vector<Part> parts_;  ///< by channel; of one block if there are blocks
 };

@@ -66,31 +66,12 @@ private:
         std::vector<Time> delivered_at;
     };
     struct Channel {
-        Part part;
+        std::uint32_t index = 0;
         std::uint64_t loops = 0;
         std::uint64_t posted = 0;    ///< loops that every rank has posted
         std::uint64_t finished = 0;  ///< loops that every rank has gathered
         std::vector<Slot> slots;
     };
-    /// A packet's tag: channel, slot of the pipeline, head, unit.
-    struct Tag {
-        std::uint32_t channel;
-        std::uint32_t slot;
-        std::uint32_t head;
-        std::uint32_t unit;
-        [[nodiscard]] std::uint64_t pack() const {
-            return std::uint64_t{channel} << 56U | std::uint64_t{slot} << 48U |
-                   std::uint64_t{head} << 32U | unit;
-        }
-        static Tag unpack(std::uint64_t tag) {
-            return {
-                static_cast<std::uint32_t>(tag >> 56U),
-                static_cast<std::uint32_t>(tag >> 48U) & 0xFFU,
-                static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU,
-                static_cast<std::uint32_t>(tag)};
-        }
-    };
-
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
     std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
     void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
@@ -100,7 +81,7 @@ private:
         return blocks_[std::size_t{position} * channels_.size() + channel];
     }
     [[nodiscard]] Part piece(const Channel& channel, std::uint64_t loop, std::uint32_t head) const {
-        return shape_.piece(channel.part, loop, head);
+        return shape_.pieces.piece(channel.index, loop, head);
     }
     /// When the warps have copied this head's piece into or out of the multicast buffer.
     [[nodiscard]] Time copy_piece(
@@ -112,7 +93,7 @@ private:
     void post(Stage stage, std::uint32_t position, std::uint32_t channel, Time due);
     /// Pieces that a group of warps copies in a loop.
     [[nodiscard]] std::uint32_t pieces(const Channel& channel, std::uint64_t loop) const {
-        return registered_ ? 1 : shape_.heads(channel.part, loop);
+        return registered_ ? 1 : shape_.pieces.working_heads(channel.index, loop);
     }
     void try_scatter(std::uint32_t position, std::uint32_t channel);
     void scatter_piece(std::uint32_t position, std::uint32_t channel);
@@ -159,8 +140,8 @@ PullAllReduce::PullAllReduce(
     const std::uint32_t channels = spec.choice.channels;
     for (std::uint32_t c = 0; c < channels; ++c) {
         Channel channel;
-        channel.part = shape_.part(c);
-        channel.loops = shape_.loops(channel.part);
+        channel.index = c;
+        channel.loops = shape_.pieces.loops(c);
         channel.slots.resize(std::min<std::uint64_t>(depth_, channel.loops));
         for (Slot& slot : channel.slots) {
             slot.delivered.assign(n_, 0);
@@ -346,7 +327,7 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
             head,
             {.kind = PacketKind::kReduceRequest,
              .payload = bytes,
-             .tag = Tag{c, slot, head, b.requested / unit_}.pack(),
+             .tag = PieceTag{c, slot, head, b.requested / unit_}.pack(),
              .client = client_,
              .slot = (part.begin + b.requested) / unit_});
         b.requested += bytes;
@@ -367,7 +348,7 @@ void PullAllReduce::on_packet(const Packet& packet, std::uint32_t rank, Time vis
 }
 
 void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
-    const Tag tag = Tag::unpack(packet.tag);
+    const PieceTag tag = PieceTag::unpack(packet.tag);
     Block& b = block(head, tag.channel);
     // The sum is in registers; the warps that asked for it store it to everybody and ask on.
     const Part part = piece(channels_[tag.channel], b.reduced, head);
@@ -394,7 +375,7 @@ void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
 std::uint32_t PullAllReduce::supply(const Packet& packet, std::uint32_t rank) {
     if (!functional_)
         return 0;
-    const Tag tag = Tag::unpack(packet.tag);
+    const PieceTag tag = PieceTag::unpack(packet.tag);
     const Channel& channel = channels_[tag.channel];
     const Part part = piece(channel, channel.slots[tag.slot].loop, tag.head);
     return own_values(
@@ -402,7 +383,7 @@ std::uint32_t PullAllReduce::supply(const Packet& packet, std::uint32_t rank) {
 }
 
 void PullAllReduce::on_store(const Packet& packet, std::uint32_t position, Time visible) {
-    const Tag tag = Tag::unpack(packet.tag);
+    const PieceTag tag = PieceTag::unpack(packet.tag);
     Channel& channel = channels_[tag.channel];
     Slot& slot = channel.slots[tag.slot];
     const Part part = piece(channel, slot.loop, tag.head);
@@ -418,7 +399,7 @@ void PullAllReduce::end_head(Channel& channel, Slot& slot, std::uint32_t head, s
     // The last acknowledgement comes back to the head, whose post then goes out to all.
     const Time posted = slot.delivered_at[head] + way_ * 4 + params_.in_switch_sync;
     slot.heads_at = std::max(slot.heads_at, posted);
-    if (++slot.heads == shape_.heads(channel.part, slot.loop))
+    if (++slot.heads == shape_.pieces.working_heads(channel.index, slot.loop))
         post(Stage::kSums, 0, c, slot.heads_at);
 }
 
@@ -429,7 +410,8 @@ void PullAllReduce::try_gather(std::uint32_t position, std::uint32_t c) {
         return;
     const Slot& slot = channel.slots[b.gathered % channel.slots.size()];
     if (slot.loop != b.gathered || slot.posted < n_ ||
-        slot.heads < shape_.heads(channel.part, slot.loop) || slot.heads_at > scheduler_.now())
+        slot.heads < shape_.pieces.working_heads(channel.index, slot.loop) ||
+        slot.heads_at > scheduler_.now())
         return;
     b.gathering = true;
     b.gather_piece = 0;

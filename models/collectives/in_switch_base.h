@@ -65,21 +65,12 @@ protected:
     std::uint32_t own_values(std::uint32_t position, std::uint64_t offset, std::uint32_t bytes) {
         if (!functional_)
             return 0;
-        const auto begin =
-            buffers_[position].begin() + static_cast<std::ptrdiff_t>(offset / spec_.element_bytes);
-        return fabric_.values().put(
-            {begin, begin + static_cast<std::ptrdiff_t>(bytes / spec_.element_bytes)});
+        return fabric_.values().put_part(
+            buffers_[position], offset / spec_.element_bytes, bytes / spec_.element_bytes);
     }
     /// Puts a sum's numbers where they belong and drops the handle.
     void keep_values(std::uint32_t position, std::uint64_t offset, std::uint32_t handle) {
-        if (handle == 0)
-            return;
-        const std::vector<float>& sum = fabric_.values().get(handle);
-        std::copy(
-            sum.begin(),
-            sum.end(),
-            results_[position].begin() + static_cast<std::ptrdiff_t>(offset / spec_.element_bytes));
-        fabric_.values().drop(handle);
+        fabric_.values().take(handle, results_[position], offset / spec_.element_bytes);
     }
 
     Fabric& fabric_;

@@ -25,34 +25,27 @@ std::uint32_t workers_of(std::uint32_t warps) {
     return warps >= 3 ? warps - 1 : std::max(1U, warps);
 }
 
+std::uint64_t registered_chunk(std::uint32_t ranks, std::uint32_t channels, std::uint64_t bytes) {
+    const std::uint64_t part = part_of_channel(bytes, channels, 0, kGrain).bytes;
+    return std::max(kGrain, round_up((part + ranks - 1) / ranks, kGrain));
+}
+
+/// The chunk shrinks until there is work for every head and channel.
+std::uint64_t copied_chunk(
+    Bytes largest_chunk, std::uint32_t ranks, std::uint32_t channels, std::uint64_t bytes) {
+    const std::uint64_t largest = largest_chunk.count();
+    const std::uint64_t ways = std::uint64_t{channels} * ranks;
+    std::uint64_t chunk = largest;
+    if (bytes < 64 * ways * largest)
+        chunk = largest / 2;
+    if (bytes < 8 * ways * largest / 2)
+        chunk = largest / 4;
+    if (bytes < 2 * ways * largest / 4)
+        chunk = largest / 8;
+    return std::max(chunk / kGrain * kGrain, kGrain);
+}
+
 }  // namespace
-
-Part InSwitchShape::part(std::uint32_t channel) const {
-    return part_of_channel(bytes, channels, channel, kGrain);
-}
-
-std::uint64_t InSwitchShape::loops(const Part& part) const {
-    return (part.bytes + ranks * chunk - 1) / (ranks * chunk);
-}
-
-std::uint64_t InSwitchShape::loop_bytes(const Part& part, std::uint64_t loop) const {
-    return std::min<std::uint64_t>(ranks * chunk, part.bytes - loop * ranks * chunk);
-}
-
-Part InSwitchShape::piece(const Part& part, std::uint64_t loop, std::uint32_t head) const {
-    const std::uint64_t base = loop * ranks * chunk;
-    const std::uint64_t left = part.bytes - base;
-    const std::uint64_t even = round_up((left + ranks - 1) / ranks, align);
-    const std::uint64_t size = std::min(chunk, even);
-    const std::uint64_t begin = std::min(left, head * size);
-    return {part.begin + base + begin, std::min(size, left - begin)};
-}
-
-std::uint32_t InSwitchShape::heads(const Part& part, std::uint64_t loop) const {
-    const std::uint64_t size = piece(part, loop, 0).bytes;
-    const std::uint64_t wanted = (loop_bytes(part, loop) + size - 1) / size;
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(ranks, wanted));
-}
 
 InSwitchShape in_switch_shape(
     const CollectiveParams& params,
@@ -60,38 +53,24 @@ InSwitchShape in_switch_shape(
     std::uint32_t channels,
     std::uint64_t bytes,
     bool registered) {
-    InSwitchShape shape;
-    shape.ranks = ranks;
-    shape.channels = channels;
-    shape.bytes = bytes;
-    shape.reduce_round = kWarpReduce;
     const std::uint32_t warps = params.in_switch_threads / kWarp;
     std::uint32_t reduce = ranks <= 6 ? 7 : 5;
     if (warps <= reduce + 1)
         reduce = std::max(1U, warps / 2);
-    shape.scatter_workers = workers_of((warps - reduce + 1) / 2);
-    shape.gather_workers = std::max(1U, (warps - reduce) / 2);
-    if (registered) {
-        // The user's own buffers are the multicast buffers: nothing is copied, and one barrier each
-        // end will do.
-        shape.reduce_window = workers_of(std::max(3U, warps) - 2) * kWarpReduce;
-        shape.chunk = std::max(kGrain, round_up((shape.part(0).bytes + ranks - 1) / ranks, kGrain));
-        return shape;
-    }
-    shape.reduce_window = workers_of(reduce) * kWarpReduce;
-    // The chunk shrinks until there is work for every head and channel.
-    const std::uint64_t largest = params.in_switch_chunk.count();
-    const std::uint64_t ways = std::uint64_t{channels} * ranks;
-    shape.chunk = largest;
-    if (bytes < 64 * ways * largest)
-        shape.chunk = largest / 2;
-    if (bytes < 8 * ways * largest / 2)
-        shape.chunk = largest / 4;
-    if (bytes < 2 * ways * largest / 4)
-        shape.chunk = largest / 8;
-    shape.chunk = std::max(shape.chunk / kGrain * kGrain, kGrain);
-    shape.align = std::min(kLastChunk, shape.chunk);
-    return shape;
+    // With registered buffers the user's own are the multicast buffers: nothing is copied, and one
+    // barrier each end will do.
+    const std::uint64_t chunk = registered
+                                    ? registered_chunk(ranks, channels, bytes)
+                                    : copied_chunk(params.in_switch_chunk, ranks, channels, bytes);
+    const std::uint64_t align = registered ? kGrain : std::min(kLastChunk, chunk);
+    const std::uint32_t reducers = registered ? std::max(3U, warps) - 2 : reduce;
+    return {
+        HeadPieces::contiguous(bytes, channels, ranks, chunk, align),
+        chunk,
+        workers_of((warps - reduce + 1) / 2),
+        std::max(1U, (warps - reduce) / 2),
+        workers_of(reducers) * kWarpReduce,
+        kWarpReduce};
 }
 
 Time copy_time(const CollectiveParams& params, std::uint32_t workers, std::uint64_t bytes) {

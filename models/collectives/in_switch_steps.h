@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/head_pieces.h"
 #include "models/collectives/parameters.h"
-#include "models/collectives/step.h"
 #include "sim/core/units.h"
 
 #include <cstdint>
@@ -12,24 +12,12 @@ namespace switchfold {
 /// How an in-switch all-reduce cuts a buffer, and what its warps can have under way: NCCL's NVLS
 /// (device/all_reduce.h; enqueue.cc:2258-2275).
 struct InSwitchShape {
-    std::uint32_t ranks = 0;
-    std::uint32_t channels = 0;
-    std::uint64_t bytes = 0;
+    HeadPieces pieces;
     std::uint64_t chunk = 0;            ///< of one head, one channel, one loop
-    std::uint64_t align = 16;           ///< the last loop's chunk is a multiple of it
     std::uint32_t scatter_workers = 0;  ///< warps that copy
     std::uint32_t gather_workers = 0;
     std::uint32_t reduce_window = 0;  ///< bytes that the reduce warps of a block ask for at once
     std::uint32_t reduce_round = 0;   ///< of which one warp asks for so many, in one go
-
-    [[nodiscard]] Part part(std::uint32_t channel) const;
-    [[nodiscard]] std::uint64_t loops(const Part& part) const;
-    /// Bytes of all heads in a loop.
-    [[nodiscard]] std::uint64_t loop_bytes(const Part& part, std::uint64_t loop) const;
-    /// What this head reduces in a loop; may be empty in the last one.
-    [[nodiscard]] Part piece(const Part& part, std::uint64_t loop, std::uint32_t head) const;
-    /// Heads that have something to reduce in a loop.
-    [[nodiscard]] std::uint32_t heads(const Part& part, std::uint64_t loop) const;
 };
 
 [[nodiscard]] InSwitchShape in_switch_shape(
@@ -38,6 +26,25 @@ struct InSwitchShape {
     std::uint32_t channels,
     std::uint64_t bytes,
     bool registered);
+
+/// What tells the packets of a collective over heads apart.
+struct PieceTag {
+    std::uint32_t channel;
+    std::uint32_t slot;  ///< of the pipeline that the loop is in
+    std::uint32_t head;
+    std::uint32_t unit;  ///< of the head's piece
+    [[nodiscard]] std::uint64_t pack() const {
+        return std::uint64_t{channel} << 56U | std::uint64_t{slot} << 48U |
+               std::uint64_t{head} << 32U | unit;
+    }
+    static PieceTag unpack(std::uint64_t tag) {
+        return {
+            static_cast<std::uint32_t>(tag >> 56U),
+            static_cast<std::uint32_t>(tag >> 48U) & 0xFFU,
+            static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU,
+            static_cast<std::uint32_t>(tag)};
+    }
+};
 
 /// Time in which `workers` warps copy so many bytes: in rounds of 4 KiB a warp, each of which waits
 /// for its loads.

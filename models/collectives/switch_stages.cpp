@@ -9,25 +9,6 @@
 
 namespace switchfold {
 
-/// A packet's tag: channel, loop (in the pipeline), head, unit.
-struct SwitchStages::Tag {
-    std::uint32_t channel;
-    std::uint32_t slot;
-    std::uint32_t head;
-    std::uint32_t unit;
-    [[nodiscard]] std::uint64_t pack() const {
-        return std::uint64_t{channel} << 56U | std::uint64_t{slot} << 48U |
-               std::uint64_t{head} << 32U | unit;
-    }
-    static Tag unpack(std::uint64_t tag) {
-        return {
-            static_cast<std::uint32_t>(tag >> 56U),
-            static_cast<std::uint32_t>(tag >> 48U) & 0xFFU,
-            static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU,
-            static_cast<std::uint32_t>(tag)};
-    }
-};
-
 SwitchStages::SwitchStages(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
@@ -204,7 +185,7 @@ void SwitchStages::request(std::uint32_t member, std::uint32_t c) {
            (b.requested == b.answered || b.requested - b.answered < window_)) {
         const auto bytes =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - b.requested));
-        const Tag tag{
+        const PieceTag tag{
             c,
             static_cast<std::uint32_t>(b.reduced % depth_),
             member,
@@ -233,7 +214,7 @@ void SwitchStages::on_packet(const Packet& packet, std::uint32_t rank, Time visi
         on_store(packet, member_of(rank), visible);
 }
 
-std::uint64_t SwitchStages::first_element(const Tag& tag, std::uint64_t loop) const {
+std::uint64_t SwitchStages::first_element(const PieceTag& tag, std::uint64_t loop) const {
     const Part part = pieces_.piece(tag.channel, loop, tag.head);
     return (part.begin + std::uint64_t{tag.unit} * unit_) / element_bytes_;
 }
@@ -241,16 +222,15 @@ std::uint64_t SwitchStages::first_element(const Tag& tag, std::uint64_t loop) co
 std::uint32_t SwitchStages::supply(const Packet& packet, std::uint32_t rank) {
     if (!functional_)
         return 0;
-    const Tag tag = Tag::unpack(packet.tag);
-    const auto first =
-        static_cast<std::ptrdiff_t>(first_element(tag, block(tag.head, tag.channel).reduced));
-    const std::vector<float>& own = buffers_.own[positions_[member_of(rank)]];
-    return fabric_.values().put(
-        {own.begin() + first, own.begin() + first + packet.payload / element_bytes_});
+    const PieceTag tag = PieceTag::unpack(packet.tag);
+    return fabric_.values().put_part(
+        buffers_.own[positions_[member_of(rank)]],
+        first_element(tag, block(tag.head, tag.channel).reduced),
+        packet.payload / element_bytes_);
 }
 
 void SwitchStages::on_sum(const Packet& packet, std::uint32_t member, Time visible) {
-    const Tag tag = Tag::unpack(packet.tag);
+    const PieceTag tag = PieceTag::unpack(packet.tag);
     Block& b = block(member, tag.channel);
     // The sum is in registers: it goes on to the next stage, or to memory if there is none.
     b.reduce_free = std::max(b.reduce_free + pace(packet.payload), visible.count());
@@ -260,12 +240,7 @@ void SwitchStages::on_sum(const Packet& packet, std::uint32_t member, Time visib
         std::vector<float>& to =
             (halves_.spread ? buffers_.sums : buffers_.results)[positions_[member]];
         to.resize(buffers_.own[positions_[member]].size());
-        const std::vector<float>& sum = fabric_.values().get(packet.values);
-        std::copy(
-            sum.begin(),
-            sum.end(),
-            to.begin() + static_cast<std::ptrdiff_t>(first_element(tag, b.reduced)));
-        fabric_.values().drop(packet.values);
+        fabric_.values().take(packet.values, to, first_element(tag, b.reduced));
     }
     b.answered += packet.payload;
     const Part part = pieces_.piece(tag.channel, b.reduced, member);
@@ -306,19 +281,17 @@ void SwitchStages::spread_unit(std::uint32_t member, std::uint32_t c) {
     const Part part = pieces_.piece(c, b.spread, member);
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - b.stored));
-    const Tag tag{
+    const PieceTag tag{
         c,
         static_cast<std::uint32_t>(b.spread % depth_),
         member,
         static_cast<std::uint32_t>(b.stored / unit_)};
     std::uint32_t values = 0;
-    if (functional_) {
-        const std::vector<float>& from =
-            (halves_.reduce ? buffers_.sums : buffers_.own)[positions_[member]];
-        const auto first = static_cast<std::ptrdiff_t>(first_element(tag, b.spread));
-        values = fabric_.values().put(
-            {from.begin() + first, from.begin() + first + bytes / element_bytes_});
-    }
+    if (functional_)
+        values = fabric_.values().put_part(
+            (halves_.reduce ? buffers_.sums : buffers_.own)[positions_[member]],
+            first_element(tag, b.spread),
+            bytes / element_bytes_);
     const std::uint64_t now = scheduler_.now().count();
     b.spread_free = now + pace(bytes);
     if (!halves_.reduce)
@@ -347,19 +320,14 @@ void SwitchStages::spread_unit(std::uint32_t member, std::uint32_t c) {
 }
 
 void SwitchStages::on_store(const Packet& packet, std::uint32_t member, Time visible) {
-    const Tag tag = Tag::unpack(packet.tag);
+    const PieceTag tag = PieceTag::unpack(packet.tag);
     Block& b = block(member, tag.channel);
     if (packet.values != 0) {
         // The loop that this slot of the pipeline holds is the one that this member will gather
         // next in it.
         const std::uint64_t loop = b.gathered + (tag.slot + depth_ - b.gathered % depth_) % depth_;
-        const std::vector<float>& sum = fabric_.values().get(packet.values);
-        std::copy(
-            sum.begin(),
-            sum.end(),
-            buffers_.results[positions_[member]].begin() +
-                static_cast<std::ptrdiff_t>(first_element(tag, loop)));
-        fabric_.values().drop(packet.values);
+        fabric_.values().take(
+            packet.values, buffers_.results[positions_[member]], first_element(tag, loop));
     }
     b.arrived[tag.slot] += packet.payload;
     b.arrived_time[tag.slot] = std::max(b.arrived_time[tag.slot], visible.count());

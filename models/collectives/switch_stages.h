@@ -3,6 +3,7 @@
 
 #include "interconnect/fabric.h"
 #include "models/collectives/head_pieces.h"
+#include "models/collectives/in_switch_steps.h"
 #include "models/collectives/running_collective.h"
 
 #include <cstdint>
@@ -93,8 +94,6 @@ private:
         std::vector<std::uint32_t> ended;  ///< members that are through, by loop in the pipeline
         std::uint64_t finished = 0;        ///< loops that every member is through
     };
-    struct Tag;
-
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
     std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
     void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
@@ -119,7 +118,7 @@ private:
     void try_gather(std::uint32_t member, std::uint32_t channel);
     void end_gather(std::uint32_t member, std::uint32_t channel);
     void end_loop(std::uint32_t member, std::uint32_t channel, std::uint64_t loop);
-    [[nodiscard]] std::uint64_t first_element(const Tag& tag, std::uint64_t loop) const;
+    [[nodiscard]] std::uint64_t first_element(const PieceTag& tag, std::uint64_t loop) const;
     [[nodiscard]] std::uint32_t member_of(std::uint32_t rank) const;
 
     Fabric& fabric_;

@@ -365,14 +365,14 @@ TEST(InSwitchShape, CutsAndWindowsAreNccls) {
     // 2 MiB, 16 channels, 8 heads: one loop of 16 KiB a head.
     const InSwitchShape two = in_switch_shape(p, 8, 16, 2 << 20U, false);
     EXPECT_EQ(two.chunk, 16'384U);
-    EXPECT_EQ(two.loops(two.part(0)), 1U);
-    EXPECT_EQ(two.heads(two.part(0), 0), 8U);
+    EXPECT_EQ(two.pieces.loops(0), 1U);
+    EXPECT_EQ(two.pieces.working_heads(0, 0), 8U);
     EXPECT_EQ(two.scatter_workers, 7U);
     EXPECT_EQ(two.gather_workers, 7U);
     EXPECT_EQ(two.reduce_window, 4U * 2048);
     // 512 KiB: chunks of the last loop are whole 16 KiB, so only two heads have work.
     const InSwitchShape half = in_switch_shape(p, 8, 16, 512 << 10U, false);
-    EXPECT_EQ(half.heads(half.part(3), 0), 2U);
+    EXPECT_EQ(half.pieces.working_heads(3, 0), 2U);
     EXPECT_EQ(in_switch_shape(p, 8, 16, 1ULL << 30U, false).chunk, 131'072U);
     EXPECT_EQ(in_switch_shape(p, 4, 16, 1ULL << 30U, false).reduce_window, 6U * 2048);
     EXPECT_EQ(in_switch_shape(p, 8, 4, 1ULL << 30U, true).reduce_window, 17U * 2048);
@@ -385,17 +385,17 @@ TEST(InSwitchShape, PiecesCoverEveryChannelOnce) {
                 const InSwitchShape shape =
                     in_switch_shape(TestMachine::params(), ranks, 3, bytes, registered);
                 for (std::uint32_t c = 0; c < 3; ++c) {
-                    const Part part = shape.part(c);
+                    const Part part = part_of_channel(bytes, 3, c, kGrain);
                     std::uint64_t next = part.begin;
-                    for (std::uint64_t loop = 0; loop < shape.loops(part); ++loop) {
+                    for (std::uint64_t loop = 0; loop < shape.pieces.loops(c); ++loop) {
                         std::uint32_t heads = 0;
                         for (std::uint32_t head = 0; head < ranks; ++head) {
-                            const Part piece = shape.piece(part, loop, head);
+                            const Part piece = shape.pieces.piece(c, loop, head);
                             EXPECT_EQ(piece.begin, next);
                             next += piece.bytes;
                             heads += piece.bytes > 0 ? 1 : 0;
                         }
-                        EXPECT_EQ(heads, shape.heads(part, loop));
+                        EXPECT_EQ(heads, shape.pieces.working_heads(c, loop));
                     }
                     EXPECT_EQ(next, part.begin + part.bytes);
                 }
