@@ -21,17 +21,15 @@ Endpoint::Endpoint(
     clients_(clients),
     scheduler_(scheduler) {}
 
-std::optional<Time> Endpoint::accept(const Packet& packet, Link& from) {
+OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     const Time now = scheduler_.now();
     switch (packet.kind) {
     case PacketKind::kReadRequest: {
-        Packet answer = packet;
-        answer.route = packet.reply;
-        Link* out = links_[routes_[answer.route++]];
-        return serve(answer, PacketKind::kReadResponse, *out);
+        Link& out = *links_[routes_[packet.reply]];
+        return serve(packet, PacketKind::kReadResponse, packet.reply, out);
     }
     case PacketKind::kReduceFetch:
-        return serve(packet, PacketKind::kReduceData, from.reverse());
+        return serve(packet, PacketKind::kReduceData, packet.route, from.reverse());
     default:
         break;
     }
@@ -48,16 +46,19 @@ std::optional<Time> Endpoint::accept(const Packet& packet, Link& from) {
     return visible;
 }
 
-Time Endpoint::serve(const Packet& packet, PacketKind kind, Link& link) {
-    Packet answer = packet;
-    answer.kind = kind;
-    answer.wire = 0;
-    answer.count = 1;
-    answer.values = clients_[packet.client]->supply(packet, rank_);
+Time Endpoint::serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link) {
+    const std::uint32_t values = clients_[packet.client]->supply(packet, rank_);
+    Answer& answer = answers_.push_back();
+    answer.packet = packet;
+    answer.packet.kind = kind;
+    answer.packet.route = route;
+    answer.packet.wire = 0;
+    answer.packet.count = 1;
+    answer.packet.values = values;
+    answer.link = &link;
     const Time now = scheduler_.now();
     const Time ready = memory_ != nullptr ? memory_->read(packet.payload) : now;
     last_ready_ = std::max(last_ready_, ready);
-    answers_.push_back({answer, &link});
     scheduler_.at(last_ready_, *this, 0);
     return now;
 }

@@ -3,13 +3,13 @@
 
 #include "interconnect/link.h"
 #include "interconnect/values.h"
+#include "sim/core/optional_time.h"
 #include "sim/core/ring_queue.h"
 #include "sim/kernel/scheduler.h"
 
 #include <systemc>
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace switchfold {
@@ -57,7 +57,7 @@ public:
     void set_memory(EndpointMemory* memory) { memory_ = memory; }
     void attach(Link& incoming) { incoming.bind(*this, 0, false); }
 
-    std::optional<Time> accept(const Packet& packet, Link& from) override;
+    OptionalTime accept(const Packet& packet, Link& from) override;
 
 private:
     struct Answer {
@@ -65,7 +65,7 @@ private:
         Link* link;
     };
     void on_event(std::uint64_t tag) override;
-    Time serve(const Packet& packet, PacketKind kind, Link& link);
+    Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 
     std::uint32_t rank_;
     const std::vector<std::uint32_t>& routes_;

@@ -181,7 +181,7 @@ void Fabric::remove_client(std::uint32_t client) {
     free_clients_.push_back(client);
 }
 
-std::optional<Time> Fabric::send(const Connection& connection, const Transfer& transfer) {
+OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer) {
     if (connection.routes.empty()) [[unlikely]]
         no_way(connection);
     const std::size_t stripe = transfer.slot % connection.routes.size();
@@ -194,7 +194,7 @@ std::optional<Time> Fabric::send(const Connection& connection, const Transfer& t
     packet.client = transfer.client;
     packet.values = transfer.values;
     packet.kind = transfer.kind;
-    Link* first = link_pointers_[routes_[packet.route++]];
+    Link* first = link_pointers_[routes_[packet.route]];
     return first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
 }
 

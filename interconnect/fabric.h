@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -116,9 +115,8 @@ public:
         std::uint32_t values = 0;
         std::uint32_t home = 0;  ///< pushes: the member that merges partial sums of the line
     };
-    std::optional<Time> send(const Connection& connection, const Transfer& transfer);
-    std::optional<Time>
-    send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer);
+    OptionalTime send(const Connection& connection, const Transfer& transfer);
+    OptionalTime send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer);
 
     [[nodiscard]] std::span<const std::unique_ptr<Link>> links() const { return links_; }
     [[nodiscard]] std::span<const std::unique_ptr<Switch>> switches() const { return switches_; }

@@ -54,28 +54,28 @@ std::uint32_t Link::wire_bytes(const Packet& packet) {
     return last_wire_;
 }
 
-std::optional<Time>
-Link::send(Packet packet, Time earliest, Link* upstream, LinkListener* listener) {
-    const std::uint32_t arrived_wire = packet.wire;
-    const VirtualChannel arrived_channel = packet.channel;
-    packet.wire = wire_bytes(packet);
-    packet.channel = virtual_channel(packet.kind);
-    const auto channel = static_cast<std::size_t>(packet.channel);
+OptionalTime
+Link::send(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener) {
+    const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
     const std::uint64_t now = scheduler_.now().count();
     if (!returning_.empty())
         collect_credits(now);
-    if (waiting_[channel].empty() && has_credit(channel)) {
-        const Time finish = commit(packet, earliest.count());
-        if (upstream != nullptr)
-            upstream->release(arrived_channel, arrived_wire, finish);
-        return finish;
-    }
-    ++statistics_.blocked_packets;
+    if (!waiting_[channel].empty() || !has_credit(channel))
+        return wait(packet, earliest, upstream, listener);
+    const Time finish = commit(packet, earliest.count());
     // The upstream place is given back with the bytes it took there.
-    waiting_[channel].push_back(
-        {packet, upstream, listener, earliest.count(), arrived_wire, arrived_channel});
+    if (upstream != nullptr)
+        upstream->release(packet.channel, packet.wire, finish);
+    return finish;
+}
+
+OptionalTime
+Link::wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener) {
+    ++statistics_.blocked_packets;
+    waiting_[static_cast<std::size_t>(virtual_channel(packet.kind))].push_back(
+        {packet, upstream, listener, earliest.count()});
     statistics_.peak_waiting = std::max<std::uint64_t>(statistics_.peak_waiting, waiting());
-    arm_pump(now);
+    arm_pump(scheduler_.now().count());
     return std::nullopt;
 }
 
@@ -102,25 +102,34 @@ void Link::occupy(std::uint64_t start, std::uint32_t bytes) {
     statistics_.wire_bytes += bytes;
 }
 
-Time Link::commit(Packet& packet, std::uint64_t earliest) {
-    used_[static_cast<std::size_t>(packet.channel)] += packet.wire;
+Time Link::commit(const Packet& packet, std::uint64_t earliest) {
+    const std::uint32_t wire = wire_bytes(packet);
+    const VirtualChannel channel = virtual_channel(packet.kind);
+    used_[static_cast<std::size_t>(channel)] += wire;
     const std::uint64_t start = std::max(earliest, busy_until_);
-    occupy(start, packet.wire);
+    occupy(start, wire);
     if (errors_ != nullptr) [[unlikely]]
-        replay(packet.wire);
+        replay(wire);
     // The tail cannot leave before it has come in.
     if (packet.tail > busy_until_) {
         busy_until_ = packet.tail;
         busy_fraction_ = 0;
     }
-    packet.tail = busy_until_ + latency_;
-    const std::uint64_t due =
-        cut_through_ ? std::min(start + head_time_ + latency_, packet.tail) : packet.tail;
+    const std::uint64_t tail = busy_until_ + latency_;
+    const std::uint64_t due = cut_through_ ? std::min(start + head_time_ + latency_, tail) : tail;
     ++statistics_.packets;
     if (packet.kind != PacketKind::kReadRequest && packet.kind != PacketKind::kReduceRequest &&
         packet.kind != PacketKind::kReduceFetch)
         statistics_.payload_bytes += packet.payload;
-    in_flight_.push_back({packet, due});
+    // Written where it will lie: a packet that was changed just before it is copied stalls the
+    // copy.
+    InFlight& sent = in_flight_.push_back();
+    sent.packet = packet;
+    sent.packet.tail = tail;
+    sent.packet.wire = wire;
+    sent.packet.channel = channel;
+    sent.packet.route = packet.route + (follows_route(packet.kind) ? 1U : 0U);
+    sent.due = due;
     if (in_flight_.size() == 1)
         scheduler_.at(Time(due), *this, kDeliver);
     return Time(busy_until_);
@@ -180,7 +189,7 @@ void Link::deliver() {
     do {
         const Packet packet = in_flight_.front().packet;
         in_flight_.pop_front();
-        const std::optional<Time> free = sink_->accept(packet, *this);
+        const OptionalTime free = sink_->accept(packet, *this);
         if (free)
             release(packet.channel, packet.wire, *free);
     } while (!in_flight_.empty() && in_flight_.front().due <= now);
@@ -193,7 +202,10 @@ void Link::release(VirtualChannel channel, std::uint32_t bytes, Time when) {
     // Credits come back over one wire, in order.
     if (!returning_.empty())
         due = std::max(due, returning_.back().due);
-    returning_.push_back({due, bytes, channel});
+    Returning& credit = returning_.push_back();
+    credit.due = due;
+    credit.bytes = bytes;
+    credit.channel = channel;
     if (waiting() > 0)
         arm_pump(scheduler_.now().count());
 }
@@ -222,11 +234,11 @@ void Link::pump() {
     for (std::size_t channel = kVirtualChannels; channel-- > 0;) {  // responses first
         auto& queue = waiting_[channel];
         while (!queue.empty() && has_credit(channel)) {
-            Waiting next = queue.front();
+            const Waiting next = queue.front();
             queue.pop_front();
             const Time finish = commit(next.packet, std::max(next.earliest, now));
             if (next.upstream != nullptr)
-                next.upstream->release(next.arrived_channel, next.arrived_wire, finish);
+                next.upstream->release(next.packet.channel, next.packet.wire, finish);
             if (next.listener != nullptr)
                 next.listener->on_departure(next.packet.tag, finish);
         }

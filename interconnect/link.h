@@ -3,6 +3,7 @@
 
 #include "interconnect/link_parameters.h"
 #include "interconnect/packet.h"
+#include "sim/core/optional_time.h"
 #include "sim/core/random_stream.h"
 #include "sim/core/ring_queue.h"
 #include "sim/core/statistics.h"
@@ -13,7 +14,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <tuple>
 
 namespace switchfold {
@@ -25,7 +25,7 @@ class PacketSink {
 public:
     /// \returns when the packet's place in the input buffer is free again, or nothing if the sink
     /// will call Link::release() itself later.
-    virtual std::optional<Time> accept(const Packet& packet, Link& from) = 0;
+    virtual OptionalTime accept(const Packet& packet, Link& from) = 0;
 
 protected:
     ~PacketSink() = default;
@@ -106,8 +106,11 @@ public:
     /// Sends a packet that is ready at `earliest` (>= now). `upstream` is the link whose buffer it
     /// leaves, or null. \returns when its last byte has left, or nothing if it waits for a credit
     /// (the listener is told then).
-    std::optional<Time>
-    send(Packet packet, Time earliest, Link* upstream = nullptr, LinkListener* listener = nullptr);
+    OptionalTime send(
+        const Packet& packet,
+        Time earliest,
+        Link* upstream = nullptr,
+        LinkListener* listener = nullptr);
 
     /// Whether such a packet (of any length) would get a credit now, without waiting.
     [[nodiscard]] bool can_send(PacketKind kind);
@@ -144,12 +147,10 @@ public:
 
 private:
     struct Waiting {
-        Packet packet;
+        Packet packet;  ///< its wire bytes and channel are those of the buffer it waits in
         Link* upstream;
         LinkListener* listener;
         std::uint64_t earliest;
-        std::uint32_t arrived_wire;  ///< bytes it holds in the buffer it waits in
-        VirtualChannel arrived_channel;
     };
     struct InFlight {
         Packet packet;
@@ -176,7 +177,8 @@ private:
     void arm_pump(std::uint64_t now);
     [[nodiscard]] bool has_credit(std::size_t channel) const;
     void occupy(std::uint64_t start, std::uint32_t bytes);
-    Time commit(Packet& packet, std::uint64_t earliest);
+    Time commit(const Packet& packet, std::uint64_t earliest);
+    OptionalTime wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener);
     void replay(std::uint32_t bytes);
     static std::uint64_t bytes_to_next_error(Errors& errors);
 

@@ -45,6 +45,11 @@ inline constexpr std::size_t kVirtualChannels = 3;
     }
 }
 
+/// Whether such a packet takes the hops of its route; the others go where a switch's group says.
+[[nodiscard]] constexpr bool follows_route(PacketKind kind) {
+    return kind <= PacketKind::kReadResponse;
+}
+
 /// One transfer unit on its way: a train of link packets that travel together. `transfer_unit`
 /// bounds its payload; timing comes from the wire bytes of the whole train, and a switch starts to
 /// forward it when its head is there.
@@ -53,7 +58,7 @@ struct Packet {
     std::uint64_t tail = 0;     ///< ps at which the last byte reaches the node it travels to
     std::uint32_t payload = 0;  ///< bytes that it carries or asks for
     std::uint32_t wire = 0;     ///< bytes on the wire of the current hop, headers included
-    std::uint32_t route = 0;    ///< where the remaining hops stand in the fabric's route table
+    std::uint32_t route = 0;    ///< where its next hop stands in the fabric's route table
     std::uint32_t reply = 0;   ///< read requests: route of the answer; reductions: port and session
     std::uint32_t client = 0;  ///< which PacketClient of the destination gets it
     std::uint32_t values = 0;  ///< functional mode: handle of the numbers it carries; 0 = none

@@ -100,7 +100,7 @@ void Fabric::flush_group(const ReductionGroup& group) {
             member->flush_group(plane.id);
 }
 
-std::optional<Time>
+OptionalTime
 Fabric::send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer) {
     const ReductionPlane& plane = group.planes[group.stripes[transfer.slot % group.stripes.size()]];
     const bool push = transfer.kind == PacketKind::kReducePush;

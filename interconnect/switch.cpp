@@ -77,7 +77,7 @@ SwitchGroup& Switch::group(std::uint16_t id) {
     return groups_[id];
 }
 
-std::optional<Time> Switch::accept(const Packet& packet, Link& from) {
+OptionalTime Switch::accept(const Packet& packet, Link& from) {
     ++statistics_.packets;
     switch (packet.kind) {
     case PacketKind::kReduceRequest: {
@@ -113,24 +113,22 @@ std::optional<Time> Switch::accept(const Packet& packet, Link& from) {
     }
 }
 
-std::optional<Time> Switch::forward(const Packet& packet, Link& from) {
+OptionalTime Switch::forward(const Packet& packet, Link& from) {
     if (packet.kind == PacketKind::kWrite) {
         const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
         if (back > 0)
             from.reverse().add_overhead(back);
     }
-    Packet next = packet;
-    Link* out = links_[routes_[next.route++]];
-    out->send(next, scheduler_.now() + params_.latency, &from);
+    links_[routes_[packet.route]]->send(packet, scheduler_.now() + params_.latency, &from);
     return std::nullopt;
 }
 
-std::optional<Time> Switch::pass(const Packet& packet, Link& from, Link& out) {
+OptionalTime Switch::pass(const Packet& packet, Link& from, Link& out) {
     out.send(packet, scheduler_.now() + params_.latency, &from);
     return std::nullopt;
 }
 
-std::optional<Time> Switch::copy(const Packet& packet, Link& from, bool acknowledge) {
+OptionalTime Switch::copy(const Packet& packet, Link& from, bool acknowledge) {
     const SwitchGroup& members = group(packet.group);
     if (acknowledge)
         if (const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
@@ -148,7 +146,7 @@ std::optional<Time> Switch::copy(const Packet& packet, Link& from, bool acknowle
     for (Link* out : members.down) {
         values_.share(packet.values);
         const bool take = !handed_over && !out->can_send(next.kind);
-        const std::optional<Time> finish = out->send(next, earliest, take ? &from : nullptr);
+        const OptionalTime finish = out->send(next, earliest, take ? &from : nullptr);
         handed_over = handed_over || take;
         if (finish)
             last = std::max(last, *finish);

@@ -85,7 +85,7 @@ public:
     /// From now on no reduction here ends: each reports a time-out instead.
     void fail_reductions() { failed_ = true; }
 
-    std::optional<Time> accept(const Packet& packet, Link& from) override;
+    OptionalTime accept(const Packet& packet, Link& from) override;
 
     [[nodiscard]] const SwitchParams& params() const { return params_; }
     [[nodiscard]] std::span<Link* const> incoming() const { return incoming_; }
@@ -115,12 +115,12 @@ private:
         }
     };
     void on_event(std::uint64_t tag) override;
-    std::optional<Time> forward(const Packet& packet, Link& from);
-    std::optional<Time> pass(const Packet& packet, Link& from, Link& out);
-    std::optional<Time> copy(const Packet& packet, Link& from, bool acknowledge);
-    std::optional<Time> accept_fetch(const Packet& packet, Link& from);
+    OptionalTime forward(const Packet& packet, Link& from);
+    OptionalTime pass(const Packet& packet, Link& from, Link& out);
+    OptionalTime copy(const Packet& packet, Link& from, bool acknowledge);
+    OptionalTime accept_fetch(const Packet& packet, Link& from);
     Time accept_answer(const Packet& packet, Link& from);
-    std::optional<Time> accept_push(const Packet& packet, Link& from);
+    OptionalTime accept_push(const Packet& packet, Link& from);
     bool open_pull(std::uint32_t port, const Packet& packet);
     bool merge_push(std::uint32_t port, const Packet& packet, Time now);
     void stall(std::uint32_t port, TreeRole role, const Packet& packet, Link& from);

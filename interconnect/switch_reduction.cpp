@@ -26,7 +26,7 @@ void Switch::stall(std::uint32_t port, TreeRole role, const Packet& packet, Link
     ports_[port].stalled_as(role).push_back({packet, &from, scheduler_.now()});
 }
 
-std::optional<Time> Switch::accept_fetch(const Packet& packet, Link& from) {
+OptionalTime Switch::accept_fetch(const Packet& packet, Link& from) {
     const std::uint32_t port = from.port();
     const TreeRole role = role_in(group(packet.group));
     if (ports_[port].stalled_as(role).empty() && open_pull(port, packet))
@@ -101,7 +101,7 @@ std::uint32_t Switch::push_port(const SwitchGroup& members, const Packet& packet
     return out->reverse().port();
 }
 
-std::optional<Time> Switch::accept_push(const Packet& packet, Link& from) {
+OptionalTime Switch::accept_push(const Packet& packet, Link& from) {
     const SwitchGroup& members = group(packet.group);
     const Time now = scheduler_.now();
     const Time arrived = std::max(now, Time(packet.tail));

@@ -14,7 +14,7 @@ namespace {
 /// Takes packets and gives their places back after `hold`.
 struct Sink : PacketSink {
     explicit Sink(Scheduler& s, Time h = Time()) : scheduler(s), hold(h) {}
-    std::optional<Time> accept(const Packet& packet, Link&) override {
+    OptionalTime accept(const Packet& packet, Link&) override {
         seen.emplace_back(scheduler.now(), packet);
         return scheduler.now() + hold;
     }

@@ -77,7 +77,7 @@ void NetworkFlow::pump() {
         units_.pop_front();
         --posted_;
         read_until_ = proxy_.port_.access(unit.wire, 0).count();
-        const std::optional<Time> departure = fabric.send(
+        const OptionalTime departure = fabric.send(
             *fifo_.route,
             {.kind = PacketKind::kWrite,
              .payload = unit.wire,

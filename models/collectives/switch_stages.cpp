@@ -296,7 +296,7 @@ void SwitchStages::spread_unit(std::uint32_t member, std::uint32_t c) {
     b.spread_free = now + pace(bytes);
     if (!halves_.reduce)
         b.spread_free = std::max(b.spread_free, port(member).access(bytes, 0).count());
-    const std::optional<Time> departure = fabric_.send(
+    const OptionalTime departure = fabric_.send(
         *group_,
         member,
         {.kind = PacketKind::kMulticastWrite,

@@ -209,7 +209,7 @@ void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32
             continue;
         }
         const PacketTag tag{peer.index, slot, unit};
-        const std::optional<Time> departure = context_.fabric->send(
+        const OptionalTime departure = context_.fabric->send(
             *fifo.route,
             {.kind = PacketKind::kWrite,
              .payload = transport.wire(bytes),
@@ -245,7 +245,7 @@ void ThreadBlock::request_units() {
         // The request goes against the connection's data: the fabric knows the way back of each
         // stripe.
         const Connection& back = context_.fabric->connect(fifo.route->to, fifo.route->from);
-        const std::optional<Time> departure = context_.fabric->send(
+        const OptionalTime departure = context_.fabric->send(
             back,
             {.kind = PacketKind::kReadRequest,
              .payload = bytes,

@@ -31,11 +31,12 @@ public:
     [[nodiscard]] const T& operator[](std::size_t i) const {
         return slots_[(head_ + i) & (capacity_ - 1)];
     }
-    void push_back(const T& value) {
+    void push_back(const T& value) { push_back() = value; }
+    /// A new last element, which holds what was left in its place.
+    T& push_back() {
         if (size_ == capacity_)
             grow();
-        slots_[(head_ + size_) & (capacity_ - 1)] = value;
-        ++size_;
+        return slots_[(head_ + size_++) & (capacity_ - 1)];
     }
     void pop_front() {
         head_ = (head_ + 1) & (capacity_ - 1);

@@ -2,13 +2,16 @@
 #include "sim/kernel/event_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace switchfold {
 
-EventQueue::EventQueue() {
-    for (Level& level : slots_)
-        level.lists.fill({kNone, kNone});
-}
+namespace {
+// A slot of no more events than this, no further apart, is sorted and not spread over the levels
+// below. What is posted meanwhile seldom falls in between: hardly any delay is so short.
+constexpr std::size_t kShort = 8;
+constexpr std::uint64_t kNear = 4096;  // ps
+}  // namespace
 
 void EventQueue::grow() {
     constexpr std::size_t kFirst = 256;
@@ -20,38 +23,68 @@ void EventQueue::grow() {
     }
 }
 
-std::uint64_t EventQueue::earliest(std::uint32_t node) const {
-    std::uint64_t due = UINT64_MAX;
-    for (; node != kNone; node = nodes_[node].next)
-        due = std::min(due, nodes_[node].due);
-    return due;
-}
-
-std::uint64_t EventQueue::next_due() const {
-    const Level& level = slots_[static_cast<std::size_t>(std::countr_zero(levels_))];
-    return earliest(level.lists[static_cast<std::size_t>(std::countr_zero(level.used))].first);
-}
-
-bool EventQueue::spread_first(std::uint64_t limit) {
-    if (levels_ == 0)
-        return false;
-    const auto level = static_cast<std::size_t>(std::countr_zero(levels_));
-    const auto digit = static_cast<std::size_t>(std::countr_zero(slots_[level].used));
-    List& list = slots_[level].lists[digit];
-    const std::uint64_t due = earliest(list.first);
-    if (due > limit)
-        return false;
-    std::uint32_t node = list.first;
-    list = {kNone, kNone};
-    clear(level, digit);
-    // The slot's events keep their order: those of one time stay in the order of posting.
-    last_ = due;
-    while (node != kNone) {
-        const std::uint32_t next = nodes_[node].next;
-        place(node);
-        node = next;
+void EventQueue::insert(std::uint32_t node) {
+    const std::uint64_t due = nodes_[node].due;
+    if (front_.first == kNone || nodes_[front_.last].due <= due) {
+        append(front_, node);
+        return;
     }
-    return true;
+    std::uint32_t* link = &front_.first;
+    while (nodes_[*link].due <= due)
+        link = &nodes_[*link].next;
+    nodes_[node].next = *link;
+    *link = node;
+}
+
+bool EventQueue::is_short(const List& list) const {
+    std::uint64_t least = UINT64_MAX;
+    std::uint64_t most = 0;
+    std::size_t count = 0;
+    for (std::uint32_t node = list.first; node != kNone; node = nodes_[node].next) {
+        least = std::min(least, nodes_[node].due);
+        most = std::max(most, nodes_[node].due);
+        if (++count > kShort)
+            return false;
+    }
+    return most - least < kNear;
+}
+
+std::uint64_t EventQueue::least_due(const List& list) const {
+    std::uint64_t least = UINT64_MAX;
+    for (std::uint32_t node = list.first; node != kNone; node = nodes_[node].next)
+        least = std::min(least, nodes_[node].due);
+    return least;
+}
+
+void EventQueue::refill() {
+    while (front_.first == kNone) {
+        const auto level = static_cast<std::size_t>(std::countr_zero(levels_));
+        Level& slots = slots_[level];
+        const auto digit = static_cast<std::size_t>(std::countr_zero(slots.used));
+        const List list = std::exchange(slots.lists[digit], List{});
+        slots.used &= slots.used - 1;
+        if (slots.used == 0)
+            levels_ &= ~(1U << level);
+        if (level == 0) {  // all of one time
+            front_ = list;
+            base_ = nodes_[list.first].due;
+            return;
+        }
+        // Events keep their order on the way: those of one time stay in the order of posting.
+        const bool sort = is_short(list);
+        if (!sort)
+            base_ = least_due(list);
+        for (std::uint32_t node = list.first; node != kNone;) {
+            const std::uint32_t next = nodes_[node].next;
+            if (sort)
+                insert(node);
+            else
+                place(node);
+            node = next;
+        }
+        if (sort)
+            base_ = nodes_[front_.last].due;
+    }
 }
 
 }  // namespace switchfold

@@ -20,9 +20,10 @@ protected:
 
 /// Events in the order of their time, those of one time in the order of posting. No event may be
 /// posted before the last one taken, so a radix queue (Ahuja, Mehlhorn, Orlin, Tarjan 1990) serves:
-/// an event lies in the slot of the highest digit in which its time differs from the last one
-/// taken, and only the first slot is ever taken apart. An event is touched a few times however many
-/// wait, where a heap compares it with a path of others that do not lie in the cache.
+/// an event lies in the slot of the highest digit in which its time differs from the time up to
+/// which events have been sorted out, and only the first slot is ever taken apart. The few events
+/// that come next are kept sorted. An event is touched two or three times however many wait, where
+/// a heap compares it with a path of others that do not lie in the cache.
 class EventQueue {
 public:
     struct Event {
@@ -31,45 +32,37 @@ public:
         std::uint64_t tag;
     };
 
-    EventQueue();
-
-    [[nodiscard]] bool empty() const { return levels_ == 0; }
+    [[nodiscard]] bool empty() const { return front_.first == kNone && levels_ == 0; }
     /// `due` is no earlier than that of the last event taken.
     void push(const Event& event) {
         const std::uint32_t node = allocate();
         static_cast<Event&>(nodes_[node]) = event;
-        place(node);
+        if (event.due <= base_)
+            insert(node);
+        else
+            place(node);
     }
     /// When the first event is due; the queue is not empty.
-    [[nodiscard]] std::uint64_t next_due() const;
-    /// Takes the first event, unless it is due after `limit` (then returns false).
+    [[nodiscard]] std::uint64_t next_due() {
+        if (front_.first == kNone)
+            refill();
+        return nodes_[front_.first].due;
+    }
+    /// Takes the first event, unless it is due after `limit` or there is none (then returns false).
     bool pop(std::uint64_t limit, Event& event) {
-        if (slots_[0].used == 0 && !spread_first(limit))
+        if (empty() || next_due() > limit)
             return false;
-        const auto digit = static_cast<std::size_t>(std::countr_zero(slots_[0].used));
-        List& list = slots_[0].lists[digit];
-        const std::uint32_t node = list.first;
+        const std::uint32_t node = front_.first;
         Node& first = nodes_[node];
-        if (first.due > limit)
-            return false;
         event = first;
-        last_ = first.due;
-        if (first.next != kNone) {
-            list.first = first.next;
-        } else {
-            list.first = kNone;
-            clear(0, digit);
-        }
+        front_.first = first.next;
         first.next = free_;
         free_ = node;
         return true;
     }
     /// Who gets the next event, as far as that can be seen without a search; null otherwise.
     [[nodiscard]] const EventHandler* likely_next() const {
-        if (slots_[0].used == 0)
-            return nullptr;
-        const auto digit = static_cast<std::size_t>(std::countr_zero(slots_[0].used));
-        return nodes_[slots_[0].lists[digit].first].handler;
+        return front_.first != kNone ? nodes_[front_.first].handler : nullptr;
     }
 
 private:
@@ -81,8 +74,8 @@ private:
         std::uint32_t next;
     };
     struct List {
-        std::uint32_t first;
-        std::uint32_t last;
+        std::uint32_t first = kNone;
+        std::uint32_t last = kNone;
     };
     struct Level {
         std::uint64_t used = 0;  ///< digits whose list is not empty: bits
@@ -96,33 +89,31 @@ private:
         free_ = nodes_[node].next;
         return node;
     }
+    void append(List& list, std::uint32_t node) {
+        nodes_[node].next = kNone;
+        if (list.first == kNone)
+            list.first = node;
+        else
+            nodes_[list.last].next = node;
+        list.last = node;
+    }
     void place(std::uint32_t node) {
         const std::uint64_t due = nodes_[node].due;
         const auto level =
-            (63U - static_cast<std::size_t>(std::countl_zero((due ^ last_) | 1U))) / kDigitBits;
+            (63U - static_cast<std::size_t>(std::countl_zero((due ^ base_) | 1U))) / kDigitBits;
         const auto digit = static_cast<std::size_t>(due >> level * kDigitBits) % kDigits;
-        List& list = slots_[level].lists[digit];
-        nodes_[node].next = kNone;
-        if (list.first == kNone) {
-            list.first = node;
-            slots_[level].used |= std::uint64_t{1} << digit;
-            levels_ |= 1U << level;
-        } else {
-            nodes_[list.last].next = node;
-        }
-        list.last = node;
-    }
-    void clear(std::size_t level, std::size_t digit) {
-        slots_[level].used &= ~(std::uint64_t{1} << digit);
-        if (slots_[level].used == 0)
-            levels_ &= ~(1U << level);
+        append(slots_[level].lists[digit], node);
+        slots_[level].used |= std::uint64_t{1} << digit;
+        levels_ |= 1U << level;
     }
     void grow();
-    [[nodiscard]] std::uint64_t earliest(std::uint32_t node) const;
-    /// Brings the first events down to level 0, unless they are due after `limit`.
-    bool spread_first(std::uint64_t limit);
+    void insert(std::uint32_t node);
+    void refill();
+    [[nodiscard]] std::uint64_t least_due(const List& list) const;
+    [[nodiscard]] bool is_short(const List& list) const;
 
-    std::uint64_t last_ = 0;    ///< due of the last event taken
+    List front_;                ///< sorted: all events up to base_
+    std::uint64_t base_ = 0;    ///< ps: all events in the levels are due after
     std::uint32_t levels_ = 0;  ///< levels that hold events: bits
     std::uint32_t free_ = kNone;
     std::vector<Node> nodes_;

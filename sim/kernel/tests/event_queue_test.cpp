@@ -38,11 +38,12 @@ private:
 };
 
 RC_GTEST_PROP(EventQueueProperty, AgreesWithASearch, ()) {
-    // Few bits, so that many events share a time; shifted, so that delays are of every size.
+    // Few bits, so that many events share a time; shifted, so that delays are of every size; one
+    // less, so that some lie at the end of a slot.
     const auto operations =
         *rc::gen::container<std::vector<std::tuple<unsigned, std::uint64_t, unsigned>>>(
             rc::gen::tuple(
-                rc::gen::inRange(0U, 4U),
+                rc::gen::inRange(0U, 8U),
                 rc::gen::inRange<std::uint64_t>(0, 8),
                 rc::gen::inRange(0U, 58U)));
     EventQueue queue;
@@ -59,12 +60,13 @@ RC_GTEST_PROP(EventQueueProperty, AgreesWithASearch, ()) {
         now = event.due;
     };
     for (const auto& [kind, value, shift] : operations) {
-        const std::uint64_t due = now + (value << shift);
-        if (kind < 2) {
+        const std::uint64_t delay = value << shift;
+        const std::uint64_t due = kind % 2 == 1 && delay > 0 ? now + delay - 1 : now + delay;
+        if (kind < 4) {
             reference.push(due, tag);
             queue.push({due, nullptr, tag++});
         } else {
-            pop(kind == 2 ? due : UINT64_MAX);
+            pop(kind < 6 ? due : UINT64_MAX);
         }
         RC_ASSERT(queue.empty() == reference.empty());
         if (!queue.empty())
@@ -84,6 +86,20 @@ TEST(EventQueue, ALimitThatIsNotReachedLeavesRoomForEarlierEvents) {
     ASSERT_TRUE(queue.pop(999'999, event));
     EXPECT_EQ(event.tag, 1U);
     EXPECT_EQ(queue.next_due(), 1'000'000U);
+}
+
+TEST(EventQueue, TheOrderOfPostingHoldsAcrossTheEndOfASlot) {
+    EventQueue queue;
+    EventQueue::Event event{};
+    queue.push({63, nullptr, 0});
+    queue.push({69, nullptr, 1});
+    ASSERT_TRUE(queue.pop(UINT64_MAX, event));
+    queue.push({69, nullptr, 2});
+    queue.push({66, nullptr, 3});
+    for (const std::uint64_t tag : {3U, 1U, 2U}) {
+        ASSERT_TRUE(queue.pop(UINT64_MAX, event));
+        EXPECT_EQ(event.tag, tag);
+    }
 }
 
 TEST(EventQueue, TheLastPicosecondIsATime) {
