@@ -32,8 +32,8 @@ Link::Link(
     scheduler_(scheduler),
     latency_(params.latency.count()),
     acknowledges_writes_(params.format.write_ack_flits > 0),
-    id_(id),
     buffer_((params.buffer_per_lane * lanes).count()),
+    id_(id),
     bandwidth_(usable(params, lanes)),
     lanes_(lanes),
     params_(params) {
@@ -60,7 +60,7 @@ Link::send(const Packet& packet, Time earliest, Link* upstream, LinkListener* li
     const std::uint64_t now = scheduler_.now().count();
     if (!returning_.empty())
         collect_credits(now);
-    if (!waiting_[channel].empty() || !has_credit(channel))
+    if ((queued_ != 0 && !waiting_[channel].empty()) || !has_credit(channel))
         return wait(packet, earliest, upstream, listener);
     const Time finish = commit(packet, earliest.count());
     // The upstream place is given back with the bytes it took there.
@@ -72,6 +72,7 @@ Link::send(const Packet& packet, Time earliest, Link* upstream, LinkListener* li
 OptionalTime
 Link::wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener) {
     ++statistics_.blocked_packets;
+    ++queued_;
     waiting_[static_cast<std::size_t>(virtual_channel(packet.kind))].push_back(
         {packet, upstream, listener, earliest.count()});
     statistics_.peak_waiting = std::max<std::uint64_t>(statistics_.peak_waiting, waiting());
@@ -206,7 +207,7 @@ void Link::release(VirtualChannel channel, std::uint32_t bytes, Time when) {
     credit.due = due;
     credit.bytes = bytes;
     credit.channel = channel;
-    if (waiting() > 0)
+    if (queued_ != 0)
         arm_pump(scheduler_.now().count());
 }
 
@@ -236,6 +237,7 @@ void Link::pump() {
         while (!queue.empty() && has_credit(channel)) {
             const Waiting next = queue.front();
             queue.pop_front();
+            --queued_;
             const Time finish = commit(next.packet, std::max(next.earliest, now));
             if (next.upstream != nullptr)
                 next.upstream->release(next.packet.channel, next.packet.wire, finish);
@@ -243,15 +245,12 @@ void Link::pump() {
                 next.listener->on_departure(next.packet.tag, finish);
         }
     }
-    if (waiting() > 0)
+    if (queued_ != 0)
         arm_pump(now);
 }
 
 std::size_t Link::waiting() const {
-    std::size_t count = 0;
-    for (const auto& queue : waiting_)
-        count += queue.size();
-    return count;
+    return queued_;
 }
 
 std::uint64_t Link::outstanding(VirtualChannel channel) const {

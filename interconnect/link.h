@@ -202,14 +202,15 @@ private:
     PacketKind last_kind_ = PacketKind::kWrite;
     std::uint32_t last_payload_ = UINT32_MAX;
     std::uint32_t last_wire_ = 0;
-    std::uint32_t id_;
-    RingQueue<Returning, 2> returning_;
-    std::array<std::uint64_t, kVirtualChannels> used_{};
+    std::uint32_t queued_ = 0;  ///< packets in the queues of waiting_
     std::uint64_t buffer_ = 0;
-    Link* reverse_ = nullptr;
-    LinkStatistics statistics_;
-    std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
+    std::array<std::uint64_t, kVirtualChannels> used_{};
     std::unique_ptr<Errors> errors_;
+    RingQueue<Returning, 2> returning_;
+    LinkStatistics statistics_;
+    Link* reverse_ = nullptr;
+    std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
+    std::uint32_t id_;
     Bandwidth bandwidth_;
     std::uint32_t lanes_;
     LinkParams params_;

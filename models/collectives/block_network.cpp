@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
+#include <bit>
 #include <unordered_map>
 #include <utility>
 
@@ -70,7 +70,9 @@ BlockNetwork::BlockNetwork(
     context_.element = spec.element;
     context_.element_bytes = spec.element_bytes;
     Transport& t = context_.transport;
-    std::tie(t.wire_numerator, t.wire_denominator) = wire_ratio(protocol);
+    const auto [numerator, denominator] = wire_ratio(protocol);
+    t.wire_shift = static_cast<std::uint32_t>(std::countr_zero(numerator));
+    t.wire_denominator = denominator;
     t.lines = protocol != Protocol::kSimple;
     t.slice_overhead = p.slice_overhead.count();
     t.block_rate = p.block_rate * bundle;
@@ -80,7 +82,7 @@ BlockNetwork::BlockNetwork(
         return std::max(static_cast<std::uint32_t>(bytes.count()) * bundle, 2 * t.unit);
     };
     t.load_window = window(params_.outstanding_loads);
-    t.store_window = window(params_.outstanding_stores);
+    t.store_units = window(params_.outstanding_stores) / t.unit;
     if (t.lines) {
         // A transfer unit is handed over as soon as it is there. A chunk takes one of the FIFO's
         // steps, whatever its size.
@@ -116,9 +118,8 @@ std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk) const {
 std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
     const ProtocolParams& p = params_of(params_, protocol_);
     const auto index = static_cast<std::uint32_t>(fifos_.size());
-    auto fifo = std::make_unique<Fifo>();
+    auto fifo = std::make_unique<Fifo>(context_.transport.slots);
     fifo->route = &context_.fabric->connect(ranks_[from], ranks_[to]);
-    fifo->slots.resize(context_.transport.slots);
     // Start each connection on another stripe, as their buffers' addresses would.
     fifo->units = std::uint64_t{index} * 7;
     fifo->hop_overhead = p.hop_overhead.count();
@@ -187,13 +188,6 @@ void BlockNetwork::wake(std::uint32_t position) {
         blocks_[block]->wake();
 }
 
-std::uint32_t BlockNetwork::data_of(std::uint32_t wire) const {
-    const Transport& t = context_.transport;
-    // wire() rounds down; the inverse must give the data bytes back.
-    return static_cast<std::uint32_t>(
-        (std::uint64_t{wire} * t.wire_denominator + t.wire_numerator - 1) / t.wire_numerator);
-}
-
 void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time visible) {
     const PacketTag tag = PacketTag::unpack(packet.tag);
     Fifo& fifo = *fifos_[tag.fifo];
@@ -202,10 +196,10 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
         return;
     }
     Fifo::Slot& slot = fifo.slots[tag.slot];
-    slot.arrived += data_of(packet.payload);
+    slot.arrived += context_.transport.data(packet.payload);
     slot.ready_time = std::max(slot.ready_time, visible.count());
     if (packet.values != 0)
-        slot.keep(tag.unit, packet.values);
+        fifo.keep(tag.slot, tag.unit, packet.values);
     SWITCHFOLD_CHECK(slot.arrived <= slot.expected, "more data than a slice holds");
     if (!context_.transport.lines && fifo.flow == nullptr) {
         if (slot.arrived == slot.expected)
@@ -228,7 +222,7 @@ std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/)
     if (context_.buffers == nullptr)
         return 0;
     const PacketTag tag = PacketTag::unpack(packet.tag);
-    return std::exchange(fifos_[tag.fifo]->slots[tag.slot].values.at(tag.unit), 0);
+    return std::exchange(fifos_[tag.fifo]->values.at(tag.slot).at(tag.unit), 0);
 }
 
 void BlockNetwork::on_departure(std::uint64_t tag, Time departure) {

@@ -79,7 +79,6 @@ private:
 
     std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to);
     [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk) const;
-    [[nodiscard]] std::uint32_t data_of(std::uint32_t wire) const;
 
     const CollectiveParams& params_;
     const std::vector<RankPort*>& ports_;

@@ -3,6 +3,7 @@
 
 #include "interconnect/fabric.h"
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -18,16 +19,25 @@ struct Transport {
     std::uint32_t slices_in_step = 1;  ///< a step's chunk is handed over in so many slices
     std::uint32_t smallest_slice = 1;  ///< data bytes; smaller chunks go in fewer slices
     std::uint32_t slots = 8;           ///< slices that the FIFO holds
-    std::uint32_t wire_numerator = 1;  ///< bytes stored per data byte: LL 2/1, LL128 16/15
+    /// Bytes stored per data byte, 2^shift / denominator: LL 2/1, LL128 16/15.
+    std::uint32_t wire_shift = 0;
     std::uint32_t wire_denominator = 1;
     bool lines = false;  ///< every line carries its flag: data can be used as it comes in
     std::uint64_t slice_overhead = 0;  ///< ps
     Bandwidth block_rate;
-    std::uint32_t load_window = 65536;   ///< bytes asked for and not received, at most
-    std::uint32_t store_window = 16384;  ///< bytes stored and not yet on the wire, at most
+    std::uint32_t load_window = 65536;  ///< bytes asked for and not received, at most
+    std::uint32_t store_units = 4;      ///< units stored and not yet on the wire, at most
 
     [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
-        return static_cast<std::uint32_t>(std::uint64_t{data} * wire_numerator / wire_denominator);
+        const std::uint64_t stored = std::uint64_t{data} << wire_shift;
+        return static_cast<std::uint32_t>(
+            wire_denominator == 1 ? stored : stored / wire_denominator);
+    }
+    /// The data bytes of so many bytes on the wire: wire() rounds down, this gives them back.
+    [[nodiscard]] std::uint32_t data(std::uint32_t wire) const {
+        const std::uint64_t least = (std::uint64_t{1} << wire_shift) - 1;
+        return static_cast<std::uint32_t>(
+            (std::uint64_t{wire} * wire_denominator + least) >> wire_shift);
     }
 };
 
@@ -41,14 +51,10 @@ struct Fifo {
         std::uint32_t arrived = 0;
         std::uint64_t ready_time = 0;
         std::uint64_t credit_time = 0;
-        std::vector<std::uint32_t> values;  ///< functional mode: a handle for each unit
-
-        void keep(std::uint32_t unit, std::uint32_t handle) {
-            if (values.size() <= unit)
-                values.resize(unit + 1U, 0);
-            values[unit] = handle;
-        }
     };
+    explicit Fifo(std::uint32_t holds) :
+        places(holds), slots(std::bit_ceil(holds)), mask(std::bit_ceil(holds) - 1) {}
+
     const Connection* route = nullptr;
     ThreadBlock* sender = nullptr;
     ThreadBlock* receiver = nullptr;
@@ -59,9 +65,28 @@ struct Fifo {
     std::uint64_t ready = 0;         ///< slices complete at the receiver
     std::uint64_t consumed = 0;      ///< slices whose slots are free again
     std::uint64_t units = 0;         ///< sent or requested so far: chooses the stripe
-    std::vector<Slot> slots;
+    std::uint64_t places;            ///< slices that it holds
+    std::vector<Slot> slots;         ///< a power of two, at least its places
+    std::uint64_t mask;
+    std::vector<std::vector<std::uint32_t>>
+        values;  ///< functional mode: by slot and unit, a handle
 
-    [[nodiscard]] Slot& slot(std::uint64_t slice) { return slots[slice % slots.size()]; }
+    [[nodiscard]] std::uint32_t slot_of(std::uint64_t slice) const {
+        return static_cast<std::uint32_t>(slice & mask);
+    }
+    [[nodiscard]] Slot& slot(std::uint64_t slice) { return slots[slice & mask]; }
+    [[nodiscard]] bool full() const { return posted - consumed >= places; }
+    /// Since when (ps) there is room for the next slice; it is not full.
+    [[nodiscard]] std::uint64_t room_since() {
+        return posted < places ? 0 : slot(posted - places).credit_time;
+    }
+    void keep(std::uint32_t slot, std::uint32_t unit, std::uint32_t handle) {
+        values.resize(slots.size());
+        auto& handles = values[slot];
+        if (handles.size() <= unit)
+            handles.resize(unit + 1U, 0);
+        handles[unit] = handle;
+    }
 };
 
 /// What a packet's tag says: connection, slot of the slice, unit within it.

@@ -70,7 +70,8 @@ private:
     [[nodiscard]] Step make(std::uint64_t i) const {
         const std::uint64_t n = ranks_;
         // Chunk order of the ring: each step works on the chunk before the last one's.
-        const Part part = chunks_.chunk((place_ + 2 * n - 1 - i) % n);
+        const std::uint64_t from = place_ + 2 * n - 1 - i;  // < 3 n
+        const Part part = chunks_.chunk(from >= 2 * n ? from - 2 * n : from >= n ? from - n : from);
         Step step{part.begin, part.bytes, 0, 0, false, false};
         step.receive = i > 0 ? kPeer : 0;
         step.send = i < 2 * n - 2 ? kPeer : 0;

@@ -16,6 +16,12 @@ namespace {
 
 constexpr std::uint64_t kNextRequest = 1;  // tag of the event that ends a pause between loads
 
+/// How many peers these bits are; std::popcount would be a call.
+std::uint32_t peers_in(unsigned bits) {
+    constexpr std::array<std::uint8_t, 1U << kMaxPeers> kCounts{0, 1, 1, 2, 1, 2, 2, 3};
+    return kCounts[bits % kCounts.size()];
+}
+
 }  // namespace
 
 ThreadBlock::ThreadBlock(
@@ -57,9 +63,13 @@ bool ThreadBlock::loads_over_link() const {
     return (step_.receive & loads_) != 0;
 }
 
-std::uint64_t ThreadBlock::pace(std::uint32_t bytes) const {
-    return serialization_time(Bytes(std::uint64_t{bytes} * sharers_), context_.transport.block_rate)
-        .count();
+std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
+    if (bytes != paced_bytes_) {
+        paced_bytes_ = bytes;
+        const Bytes shared(std::uint64_t{bytes} * sharers_);
+        pace_ = serialization_time(shared, context_.transport.block_rate).count();
+    }
+    return pace_;
 }
 
 std::uint64_t ThreadBlock::slice_bytes() const {
@@ -77,6 +87,7 @@ bool ThreadBlock::fetch_step() {
         return false;
     step_ = *next;
     step_done_ = 0;
+    step_slice_ = slice_bytes();
     return true;
 }
 
@@ -111,14 +122,15 @@ void ThreadBlock::advance() {
     }
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-        if (fifo.posted - fifo.consumed >= fifo.slots.size()) {
+        if (fifo.full()) {
             state_ = State::kWaitSlot;
             return;
         }
-        start = std::max(start, fifo.slot(fifo.posted).credit_time);
+        start = std::max(start, fifo.room_since());
     }
-    slice_ = static_cast<std::uint32_t>(std::min(slice_bytes(), step_.bytes - step_done_));
+    slice_ = static_cast<std::uint32_t>(std::min(step_slice_, step_.bytes - step_done_));
     slice_done_ = 0;
+    units_done_ = 0;
     requested_ = 0;
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
@@ -127,8 +139,7 @@ void ThreadBlock::advance() {
         slot.arrived = 0;
         ++fifo.posted;
     }
-    unacknowledged_ =
-        static_cast<std::uint32_t>(std::popcount(static_cast<std::uint8_t>(step_.send & fenced_)));
+    unacknowledged_ = peers_in(step_.send & fenced_);
     state_ = State::kScheduled;
     context_.fabric->scheduler().at(Time(start), *this, 0);
 }
@@ -150,21 +161,18 @@ void ThreadBlock::on_event(std::uint64_t tag) {
 
 void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
     const Transport& transport = context_.transport;
-    const auto fifos_in = static_cast<std::uint32_t>(
-        std::popcount(static_cast<std::uint8_t>(step_.receive & ~loads_)));
-    const auto fifos_out =
-        static_cast<std::uint32_t>(std::popcount(static_cast<std::uint8_t>(step_.send & local_)));
+    const std::uint64_t wire = transport.wire(bytes);
     std::uint64_t read = step_.load && !step_.staged ? bytes : 0;
     std::uint64_t written = step_.store && !step_.staged ? bytes : 0;
-    read += std::uint64_t{transport.wire(bytes)} * fifos_in;
-    written += std::uint64_t{transport.wire(bytes)} * fifos_out;
+    read += wire * peers_in(step_.receive & ~loads_);
+    written += wire * peers_in(step_.send & local_);
     until = std::max(until, port_.access(read, written).count());
 }
 
 void ThreadBlock::move_unit() {
     const Transport& transport = context_.transport;
     const std::uint64_t now = context_.fabric->scheduler().now().count();
-    const std::uint32_t unit = slice_done_ / transport.unit;
+    const std::uint32_t unit = units_done_++;
     const std::uint32_t bytes = std::min(transport.unit, slice_ - slice_done_);
     std::uint64_t next = now + pace(bytes);
     account(bytes, next);
@@ -182,9 +190,7 @@ void ThreadBlock::move_unit() {
 }
 
 std::uint64_t ThreadBlock::after_departures(std::uint64_t next) {
-    const Transport& transport = context_.transport;
-    const std::size_t window = std::max<std::size_t>(1, transport.store_window / transport.unit);
-    while (departures_.size() >= window) {
+    while (departures_.size() >= context_.transport.store_units) {
         next = std::max(next, departures_.front());
         departures_.pop_front();
     }
@@ -192,27 +198,27 @@ std::uint64_t ThreadBlock::after_departures(std::uint64_t next) {
 }
 
 void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values) {
-    const Transport& transport = context_.transport;
+    const std::uint32_t wire = context_.transport.wire(bytes);
     ValuePool& pool = context_.fabric->values();
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         const Peer& peer = send_[static_cast<std::size_t>(std::countr_zero(bits))];
         Fifo& fifo = *peer.fifo;
-        const auto slot = static_cast<std::uint32_t>((fifo.posted - 1) % fifo.slots.size());
+        const std::uint32_t slot = fifo.slot_of(fifo.posted - 1);
         pool.share(values);
         if (fifo.read) {
             if (values != 0)
-                fifo.slots[slot].keep(unit, values);
+                fifo.keep(slot, unit, values);
             continue;
         }
         if (fifo.flow != nullptr) {
-            fifo.flow->put(slot, unit, transport.wire(bytes), values);
+            fifo.flow->put(slot, unit, wire, values);
             continue;
         }
         const PacketTag tag{peer.index, slot, unit};
         const OptionalTime departure = context_.fabric->send(
             *fifo.route,
             {.kind = PacketKind::kWrite,
-             .payload = transport.wire(bytes),
+             .payload = wire,
              .tag = tag.pack(),
              .client = context_.client,
              .slot = fifo.units++,
@@ -240,8 +246,7 @@ void ThreadBlock::request_units() {
             return;
         }
         const std::uint32_t bytes = std::min(transport.unit, slice_ - requested_);
-        const auto slot = static_cast<std::uint32_t>(fifo.consumed % fifo.slots.size());
-        const PacketTag tag{peer.index, slot, requested_ / transport.unit};
+        const PacketTag tag{peer.index, fifo.slot_of(fifo.consumed), requested_ / transport.unit};
         // The request goes against the connection's data: the fabric knows the way back of each
         // stripe.
         const Connection& back = context_.fabric->connect(fifo.route->to, fifo.route->from);
@@ -271,7 +276,7 @@ void ThreadBlock::on_response(
     std::uint32_t reduced = 0;
     if (context_.buffers != nullptr) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))].fifo;
-        fifo.slot(fifo.consumed).keep(unit, values);
+        fifo.keep(fifo.slot_of(fifo.consumed), unit, values);
         reduced = combine(data, unit);
     }
     send_unit(data, unit, reduced);
@@ -297,7 +302,7 @@ std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-        const std::uint32_t handle = fifo.slot(fifo.consumed).values.at(unit);
+        const std::uint32_t handle = fifo.values.at(fifo.slot_of(fifo.consumed)).at(unit);
         const std::vector<float>& incoming = pool.get(handle);
         SWITCHFOLD_CHECK(
             incoming.size() == count, "a unit of {} values, expected {}", incoming.size(), count);
@@ -361,7 +366,8 @@ void ThreadBlock::finish_slice() {
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
         Fifo::Slot& slot = fifo.slot(fifo.consumed);
-        slot.values.clear();
+        if (!fifo.values.empty())
+            fifo.values[fifo.slot_of(fifo.consumed)].clear();
         slot.credit_time = now + fifo.route->latency.count();
         ++fifo.consumed;
         fifo.sender->wake();

@@ -92,7 +92,7 @@ private:
     [[nodiscard]] bool loads_over_link() const;
     /// When `next` may be at the earliest for the block to have no more under way than it may.
     std::uint64_t after_departures(std::uint64_t next);
-    [[nodiscard]] std::uint64_t pace(std::uint32_t bytes) const;
+    [[nodiscard]] std::uint64_t pace(std::uint32_t bytes);
     void account(std::uint32_t bytes, std::uint64_t& until);
     std::uint32_t combine(std::uint32_t bytes, std::uint32_t unit);
     void send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values);
@@ -112,9 +112,13 @@ private:
     std::uint8_t fenced_ = 0;  ///< sending connections whose flag waits for the data: bits
     State state_ = State::kIdle;
     Step step_;
-    std::uint64_t step_done_ = 0;     ///< bytes of the step in finished slices
-    std::uint32_t slice_ = 0;         ///< bytes of the current slice
-    std::uint32_t slice_done_ = 0;    ///< bytes moved
+    std::uint64_t step_done_ = 0;             ///< bytes of the step in finished slices
+    std::uint64_t step_slice_ = 0;            ///< bytes of each of its slices but the last
+    std::uint32_t slice_ = 0;                 ///< bytes of the current slice
+    std::uint32_t slice_done_ = 0;            ///< bytes moved
+    std::uint32_t units_done_ = 0;            ///< units moved
+    std::uint32_t paced_bytes_ = UINT32_MAX;  ///< what pace_ (ps) is of
+    std::uint64_t pace_ = 0;
     std::uint32_t requested_ = 0;     ///< bytes asked for over the link
     std::uint64_t next_request_ = 0;  ///< ps: when the block can issue its next load
     bool request_scheduled_ = false;

@@ -22,9 +22,9 @@ MemorySystem::MemorySystem(
     const Contention& contention,
     Scheduler& scheduler) :
     sc_module(name),
+    scheduler_(scheduler),
     params_(params),
     contention_(contention),
-    scheduler_(scheduler),
     hbm_bandwidth_(achievable_bytes_per_second(params.hbm, kWriteShare)),
     l2_bandwidth_(static_cast<double>(params.l2.bandwidth.count())) {
     update_rate();

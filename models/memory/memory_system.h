@@ -115,23 +115,24 @@ private:
     void update_rate();
     [[nodiscard]] double packet_miss_share() const;
 
+    // What every packet needs comes first and together.
+    Scheduler& scheduler_;
+    double free_at_ = 0;      ///< ps
+    double ps_per_byte_ = 0;  ///< of packets
+    std::uint64_t window_bytes_ = 0;
+    std::size_t kernels_ = 0;
+    bool ticking_ = false;
+    MemoryStatistics statistics_;
+    Listener* listener_ = nullptr;
     MemoryParams params_;
     Contention contention_;
-    Scheduler& scheduler_;
-    Listener* listener_ = nullptr;
-    MemoryStatistics statistics_;
     double hbm_bandwidth_;
     double l2_bandwidth_;
     std::uint64_t footprint_ = 0;
-    std::uint64_t window_bytes_ = 0;
     double packet_demand_ = 0;     ///< L2 bytes a second
     double announced_demand_ = 0;  ///< what the kernels' shares were computed with
     KernelDemand use_;
     double packet_rate_ = 0;  ///< L2 bytes a second that packets are served at
-    double ps_per_byte_ = 0;
-    double free_at_ = 0;  ///< ps
-    std::size_t kernels_ = 0;
-    bool ticking_ = false;
 };
 
 }  // namespace switchfold

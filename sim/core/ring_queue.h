@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -27,9 +28,9 @@ public:
     [[nodiscard]] T& front() { return slots_[head_]; }
     [[nodiscard]] const T& front() const { return slots_[head_]; }
     [[nodiscard]] T& back() { return slots_[(head_ + size_ - 1) & (capacity_ - 1)]; }
-    [[nodiscard]] T& operator[](std::size_t i) { return slots_[(head_ + i) & (capacity_ - 1)]; }
+    [[nodiscard]] T& operator[](std::size_t i) { return slots_[(head_ + i) & (capacity_ - 1U)]; }
     [[nodiscard]] const T& operator[](std::size_t i) const {
-        return slots_[(head_ + i) & (capacity_ - 1)];
+        return slots_[(head_ + i) & (capacity_ - 1U)];
     }
     void push_back(const T& value) { push_back() = value; }
     /// A new last element, which holds what was left in its place.
@@ -45,7 +46,7 @@ public:
 
 private:
     void grow() {
-        const std::size_t larger = capacity_ == 0 ? 4 : capacity_ * 2;
+        const std::uint32_t larger = capacity_ == 0 ? 4 : capacity_ * 2;
         auto slots = std::make_unique<T[]>(larger);
         for (std::size_t i = 0; i < size_; ++i)
             slots[i] = std::move((*this)[i]);
@@ -55,11 +56,11 @@ private:
         head_ = 0;
     }
 
-    std::size_t head_ = 0;
-    std::size_t size_ = 0;
-    std::size_t capacity_ = kInline;  // a power of two, or 0
-    std::array<T, kInline> inline_{};
     T* slots_ = inline_.data();
+    std::uint32_t head_ = 0;
+    std::uint32_t size_ = 0;
+    std::uint32_t capacity_ = kInline;  // a power of two, or 0
+    std::array<T, kInline> inline_{};
     std::unique_ptr<T[]> heap_;
 };
 

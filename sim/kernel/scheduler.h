@@ -46,13 +46,13 @@ private:
     void run_events();
     void arm(std::uint64_t due);
 
-    EventQueue queue_;
-    sc_core::sc_event wake_{"wake"};
     std::uint64_t local_now_ = 0;
-    std::uint64_t horizon_ = UINT64_MAX;
-    std::uint64_t events_ = 0;
-    std::uint64_t armed_for_ = UINT64_MAX;
     bool draining_ = false;
+    std::uint64_t events_ = 0;
+    EventQueue queue_;
+    std::uint64_t horizon_ = UINT64_MAX;
+    std::uint64_t armed_for_ = UINT64_MAX;
+    sc_core::sc_event wake_{"wake"};
     std::exception_ptr failure_;
 };
 

@@ -18,14 +18,14 @@ namespace switchfold {
 /// A rank's GPU as collectives and packets see it.
 class GpuPort final : public RankPort, public EndpointMemory, private BlocksListener {
 public:
-    GpuPort(std::uint32_t rank, Gpu& gpu) : rank_(rank), gpu_(gpu) {}
+    GpuPort(std::uint32_t rank, Gpu& gpu) : rank_(rank), gpu_(gpu), memory_(gpu.memory()) {}
     std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& listener) override;
     void vacate(std::uint64_t ticket) override { gpu_.retire_resident(ticket); }
     Time access(std::uint64_t read, std::uint64_t written) override {
-        return gpu_.memory().access(read, written);
+        return memory_.access(read, written);
     }
-    Time read(std::uint32_t bytes) override { return gpu_.memory().access(bytes, 0); }
-    Time write(std::uint32_t bytes) override { return gpu_.memory().access(0, bytes); }
+    Time read(std::uint32_t bytes) override { return memory_.access(bytes, 0); }
+    Time write(std::uint32_t bytes) override { return memory_.access(0, bytes); }
 
 private:
     void on_blocks_resident(std::uint64_t ticket) override;
@@ -35,6 +35,7 @@ private:
     };
     std::uint32_t rank_;
     Gpu& gpu_;
+    MemorySystem& memory_;
     std::vector<Waiting> waiting_;
 };
 
