@@ -125,14 +125,21 @@ std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
     fifo->hop_overhead = p.hop_overhead.count();
     if (fifo->route->network) {
         fifo->hop_overhead += p.network_overhead.count();
-        auto& proxy = members_[from].proxy;
-        if (!proxy)
-            proxy = std::make_unique<NetworkProxy>(
-                context_, *ports_[ranks_[from]], params_.proxy_overhead * bundle_);
-        fifo->flow = &proxy->add_flow(*fifo, index);
+        // A free slot becomes a receive that the sender must hear of: software on both ends again.
+        fifo->credit_overhead = p.network_overhead.count();
+        fifo->flow = &proxy_of(from).add_flow(*fifo, index);
+        fifo->inbound = &proxy_of(to);
     }
     fifos_.push_back(std::move(fifo));
     return index;
+}
+
+NetworkProxy& BlockNetwork::proxy_of(std::uint32_t member) {
+    auto& proxy = members_[member].proxy;
+    if (!proxy)
+        proxy = std::make_unique<NetworkProxy>(
+            context_, *ports_[ranks_[member]], params_.proxy_overhead * bundle_);
+    return *proxy;
 }
 
 void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
@@ -208,9 +215,12 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
     }
     bool wake = false;
     while (fifo.ready < fifo.posted) {
-        const Fifo::Slot& next = fifo.slot(fifo.ready);
+        Fifo::Slot& next = fifo.slot(fifo.ready);
         if (next.arrived != next.expected)
             break;
+        // The GPU sees lines by itself; of slices its proxy tells it.
+        if (fifo.inbound != nullptr && !context_.transport.lines)
+            next.ready_time = fifo.inbound->serve(next.ready_time);
         ++fifo.ready;
         wake = true;
     }

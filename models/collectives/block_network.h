@@ -78,6 +78,7 @@ private:
     void on_block_done(std::uint32_t position, Time end) override;
 
     std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to);
+    NetworkProxy& proxy_of(std::uint32_t member);
     [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk) const;
 
     const CollectiveParams& params_;

@@ -141,9 +141,11 @@ const CostModel::Generation& CostModel::constants_of(TunerGeneration generation)
     }
 }
 
-CostModel::CostModel(
-    TunerGeneration generation, std::uint32_t channels, const MachineView& machine) :
-    constants_(constants_of(generation)), machine_(machine), channels_(channels) {}
+CostModel::CostModel(const CollectiveParams& params, const MachineView& machine) :
+    constants_(constants_of(params.tuner)),
+    machine_(machine),
+    channels_(channels_of(params, machine)),
+    network_latency_(to_microseconds(params.tuner_network_latency)) {}
 
 const CostModel::AtScale& CostModel::at_scale() const {
     if (machine_.machines == 1)
@@ -175,7 +177,8 @@ Time CostModel::ring(Protocol protocol, Bytes bytes) const {
     const double n = machine_.ranks;
     const double steps = 2 * (n - 1);
     const double across = 2 * (static_cast<double>(machine_.machines) - 1);
-    double latency = kRingBase[p] + (steps - across) * hop + across * kRingNetwork[p];
+    double latency =
+        kRingBase[p] + (steps - across) * hop + across * (kRingNetwork[p] + network_latency_);
     if (networked && protocol == Protocol::kSimple &&
         static_cast<double>(bytes.count()) / (channels_ * n) >= kPlateauBytes)
         latency *= constants_.ring_plateau;
@@ -185,8 +188,9 @@ Time CostModel::ring(Protocol protocol, Bytes bytes) const {
 Time CostModel::tree(Protocol protocol, Bytes bytes) const {
     const std::size_t p = index_of(protocol);
     const double hop = (machine_.pcie ? kTreePcie : kTreeNvlink)[p];
-    const double latency = kTreeBase[p] + 2 * ((machine_.per_machine - 1) * hop +
-                                               std::log2(machine_.machines) * kTreeNetwork[p]);
+    const double latency =
+        kTreeBase[p] + 2 * ((machine_.per_machine - 1) * hop +
+                            std::log2(machine_.machines) * (kTreeNetwork[p] + network_latency_));
     double bus = rails();
     if (machine_.machines == 1)
         bus = gigabytes(machine_.inside_bandwidth);
@@ -223,7 +227,8 @@ Time CostModel::in_switch(Bytes bytes) const {
 Time CostModel::switched_tree(Bytes bytes) const {
     if (machine_.in_switch_bandwidth.count() == 0)
         return kTimeMax;
-    const double latency = kInSwitchNvlink + 2 * std::log2(machine_.machines) * kInSwitchNetwork;
+    const double latency =
+        kInSwitchNvlink + 2 * std::log2(machine_.machines) * (kInSwitchNetwork + network_latency_);
     const double inside = 2 * gigabytes(machine_.in_switch_bandwidth);
     const double most = channels_ * at_scale().switched_tree;
     return estimate(latency, bytes, std::min({inside, rails(), most}) * 0.5);

@@ -13,8 +13,7 @@ namespace switchfold {
 /// or this machine has not.
 class CostModel {
 public:
-    /// \param channels of the machine, before small sizes drop some
-    CostModel(TunerGeneration generation, std::uint32_t channels, const MachineView& machine);
+    CostModel(const CollectiveParams& params, const MachineView& machine);
 
     [[nodiscard]] Time ring(Protocol protocol, Bytes bytes) const;
     /// A chain inside each machine, double binary trees across.
@@ -35,7 +34,8 @@ private:
 
     const Generation& constants_;
     MachineView machine_;
-    double channels_;
+    double channels_;         ///< before small sizes drop some
+    double network_latency_;  ///< us, of a hop between machines, beside NCCL's own
 };
 
 }  // namespace switchfold

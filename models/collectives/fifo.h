@@ -11,6 +11,7 @@ namespace switchfold {
 
 class ThreadBlock;
 class NetworkFlow;
+class NetworkProxy;
 
 /// How data crosses a connection under the chosen protocol.
 struct Transport {
@@ -58,15 +59,17 @@ struct Fifo {
     const Connection* route = nullptr;
     ThreadBlock* sender = nullptr;
     ThreadBlock* receiver = nullptr;
-    NetworkFlow* flow = nullptr;     ///< carries it over the network; null inside a machine
-    std::uint64_t hop_overhead = 0;  ///< ps, from data in the FIFO to the receiver's first move
-    bool read = false;               ///< the receiver loads from the sender's FIFO
-    std::uint64_t posted = 0;        ///< slices begun by the sender
-    std::uint64_t ready = 0;         ///< slices complete at the receiver
-    std::uint64_t consumed = 0;      ///< slices whose slots are free again
-    std::uint64_t units = 0;         ///< sent or requested so far: chooses the stripe
-    std::uint64_t places;            ///< slices that it holds
-    std::vector<Slot> slots;         ///< a power of two, at least its places
+    NetworkFlow* flow = nullptr;        ///< carries it over the network; null inside a machine
+    NetworkProxy* inbound = nullptr;    ///< of the receiver, where it comes over the network
+    std::uint64_t credit_overhead = 0;  ///< ps, of a free slot's way back, beside the wires
+    std::uint64_t hop_overhead = 0;     ///< ps, from data in the FIFO to the receiver's first move
+    bool read = false;                  ///< the receiver loads from the sender's FIFO
+    std::uint64_t posted = 0;           ///< slices begun by the sender
+    std::uint64_t ready = 0;            ///< slices complete at the receiver
+    std::uint64_t consumed = 0;         ///< slices whose slots are free again
+    std::uint64_t units = 0;            ///< sent or requested so far: chooses the stripe
+    std::uint64_t places;               ///< slices that it holds
+    std::vector<Slot> slots;            ///< a power of two, at least its places
     std::uint64_t mask;
     std::vector<std::vector<std::uint32_t>>
         values;  ///< functional mode: by slot and unit, a handle

@@ -3,6 +3,7 @@
 #include "models/collectives/running_collective.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace switchfold {
 
@@ -18,6 +19,35 @@ ChunkShape shape_of(const CollectiveSpec& spec) {
     default:
         return kStepShape;
     }
+}
+
+/// Trees cut small buffers finer, so that their pipeline fills: the rules of NCCL's enqueue.cc.
+std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk) {
+    if (spec.kind != CollectiveKind::kAllReduce || spec.choice.algorithm != Algorithm::kTree)
+        return chunk;
+    const double bytes = static_cast<double>(spec.bytes.count()) / spec.choice.channels;
+    const auto machines = static_cast<double>(spec.layout.machines.size());
+    const double per_machine = static_cast<double>(spec.ranks.size()) / machines;
+    const auto halve = [&](double chunks, std::uint64_t least) {
+        while (bytes / static_cast<double>(chunk) < chunks && chunk > least)
+            chunk /= 2;
+    };
+    if (spec.choice.protocol == Protocol::kSimple) {
+        const double depth = per_machine - 1 + std::floor(std::log2(machines));
+        halve(depth * 8, 128 << 10);
+        halve(depth * 4, 64 << 10);
+        halve(depth, 32 << 10);
+    } else if (spec.choice.protocol == Protocol::kLl128) {
+        const double steps = 1 + std::floor(std::log2(machines)) + 0.1 * per_machine;
+        halve(steps * 64 / per_machine, 128 << 10);
+        halve(steps * 16 / per_machine, 32 << 10);
+    }
+    return std::max(chunk / kGrain * kGrain, kGrain);
+}
+
+/// NCCL's runTreeSplit: half and 64 more of Simple's threads reduce, 70 % of the others'.
+WarpSplit split_of(Protocol protocol) {
+    return protocol == Protocol::kSimple ? WarpSplit{6, 4} : WarpSplit{7, 3};
 }
 
 /// Ring, tree and direct exchange over a group of any machines.
@@ -88,7 +118,8 @@ FifoCollective::FifoCollective(
     const CollectiveSpec& spec,
     MemberListener& listener) :
     spec_(spec),
-    max_chunk_(BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec))),
+    max_chunk_(chunk_of(
+        spec, BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec)))),
     bundle_(bundle_of(spec, usual_chunk(), environment.params.transfer_unit.count())),
     network_(
         environment,
@@ -138,7 +169,11 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     }
     if (spec_.choice.algorithm == Algorithm::kTree)
         return plan_tree_all_reduce(
-            spec_.trees[channel % spec_.trees.size()], channel, whole, chunk);
+            spec_.trees[channel % spec_.trees.size()],
+            channel,
+            whole,
+            chunk,
+            split_of(spec_.choice.protocol));
     return plan_ring_all_reduce(order, channel, whole, chunk, kGrain);
 }
 

@@ -53,21 +53,35 @@ GroupLayout lay_out(const Topology& topology, const std::vector<std::uint32_t>& 
     return layout;
 }
 
+std::uint32_t rails_of(
+    const Topology& topology, const std::vector<std::uint32_t>& ranks, const GroupLayout& layout) {
+    const auto& members = layout.machines.front();
+    const std::uint32_t machine = topology.machine_of(ranks[members.front()]);
+    const auto interfaces =
+        std::count_if(topology.nodes.begin(), topology.nodes.end(), [&](const TopologyNode& node) {
+            return node.kind == NodeKind::kNic && node.machine == machine;
+        });
+    // Without any the GPUs' own links lead from machine to machine.
+    const auto count = static_cast<std::uint32_t>(members.size());
+    return interfaces == 0 ? count : std::min(count, static_cast<std::uint32_t>(interfaces));
+}
+
 std::vector<std::vector<std::uint32_t>> ring_orders(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, const GroupLayout& layout) {
     if (layout.machines.size() == 1)
         return rings_inside(topology, ranks, layout.machines.front());
     std::vector<std::vector<std::vector<std::uint32_t>>> inside;
-    std::size_t most = 1;
+    const std::size_t rails = rails_of(topology, ranks, layout);
+    std::size_t most = rails;
     for (const auto& members : layout.machines) {
         inside.push_back(rings_inside(topology, ranks, members));
-        most = std::max(most, std::max(members.size(), inside.back().size()));
+        most = std::max(most, inside.back().size());
     }
     std::vector<std::vector<std::uint32_t>> orders(most);
     for (std::size_t channel = 0; channel < most; ++channel)
         for (std::size_t machine = 0; machine < inside.size(); ++machine) {
             std::vector<std::uint32_t> ring = inside[machine][channel % inside[machine].size()];
-            const std::size_t turn = channel % ring.size();
+            const std::size_t turn = channel % rails * ring.size() / rails;
             std::rotate(ring.begin(), ring.begin() + static_cast<std::ptrdiff_t>(turn), ring.end());
             if (machine % 2 == 1)
                 std::reverse(ring.begin(), ring.end());

@@ -18,10 +18,15 @@ struct GroupLayout {
 [[nodiscard]] GroupLayout
 lay_out(const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
+/// Ways out of the first machine: its network interfaces, or its members if they are fewer and each
+/// has several.
+[[nodiscard]] std::uint32_t rails_of(
+    const Topology& topology, const std::vector<std::uint32_t>& ranks, const GroupLayout& layout);
+
 /// Orders of positions along which rings, and inside machines the chains of trees, run; channel c
 /// takes order c mod size. One machine: every ring that its wires allow, both ways round. Several:
-/// an order a member of a machine, so that the channels enter and leave each machine by all its
-/// network interfaces in turn. Every other machine is passed the other way round: data that leaves
+/// an order a rail, so that the channels enter and leave each machine by all its network
+/// interfaces in turn. Every other machine is passed the other way round: data that leaves
 /// by interface i comes in by interface i, on the same rail (NCCL graph/connect.cc exchanges the
 /// rings of channel pairs on odd nodes for that).
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> ring_orders(

@@ -98,6 +98,10 @@ std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& sp
         std::uint64_t{spec.choice.channels} * spec.layout.machines.front().size();
     const std::uint64_t bytes = spec.bytes.count();
     std::uint64_t chunk = params.in_switch_chunk.count();
+    const auto limit = [&](std::uint64_t chunks, std::uint64_t most) {
+        if (bytes < chunks * ways * chunk)
+            chunk = std::min(chunk, most);
+    };
     if (spec.choice.algorithm == Algorithm::kInSwitchRing) {
         // A ring cuts its piece once more, and every cut costs the proxy a post.
         const std::uint64_t least = chunk / 4;
@@ -105,17 +109,17 @@ std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& sp
         while (chunk > least && bytes < 4 * ways * chunk)
             chunk /= 2;
     } else if (machines > 1) {
-        if (machines >= 4 || bytes < 4 * ways * chunk)
-            chunk /= 2;
-        if (bytes < ways * chunk)
-            chunk /= 2;
+        constexpr std::size_t kMany = 4;
+        if (machines >= kMany)
+            chunk = std::min(chunk, params.in_switch_tree_chunk.count());
+        limit(32, 256 << 10);
+        limit(16, 128 << 10);
+        limit(4, 64 << 10);
+        limit(1, 32 << 10);
     } else {
-        if (bytes < 64 * ways * chunk)
-            chunk /= 2;
-        if (bytes < 8 * ways * chunk)
-            chunk /= 2;
-        if (bytes < 2 * ways * chunk)
-            chunk /= 2;
+        limit(64, 64 << 10);
+        limit(8, 32 << 10);
+        limit(2, 16 << 10);
     }
     return std::max(chunk / kGrain * kGrain, kGrain);
 }
@@ -261,7 +265,7 @@ std::vector<BlockPlan> HeadsCollective::plan_heads(std::uint32_t channel, std::u
             parent[machines[machine][head]] =
                 above == kNoParent ? kNoParent : machines[above][head];
         }
-        return plan_tree(parent, channel, [&](std::uint32_t rank, const Step& shape) {
+        return plan_tree(parent, channel, WarpSplit{}, [&](std::uint32_t rank, const Step& shape) {
             return staged(rank, [shape](Part part) {
                 return std::make_unique<StreamProgram>(shape, part, part.bytes);
             });

@@ -149,6 +149,7 @@ view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uin
         for (std::size_t i = 0; i < std::min(first.size(), next.size()); ++i)
             rails.add(ranks[first[i]], ranks[next[i]]);
         machine.rail_bandwidth = times(rails.rate(), rails.flows());
+        machine.rails = rails_of(topology, ranks, view.layout);
     }
     const Algorithm reduced =
         machine.machines > 1 ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;

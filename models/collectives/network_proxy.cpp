@@ -33,8 +33,7 @@ void NetworkFlow::post(std::uint64_t when) {
 }
 
 void NetworkProxy::post(std::uint32_t flow, std::uint64_t when) {
-    free_at_ = std::max(free_at_, when) + overhead_;
-    context_.fabric->scheduler().at(Time(free_at_), *this, std::uint64_t{flow} << 1U | kPosted);
+    context_.fabric->scheduler().at(Time(serve(when)), *this, std::uint64_t{flow} << 1U | kPosted);
 }
 
 void NetworkProxy::on_event(std::uint64_t tag) {

@@ -5,6 +5,7 @@
 #include "sim/core/ring_queue.h"
 #include "sim/kernel/scheduler.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -55,14 +56,20 @@ private:
 };
 
 /// The proxy thread that serves one GPU's network connections: it sees a slice, posts its transfer,
-/// turns to the next. The network interface then reads the data from the GPU's memory and sends it
-/// while the proxy goes on.
+/// turns to the next; it sees what came in, tells the GPU, posts the next receive. The network
+/// interface reads the data from the GPU's memory and sends it while the proxy goes on.
 class NetworkProxy final : public EventHandler {
 public:
     NetworkProxy(BlockContext& context, RankPort& port, Time overhead) :
         context_(context), port_(port), overhead_(overhead.count()) {}
 
     NetworkFlow& add_flow(Fifo& fifo, std::uint32_t index);
+    /// Work of its own kind for one slice, due at `when` (ps): it queues with all the others.
+    /// \returns when it is done
+    std::uint64_t serve(std::uint64_t when) {
+        free_at_ = std::max(free_at_, when) + overhead_;
+        return free_at_;
+    }
 
     void on_event(std::uint64_t tag) override;
 

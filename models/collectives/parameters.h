@@ -24,6 +24,16 @@ struct EnumNames<TunerGeneration> {
          {TunerGeneration::kBlackwell, "blackwell"}}};
 };
 
+enum class Protocol : std::uint8_t { kAuto, kLl, kLl128, kSimple };
+template <>
+struct EnumNames<Protocol> {
+    static constexpr std::array<std::pair<Protocol, std::string_view>, 4> kNames{
+        {{Protocol::kAuto, "auto"},
+         {Protocol::kLl, "ll"},
+         {Protocol::kLl128, "ll128"},
+         {Protocol::kSimple, "simple"}}};
+};
+
 /// How one of NCCL's protocols moves data through a connection's FIFO.
 struct ProtocolParams {
     Time start_overhead;
@@ -88,6 +98,7 @@ struct CollectiveParams {
     std::uint32_t in_switch_channels = 16;
     std::uint32_t in_switch_threads = 640;
     Bytes in_switch_chunk = kibibytes(128);
+    Bytes in_switch_tree_chunk = kibibytes(64);
     Bandwidth in_switch_block_rate = gigabytes_per_second(40);
     Time in_switch_copy_round = nanoseconds(630);
     Time in_switch_sync = nanoseconds(1500);
@@ -96,7 +107,10 @@ struct CollectiveParams {
     Bytes outstanding_stores = kibibytes(16);
     std::uint32_t registers_per_thread = 96;
     Bytes shared_memory{88'016};
-    Time proxy_overhead = microseconds(1);
+    Time proxy_overhead = nanoseconds(400);
+    bool automatic_in_switch = true;
+    Protocol network_protocol = Protocol::kAuto;
+    Time tuner_network_latency;
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
@@ -185,6 +199,12 @@ struct CollectiveParams {
                 Bytes(1024),
                 mebibytes(16)),
             field(
+                "in_switch_tree_chunk",
+                &CollectiveParams::in_switch_tree_chunk,
+                "The same across four machines and more.",
+                Bytes(1024),
+                mebibytes(16)),
+            field(
                 "in_switch_block_rate",
                 &CollectiveParams::in_switch_block_rate,
                 "In-switch across machines: most bytes a second that one thread block copies or "
@@ -239,8 +259,25 @@ struct CollectiveParams {
             field(
                 "proxy_overhead",
                 &CollectiveParams::proxy_overhead,
-                "Time that a GPU's proxy thread on the host takes to see a slice and to post its "
-                "transfer over the network; slices of all channels queue for it.",
+                "Time that a GPU's proxy thread on the host takes for a slice that leaves over the "
+                "network (to see it and post its transfer) and for one that came in (to see it and "
+                "post the next receive); slices of all channels queue for it.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "automatic_in_switch",
+                &CollectiveParams::automatic_in_switch,
+                "auto may take the switches' reduction; false where the machine's software turns "
+                "it off."),
+            field(
+                "network_protocol",
+                &CollectiveParams::network_protocol,
+                "The only protocol that collectives across machines use; auto: any."),
+            field(
+                "tuner_network_latency",
+                &CollectiveParams::tuner_network_latency,
+                "Latency that the network's plug-in states; the cost model adds it to every hop "
+                "between machines.",
                 Time(0),
                 microseconds(1000)),
             field(

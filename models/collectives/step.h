@@ -51,12 +51,19 @@ public:
     static constexpr std::uint64_t kNotYet = UINT64_MAX;
 };
 
+inline constexpr std::uint32_t kAllWarps = 10;
+/// Shares of a tree's thread block, in tenths of its warps: some reduce up, the others copy down.
+struct WarpSplit {
+    std::uint32_t up = 5;
+    std::uint32_t down = 5;
+};
+
 /// A thread block of one rank before it runs: its program and the peers behind the bits of its
 /// steps.
 struct BlockPlan {
     std::uint32_t rank = 0;  ///< position in the group
     std::uint32_t channel = 0;
-    std::uint32_t sharers = 1;  ///< blocks that share the warps, and so the rate, of one
+    std::uint32_t warps = kAllWarps;          ///< tenths of a block's warps, and so of its rate
     std::vector<std::uint32_t> receive_from;  ///< positions in the group
     std::vector<std::uint32_t> send_to;
     std::unique_ptr<Program> program;
@@ -116,17 +123,21 @@ struct Part {
 inline constexpr std::uint32_t kNoParent = UINT32_MAX;
 
 /// Reduce up a tree and broadcast down it; parent[r] is r's parent, kNoParent at the root, r itself
-/// where r takes no part. Two thread blocks a rank, each at half the rate: NCCL splits the warps of
-/// one (runTreeSplit).
+/// where r takes no part. Two thread blocks a rank, each at a share of the rate: NCCL splits the
+/// warps of one (runTreeSplit).
 [[nodiscard]] std::vector<BlockPlan> plan_tree_all_reduce(
     const std::vector<std::uint32_t>& parent,
     std::uint32_t channel,
     Part part,
-    std::uint64_t max_chunk);
+    std::uint64_t max_chunk,
+    WarpSplit split);
 
 /// The same blocks with programs of the caller's.
-[[nodiscard]] std::vector<BlockPlan>
-plan_tree(const std::vector<std::uint32_t>& parent, std::uint32_t channel, const StreamMaker& make);
+[[nodiscard]] std::vector<BlockPlan> plan_tree(
+    const std::vector<std::uint32_t>& parent,
+    std::uint32_t channel,
+    WarpSplit split,
+    const StreamMaker& make);
 
 /// Direct exchange (NCCL's grouped send and receive): blocks of `stride` bytes, block b of rank r
 /// becomes block r of rank b. A thread block for each pair and direction.

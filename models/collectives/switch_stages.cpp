@@ -163,10 +163,9 @@ void SwitchStages::try_reduce(std::uint32_t member, std::uint32_t c) {
     const Channel& channel = channels_[c];
     if (b.reducing || b.reduced == pieces_.loops(c))
         return;
+    // Until every member is through with a slot its count is that of the loop that was there before.
     const std::size_t slot = b.reduced % depth_;
-    // A slot comes round again only after every member is through with it, so the count belongs to
-    // this loop.
-    if (channel.scattered[slot] < n_)
+    if (b.reduced - channel.finished >= depth_ || channel.scattered[slot] < n_)
         return;
     b.reducing = true;
     b.requested = 0;

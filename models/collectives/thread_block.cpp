@@ -31,7 +31,7 @@ ThreadBlock::ThreadBlock(
     listener_(listener),
     program_(std::move(plan.program)),
     rank_(plan.rank),
-    sharers_(plan.sharers) {}
+    warps_(plan.warps) {}
 
 void ThreadBlock::add_receive(Peer peer) {
     if (peer.fifo->read)
@@ -66,8 +66,8 @@ bool ThreadBlock::loads_over_link() const {
 std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
     if (bytes != paced_bytes_) {
         paced_bytes_ = bytes;
-        const Bytes shared(std::uint64_t{bytes} * sharers_);
-        pace_ = serialization_time(shared, context_.transport.block_rate).count();
+        const Bytes alone(std::uint64_t{bytes} * kAllWarps / warps_);
+        pace_ = serialization_time(alone, context_.transport.block_rate).count();
     }
     return pace_;
 }
@@ -368,7 +368,9 @@ void ThreadBlock::finish_slice() {
         Fifo::Slot& slot = fifo.slot(fifo.consumed);
         if (!fifo.values.empty())
             fifo.values[fifo.slot_of(fifo.consumed)].clear();
-        slot.credit_time = now + fifo.route->latency.count();
+        slot.credit_time = now + fifo.route->latency.count() + fifo.credit_overhead;
+        if (fifo.inbound != nullptr && transport.lines && step_done_ == step_.bytes)
+            slot.credit_time += fifo.inbound->serve(now) - now;
         ++fifo.consumed;
         fifo.sender->wake();
     }

@@ -104,7 +104,7 @@ private:
     std::array<Peer, kMaxPeers> receive_{};
     std::array<Peer, kMaxPeers> send_{};
     std::uint32_t rank_;
-    std::uint32_t sharers_;
+    std::uint32_t warps_;
     std::uint8_t receives_ = 0;
     std::uint8_t sends_ = 0;
     std::uint8_t loads_ = 0;   ///< receiving connections whose FIFO is at the sender: bits

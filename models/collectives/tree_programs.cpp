@@ -7,7 +7,6 @@ namespace switchfold {
 
 namespace {
 constexpr std::uint8_t kPeer = 1;
-constexpr std::uint32_t kHalves = 2;  // one half of the warps reduces up, the other copies down
 }  // namespace
 
 std::optional<Step> StreamProgram::next() {
@@ -24,14 +23,18 @@ std::vector<BlockPlan> plan_tree_all_reduce(
     const std::vector<std::uint32_t>& parent,
     std::uint32_t channel,
     Part part,
-    std::uint64_t max_chunk) {
-    return plan_tree(parent, channel, [&](std::uint32_t /*rank*/, const Step& shape) {
+    std::uint64_t max_chunk,
+    WarpSplit split) {
+    return plan_tree(parent, channel, split, [&](std::uint32_t /*rank*/, const Step& shape) {
         return std::make_unique<StreamProgram>(shape, part, max_chunk);
     });
 }
 
 std::vector<BlockPlan> plan_tree(
-    const std::vector<std::uint32_t>& parent, std::uint32_t channel, const StreamMaker& make) {
+    const std::vector<std::uint32_t>& parent,
+    std::uint32_t channel,
+    WarpSplit split,
+    const StreamMaker& make) {
     std::vector<std::vector<std::uint32_t>> children(parent.size());
     for (std::uint32_t r = 0; r < parent.size(); ++r)
         if (parent[r] != kNoParent && parent[r] != r)
@@ -45,7 +48,7 @@ std::vector<BlockPlan> plan_tree(
         BlockPlan up;
         up.rank = r;
         up.channel = channel;
-        up.sharers = root ? 1 : kHalves;
+        up.warps = root ? kAllWarps : split.up;
         up.receive_from = children[r];
         Step shape;
         shape.receive = down;
@@ -66,7 +69,7 @@ std::vector<BlockPlan> plan_tree(
         BlockPlan back;
         back.rank = r;
         back.channel = channel;
-        back.sharers = kHalves;
+        back.warps = split.down;
         back.receive_from = {parent[r]};
         back.send_to = children[r];
         Step copy;

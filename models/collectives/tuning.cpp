@@ -29,19 +29,41 @@ std::pair<std::uint32_t, std::uint32_t> wire_ratio(Protocol protocol) {
     }
 }
 
-std::uint32_t
-channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ranks, Bytes bytes) {
+std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine) {
+    if (machine.machines == 1 || machine.rails == 0)
+        return params.channels;
+    constexpr std::uint32_t kMost = 32;
+    // A ring of this speed is split in two; on Hopper and later only few or faster ones are.
+    constexpr double kSplit = 25e9;
+    constexpr double kSplitMany = 50e9;
+    constexpr std::uint32_t kMany = 4;
+    const double speed = static_cast<double>(machine.rail_bandwidth.count()) / machine.rails;
+    const bool recent =
+        params.tuner == TunerGeneration::kHopper || params.tuner == TunerGeneration::kBlackwell;
+    std::uint32_t rings = machine.rails;
+    if (speed >= kSplit && !(recent && speed < kSplitMany && rings > kMany))
+        rings *= 2;
+    return std::min(2 * rings, kMost);
+}
+
+std::uint32_t channels_for(
+    const CollectiveParams& params,
+    Algorithm algorithm,
+    Protocol protocol,
+    const MachineView& machine,
+    Bytes bytes) {
     // Bytes per thread below which a channel is dropped: NCCL comm.h:49-51.
     constexpr std::uint64_t kSimpleThreshold = 64;
     constexpr std::uint64_t kLlThreshold = 8;
     std::uint64_t per_thread = kSimpleThreshold;
-    if (protocol == Protocol::kLl)
-        per_thread = kLlThreshold * ranks;
-    else if (protocol == Protocol::kLl128)
+    if (protocol != Protocol::kSimple)
         per_thread = kLlThreshold;
+    if (protocol == Protocol::kLl && algorithm != Algorithm::kTree)
+        per_thread *= machine.ranks;
     const std::uint64_t per_channel = per_thread * params_of(params, protocol).threads;
     const std::uint64_t wanted = std::max<std::uint64_t>(1, bytes.count() / per_channel);
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(params.channels, wanted));
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(channels_of(params, machine), wanted));
 }
 
 namespace {
@@ -80,19 +102,22 @@ Choice choose_all_reduce(
     const AllReducePolicy& policy,
     const MachineView& machine,
     Bytes bytes) {
-    const CostModel cost(params.tuner, params.channels, machine);
+    const CostModel cost(params, machine);
     const bool automatic = policy.algorithm == Algorithm::kAuto;
     const bool fifos = policy.algorithm == Algorithm::kRing || policy.algorithm == Algorithm::kTree;
     // Who asks for the switches gets them; whether the machine can is checked elsewhere.
     if (!automatic && !fifos)
         return switched(params, policy, machine, bytes, cost);
+    Protocol only = policy.protocol;
+    if (only == Protocol::kAuto && machine.machines > 1)
+        only = params.network_protocol;
     Choice best;
     best.estimate = kTimeMax;
     const auto consider = [&best](const Choice& choice) {
         if (choice.estimate < best.estimate)
             best = choice;
     };
-    if (automatic)
+    if (automatic && params.automatic_in_switch)
         consider(switched(params, policy, machine, bytes, cost));
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
         if (!automatic && policy.algorithm != algorithm)
@@ -101,11 +126,11 @@ Choice choose_all_reduce(
         if (automatic && algorithm == Algorithm::kTree && machine.machines == 1)
             continue;
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
-            if (policy.protocol != Protocol::kAuto && policy.protocol != protocol)
+            if (only != Protocol::kAuto && only != protocol)
                 continue;
             const std::uint32_t channels =
                 policy.channels != 0 ? policy.channels
-                                     : channels_for(params, protocol, machine.ranks, bytes);
+                                     : channels_for(params, algorithm, protocol, machine, bytes);
             consider(
                 {algorithm,
                  protocol,

@@ -23,7 +23,6 @@ enum class Algorithm : std::uint8_t {
     kInSwitchTree,  ///< NVLS inside each machine, trees over the machines' heads (NVLS tree)
     kInSwitchRing,  ///< NVLS inside each machine, rings over the machines' heads
 };
-enum class Protocol : std::uint8_t { kAuto, kLl, kLl128, kSimple };
 
 template <>
 struct EnumNames<Algorithm> {
@@ -34,14 +33,6 @@ struct EnumNames<Algorithm> {
          {Algorithm::kInSwitch, "in_switch"},
          {Algorithm::kInSwitchTree, "in_switch_tree"},
          {Algorithm::kInSwitchRing, "in_switch_ring"}}};
-};
-template <>
-struct EnumNames<Protocol> {
-    static constexpr std::array<std::pair<Protocol, std::string_view>, 4> kNames{
-        {{Protocol::kAuto, "auto"},
-         {Protocol::kLl, "ll"},
-         {Protocol::kLl128, "ll128"},
-         {Protocol::kSimple, "simple"}}};
 };
 
 /// Who starts an in-switch reduction: the switch that reads every member's memory (NVLS), or the
@@ -100,6 +91,7 @@ struct MachineView {
     Bandwidth inside_bandwidth;     ///< of the part of the rings that lies inside machines
     Bandwidth rail_bandwidth;  ///< payload a second out of a machine, every member to its like in
                                ///< the next
+    std::uint32_t rails = 0;   ///< ways out of a machine, each with network interfaces of its own
     Bandwidth
         in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
 };
@@ -115,8 +107,17 @@ struct Choice {
 
 /// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;
 /// comm.h thresholds).
-[[nodiscard]] std::uint32_t
-channels_for(const CollectiveParams& params, Protocol protocol, std::uint32_t ranks, Bytes bytes);
+[[nodiscard]] std::uint32_t channels_for(
+    const CollectiveParams& params,
+    Algorithm algorithm,
+    Protocol protocol,
+    const MachineView& machine,
+    Bytes bytes);
+/// The most channels of a collective: those of the machine, or across machines those that NCCL's
+/// search finds, which go by the network interfaces (graph/search.cc ncclTopoDupChannels,
+/// graph/connect.cc ncclTopoPostset). Logs agree: 8 with four interfaces of 25 GB/s a machine, 16
+/// with eight of 50 GB/s and with four of 50 GB/s, 2 with a single one.
+[[nodiscard]] std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine);
 
 /// Chooses algorithm, protocol and channels of an all-reduce: the least of latency + bytes /
 /// bandwidth over what the policy allows, by NCCL's cost model.

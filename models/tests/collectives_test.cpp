@@ -298,10 +298,12 @@ TEST(CollectiveEngine, RanksThatDisagreeAreAnError) {
 
 TEST(ChannelsFor, ShrinksLikeNccl) {
     const CollectiveParams p = TestMachine::params();
-    EXPECT_EQ(channels_for(p, Protocol::kSimple, 8, mebibytes(256)), 24U);
-    EXPECT_EQ(channels_for(p, Protocol::kSimple, 8, kibibytes(1)), 1U);
+    MachineView eight;
+    eight.ranks = 8;
+    EXPECT_EQ(channels_for(p, Algorithm::kRing, Protocol::kSimple, eight, mebibytes(256)), 24U);
+    EXPECT_EQ(channels_for(p, Algorithm::kRing, Protocol::kSimple, eight, kibibytes(1)), 1U);
     EXPECT_EQ(
-        channels_for(p, Protocol::kLl, 8, kibibytes(128)),
+        channels_for(p, Algorithm::kRing, Protocol::kLl, eight, kibibytes(128)),
         4U);  // 8 * 8 ranks * 512 threads = 32 KiB a channel
 }
 

@@ -109,7 +109,7 @@ void Cursor::fail(std::string message) const {
 }
 
 Cursor Cursor::at(std::string_view tail, const Json& there) const {
-    Cursor c{&there, file, pointer, root_pointer, state, file_start};
+    Cursor c{&there, file, pointer, root_pointer, state, file_start, over_base};
     c.pointer += tail;
     c.root_pointer += tail;
     return c;

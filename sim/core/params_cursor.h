@@ -26,6 +26,7 @@ struct ReadState {
     std::vector<Problem> problems;
     std::vector<PendingOverride> overrides;
     std::vector<std::string> unread;  ///< pointers of values in which no override can be looked for
+    std::uint32_t bases = 0;          ///< values that are being read for those that build on them
 };
 
 /// A JSON value and where it stands.
@@ -36,6 +37,7 @@ struct Cursor {
     std::string root_pointer;  ///< seen from the file that names this one; overrides use it
     ReadState* state = nullptr;
     std::size_t file_start = 0;  ///< length of the root pointer at which this file is named
+    bool over_base = false;  ///< stands over a value that has been read: nothing needs to be there
 
     /// Notes a problem with this value. What an override put there is blamed on the override, not
     /// on the file.
@@ -43,6 +45,12 @@ struct Cursor {
     [[nodiscard]] Cursor at(std::string_view tail, const Json& there) const;
     [[nodiscard]] Cursor child(std::string_view key, const Json& there) const;
     [[nodiscard]] Cursor item(std::size_t index) const;
+    /// For a value that is made anew, whatever there was before.
+    [[nodiscard]] Cursor afresh() const {
+        Cursor c = *this;
+        c.over_base = false;
+        return c;
+    }
 };
 
 void read_value(const Cursor& c, bool& out);
@@ -80,6 +88,10 @@ struct NamedValue {
     std::string pointer;
 };
 [[nodiscard]] NamedValue named_value(const Cursor& c);
+/// The key whose path names what the object around it builds on.
+inline constexpr std::string_view kBaseKey = "$base";
+/// More than any chain of them has: one that leads back to itself.
+inline constexpr std::uint32_t kMostBases = 8;
 /// The value at the pointer, or null if there is none.
 [[nodiscard]] const Json* find_value(const Json& json, std::string_view pointer);
 /// Throws what `state` collected; an override that reached nothing is a problem too.

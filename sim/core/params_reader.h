@@ -54,7 +54,7 @@ template <class P, class F>
 void read_field(const Cursor& c, P& out, const F& f) {
     const auto found = c.value->find(std::string(f.name));
     if (found == c.value->end()) {
-        if (f.is_required)
+        if (f.is_required && !c.over_base)
             c.child(f.name, *c.value).fail("is missing; expected it here");
         return;
     }
@@ -124,7 +124,10 @@ void read_value(const Cursor& c, std::optional<T>& out) {
         out.reset();
         return;
     }
-    read_value(c, out.emplace());
+    if (c.over_base && out)
+        read_value(c, *out);
+    else
+        read_value(c.afresh(), out.emplace());
 }
 
 template <class T>
@@ -136,7 +139,7 @@ void read_value(const Cursor& c, std::vector<T>& out) {
     out.clear();
     for (std::size_t i = 0; i < c.value->size(); ++i) {
         T value{};
-        read_value(c.item(i), value);
+        read_value(c.item(i).afresh(), value);
         out.push_back(std::move(value));
     }
 }
@@ -150,7 +153,7 @@ void read_value(const Cursor& c, std::map<std::string, T>& out) {
     out.clear();
     for (const auto& [key, value] : c.value->items())
         if (key != "$source")
-            read_value(c.child(key, value), out[key]);
+            read_value(c.child(key, value).afresh(), out[key]);
     if (const auto source = c.value->find("$source"); source != c.value->end()) {
         std::vector<std::string_view> keys;
         for (const auto& [key, value] : out)
@@ -181,20 +184,51 @@ void read_value(const Cursor& c, std::variant<T...>& out) {
     const auto attempt = [&]<class A>(std::type_identity<A>) {
         if (wanted != A::kType)
             return false;
-        read_fields(c, out.template emplace<A>(), {&kKey, 1});
+        read_fields(c.afresh(), out.template emplace<A>(), {&kKey, 1});
         return true;
     };
     if (!(attempt(std::type_identity<T>{}) || ...))
         fail_unknown(at, fmt::format("type {}", shown(*type)), wanted, names);
 }
 
+/// An object with "$base" holds what differs from the value that the path there names.
+template <class P>
+void read_over_base(const Cursor& c, P& out) {
+    const Json& path = (*c.value)[std::string(kBaseKey)];
+    const Cursor at = c.child(kBaseKey, path);
+    if (!path.is_string()) {
+        fail_type(at, "the path of a file");
+        return;
+    }
+    if (c.state->bases == kMostBases) {
+        at.fail("leads back to itself");
+        return;
+    }
+    PathOr<P> base;
+    const std::size_t before = c.state->problems.size();
+    ++c.state->bases;
+    read_value(at, base);
+    --c.state->bases;
+    if (c.state->problems.size() != before)
+        return;
+    out = std::move(base.value);
+    Json rest = *c.value;
+    rest.erase(std::string(kBaseKey));
+    Cursor over = c;
+    over.value = &rest;
+    over.over_base = true;
+    read_value(over, out);
+}
+
 template <class P>
 void read_value(const Cursor& c, PathOr<P>& out) {
     if (!c.value->is_string()) {
-        if (c.value->is_object())
-            read_value(c, out.value);
-        else
+        if (!c.value->is_object())
             fail_type(c, "an object, or the path of the file that holds it");
+        else if (c.value->contains(std::string(kBaseKey)))
+            read_over_base(c, out.value);
+        else
+            read_value(c, out.value);
         return;
     }
     const auto [file, pointer] = named_value(c);
@@ -226,10 +260,13 @@ void read_value(const Cursor& c, PathOr<P>& out) {
     }
     const Json value = apply_overrides(*named, c.root_pointer, *c.state);
     const Cursor at{&value, file, pointer, c.root_pointer, c.state, c.root_pointer.size()};
-    if (value.is_string())
+    if (value.is_string()) {
         fail_type(at, "an object, not the path of another file");
-    else
-        read_value(at, out.value);
+        return;
+    }
+    PathOr<P> there;
+    read_value(at, there);
+    out.value = std::move(there.value);
 }
 
 /// Reads P from JSON that stands in `file`, after applying the overrides. Throws ConfigError with

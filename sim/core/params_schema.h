@@ -133,6 +133,12 @@ struct SchemaOf<PathOr<P>> {
                  {{{"type", "string"},
                    {"description",
                     "Path of a file, relative to this one; FILE#/POINTER: a value in it."}},
+                  {{"type", "object"},
+                   {"required", OrderedJson::array({std::string(kBaseKey)})},
+                   {"properties", {{std::string(kBaseKey), {{"type", "string"}}}}},
+                   {"description",
+                    "The value that the path names, with the fields beside it in place of its "
+                    "own."}},
                   in_place})}};
     }
 };
