@@ -167,6 +167,7 @@ void SwitchStages::try_reduce(std::uint32_t member, std::uint32_t c) {
     const std::size_t slot = b.reduced % depth_;
     if (b.reduced - channel.finished >= depth_ || channel.scattered[slot] < n_)
         return;
+    SWITCHFOLD_CHECK(b.scattered > b.reduced, "a loop is reduced before it is scattered");
     b.reducing = true;
     b.requested = 0;
     b.answered = 0;

@@ -67,6 +67,11 @@ struct Published {
     double slowdown;  ///< time-weighted, of all runs
 };
 
+// Without it the test's name would hold the parameter's bytes, another one every run.
+void PrintTo(const Published& published, std::ostream* out) {
+    *out << published.trace;
+}
+
 class OverlapPairs : public testing::TestWithParam<Published> {};
 
 TEST_P(OverlapPairs, AreThoseOfTheReferenceScript) {
