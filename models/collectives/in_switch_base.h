@@ -68,9 +68,10 @@ protected:
         return fabric_.values().put_part(
             buffers_[position], offset / spec_.element_bytes, bytes / spec_.element_bytes);
     }
-    /// Puts a sum's numbers where they belong and drops the handle.
+    /// Functional mode: puts a sum's numbers where they belong and drops the handle.
     void keep_values(std::uint32_t position, std::uint64_t offset, std::uint32_t handle) {
-        fabric_.values().take(handle, results_[position], offset / spec_.element_bytes);
+        if (functional_)
+            fabric_.values().take(handle, results_[position], offset / spec_.element_bytes);
     }
 
     Fabric& fabric_;
