@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/path_finder.h"
+#include "interconnect/tests/cube_mesh.h"
 #include "interconnect/topology_analysis.h"
 #include "interconnect/topology_builder.h"
 
@@ -107,24 +108,7 @@ TEST(Boards, Dgx2CrossesItsTrunks) {
 }
 
 TEST(Direct, CubeMeshBisectionIsTheLeastOverAllHalvings) {
-    DirectTopology t;
-    t.edges = {
-        {0, 1, 1},
-        {0, 2, 1},
-        {0, 3, 2},
-        {0, 4, 2},
-        {1, 2, 2},
-        {1, 3, 1},
-        {1, 5, 2},
-        {2, 3, 2},
-        {2, 6, 1},
-        {3, 7, 1},
-        {4, 5, 1},
-        {4, 6, 1},
-        {4, 7, 2},
-        {5, 6, 2},
-        {5, 7, 1},
-        {6, 7, 2}};
+    DirectTopology t = cube_mesh();
     t.link = t.host_link = one();
     std::uint64_t least = UINT64_MAX;
     for (std::uint32_t set = 0; set < 256; ++set) {

@@ -2,6 +2,7 @@
 #include "interconnect/path_finder.h"
 #include "interconnect/reduction_tree.h"
 #include "interconnect/rings.h"
+#include "interconnect/tests/cube_mesh.h"
 #include "interconnect/topology_builder.h"
 
 #include <gtest/gtest.h>
@@ -28,30 +29,6 @@ SwitchedTopology hgx() {
     return t;
 }
 
-/// NVIDIA's hybrid cube mesh; see configs/systems/dgx1_v100.json.
-DirectTopology dgx1() {
-    DirectTopology t;
-    t.gpus = 8;
-    t.edges = {
-        {0, 1, 1},
-        {0, 2, 1},
-        {0, 3, 2},
-        {0, 4, 2},
-        {1, 2, 2},
-        {1, 3, 1},
-        {1, 5, 2},
-        {2, 3, 2},
-        {2, 6, 1},
-        {3, 7, 1},
-        {4, 5, 1},
-        {4, 6, 1},
-        {4, 7, 2},
-        {5, 6, 2},
-        {5, 7, 1},
-        {6, 7, 2}};
-    return t;
-}
-
 TEST(StripeOrder, SpreadsByWeight) {
     EXPECT_EQ(stripe_order({2, 1}), (std::vector<std::uint32_t>{0, 1, 0}));
     const auto order = stripe_order({5, 4, 4, 5});
@@ -72,7 +49,7 @@ TEST(PathFinder, TakesEverySwitchPlane) {
 }
 
 TEST(PathFinder, NeverLeadsThroughAGpu) {
-    const Topology topology = dgx1().build();
+    const Topology topology = cube_mesh().build();
     PathFinder finder(topology);
     EXPECT_EQ(finder.shortest(0, 3).front().hops.size(), 1U);  // joined directly
     const auto far = finder.shortest(0, 7);                    // not joined: over the host
@@ -109,7 +86,7 @@ void expect_disjoint(
 }
 
 TEST(FindRings, HybridCubeMeshUsesEveryLaneBothWays) {
-    const DirectTopology mesh = dgx1();
+    const DirectTopology mesh = cube_mesh();
     const auto rings = find_rings(mesh.build(), all(8));
     EXPECT_EQ(rings.size(), 6U);  // 6 lanes a GPU
     expect_disjoint(mesh.edges, 8, rings);
@@ -153,11 +130,11 @@ TEST(WhyNoReduction, NamesTheReason) {
     EXPECT_EQ(why_no_reduction(t.build(), all(8)), "");
     t.node.reduction->max_members = 4;
     EXPECT_NE(why_no_reduction(t.build(), all(8)).find("4 members"), std::string::npos);
-    EXPECT_NE(why_no_reduction(dgx1().build(), all(8)).find("no switch"), std::string::npos);
+    EXPECT_NE(why_no_reduction(cube_mesh().build(), all(8)).find("no switch"), std::string::npos);
 }
 
 TEST(DirectTopology, RefusesWrongEdges) {
-    DirectTopology t = dgx1();
+    DirectTopology t = cube_mesh();
     t.edges.push_back({3, 3, 1});
     t.edges.push_back({1, 0, 1});
     t.edges.push_back({0, 9, 1});
