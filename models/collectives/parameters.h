@@ -177,7 +177,9 @@ struct CollectiveParams {
             field(
                 "channels",
                 &CollectiveParams::channels,
-                "Most channels, each one thread block.",
+                "Most channels inside a machine, each one thread block; across machines they go by "
+                "the "
+                "network interfaces.",
                 1U,
                 64U),
             field(
