@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/block_network.h"
+#include "models/collectives/in_switch_steps.h"
 #include "models/collectives/running_collective.h"
 #include "models/collectives/switch_stages.h"
 #include "sim/core/error.h"
@@ -97,6 +98,8 @@ std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& sp
     const std::uint64_t ways =
         std::uint64_t{spec.choice.channels} * spec.layout.machines.front().size();
     const std::uint64_t bytes = spec.bytes.count();
+    if (machines == 1)
+        return nvls_chunk(params.in_switch_chunk, ways, bytes);
     std::uint64_t chunk = params.in_switch_chunk.count();
     const auto limit = [&](std::uint64_t chunks, std::uint64_t most) {
         if (bytes < chunks * ways * chunk)
@@ -108,7 +111,7 @@ std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& sp
         chunk *= machines;
         while (chunk > least && bytes < 4 * ways * chunk)
             chunk /= 2;
-    } else if (machines > 1) {
+    } else {
         constexpr std::size_t kMany = 4;
         if (machines >= kMany)
             chunk = std::min(chunk, params.in_switch_tree_chunk.count());
@@ -116,10 +119,6 @@ std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& sp
         limit(16, 128 << 10);
         limit(4, 64 << 10);
         limit(1, 32 << 10);
-    } else {
-        limit(64, 64 << 10);
-        limit(8, 32 << 10);
-        limit(2, 16 << 10);
     }
     return std::max(chunk / kGrain * kGrain, kGrain);
 }

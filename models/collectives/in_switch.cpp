@@ -116,7 +116,6 @@ private:
     Time poll_round_;  ///< a poll, there and back
     std::vector<Channel> channels_;
     std::vector<Block> blocks_;
-    std::vector<std::uint32_t> running_;  ///< channels that a member still works on
     Bytes footprint_;
 };
 
@@ -135,8 +134,7 @@ PullAllReduce::PullAllReduce(
     depth_(environment.params.steps),
     way_(group_->way()),
     // Up, down to the members, and the answers the same way back.
-    poll_round_(way_ * 4),
-    running_(n_, 0) {
+    poll_round_(way_ * 4) {
     const std::uint32_t channels = spec.choice.channels;
     for (std::uint32_t c = 0; c < channels; ++c) {
         Channel channel;
@@ -169,14 +167,10 @@ Time PullAllReduce::copy_piece(
 }
 
 void PullAllReduce::join(std::uint32_t position, Time start) {
-    end_[position] = start;
-    if (functional_)
-        results_[position].resize(buffers_[position].size());
-    for (const Channel& channel : channels_)
-        if (channel.loops > 0)
-            ++running_[position];
-    if (running_[position] == 0)
-        listener_.on_member_done(position, start);
+    const auto busy = std::count_if(channels_.begin(), channels_.end(), [](const Channel& channel) {
+        return channel.loops > 0;
+    });
+    begin(position, start, static_cast<std::uint32_t>(busy));
     for (std::uint32_t c = 0; c < channels_.size(); ++c) {
         if (channels_[c].loops == 0)
             continue;
@@ -436,14 +430,8 @@ void PullAllReduce::end_gather(std::uint32_t position, std::uint32_t c) {
         std::fill(slot.delivered_at.begin(), slot.delivered_at.end(), Time());
         ++channel.finished;
     }
-    if (b.gathered == channel.loops) {
-        end_[position] = std::max(end_[position], scheduler_.now());
-        if (--running_[position] == 0) {
-            if (functional_)
-                buffers_[position] = results_[position];
-            listener_.on_member_done(position, end_[position]);
-        }
-    }
+    if (b.gathered == channel.loops)
+        end_channel(position);
     if (all)
         for (std::uint32_t r = 0; r < n_; ++r)
             try_scatter(r, c);

@@ -49,13 +49,32 @@ protected:
         n_(static_cast<std::uint32_t>(spec.ranks.size())),
         functional_(environment.functional),
         registered_(spec.choice.registered),
-        end_(spec.ranks.size()) {
+        end_(spec.ranks.size()),
+        running_(spec.ranks.size()) {
         if (functional_) {
             buffers_.resize(n_);
             results_.resize(n_);
         }
     }
 
+    /// A member joins with so many channels that have work; with none it is done.
+    void begin(std::uint32_t position, Time start, std::uint32_t channels) {
+        end_[position] = start;
+        running_[position] = channels;
+        if (functional_)
+            results_[position].resize(buffers_[position].size());
+        if (channels == 0)
+            listener_.on_member_done(position, start);
+    }
+    /// One of a member's channels has everything, now.
+    void end_channel(std::uint32_t position) {
+        end_[position] = std::max(end_[position], scheduler_.now());
+        if (--running_[position] > 0)
+            return;
+        if (functional_)
+            buffers_[position] = results_[position];
+        listener_.on_member_done(position, end_[position]);
+    }
     [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
         const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
         return static_cast<std::uint32_t>(at - spec_.ranks.begin());
@@ -86,7 +105,8 @@ protected:
     bool functional_;
     bool registered_;
     bool abandoned_ = false;
-    std::vector<Time> end_;  ///< by member
+    std::vector<Time> end_;               ///< by member
+    std::vector<std::uint32_t> running_;  ///< channels that a member still works on
     std::vector<std::vector<float>> buffers_;
     std::vector<std::vector<float>> results_;
 };

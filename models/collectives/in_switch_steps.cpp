@@ -7,9 +7,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kWarp = 32;
-/// What a warp copies in a round: 32 threads, 16 bytes, 8 loads each (ncclCollUnroll, sm80+).
-constexpr std::uint64_t kWarpCopy = 32ULL * 16 * 8;
 /// What a warp reduces through the switch in a round: 64 bytes a thread (ncclNvlsUnrollBytes).
 constexpr std::uint32_t kWarpReduce = 32 * 64;
 /// The last loop's chunks (all_reduce.h: alignUp(..., 16384 / sizeof(T))).
@@ -30,11 +27,10 @@ std::uint64_t registered_chunk(std::uint32_t ranks, std::uint32_t channels, std:
     return std::max(kGrain, round_up((part + ranks - 1) / ranks, kGrain));
 }
 
-/// The chunk shrinks until there is work for every head and channel.
-std::uint64_t copied_chunk(
-    Bytes largest_chunk, std::uint32_t ranks, std::uint32_t channels, std::uint64_t bytes) {
+}  // namespace
+
+std::uint64_t nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t bytes) {
     const std::uint64_t largest = largest_chunk.count();
-    const std::uint64_t ways = std::uint64_t{channels} * ranks;
     std::uint64_t chunk = largest;
     if (bytes < 64 * ways * largest)
         chunk = largest / 2;
@@ -44,8 +40,6 @@ std::uint64_t copied_chunk(
         chunk = largest / 8;
     return std::max(chunk / kGrain * kGrain, kGrain);
 }
-
-}  // namespace
 
 InSwitchShape in_switch_shape(
     const CollectiveParams& params,
@@ -59,9 +53,9 @@ InSwitchShape in_switch_shape(
         reduce = std::max(1U, warps / 2);
     // With registered buffers the user's own are the multicast buffers: nothing is copied, and one
     // barrier each end will do.
-    const std::uint64_t chunk = registered
-                                    ? registered_chunk(ranks, channels, bytes)
-                                    : copied_chunk(params.in_switch_chunk, ranks, channels, bytes);
+    const std::uint64_t chunk =
+        registered ? registered_chunk(ranks, channels, bytes)
+                   : nvls_chunk(params.in_switch_chunk, std::uint64_t{channels} * ranks, bytes);
     const std::uint64_t align = registered ? kGrain : std::min(kLastChunk, chunk);
     const std::uint32_t reducers = registered ? std::max(3U, warps) - 2 : reduce;
     return {

@@ -20,6 +20,15 @@ struct InSwitchShape {
     std::uint32_t reduce_round = 0;   ///< of which one warp asks for so many, in one go
 };
 
+inline constexpr std::uint32_t kWarp = 32;
+/// What a warp copies in a round: 32 threads, 16 bytes, 8 loads each (ncclCollUnroll, sm80+).
+inline constexpr std::uint64_t kWarpCopy = 32ULL * 16 * 8;
+
+/// Chunk of one head inside a machine (NCCL enqueue.cc:2258-2275): it shrinks until there is work
+/// for each of the `ways`, heads times channels.
+[[nodiscard]] std::uint64_t
+nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t bytes);
+
 [[nodiscard]] InSwitchShape in_switch_shape(
     const CollectiveParams& params,
     std::uint32_t ranks,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/in_switch_base.h"
+#include "models/collectives/in_switch_steps.h"
 #include "models/collectives/step.h"
 #include "sim/core/error.h"
 
@@ -13,9 +14,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kWarp = 32;
-/// What a warp moves in a round: 32 threads, 16 bytes, 8 each.
-constexpr std::uint64_t kWarpCopy = 32ULL * 16 * 8;
 /// What one instruction of a warp stores. The next one's lines have another home and take another
 /// lane, so nothing larger meets at one adder.
 constexpr std::uint32_t kWarpStore = 32 * 16;
@@ -76,14 +74,12 @@ private:
     void on_sum(const Packet& packet, std::uint32_t position, Time visible);
     void on_partial(const Packet& packet, std::uint32_t position, Time visible);
     void send_merged(std::uint64_t line);
-    void end_block(std::uint32_t position);
 
     static constexpr std::uint64_t kUnitMask = (1ULL << 40U) - 1;
     std::uint32_t unit_;
     std::uint64_t window_;
     std::vector<Part> parts_;  ///< by channel
     std::vector<Block> blocks_;
-    std::vector<std::uint32_t> running_;  ///< channels that a member still works on
     std::unordered_map<std::uint64_t, Merge> merges_;
     std::vector<std::uint64_t> merged_;  ///< lines under way from their home, by event
     Bytes footprint_;
@@ -98,7 +94,6 @@ PushAllReduce::PushAllReduce(
     unit_(
         std::min(kWarpStore, static_cast<std::uint32_t>(environment.params.transfer_unit.count()))),
     window_(environment.params.outstanding_loads.count()),
-    running_(n_, 0),
     footprint_(registered_ ? Bytes(0) : spec.bytes) {
     const std::uint32_t channels = spec.choice.channels;
     for (std::uint32_t c = 0; c < channels; ++c)
@@ -112,12 +107,11 @@ Time PushAllReduce::pace(std::uint64_t bytes) const {
 }
 
 void PushAllReduce::join(std::uint32_t position, Time start) {
-    end_[position] = start;
-    if (functional_)
-        results_[position].resize(buffers_[position].size());
+    const auto busy = std::count_if(
+        parts_.begin(), parts_.end(), [](const Part& part) { return part.bytes > 0; });
+    begin(position, start, static_cast<std::uint32_t>(busy));
     for (std::uint32_t c = 0; c < parts_.size(); ++c)
         if (parts_[c].bytes > 0) {
-            ++running_[position];
             // The first loads of the own buffer have to come back; later ones are under way by
             // then.
             scheduler_.at(
@@ -126,8 +120,6 @@ void PushAllReduce::join(std::uint32_t position, Time start) {
                 static_cast<std::uint64_t>(Stage::kPush) << 60U | std::uint64_t{c} << 32U |
                     position);
         }
-    if (running_[position] == 0)
-        listener_.on_member_done(position, start);
 }
 
 void PushAllReduce::abandon() {
@@ -149,7 +141,7 @@ void PushAllReduce::on_event(std::uint64_t tag) {
         send_merged(merged_[static_cast<std::uint32_t>(tag)]);
         break;
     case Stage::kEnd:
-        end_block(static_cast<std::uint32_t>(tag));
+        end_channel(static_cast<std::uint32_t>(tag));
         break;
     }
 }
@@ -253,15 +245,6 @@ void PushAllReduce::send_merged(std::uint64_t line) {
          .client = client_,
          .slot = offset_of(line) / unit_,
          .values = sum});
-}
-
-void PushAllReduce::end_block(std::uint32_t position) {
-    end_[position] = std::max(end_[position], scheduler_.now());
-    if (--running_[position] > 0)
-        return;
-    if (functional_)
-        buffers_[position] = results_[position];
-    listener_.on_member_done(position, end_[position]);
 }
 
 std::vector<std::string> PushAllReduce::blocked(std::size_t limit) const {
