@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/capture/capture_file.h"
+
+#include "sim/core/error.h"
+#include "workloads/capture/format/frame.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <tuple>
+#include <unordered_map>
+
+namespace switchfold::capture {
+
+namespace {
+
+/// Names are few; a larger id is damage that the checksum did not see.
+constexpr std::uint32_t kMaxNames = 1U << 24U;
+
+std::string contents(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in)
+        throw IoError(path.string(), errno, "open");
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    if (in.bad())
+        throw IoError(path.string(), errno, "read");
+    return bytes;
+}
+
+/// Puts each record where it belongs and joins the two ends of ranges.
+class Collector {
+public:
+    explicit Collector(CaptureFile& file) : file_(file) {}
+
+    void operator()(const Session& record) { file_.session = record; }
+    void operator()(Name& record) {
+        if (record.id >= kMaxNames)
+            throw std::invalid_argument("a name's index is too large");
+        if (file_.names.size() <= record.id)
+            file_.names.resize(record.id + 1);
+        file_.names[record.id] = std::move(record.text);
+    }
+    void operator()(const Device& record) { file_.devices.push_back(record); }
+    void operator()(const Kernel& record) { timed(record, file_.kernels); }
+    void operator()(const Copy& record) { timed(record, file_.copies); }
+    void operator()(const Call& record) { timed(record, file_.calls); }
+    void operator()(const ExternalCorrelation& record) { file_.external.push_back(record); }
+    void operator()(const Marker& record) {
+        if (record.edge == Marker::Edge::kStart) {
+            open_[record.id] = record;
+            return;
+        }
+        const auto start = open_.find(record.id);
+        if (record.edge != Marker::Edge::kEnd || start == open_.end())
+            return;
+        const Marker& first = start->second;
+        file_.ranges.push_back(
+            {first.time, std::max(first.time, record.time), first.thread, first.name});
+        open_.erase(start);
+    }
+    void operator()(const Synchronization& record) { timed(record, file_.synchronizations); }
+    void operator()(const EventRecord& record) { file_.event_records.push_back(record); }
+    void operator()(const StreamInfo& record) { file_.streams.push_back(record); }
+    void operator()(const Communicator& record) { file_.communicators.push_back(record); }
+    void operator()(const NcclCall& record) { file_.nccl_calls.push_back(record); }
+    void operator()(const Counters& record) { file_.counters.push_back(record); }
+    void operator()(const Lost& record) { file_.lost.push_back(record); }
+    void operator()(const End&) { file_.ended = true; }
+
+    void finish() {
+        file_.open_ranges = open_.size();
+        std::stable_sort(
+            file_.ranges.begin(), file_.ranges.end(), [](const Range& a, const Range& b) {
+                return std::tuple(a.start, b.end) < std::tuple(b.start, a.end);
+            });
+    }
+
+private:
+    template <class R>
+    void timed(const R& record, std::vector<R>& into) {
+        if (record.end < record.start)
+            throw std::invalid_argument("a record ends before it starts");
+        into.push_back(record);
+    }
+    CaptureFile& file_;
+    std::unordered_map<std::uint32_t, Marker> open_;
+};
+
+void check_session(const CaptureFile& file, const Record& first) {
+    const auto* session = std::get_if<Session>(&first);
+    if (session == nullptr)
+        throw ConfigError(
+            file.path.string(), "", "does not begin with its session; expected a whole capture");
+    if (session->version != kFormatVersion)
+        throw ConfigError(
+            file.path.string(),
+            "",
+            fmt::format(
+                "is a capture of version {}; expected version {}",
+                session->version,
+                kFormatVersion));
+}
+
+}  // namespace
+
+bool is_capture(std::string_view beginning) {
+    return beginning.starts_with(kMagic);
+}
+
+CaptureFile read_capture(const std::filesystem::path& path) {
+    const std::string bytes = contents(path);
+    CaptureFile file;
+    file.path = path;
+    file.bytes = bytes.size();
+    if (!is_capture(bytes))
+        throw ConfigError(path.string(), "", "is no capture of switchfold-capture");
+    Collector collector(file);
+    std::size_t at = kMagic.size();
+    for (std::optional<Frame> frame; (frame = frame_at(bytes, at)); at = frame->next) {
+        try {
+            std::optional<Record> record = decode(*frame);
+            if (file.records++ == 0)
+                check_session(file, record.value_or(End{}));
+            if (record)
+                std::visit(collector, *record);
+            else
+                ++file.unknown_records;
+        } catch (const std::invalid_argument& error) {
+            throw ConfigError(path.string(), fmt::format("byte {}", at), error.what());
+        }
+    }
+    if (file.records == 0)
+        throw ConfigError(path.string(), "", "holds no whole record; expected a session at least");
+    file.torn_bytes = bytes.size() - at;
+    collector.finish();
+    return file;
+}
+
+std::vector<std::string> losses(const CaptureFile& file) {
+    std::vector<std::string> lines;
+    if (!file.ended)
+        lines.emplace_back(
+            "the program did not end in order: what CUPTI still held of its last moments is not "
+            "here");
+    if (file.torn_bytes != 0)
+        lines.push_back(
+            fmt::format("{} bytes behind the last whole record were torn", file.torn_bytes));
+    for (const Lost& lost : file.lost)
+        lines.push_back(
+            lost.count == 0 ? lost.what : fmt::format("{} lost: {}", lost.count, lost.what));
+    if (file.unknown_records != 0)
+        lines.push_back(
+            fmt::format("{} records of an unknown kind were passed over", file.unknown_records));
+    if (file.open_ranges != 0)
+        lines.push_back(fmt::format("{} NVTX ranges have no end", file.open_ranges));
+    return lines;
+}
+
+}  // namespace switchfold::capture

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/capture/format/records.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold::capture {
+
+/// An NVTX range of a thread, or of the process when its ends lie on different threads.
+struct Range {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t name = 0;
+};
+
+/// What one process recorded, in the order of the file.
+struct CaptureFile {
+    std::filesystem::path path;
+    Session session;
+    std::vector<std::string> names;  ///< by id; id 0 and missing ones are empty
+    std::vector<Device> devices;
+    std::vector<Kernel> kernels;
+    std::vector<Copy> copies;
+    std::vector<Call> calls;
+    std::vector<ExternalCorrelation> external;
+    std::vector<Range> ranges;  ///< by start
+    std::vector<Synchronization> synchronizations;
+    std::vector<EventRecord> event_records;
+    std::vector<StreamInfo> streams;
+    std::vector<Communicator> communicators;
+    std::vector<NcclCall> nccl_calls;
+    std::vector<Counters> counters;
+    std::vector<Lost> lost;
+    bool ended = false;  ///< the process ended in order
+    std::uint64_t bytes = 0;
+    std::uint64_t torn_bytes = 0;       ///< behind the last whole record
+    std::uint64_t records = 0;          ///< whole ones
+    std::uint64_t unknown_records = 0;  ///< of a kind that a newer writer added
+    std::uint64_t open_ranges = 0;      ///< NVTX ranges without an end
+
+    [[nodiscard]] std::string_view name(std::uint32_t id) const {
+        return id < names.size() ? std::string_view(names[id]) : std::string_view();
+    }
+};
+
+/// Whether the bytes are the beginning of a capture file.
+[[nodiscard]] bool is_capture(std::string_view beginning);
+
+/// Reads up to the first torn record and says how much lies behind it. Throws ConfigError if the
+/// file is no capture, is of another version or holds a record that contradicts its kind; IoError
+/// if it cannot be read.
+[[nodiscard]] CaptureFile read_capture(const std::filesystem::path& path);
+
+/// What a person must know of a capture's losses, a line each; empty if nothing was lost.
+[[nodiscard]] std::vector<std::string> losses(const CaptureFile& file);
+
+}  // namespace switchfold::capture

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/capture/cupti/activities.h"
+
+#include "workloads/capture/cupti/check.h"
+#include "workloads/capture/cupti/translate.h"
+#include "workloads/capture/format/frame.h"
+#include "workloads/capture/runtime/clock.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace switchfold::capture {
+
+namespace {
+
+// Small, so that little is lost when the process is killed: some thousand records. CUPTI wants
+// buffers aligned to 8 bytes.
+constexpr std::size_t kBufferBytes = 1U << 20U;
+constexpr std::size_t kAlignment = 8;
+constexpr std::chrono::milliseconds kFlushEvery{500};
+
+constexpr std::array kKinds{
+    CUPTI_ACTIVITY_KIND_DEVICE,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_RUNTIME,
+    CUPTI_ACTIVITY_KIND_DRIVER,
+    CUPTI_ACTIVITY_KIND_MARKER,
+    CUPTI_ACTIVITY_KIND_STREAM,
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+    CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+
+/// CUPTI's callbacks carry no context of ours, so where they write is the module's one state.
+std::atomic<RecordSink*>& target() {
+    static std::atomic<RecordSink*> sink = nullptr;
+    return sink;
+}
+
+const char* call_name(CUpti_CallbackDomain domain, CUpti_CallbackId call) {
+    const char* name = nullptr;
+    return cuptiGetCallbackName(domain, call, &name) == CUPTI_SUCCESS ? name : nullptr;
+}
+
+void report_lost(RecordSink& sink, std::uint64_t count, const char* what) {
+    if (count == 0)
+        return;
+    std::string frame;
+    append_frame(frame, Lost{count, what});
+    sink.write(frame);
+}
+
+void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+    *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kBufferBytes));
+    *size = *buffer == nullptr ? 0 : kBufferBytes;
+    *max_records = 0;  // as many as fit
+}
+
+void CUPTIAPI take_buffer(
+    CUcontext context,
+    std::uint32_t stream,
+    std::uint8_t* buffer,
+    std::size_t /*size*/,
+    std::size_t valid) {
+    if (RecordSink* const sink = target().load()) {
+        std::string frames;
+        std::uint64_t incomplete = 0;
+        CUpti_Activity* activity = nullptr;
+        while (cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
+            if (translate(*activity, *sink, call_name, frames) == Translated::kIncomplete)
+                ++incomplete;
+        sink->write(frames);
+        report_lost(*sink, incomplete, "GPU work that had not ended when the program did");
+        std::size_t dropped = 0;
+        if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS)
+            report_lost(*sink, dropped, "activity records that CUPTI dropped");
+    }
+    std::free(buffer);
+}
+
+/// Asks CUPTI for its complete records now and then: its own periodic flush hands over full
+/// buffers alone.
+class Flusher {
+public:
+    Flusher() : thread_([this] { run(); }) {}
+    Flusher(const Flusher&) = delete;
+    Flusher& operator=(const Flusher&) = delete;
+    ~Flusher() {
+        {
+            const std::lock_guard lock(mutex_);
+            stop_ = true;
+        }
+        wake_.notify_one();
+        thread_.join();
+    }
+
+private:
+    void run() {
+        std::unique_lock lock(mutex_);
+        while (!wake_.wait_for(lock, kFlushEvery, [this] { return stop_; }))
+            cuptiActivityFlushAll(0);
+    }
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool stop_ = false;
+    std::thread thread_;
+};
+
+/// Owned here because start and stop come from C entry points without a context.
+std::unique_ptr<Flusher>& flusher() {
+    static std::unique_ptr<Flusher> one;
+    return one;
+}
+
+}  // namespace
+
+void start_activities(RecordSink& sink) {
+    target() = &sink;
+    check_cupti(cuptiActivityRegisterTimestampCallback(clock_ns), "setting the clock");
+    check_cupti(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "choosing thread ids");
+    check_cupti(
+        cuptiActivityRegisterCallbacks(give_buffer, take_buffer),
+        "registering buffers (is another profiler active?)");
+    for (const CUpti_ActivityKind kind : kKinds)
+        check_cupti(cuptiActivityEnable(kind), "enabling a kind of activity");
+    flusher() = std::make_unique<Flusher>();
+}
+
+void stop_activities() {
+    if (!flusher())
+        return;
+    flusher().reset();
+    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    target() = nullptr;
+}
+
+}  // namespace switchfold::capture

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/capture/front/plan.h"
+
+#include <string>
+#include <vector>
+
+namespace switchfold::capture {
+
+/// Runs the command with the variables in its environment and waits for it. Signals that are sent
+/// to this process alone go on to it. Returns its exit code, 128 and the signal's number if one
+/// ended it. Throws IoError if it cannot be started.
+[[nodiscard]] int run_child(const std::vector<std::string>& command, const Variables& variables);
+
+}  // namespace switchfold::capture

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "workloads/capture/capture_file.h"
+#include "workloads/capture/front/child.h"
+#include "workloads/capture/front/plan.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace switchfold::capture {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void say(const std::string& line) {
+    fmt::print(stderr, "switchfold-capture: {}\n", line);
+}
+
+void summarise(const fs::path& path) {
+    const CaptureFile file = read_capture(path);
+    say(fmt::format(
+        "{}: rank {} of {}, {} kernels, {} copies, {} NVTX ranges, {} NCCL calls, {} kernels with "
+        "counters",
+        path.string(),
+        file.session.rank,
+        file.session.world_size,
+        file.kernels.size(),
+        file.copies.size(),
+        file.ranges.size(),
+        file.nccl_calls.size(),
+        file.counters.size()));
+    for (const std::string& loss : losses(file))
+        say(fmt::format("{}: {}", path.filename().string(), loss));
+}
+
+/// The command's own exit code; kUnfinished if it succeeded and nothing was captured.
+int capture(const FrontOptions& options) {
+    const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+    const Environment environment = process_environment();
+    // Both before the first run, which may take hours.
+    const Variables timing = capture_variables(options, folder, environment, false);
+    const Variables counting = capture_variables(options, folder, environment, true);
+    prepare_output(options.out);
+    int code = run_child(options.command, timing);
+    if (code == 0 && options.counters) {
+        say("the command again, for counters");
+        code = run_child(options.command, counting);
+    }
+    const std::vector<fs::path> files = captures_in(options.out);
+    for (const fs::path& file : files)
+        summarise(file);
+    if (code != 0) {
+        say(fmt::format("the command ended with code {}", code));
+        return code;
+    }
+    if (files.empty()) {
+        say("nothing was captured: no process of the command used CUDA or NCCL, or the messages "
+            "above say why");
+        return static_cast<int>(ExitCode::kUnfinished);
+    }
+    return code;
+}
+
+int guarded(const FrontOptions& options) {
+    try {
+        return capture(options);
+    } catch (const std::exception& error) {
+        say(error.what());
+        return static_cast<int>(exit_code(error));
+    }
+}
+
+int run(int argc, char** argv) {
+    CLI::App app(
+        "Runs a CUDA program and records its kernels, copies, calls, NVTX ranges and NCCL calls, "
+        "one file a rank.\n\nExample:\n  switchfold-capture --out run1 -- torchrun "
+        "--nproc-per-node 8 train.py\n  switchfold trace convert run1/*.sfcapture --out "
+        "run1.trace");
+    FrontOptions options;
+    app.add_option("--out", options.out, "Folder for the captures")->capture_default_str();
+    app.add_flag(
+        "--counters",
+        options.counters,
+        "Run the command a second time and count the DRAM bytes of each kernel");
+    app.add_flag("--nccl-only", options.nccl_only, "Record NCCL's calls alone, without CUPTI");
+    app.add_option("--cupti", options.cupti, "libcupti.so.13, if it is not where CUDA puts it");
+    app.add_option("COMMAND", options.command, "The program and its arguments, behind --")
+        ->required();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const int code = app.exit(error);
+        return code == 0 ? 0 : static_cast<int>(ExitCode::kBadInput);
+    }
+    if (options.counters && options.nccl_only) {
+        say("--counters needs CUPTI; expected it without --nccl-only");
+        return static_cast<int>(ExitCode::kBadInput);
+    }
+    return guarded(options);
+}
+
+}  // namespace
+
+}  // namespace switchfold::capture
+
+int main(int argc, char** argv) {
+    return switchfold::capture::run(argc, argv);
+}

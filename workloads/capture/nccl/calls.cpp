@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/capture/nccl/calls.h"
+
+#include <array>
+#include <string_view>
+
+namespace switchfold::capture::nccl {
+
+namespace {
+
+std::string text(const char* words) {
+    return words == nullptr ? "" : words;
+}
+
+template <std::size_t N>
+std::string entry(const std::array<std::string_view, N>& table, std::uint8_t index) {
+    return std::string(index < N ? table[index] : std::string_view("unknown"));
+}
+
+// Version 1 tells numbers where later ones tell words: NCCL 2.23's ncclFunc_t, ncclDataType_t and
+// the orders of its algorithms and protocols.
+constexpr std::array<std::string_view, 8> kFunctions{
+    "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv"};
+constexpr std::array<std::string_view, 12> kDatatypes{
+    "ncclInt8",
+    "ncclUint8",
+    "ncclInt32",
+    "ncclUint32",
+    "ncclInt64",
+    "ncclUint64",
+    "ncclFloat16",
+    "ncclFloat32",
+    "ncclFloat64",
+    "ncclBfloat16",
+    "ncclFloat8e4m3",
+    "ncclFloat8e5m2"};
+constexpr std::array<std::string_view, 7> kAlgorithms{
+    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+constexpr std::array<std::string_view, 3> kProtocols{"LL", "LL128", "SIMPLE"};
+
+std::string function(const char* name) {
+    return text(name);
+}
+std::string function(std::uint8_t index) {
+    return entry(kFunctions, index);
+}
+std::string datatype(const char* name) {
+    return text(name);
+}
+std::string datatype(std::uint8_t index) {
+    return entry(kDatatypes, index);
+}
+std::string algorithm(const char* name) {
+    return text(name);
+}
+std::string algorithm(std::uint8_t index) {
+    return entry(kAlgorithms, index);
+}
+std::string protocol(const char* name) {
+    return text(name);
+}
+std::string protocol(std::uint8_t index) {
+    return entry(kProtocols, index);
+}
+
+template <class CollectivePart>
+NcclCall collective(const CollectivePart& part) {
+    NcclCall call;
+    if constexpr (requires { part.communicator; })
+        call.communicator = part.communicator;
+    call.sequence = part.sequence;
+    call.function = function(part.function);
+    call.datatype = datatype(part.datatype);
+    call.count = part.count;
+    call.root_or_peer = static_cast<std::uint32_t>(part.root);
+    call.channels = part.channels;
+    call.warps = part.warps;
+    call.algorithm = algorithm(part.algorithm);
+    call.protocol = protocol(part.protocol);
+    return call;
+}
+
+template <class PointToPointPart>
+NcclCall point_to_point(const PointToPointPart& part) {
+    NcclCall call;
+    if constexpr (requires { part.communicator; })
+        call.communicator = part.communicator;
+    if constexpr (requires { part.channels; })
+        call.channels = part.channels;
+    call.function = function(part.function);
+    call.datatype = datatype(part.datatype);
+    call.count = part.count;
+    call.root_or_peer = static_cast<std::uint32_t>(part.peer);
+    return call;
+}
+
+template <class AnyDescription>
+std::optional<NcclCall> call_of_any(const AnyDescription& description) {
+    if (description.type == kCollective)
+        return collective(description.collective);
+    if (description.type == kPointToPoint)
+        return point_to_point(description.point_to_point);
+    return std::nullopt;
+}
+
+template <class AnyDescription>
+const char* name_of_any(const AnyDescription& description) {
+    if (description.type == kCollective)
+        return description.collective.communicator_name;
+    return description.type == kPointToPoint ? description.point_to_point.communicator_name
+                                             : nullptr;
+}
+
+}  // namespace
+
+std::optional<NcclCall> call_of(const DescriptionV1& description) {
+    return call_of_any(description);
+}
+std::optional<NcclCall> call_of(const DescriptionV2& description) {
+    return call_of_any(description);
+}
+std::optional<NcclCall> call_of(const DescriptionV3& description) {
+    return call_of_any(description);
+}
+std::optional<NcclCall> call_of(const DescriptionV4& description) {
+    return call_of_any(description);
+}
+
+const char* communicator_name(const DescriptionV1& description) {
+    return name_of_any(description);
+}
+const char* communicator_name(const DescriptionV2& description) {
+    return name_of_any(description);
+}
+const char* communicator_name(const DescriptionV3& description) {
+    return name_of_any(description);
+}
+const char* communicator_name(const DescriptionV4& /*description*/) {
+    return nullptr;
+}
+
+}  // namespace switchfold::capture::nccl

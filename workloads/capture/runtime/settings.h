@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What switchfold-capture tells the library inside the program, by environment variables.
+namespace switchfold::capture {
+
+constexpr const char* kDirectoryVariable = "SWITCHFOLD_CAPTURE_DIR";
+constexpr const char* kCountersVariable = "SWITCHFOLD_CAPTURE_COUNTERS";
+constexpr const char* kCuptiVariable = "SWITCHFOLD_CAPTURE_CUPTI";
+constexpr std::string_view kSuffix = ".sfcapture";
+/// Both lie beside the program switchfold-capture.
+constexpr std::string_view kLibrary = "libswitchfold-capture.so";
+constexpr std::string_view kCuptiLibrary = "libswitchfold-capture-cupti.so";
+
+/// The value of an environment variable, or empty.
+using Environment = std::function<std::optional<std::string>(const std::string&)>;
+[[nodiscard]] Environment process_environment();
+
+struct Settings {
+    std::string directory;
+    bool counters = false;
+    std::string cupti;  ///< path of libcupti, for when the loader finds none
+    std::uint32_t rank = 0;
+    std::uint32_t world_size = 1;
+};
+
+/// Empty if the process is not to be captured. Ranks come from the first of RANK (torchrun),
+/// OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID and LOCAL_RANK that holds a number, the
+/// number of ranks from the variable that goes with it.
+[[nodiscard]] std::optional<Settings> settings_from(const Environment& environment);
+
+/// "rank3.sfcapture", or "rank3.counters.sfcapture" of a pass with counters.
+[[nodiscard]] std::string file_name(const Settings& settings);
+
+}  // namespace switchfold::capture
