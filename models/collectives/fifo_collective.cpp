@@ -21,8 +21,9 @@ ChunkShape shape_of(const CollectiveSpec& spec) {
     }
 }
 
-/// Trees cut small buffers finer, so that their pipeline fills: the rules of NCCL's enqueue.cc.
-std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk) {
+/// Trees cut small buffers finer, so that their pipeline fills: the rules of NCCL's enqueue.cc, for
+/// Simple those of before 2.20.
+std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut_simple) {
     if (spec.kind != CollectiveKind::kAllReduce || spec.choice.algorithm != Algorithm::kTree)
         return chunk;
     const double bytes = static_cast<double>(spec.bytes.count()) / spec.choice.channels;
@@ -32,7 +33,7 @@ std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk) {
         while (bytes / static_cast<double>(chunk) < chunks && chunk > least)
             chunk /= 2;
     };
-    if (spec.choice.protocol == Protocol::kSimple) {
+    if (spec.choice.protocol == Protocol::kSimple && cut_simple) {
         const double depth = per_machine - 1 + std::floor(std::log2(machines));
         halve(depth * 8, 128 << 10);
         halve(depth * 4, 64 << 10);
@@ -119,7 +120,9 @@ FifoCollective::FifoCollective(
     MemberListener& listener) :
     spec_(spec),
     max_chunk_(chunk_of(
-        spec, BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec)))),
+        spec,
+        BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec)),
+        environment.params.tree_cuts_small)),
     bundle_(bundle_of(spec, usual_chunk(), environment.params.transfer_unit.count())),
     network_(
         environment,

@@ -94,6 +94,7 @@ struct CollectiveParams {
     Bytes ll128_buffer{4'915'200};
     Bytes simple_buffer = mebibytes(4);
     bool read_over_link = false;
+    bool tree_cuts_small = false;
     std::uint32_t channels = 24;
     std::uint32_t in_switch_channels = 16;
     std::uint32_t in_switch_threads = 640;
@@ -266,6 +267,12 @@ struct CollectiveParams {
                 "post the next receive); slices of all channels queue for it.",
                 Time(0),
                 microseconds(1000)),
+            field(
+                "tree_cuts_small",
+                &CollectiveParams::tree_cuts_small,
+                "Trees in Simple cut a small buffer into chunks below an eighth of simple_buffer, "
+                "so that their pipeline fills, as NCCL did before 2.20; false: an eighth of "
+                "simple_buffer always, or all there is, as NCCL does since (enqueue.cc)."),
             field(
                 "automatic_in_switch",
                 &CollectiveParams::automatic_in_switch,

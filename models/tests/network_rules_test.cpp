@@ -85,6 +85,7 @@ TEST(NetworkRules, AProxyThatIsSlowEnoughIsTheBottleneckForSendsAndReceives) {
     CollectiveParams params = TestMachine::params();
     const Bytes bytes = mebibytes(64);
     params.proxy_overhead = microseconds(100);
+    params.tree_cuts_small = true;
     // Simple tree, depth 4, 16 channels: 4 MiB each, in chunks of 128 KiB.
     const double chunks = 32;
     const double channels_a_rail = 4;
@@ -92,6 +93,21 @@ TEST(NetworkRules, AProxyThatIsSlowEnoughIsTheBottleneckForSendsAndReceives) {
     const double time = seconds(Algorithm::kTree, params, bytes);
     EXPECT_GT(time, 0.95 * work);
     EXPECT_LT(time, 1.3 * work);
+}
+
+// A chunk passes ten ways between blocks one after the other: the whole buffer where it is one
+// chunk, a part of it where NCCL before 2.20 cut it.
+TEST(NetworkRules, ATreeOfPresentNcclSendsASmallBufferAsOneChunk) {
+    CollectiveParams params = TestMachine::params();
+    const Bytes bytes = mebibytes(4);
+    const double whole = seconds(Algorithm::kTree, params, bytes);
+    params.tree_cuts_small = true;
+    const double cut = seconds(Algorithm::kTree, params, bytes);
+    EXPECT_GT(whole, 1.4 * cut);
+    // From a chunk of the buffer's eighth on, each channel, both are cut the same.
+    const double many = seconds(Algorithm::kTree, params, mebibytes(512));
+    params.tree_cuts_small = false;
+    EXPECT_NEAR(seconds(Algorithm::kTree, params, mebibytes(512)) / many, 1.0, 0.01);
 }
 
 // The heads reduce while the network is behind; they must not run into slots that are still in use.
