@@ -193,4 +193,24 @@ std::string_view to_string(SizeSource source) {
     return "estimated_from_duration";
 }
 
+std::string_view to_string(CopyKind kind) {
+    switch (kind) {
+    case CopyKind::kHostToDevice:
+        return "host_to_device";
+    case CopyKind::kDeviceToHost:
+        return "device_to_host";
+    case CopyKind::kPeer:
+        return "peer";
+    case CopyKind::kMemset:
+        return "memset";
+    case CopyKind::kDeviceToDevice:
+        break;
+    }
+    return "device_to_device";
+}
+
+std::string_view to_string(StreamKind kind) {
+    return kind == StreamKind::kHost ? "host" : "gpu";
+}
+
 }  // namespace switchfold

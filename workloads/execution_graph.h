@@ -86,6 +86,7 @@ struct KernelOperation {
     double flops = 0;
     ByteSource byte_source = ByteSource::kClassDefault;
     KernelClass kernel_class = KernelClass::kOther;
+    bool operator==(const KernelOperation&) const = default;
 };
 
 /// One rank's part in a collective. The parts of a collective are matched over the ranks by (group,
@@ -105,6 +106,7 @@ struct CollectiveOperation {
     Bytes shared_memory;
     std::string algorithm;  ///< "ring", "tree", "nvls" or empty, as the trace's kernel name says
     std::string protocol;   ///< "ll", "ll128", "simple" or empty
+    bool operator==(const CollectiveOperation&) const = default;
 };
 
 /// The k-th send of a tag from one rank to another belongs to the k-th receive of it there.
@@ -112,11 +114,13 @@ struct SendOperation {
     std::uint32_t peer = 0;  ///< global rank
     Bytes bytes;
     std::uint64_t tag = 0;
+    bool operator==(const SendOperation&) const = default;
 };
 struct ReceiveOperation {
     std::uint32_t peer = 0;
     Bytes bytes;
     std::uint64_t tag = 0;
+    bool operator==(const ReceiveOperation&) const = default;
 };
 
 enum class CopyKind : std::uint8_t {
@@ -131,11 +135,13 @@ struct CopyOperation {
     Bytes bytes;
     Time isolated;           ///< duration in the trace; zero lets the model decide
     std::uint32_t peer = 0;  ///< for kPeer
+    bool operator==(const CopyOperation&) const = default;
 };
 
 /// Time that a host thread spends between two calls.
 struct HostDelayOperation {
     Time duration;
+    bool operator==(const HostDelayOperation&) const = default;
 };
 
 using OperationBody = std::variant<
@@ -157,6 +163,7 @@ struct Operation {
     std::vector<std::uint32_t>
         dependencies;  ///< operations of the same rank, each with a smaller index
     OperationBody body;
+    bool operator==(const Operation&) const = default;
 };
 
 enum class StreamKind : std::uint8_t { kGpu, kHost };
@@ -165,6 +172,7 @@ struct Stream {
     StreamKind kind = StreamKind::kGpu;
     std::string name;           ///< as the trace calls it, for example "7"
     std::int32_t priority = 0;  ///< CUDA's: lower is more urgent
+    bool operator==(const Stream&) const = default;
 };
 
 /// What one rank does. Operations on a stream run in the order of their index; dependencies point
@@ -172,11 +180,13 @@ struct Stream {
 struct RankGraph {
     std::vector<Stream> streams;
     std::vector<Operation> operations;
+    bool operator==(const RankGraph&) const = default;
 };
 
 struct Group {
     std::string name;
     std::vector<std::uint32_t> ranks;  ///< ascending global ranks
+    bool operator==(const Group&) const = default;
 };
 
 /// What was measured where the workload was captured; empty for generated workloads.
@@ -187,6 +197,7 @@ struct Provenance {
     std::uint32_t traced_ranks = 0;
     std::uint32_t world_size = 0;
     Time measured_iteration;  ///< mean over the steps; zero if unknown
+    bool operator==(const Provenance&) const = default;
 };
 
 /// What every workload lowers to.
@@ -221,5 +232,7 @@ void check(const ExecutionGraph& graph);
 [[nodiscard]] std::string_view to_string(ByteSource source);
 [[nodiscard]] std::string_view to_string(DurationSource source);
 [[nodiscard]] std::string_view to_string(SizeSource source);
+[[nodiscard]] std::string_view to_string(CopyKind kind);
+[[nodiscard]] std::string_view to_string(StreamKind kind);
 
 }  // namespace switchfold

@@ -2,6 +2,7 @@
 #include "sim/app/commands.h"
 #include "sim/run/component_statistics.h"
 #include "sim/run/load.h"
+#include "workloads/trace_format/trace_file.h"
 
 #include <cstdio>
 
@@ -20,11 +21,14 @@ void add_schema(CLI::App& app, Chosen& chosen) {
     command->add_option(
         "KIND",
         arguments->kind,
-        "experiment, system, topology, collectives, gpu, or statistics (a table)");
+        "experiment, system, topology, collectives, gpu, trace (a line of switchfold's own "
+        "format), "
+        "or statistics (a table)");
     command->add_flag("--markdown", arguments->markdown, "Print the parameters as a table instead");
     command->callback([arguments, &chosen] {
         chosen = [arguments] {
             const std::string text = arguments->kind == "statistics" ? statistics_docs()
+                                     : arguments->kind == "trace"    ? trace_record_schema()
                                      : arguments->markdown ? parameter_table(arguments->kind)
                                                            : schema_text(arguments->kind);
             std::fwrite(text.data(), 1, text.size(), stdout);

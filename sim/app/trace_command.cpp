@@ -2,7 +2,9 @@
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/core/units.h"
-#include "workloads/kineto/reader.h"
+#include "sim/core/version.h"
+#include "workloads/read_traces.h"
+#include "workloads/trace_format/trace_file.h"
 
 #include <fmt/format.h>
 
@@ -47,7 +49,7 @@ void print_file(const TraceFileReport& file) {
 int check_traces(const std::vector<std::string>& files, const Log& log) {
     for (const std::string& file : files) {
         log.step(fmt::format("reading {}", file));
-        const TraceWorkload workload = read_kineto({{file}});
+        const TraceWorkload workload = read_traces({{file}});
         check(workload.graph);
         print_file(workload.files.front());
         fmt::print("  verdict: can be replayed\n");
@@ -108,7 +110,7 @@ void print_top_kernels(const ExecutionGraph& graph) {
 int inspect_traces(const std::vector<std::string>& files, const Log& log) {
     for (const std::string& file : files) {
         log.step(fmt::format("reading {}", file));
-        const TraceWorkload workload = read_kineto({{file}});
+        const TraceWorkload workload = read_traces({{file}});
         print_file(workload.files.front());
         fmt::print(
             "  iteration: {:.1f} us\n",
@@ -119,6 +121,34 @@ int inspect_traces(const std::vector<std::string>& files, const Log& log) {
         print_counts("bytes of kernels, by source", workload.files.front().bytes);
     }
     return 0;
+}
+
+void add_convert(CLI::App& command, Chosen& chosen, const Log& log) {
+    struct Arguments {
+        std::vector<std::string> files;
+        std::string out;
+    };
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* sub = command.add_subcommand(
+        "convert",
+        "Write traces, one a rank, as one file in switchfold's own format "
+        "(docs/trace_format.md).\n\nExample:\n  switchfold trace convert rank0.json.gz "
+        "rank1.json.gz --out run.swt");
+    sub->add_option("FILE", arguments->files, "Traces, one a rank")->required();
+    sub->add_option("--out", arguments->out, "The file to write; .jsonl: not compressed")
+        ->required();
+    sub->callback([arguments, &chosen, &log] {
+        chosen = [arguments, &log] {
+            ReadOptions options;
+            options.files.assign(arguments->files.begin(), arguments->files.end());
+            log.step(fmt::format("reading {} traces", options.files.size()));
+            const TraceWorkload workload = read_traces(options);
+            check(workload.graph);
+            log.step(fmt::format("writing {}", arguments->out));
+            write_trace(workload, arguments->out, fmt::format("switchfold {}", version()));
+            return 0;
+        };
+    });
 }
 
 }  // namespace
@@ -144,6 +174,7 @@ void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
         "Say whether a trace can be replayed and what of it is lost.\n\nExample:\n  switchfold "
         "trace check rank0.json.gz",
         check_traces);
+    add_convert(*command, chosen, log);
 }
 
 }  // namespace switchfold

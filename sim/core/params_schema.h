@@ -3,6 +3,7 @@
 
 #include "sim/core/json.h"
 #include "sim/core/params.h"
+#include "sim/core/params_cursor.h"
 #include "sim/core/params_writer.h"
 #include "sim/core/units.h"
 

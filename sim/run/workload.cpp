@@ -6,6 +6,7 @@
 #include "sim/run/simulate.h"
 #include "workloads/collective.h"
 #include "workloads/kineto/reader.h"
+#include "workloads/read_traces.h"
 
 #include <fmt/format.h>
 
@@ -55,13 +56,13 @@ private:
     }
 
     void read(const TraceWorkloadParams& w) {
-        KinetoOptions options;
+        ReadOptions options;
         for (const std::string& file : w.files) {
             const std::filesystem::path path = file;
             options.files.push_back(
                 path.is_absolute() ? path : (loaded_.file.parent_path() / path).lexically_normal());
         }
-        TraceWorkload trace = read_kineto(options);
+        TraceWorkload trace = read_traces(options);
         const std::uint32_t world = trace.graph.provenance.world_size;
         const std::uint32_t ranks = w.ranks == 0 ? world : w.ranks;
         if (ranks > gpus_)

@@ -51,7 +51,6 @@ public:
         set_traffic(raw_, *built_.graph, operation_of_, peak_);
         TraceFileReport& report = raw_.report;
         report.steps = static_cast<std::uint32_t>(std::max<std::size_t>(1, raw_.steps.size()));
-        report.streams = static_cast<std::uint32_t>(built_.graph->streams.size() - 1);
         const std::uint64_t end = *std::max_element(scheduled_ends_.begin(), scheduled_ends_.end());
         built_.iteration = Time((end - origin_) / report.steps);
         warn_of_idle_time(end - origin_);
@@ -60,7 +59,7 @@ public:
                 "{} communication kernels of unknown kind are taken as plain kernels that move no "
                 "bytes",
                 unknown_communication_));
-        count();
+        count_operations(*built_.graph, report);
         return std::move(built_);
     }
 
@@ -265,22 +264,6 @@ private:
                 "streams waited {:.1f} ms for what the trace does not show: replayed as fixed "
                 "pauses",
                 to_microseconds(Time(idle)) / 1000));
-    }
-
-    void count() {
-        TraceFileReport& report = raw_.report;
-        for (const Operation& operation : built_.graph->operations) {
-            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body)) {
-                ++report.kernels;
-                ++report.durations[std::string(to_string(kernel->duration_source))];
-                ++report.bytes[std::string(to_string(kernel->byte_source))];
-            } else if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
-                ++report.collectives;
-                ++report.sizes[std::string(to_string(collective->size_source))];
-            } else if (std::holds_alternative<CopyOperation>(operation.body)) {
-                ++report.copies;
-            }
-        }
     }
 
     RawTrace& raw_;

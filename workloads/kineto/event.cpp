@@ -84,6 +84,10 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
         event.shared_memory = number();
     else if (key == "bytes")
         event.bytes = number();
+    else if (key == "dram read bytes")
+        event.counted_read = number();
+    else if (key == "dram write bytes")
+        event.counted_written = number();
     else if (key == "Collective name")
         event.collective_name = scalar(value);
     else if (key == "dtype")

@@ -31,6 +31,9 @@ struct TraceEvent {
     std::uint32_t registers_per_thread = 0;
     std::uint64_t shared_memory = 0;
     std::uint64_t bytes = 0;
+    /// Bytes that hardware counters saw go to and from memory, where they were measured.
+    std::optional<std::uint64_t> counted_read;
+    std::optional<std::uint64_t> counted_written;
     std::string collective_name;
     std::string datatype;
     std::uint64_t in_elements = 0;

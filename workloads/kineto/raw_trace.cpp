@@ -2,269 +2,17 @@
 #include "workloads/kineto/raw_trace.h"
 
 #include "sim/core/error.h"
-#include "workloads/kineto/classify.h"
-#include "workloads/kineto/kernel_traffic.h"
-#include "workloads/kineto/launching.h"
+#include "workloads/kineto/event_collector.h"
 #include "workloads/kineto/scanner.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace switchfold {
 
 namespace {
-
-bool starts_with(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
-bool contains(std::string_view text, std::string_view word) {
-    return text.find(word) != std::string_view::npos;
-}
-
-/// A runtime or driver call that put something on the GPU.
-struct LaunchCall {
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;
-    std::uint32_t thread = 0;
-    bool counts_threads = false;  ///< its grid is in threads, not in blocks
-    std::optional<std::uint64_t> external_id;
-    std::optional<Dim3> grid;
-    std::optional<Dim3> block;
-    std::uint64_t shared_memory = 0;
-};
-
-bool is_synchronising(std::string_view name) {
-    return contains(name, "Synchronize") || name == "cudaMemcpy" || name == "hipMemcpy" ||
-           name == "hipMemcpyWithStream";
-}
-
-/// Collects events of one file into a RawTrace.
-class Collector {
-public:
-    explicit Collector(RawTrace& raw) : raw_(raw) {}
-
-    void add(TraceEvent& event) {
-        if (event.phase != "X") {
-            drop(
-                event.phase == "M" ? "metadata"
-                : event.phase == "s" || event.phase == "f" || event.phase == "t"
-                    ? "flow arrows"
-                    : "instants and counters");
-            return;
-        }
-        std::string category = event.category;
-        std::transform(category.begin(), category.end(), category.begin(), [](unsigned char c) {
-            return static_cast<char>(std::tolower(c));
-        });
-        if (category == "kernel" || (category.empty() && event.grid)) {
-            add_gpu(
-                event, is_communication(event.name) ? GpuWork::kCommunication : GpuWork::kKernel);
-        } else if (
-            category == "gpu_memcpy" || category == "memcpy" || category == "gpu_memset" ||
-            category == "memset") {
-            add_gpu(event, GpuWork::kCopy);
-        } else if (
-            category == "cuda_runtime" || category == "runtime" || category == "cuda_driver" ||
-            category == "hip_runtime" || category == "driver") {
-            add_call(event);
-        } else if (category == "cpu_op" || category == "operator") {
-            add_operator(event);
-        } else if (category == "user_annotation") {
-            add_annotation(event);
-        } else if (category == "gpu_user_annotation") {
-            drop("annotations mirrored on the GPU");
-        } else if (category == "python_function") {
-            drop("Python frames");
-        } else {
-            drop("other categories");
-        }
-    }
-
-    void finish() {
-        for (RawGpuEvent& gpu : raw_.gpu) {
-            gpu.launch = gpu.launch_end = gpu.event.start;
-            const auto call =
-                gpu.event.correlation ? launches_.find(*gpu.event.correlation) : launches_.end();
-            if (call == launches_.end())
-                continue;
-            gpu.has_launch = true;
-            gpu.launch = call->second.start;
-            gpu.launch_end = call->second.end;
-            gpu.launch_thread = call->second.thread;
-            if (!gpu.event.external_id)
-                gpu.event.external_id = call->second.external_id;
-            take_shape(call->second, gpu.event);
-        }
-        for (const RawGpuEvent& gpu : raw_.gpu)
-            if (gpu.work == GpuWork::kCommunication)
-                raw_.communication.push_back(
-                    {gpu.event.start, gpu.event.start + gpu.event.duration});
-        merge_intervals(raw_.communication);
-        find_launching_operators(raw_, operators_);
-        order_launches(raw_);
-        const auto without_launch =
-            std::count_if(raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) {
-                return !gpu.has_launch;
-            });
-        if (without_launch > 0)
-            raw_.report.warnings.push_back(fmt::format(
-                "{} GPU operations have no launching call (CUDA graphs, cut traces): taken as "
-                "launched just "
-                "before the next of their stream",
-                without_launch));
-        for (const RawGpuEvent& gpu : raw_.gpu)
-            use(gpu.work == GpuWork::kCopy            ? "copies"
-                : gpu.work == GpuWork::kCommunication ? "communication kernels"
-                                                      : "kernels");
-        std::sort(raw_.syncs.begin(), raw_.syncs.end(), by_start);
-        std::sort(raw_.steps.begin(), raw_.steps.end(), by_start);
-        for (auto* intervals : {&raw_.forward, &raw_.backward, &raw_.optimizer})
-            merge_intervals(*intervals);
-    }
-
-private:
-    void drop(const char* reason) { ++raw_.report.dropped[reason]; }
-    void use(const char* what) { ++raw_.report.used[what]; }
-
-    void add_gpu(TraceEvent& event, GpuWork work) {
-        RawGpuEvent gpu;
-        gpu.work = work;
-        if (event.stream.empty())
-            event.stream = event.thread;
-        if (!device_)
-            device_ = event.device;
-        else if (event.device && event.device != device_)
-            event.stream = fmt::format("device {} stream {}", *event.device, event.stream);
-        gpu.event = std::move(event);
-        raw_.gpu.push_back(std::move(gpu));
-    }
-
-    static bool by_start(const Interval& a, const Interval& b) { return a.start < b.start; }
-
-    /// AMD's profiler may leave the launch's shape on the call alone.
-    static void take_shape(const LaunchCall& call, TraceEvent& event) {
-        if (!event.grid)
-            event.grid = call.grid;
-        if (!event.block)
-            event.block = call.block;
-        if (event.shared_memory == 0)
-            event.shared_memory = call.shared_memory;
-        if (!call.counts_threads || !event.grid || !event.block)
-            return;
-        const auto blocks = [](std::uint32_t threads, std::uint32_t block) {
-            return block == 0 ? threads : threads / block + (threads % block != 0 ? 1 : 0);
-        };
-        event.grid = Dim3{
-            blocks(event.grid->x, event.block->x),
-            blocks(event.grid->y, event.block->y),
-            blocks(event.grid->z, event.block->z)};
-    }
-
-    std::uint32_t thread_of(const TraceEvent& event) {
-        return threads_.try_emplace(event.thread, static_cast<std::uint32_t>(threads_.size()))
-            .first->second;
-    }
-
-    std::string_view text(std::string&& value) {
-        return *raw_.texts.insert(std::move(value)).first;
-    }
-
-    void add_call(const TraceEvent& event) {
-        use("runtime calls");
-        const std::uint32_t thread = thread_of(event);
-        const std::uint64_t end = event.start + event.duration;
-        // hipExtModuleLaunchKernel takes its grid in work items.
-        if (event.correlation)
-            launches_[*event.correlation] = {
-                event.start,
-                end,
-                thread,
-                event.name == "hipExtModuleLaunchKernel",
-                event.external_id,
-                event.grid,
-                event.block,
-                event.shared_memory};
-        if (contains(event.name, "StreamWaitEvent"))
-            raw_.waits.push_back({event.start, thread, false});
-        if (is_synchronising(event.name))
-            raw_.syncs.push_back({event.start, end});
-    }
-
-    void add_operator(TraceEvent& event) {
-        use("operators");
-        mark_phase(event);
-        keep_operator(event);
-    }
-
-    void add_annotation(TraceEvent& event) {
-        const bool collective = starts_with(event.name, "nccl:");
-        if (mark_phase(event))
-            use("annotations");
-        else if (collective)
-            use("annotations of collectives");
-        else
-            drop("annotations that name no phase");
-        // Others span whole phases and would hide which operator launched what.
-        if (collective)
-            keep_operator(event);
-    }
-
-    void keep_operator(TraceEvent& event) {
-        const bool convolution = contains(event.name, "conv") && !event.concrete_inputs.empty();
-        const auto stride = static_cast<std::uint32_t>(
-            convolution ? parse_stride(event.name, event.concrete_inputs) : 1);
-        operators_.push_back(
-            {event.start,
-             event.start + event.duration,
-             thread_of(event),
-             text(std::move(event.name)),
-             text(std::move(event.input_dims)),
-             text(std::move(event.input_types)),
-             stride,
-             event.external_id});
-    }
-
-    /// A node of the autograd graph that runs in the backward pass: "AddmmBackward0",
-    /// "CudnnConvolutionBackward".
-    static bool is_autograd_node(std::string_view name) {
-        if (starts_with(name, "autograd::engine::evaluate_function") ||
-            name == "torch::autograd::AccumulateGrad")
-            return true;
-        while (!name.empty() && name.back() >= '0' && name.back() <= '9')
-            name.remove_suffix(1);
-        constexpr std::string_view kSuffix = "Backward";
-        return name.size() >= kSuffix.size() &&
-               name.substr(name.size() - kSuffix.size()) == kSuffix;
-    }
-
-    /// \returns whether the name marks a phase or a step.
-    bool mark_phase(const TraceEvent& event) {
-        const Interval interval{event.start, event.start + event.duration};
-        const std::string& name = event.name;
-        if (starts_with(name, "ProfilerStep"))
-            raw_.steps.push_back(interval);
-        else if (starts_with(name, "Optimizer.") || contains(name, "## optimizer ##"))
-            raw_.optimizer.push_back(interval);
-        else if (
-            contains(name, "## forward ##") || contains(name, "DistributedDataParallel.forward"))
-            raw_.forward.push_back(interval);
-        else if (contains(name, "## backward ##") || is_autograd_node(name))
-            raw_.backward.push_back(interval);
-        else
-            return false;
-        return true;
-    }
-
-    RawTrace& raw_;
-    std::vector<CpuOperator> operators_;
-    std::unordered_map<std::uint64_t, LaunchCall> launches_;
-    std::unordered_map<std::string, std::uint32_t> threads_;
-    std::optional<std::uint64_t> device_;
-};
 
 void read_header(const TraceScanner& scanner, TraceFileReport& report) {
     using Json = nlohmann::json;
@@ -317,10 +65,11 @@ void read_header(const TraceScanner& scanner, TraceFileReport& report) {
 RawTrace read_raw_trace(const std::filesystem::path& file, std::uint64_t max_inflated) {
     RawTrace raw;
     raw.report.file = file.string();
+    raw.report.format = "Kineto";
     TraceScanner::Limits limits;
     limits.inflated = max_inflated;
     TraceScanner scanner(file, limits);
-    Collector collector(raw);
+    EventCollector collector(raw);
     EventParser parser;
     TraceEvent event;
     std::vector<Problem> problems;
@@ -344,13 +93,6 @@ RawTrace read_raw_trace(const std::filesystem::path& file, std::uint64_t max_inf
         throw ConfigError(std::move(problems));
     read_header(scanner, raw.report);
     collector.finish();
-    const bool kernels = std::any_of(
-        raw.gpu.begin(), raw.gpu.end(), [](const auto& gpu) { return gpu.work != GpuWork::kCopy; });
-    if (!kernels)
-        throw ConfigError(
-            file.string(),
-            "/traceEvents",
-            "holds no GPU kernel; expected a trace taken with GPU activities");
     return raw;
 }
 

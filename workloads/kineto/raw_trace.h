@@ -94,6 +94,9 @@ struct BuiltRank {
 };
 [[nodiscard]] BuiltRank build_rank(RawTrace& raw, NameTable& names, std::vector<Group>& groups);
 
+/// The workload of one rank from its raw trace.
+[[nodiscard]] TraceWorkload workload_of(RawTrace raw);
+
 /// What makes two runs the same kernel: name, launch geometry, resources and the operator that
 /// launched it with its shapes and thread.
 [[nodiscard]] std::string identity_of(const RawGpuEvent& gpu);

@@ -2,13 +2,11 @@
 #include "workloads/kineto/scanner.h"
 
 #include "sim/core/error.h"
+#include "workloads/input/input_file.h"
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <vector>
-
-#include <zlib.h>
 
 namespace switchfold {
 
@@ -19,10 +17,6 @@ constexpr std::size_t kBlock = 1U << 18U;
 bool is_space(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
-
-struct GzClose {
-    void operator()(gzFile file) const { gzclose(file); }
-};
 
 }  // namespace
 
@@ -182,36 +176,10 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
 }
 
 void TraceScanner::run(const OnEvent& on_event) {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path_, error))
-        throw ConfigError(
-            path_.string(),
-            "",
-            "is not there or is no file; expected a Kineto trace (.json or .json.gz)");
-    // gzread passes plain files through.
-    const std::unique_ptr<gzFile_s, GzClose> file(gzopen(path_.c_str(), "rb"));
-    if (!file)
-        throw ConfigError(path_.string(), "", "cannot be opened; expected a readable file");
-    gzbuffer(file.get(), kBlock);
+    InputFile source(path_, limits_.inflated);
     std::vector<char> block(kBlock);
-    for (;;) {
-        const int count = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
-        if (count < 0) {
-            int code = 0;
-            const char* text = gzerror(file.get(), &code);
-            fail(fmt::format("cannot be decompressed ({}); expected a whole gzip file", text));
-        }
-        if (count == 0)
-            break;
-        feed({block.data(), static_cast<std::size_t>(count)}, on_event);
-        if (offset_ > limits_.inflated)
-            fail(fmt::format(
-                "is more than {} bytes when inflated; expected less", limits_.inflated));
-    }
-    int code = 0;
-    gzerror(file.get(), &code);
-    if (code != Z_OK && code != Z_STREAM_END)
-        fail("the gzip stream ends too early; expected a whole file");
+    while (const std::size_t count = source.read(block))
+        feed({block.data(), count}, on_event);
     if (state_ != State::kDone)
         fail("the JSON ends too early; expected a whole trace");
     if (!seen_events_)

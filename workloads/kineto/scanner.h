@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/input/input_file.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -16,10 +18,9 @@ namespace switchfold {
 class TraceScanner {
 public:
     struct Limits {
-        std::uint64_t inflated = 64ULL
-                                 << 30U;  ///< bytes after decompression: a stated end for zip bombs
-        std::size_t event = 16U << 20U;   ///< bytes of one event
-        std::size_t value = 1U << 20U;    ///< longer top-level values are dropped
+        std::uint64_t inflated = kMostInflated;  ///< bytes after decompression
+        std::size_t event = 16U << 20U;          ///< bytes of one event
+        std::size_t value = 1U << 20U;           ///< longer top-level values are dropped
     };
     using OnEvent = std::function<void(std::string& event, std::uint64_t offset)>;
 

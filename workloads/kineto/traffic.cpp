@@ -57,6 +57,12 @@ void set_traffic(
         if (kernel == nullptr)
             continue;
         const RawGpuEvent& gpu = raw.gpu[i];
+        if (gpu.event.counted_read && gpu.event.counted_written) {
+            kernel->bytes_read = Bytes(*gpu.event.counted_read);
+            kernel->bytes_written = Bytes(*gpu.event.counted_written);
+            kernel->byte_source = ByteSource::kCounters;
+            continue;
+        }
         const double most = peak * to_seconds(kernel->isolated);
         std::optional<Traffic> traffic;
         if (gpu.call != nullptr && !gpu.input_dims.empty())

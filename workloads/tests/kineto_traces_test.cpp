@@ -2,6 +2,7 @@
 // The reader against traces of real runs, which are not part of the repository.
 #include "workloads/kineto/reader.h"
 #include "workloads/schedule.h"
+#include "workloads/tests/round_trip.h"
 #include "workloads/without_overlap.h"
 
 #include <gtest/gtest.h>
@@ -133,6 +134,12 @@ TEST_P(RealTrace, EvaluatedWithItsOwnDurationsGivesItsOwnTimes) {
             1e-3 * to_microseconds(makespan));
     else
         EXPECT_LE(schedule.makespan, makespan);
+}
+
+TEST_P(RealTrace, ComesBackTheSameFromOurOwnFormat) {
+    SKIP_WITHOUT(path());
+    const TraceWorkload workload = read_kineto({{path()}});
+    testing::expect_same(workload, testing::again(workload));
 }
 
 TEST_P(RealTrace, NoDependencyContradictsTheMeasuredTimes) {

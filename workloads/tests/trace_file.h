@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -21,11 +22,7 @@ public:
     TemporaryFile(const std::string& name, const std::string& content) :
         path_(
             std::filesystem::temp_directory_path() /
-            fmt::format(
-                "switchfold_{}_{}_{}",
-                getpid(),
-                ::testing::UnitTest::GetInstance()->current_test_info()->name(),
-                name)) {
+            fmt::format("switchfold_{}_{}_{}", getpid(), test_name(), name)) {
         std::ofstream(path_, std::ios::binary) << content;
     }
     ~TemporaryFile() {
@@ -40,6 +37,12 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
 private:
+    static std::string test_name() {
+        std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+        std::replace(name.begin(), name.end(), '/', '_');  // of a parameter
+        return name;
+    }
+
     std::filesystem::path path_;
 };
 

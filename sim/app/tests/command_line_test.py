@@ -427,6 +427,17 @@ class Looks(Folder):
             self.assertIn("1362 kernels, 10 collectives, 4 copies", text)
             self.assertIn("synthetic", text)
 
+    def test_trace_convert_loses_nothing(self):
+        out = self.folder / "trace.swt"
+        self.assertEqual(self.done("trace", "convert", TRACE, "--out", out), "")
+        self.assertLess(out.stat().st_size, TRACE.stat().st_size)
+        before, after = (self.done("trace", "inspect", path) for path in (TRACE, out))
+        self.assertEqual(before.splitlines()[1:], after.splitlines()[1:])
+        again = self.folder / "again.swt"
+        self.done("trace", "convert", out, "--out", again)
+        self.assertEqual(self.done("trace", "inspect", again).splitlines()[1:], after.splitlines()[1:])
+        self.refused("trace", "convert", TRACE, "--out", self.folder / "no/folder", says="no/folder")
+
     def test_describe_every_system_that_ships(self):
         systems = sorted((SOURCE / "configs/systems").glob("*.json"))
         self.assertTrue(systems)
@@ -437,13 +448,13 @@ class Looks(Folder):
         script = [SOURCE / "scripts/update_schemas", PROGRAM, self.folder]
         subprocess.run(script, check=True, timeout=100)
         fresh = [p.relative_to(self.folder) for p in self.folder.rglob("*") if p.is_file()]
-        self.assertEqual(len(fresh), 7)
+        self.assertEqual(len(fresh), 8)
         for path in fresh:
             same = (self.folder / path).read_text() == (SOURCE / path).read_text()
             self.assertTrue(same, f"{path} is old; run scripts/update_schemas")
 
     def test_schema_of_each_kind_is_json(self):
-        for kind in ("experiment", "system", "gpu"):
+        for kind in ("experiment", "system", "gpu", "trace"):
             schema = json.loads(self.done("schema", kind))
             self.assertEqual(schema["$schema"], "https://json-schema.org/draft/2020-12/schema")
         self.refused("schema", "nonsense", says="nonsense")

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/input/input_file.h"
+#include "workloads/trace_workload.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+/// What kinds of trace this reads. Which one a file is, its content says, not its name.
+enum class TraceFormat : std::uint8_t {
+    kOwn,     ///< switchfold's own (docs/trace_format.md)
+    kKineto,  ///< PyTorch's profiler: a Chrome trace in JSON
+};
+[[nodiscard]] std::string_view to_string(TraceFormat format);
+
+/// Throws ConfigError if the file is none of them.
+[[nodiscard]] TraceFormat recognise(const std::filesystem::path& file);
+
+struct ReadOptions {
+    std::vector<std::filesystem::path> files;  ///< one a rank, of any kinds
+    std::uint64_t most = kMostInflated;        ///< bytes of one file, inflated
+};
+
+/// Reads traces of any kind into one workload. Throws ConfigError: file, where in it, what was
+/// expected.
+[[nodiscard]] TraceWorkload read_traces(const ReadOptions& options);
+
+}  // namespace switchfold

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+struct ZSTD_CCtx_s;
+
+namespace switchfold::trace_format {
+
+/// Writes text through zstd; plain if the name ends in ".jsonl". The file stands under its name
+/// only once it is finished.
+class OutputFile {
+public:
+    /// Throws IoError, as the others do.
+    explicit OutputFile(std::filesystem::path path);
+    ~OutputFile();
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+    OutputFile(OutputFile&&) = delete;
+    OutputFile& operator=(OutputFile&&) = delete;
+
+    void write(std::string_view text);
+    void finish();
+
+private:
+    void pack(std::string_view text, bool end);
+    void put(const char* data, std::size_t size);
+    [[noreturn]] void fail() const;
+
+    std::filesystem::path path_;
+    std::filesystem::path partial_;
+    std::FILE* file_ = nullptr;
+    ZSTD_CCtx_s* zstd_ = nullptr;
+    std::vector<char> packed_;
+};
+
+}  // namespace switchfold::trace_format
