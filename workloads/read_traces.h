@@ -13,8 +13,9 @@ namespace switchfold {
 
 /// What kinds of trace this reads. Which one a file is, its content says, not its name.
 enum class TraceFormat : std::uint8_t {
-    kOwn,     ///< switchfold's own (docs/trace_format.md)
-    kKineto,  ///< PyTorch's profiler: a Chrome trace in JSON
+    kOwn,      ///< switchfold's own (docs/trace_format.md)
+    kKineto,   ///< PyTorch's profiler: a Chrome trace in JSON
+    kCapture,  ///< of switchfold-capture
 };
 [[nodiscard]] std::string_view to_string(TraceFormat format);
 

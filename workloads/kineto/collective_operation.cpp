@@ -106,8 +106,9 @@ describe_collective(const RawGpuEvent& gpu, CollectiveKind kind, std::size_t gro
     collective.registers_per_thread = event.registers_per_thread;
     collective.shared_memory = Bytes(event.shared_memory);
     const KernelVariant variant = kernel_variant(event.name);
-    collective.algorithm = variant.algorithm;
-    collective.protocol = variant.protocol;
+    // NCCL since 2.19 compiles several under one name: what it tells of the call is surer.
+    collective.algorithm = event.algorithm.empty() ? variant.algorithm : event.algorithm;
+    collective.protocol = event.protocol.empty() ? variant.protocol : event.protocol;
     return collective;
 }
 

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/capture/events/events.h"
+
+#include "sim/core/error.h"
+#include "workloads/capture/events/counted_bytes.h"
+#include "workloads/capture/events/ranges.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include <cxxabi.h>
+
+namespace switchfold::capture {
+
+namespace {
+
+constexpr std::uint64_t kPsPerNs = 1000;
+constexpr std::uint64_t kMostNs = 200ULL * 24 * 3600 * 1'000'000'000;
+
+std::string demangled(const std::string& name) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> text(
+        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+    return status == 0 ? std::string(text.get()) : name;
+}
+
+/// NCCL's "RING" is the graph's "ring".
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+        return static_cast<char>(std::tolower(c));
+    });
+    return text;
+}
+
+/// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": CUPTI's names carry the version of the function.
+std::string_view without_version(std::string_view name) {
+    const std::size_t mark = name.rfind("_v");
+    const bool numbered = mark != std::string_view::npos &&
+                          name.find_first_not_of("0123456789", mark + 2) == std::string_view::npos;
+    return numbered ? name.substr(0, mark) : name;
+}
+
+const char* copy_name(CopyDirection direction) {
+    switch (direction) {
+    case CopyDirection::kHostToDevice:
+        return "Memcpy HtoD";
+    case CopyDirection::kDeviceToHost:
+        return "Memcpy DtoH";
+    case CopyDirection::kPeer:
+        return "Memcpy PtoP";
+    case CopyDirection::kMemset:
+        return "Memset";
+    case CopyDirection::kDeviceToDevice:
+    case CopyDirection::kOther:
+        break;
+    }
+    return "Memcpy DtoD";
+}
+
+Dim3 dim3(const std::array<std::uint32_t, 3>& values) {
+    return {values[0], values[1], values[2]};
+}
+
+class Events {
+public:
+    Events(
+        const CaptureFile& capture,
+        const CaptureFile* counters,
+        const CommunicatorRanks& communicators,
+        const std::function<void(TraceEvent&)>& add) :
+        capture_(capture), communicators_(communicators), add_(add), base_(first_time()) {
+        if (counters != nullptr)
+            bytes_.emplace(*counters);
+    }
+
+    EventsReport run() {
+        report_.warnings = losses(capture_);
+        add_calls(true);
+        add_calls(false);  // a runtime call stands for the driver's call in it
+        add_ranges();
+        add_kernels();
+        for (const Copy& copy : capture_.copies)
+            add_copy(copy);
+        count_unused();
+        return std::move(report_);
+    }
+
+private:
+    [[nodiscard]] std::uint64_t first_time() const {
+        std::uint64_t first = capture_.session.clock_ns;
+        const auto look = [&first](const auto& records) {
+            for (const auto& record : records)
+                first = std::min(first, record.start);
+        };
+        look(capture_.kernels);
+        look(capture_.copies);
+        look(capture_.calls);
+        look(capture_.ranges);
+        return first;
+    }
+
+    template <class R>
+    TraceEvent timed(const R& record) {
+        if (record.end - base_ > kMostNs)
+            throw ConfigError(
+                capture_.path.string(),
+                "",
+                fmt::format(
+                    "holds a time {} ns behind its first; expected 200 days at most",
+                    record.end - base_));
+        TraceEvent event;
+        event.phase = "X";
+        event.start = (record.start - base_) * kPsPerNs;
+        event.duration = (record.end - record.start) * kPsPerNs;
+        return event;
+    }
+
+    template <class R>
+    TraceEvent gpu_work(const R& record, const char* category) {
+        TraceEvent event = timed(record);
+        event.category = category;
+        event.correlation = record.correlation;
+        event.device = record.device;
+        event.stream = std::to_string(record.stream);
+        return event;
+    }
+
+    void add_calls(bool driver) {
+        for (const Call& call : capture_.calls) {
+            if (call.driver != driver)
+                continue;
+            TraceEvent event = timed(call);
+            event.category = driver ? "cuda_driver" : "cuda_runtime";
+            event.name = std::string(without_version(capture_.name(call.name)));
+            event.thread = std::to_string(call.thread);
+            event.correlation = call.correlation;
+            add_(event);
+        }
+    }
+
+    void add_ranges() {
+        for (const Range& range : capture_.ranges) {
+            TraceEvent event = timed(range);
+            event.thread = std::to_string(range.thread);
+            describe_range(capture_.name(range.name), event);
+            add_(event);
+        }
+    }
+
+    void add_kernels() {
+        const NcclLaunches nccl = match_nccl_calls(capture_);
+        // CUPTI hands kernels over as they end; correlations count launches.
+        std::vector<std::size_t> order(capture_.kernels.size());
+        for (std::size_t i = 0; i < order.size(); ++i)
+            order[i] = i;
+        std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+            return capture_.kernels[a].correlation < capture_.kernels[b].correlation;
+        });
+        for (const std::size_t i : order) {
+            const auto calls = nccl.calls.find(i);
+            add_kernel(
+                capture_.kernels[i],
+                calls == nccl.calls.end() ? std::vector<const NcclCall*>{} : calls->second);
+        }
+        if (nccl.kernels_without_calls != 0)
+            report_.warnings.push_back(fmt::format(
+                "{} communication kernels have no call of NCCL in the capture (no profiler "
+                "plugin, or a CUDA graph): their sizes are estimated",
+                nccl.kernels_without_calls));
+        if (nccl.calls_without_kernel != 0)
+            report_.dropped["NCCL calls whose kernel is not in the capture"] +=
+                nccl.calls_without_kernel;
+    }
+
+    void add_kernel(const Kernel& kernel, const std::vector<const NcclCall*>& calls) {
+        TraceEvent event = gpu_work(kernel, "kernel");
+        const std::string name(capture_.name(kernel.name));
+        event.name = demangled(name);
+        event.grid = dim3(kernel.grid);
+        event.block = dim3(kernel.block);
+        event.registers_per_thread = kernel.registers_per_thread;
+        event.shared_memory = std::uint64_t{kernel.static_shared} + kernel.dynamic_shared;
+        if (bytes_)
+            if (const auto bytes = bytes_->next(name, kernel)) {
+                event.counted_read = bytes->read;
+                event.counted_written = bytes->written;
+            }
+        if (!calls.empty())
+            describe_collective(calls, event);
+        add_(event);
+    }
+
+    /// NCCL counts the elements of one rank's smaller buffer; readers want the input's.
+    void describe_collective(const std::vector<const NcclCall*>& calls, TraceEvent& event) {
+        const NcclCall& first = *calls.front();
+        const std::uint64_t ranks = set_group(first, event);
+        std::uint64_t count = 0;
+        for (const NcclCall* call : calls)
+            if (call->function != "Recv" || first.function == "Recv")
+                count += call->count;
+        event.collective_name = first.function;
+        event.datatype = first.datatype;
+        event.in_elements = first.function == "ReduceScatter" ? count * ranks : count;
+        event.out_elements = first.function == "AllGather" ? count * ranks : count;
+        event.algorithm = lower(first.algorithm);
+        event.protocol = lower(first.protocol);
+    }
+
+    /// \returns how many ranks it has.
+    std::uint64_t set_group(const NcclCall& call, TraceEvent& event) {
+        const auto known = std::find_if(
+            capture_.communicators.begin(),
+            capture_.communicators.end(),
+            [&](const Communicator& communicator) {
+                return communicator.hash == call.communicator;
+            });
+        const bool named = known != capture_.communicators.end() && !known->name.empty();
+        event.group_name =
+            named ? known->name : fmt::format("communicator {:x}", call.communicator);
+        const auto ranks = communicators_.find(call.communicator);
+        if (ranks != communicators_.end()) {
+            event.group_ranks = fmt::format("[{}]", fmt::join(ranks->second, ", "));
+            event.group_size = ranks->second.size();
+        } else if (known != capture_.communicators.end() && known->ranks != 0) {
+            event.group_size = known->ranks;
+        } else {
+            event.group_size = capture_.session.world_size;
+        }
+        return event.group_size;
+    }
+
+    void add_copy(const Copy& copy) {
+        const bool memset = copy.direction == CopyDirection::kMemset;
+        TraceEvent event = gpu_work(copy, memset ? "gpu_memset" : "gpu_memcpy");
+        event.name = copy_name(copy.direction);
+        event.bytes = copy.bytes;
+        add_(event);
+    }
+
+    void count_unused() {
+        const auto drop = [this](const char* what, std::uint64_t count) {
+            if (count != 0)
+                report_.dropped[what] += count;
+        };
+        drop("synchronisation records (their calls are used)", capture_.synchronizations.size());
+        drop("recorded events (their calls are used)", capture_.event_records.size());
+        drop("external correlations (NVTX ranges are used)", capture_.external.size());
+    }
+
+    const CaptureFile& capture_;
+    const CommunicatorRanks& communicators_;
+    const std::function<void(TraceEvent&)>& add_;
+    std::uint64_t base_;
+    std::optional<CountedBytes> bytes_;
+    EventsReport report_;
+};
+
+}  // namespace
+
+EventsReport add_events(
+    const CaptureFile& capture,
+    const CaptureFile* counters,
+    const CommunicatorRanks& communicators,
+    const std::function<void(TraceEvent&)>& add) {
+    return Events(capture, counters, communicators, add).run();
+}
+
+}  // namespace switchfold::capture

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/capture/read_captures.h"
+
+#include "sim/core/error.h"
+#include "workloads/capture/capture_file.h"
+#include "workloads/capture/events/events.h"
+#include "workloads/kineto/event_collector.h"
+#include "workloads/kineto/raw_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace switchfold::capture {
+
+namespace {
+
+struct Passes {
+    std::vector<CaptureFile> first;
+    std::map<std::uint32_t, CaptureFile> counters;  ///< by rank
+};
+
+Passes read_all(const std::vector<std::filesystem::path>& files) {
+    Passes passes;
+    for (const std::filesystem::path& path : files) {
+        CaptureFile file = read_capture(path);
+        if (!file.session.counters) {
+            passes.first.push_back(std::move(file));
+            continue;
+        }
+        const std::uint32_t rank = file.session.rank;
+        if (const auto before = passes.counters.find(rank); before != passes.counters.end())
+            throw ConfigError(
+                path.string(),
+                "",
+                fmt::format(
+                    "counts rank {} as {} does; expected one second pass a rank",
+                    rank,
+                    before->second.path.string()));
+        passes.counters.emplace(rank, std::move(file));
+    }
+    for (const auto& [rank, file] : passes.counters)
+        if (std::none_of(passes.first.begin(), passes.first.end(), [&](const CaptureFile& first) {
+                return first.session.rank == rank;
+            }))
+            throw ConfigError(
+                file.path.string(),
+                "",
+                fmt::format(
+                    "is a second pass, which holds no times; expected rank {}'s first pass with it",
+                    rank));
+    return passes;
+}
+
+/// The device that the capture's kernels ran on; the first that is known if it has none.
+const Device* device_of(const CaptureFile& file) {
+    for (const Device& device : file.devices)
+        if (!file.kernels.empty() && device.id == file.kernels.front().device)
+            return &device;
+    return file.devices.empty() ? nullptr : &file.devices.front();
+}
+
+TraceFileReport report_of(const CaptureFile& file) {
+    TraceFileReport report;
+    report.file = file.path.string();
+    report.format = "switchfold capture";
+    report.rank = file.session.rank;
+    report.world_size = std::max(file.session.world_size, file.session.rank + 1);
+    report.events = file.records;
+    if (const Device* device = device_of(file)) {
+        report.gpu_name = device->name;
+        report.memory_bytes = device->memory_bytes;
+        report.sms = device->sms;
+    }
+    return report;
+}
+
+/// Groups that only some of their members' captures tell of.
+void warn_of_unknown_ranks(
+    const CaptureFile& file, const CommunicatorRanks& known, TraceFileReport& report) {
+    std::set<std::uint64_t> unknown;
+    for (const NcclCall& call : file.nccl_calls)
+        if (known.count(call.communicator) == 0)
+            unknown.insert(call.communicator);
+    if (!unknown.empty())
+        report.warnings.push_back(fmt::format(
+            "{} communicators have ranks whose captures are not given: their ranks are guessed "
+            "from their sizes",
+            unknown.size()));
+}
+
+TraceWorkload workload_of_capture(
+    const CaptureFile& file, const CaptureFile* counters, const CommunicatorRanks& communicators) {
+    RawTrace raw;
+    raw.report = report_of(file);
+    EventCollector collector(raw);
+    const EventsReport events =
+        add_events(file, counters, communicators, [&](TraceEvent& event) { collector.add(event); });
+    for (const auto& [reason, count] : events.dropped)
+        raw.report.dropped[reason] += count;
+    raw.report.warnings = events.warnings;
+    warn_of_unknown_ranks(file, communicators, raw.report);
+    collector.finish();
+    return workload_of(std::move(raw));
+}
+
+}  // namespace
+
+std::vector<TraceWorkload> read_captures(const std::vector<std::filesystem::path>& files) {
+    const Passes passes = read_all(files);
+    std::vector<const CaptureFile*> captures;
+    for (const CaptureFile& file : passes.first)
+        captures.push_back(&file);
+    const CommunicatorRanks communicators = communicator_ranks(captures);
+    std::vector<TraceWorkload> workloads;
+    for (const CaptureFile& file : passes.first) {
+        const auto counters = passes.counters.find(file.session.rank);
+        workloads.push_back(workload_of_capture(
+            file, counters == passes.counters.end() ? nullptr : &counters->second, communicators));
+    }
+    return workloads;
+}
+
+}  // namespace switchfold::capture
