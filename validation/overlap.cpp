@@ -2,6 +2,7 @@
 #include "sim/core/json.h"
 #include "sim/run/pool.h"
 #include "validation/machines.h"
+#include "validation/overlap_measured.h"
 #include "validation/overlap_models.h"
 #include "validation/overlap_pairs.h"
 #include "validation/overlap_phases.h"
@@ -258,6 +259,7 @@ SuiteResult run_overlap(const SuiteOptions& options) {
         add_bytes(bytes, suite);
     add_published(options, suite);
     add_models(options, suite);
+    add_measured(options.root / kMeasuredContention, options, suite);
     suite.verdicts = verdicts_of(suite.cases);
     return suite;
 }

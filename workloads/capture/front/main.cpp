@@ -19,8 +19,18 @@ void say(const std::string& line) {
     fmt::print(stderr, "switchfold-capture: {}\n", line);
 }
 
-void summarise(const fs::path& path) {
+/// What all captures of the folder hold together.
+struct Held {
+    std::size_t kernels = 0;
+    std::size_t nccl_calls = 0;
+    std::size_t counters = 0;
+};
+
+void summarise(const fs::path& path, Held& held) {
     const CaptureFile file = read_capture(path);
+    held.kernels += file.kernels.size();
+    held.nccl_calls += file.nccl_calls.size();
+    held.counters += file.counters.size();
     say(fmt::format(
         "{}: rank {} of {}, {} kernels, {} copies, {} NVTX ranges, {} NCCL calls, {} kernels with "
         "counters",
@@ -36,7 +46,17 @@ void summarise(const fs::path& path) {
         say(fmt::format("{}: {}", path.filename().string(), loss));
 }
 
-/// The command's own exit code; kUnfinished if it succeeded and nothing was captured.
+/// What was asked for and is not there; empty if all is.
+std::string missing(const FrontOptions& options, const Held& held) {
+    if (options.nccl_only)
+        return held.nccl_calls == 0 ? "no call of NCCL" : "";
+    if (held.kernels == 0)
+        return "no kernel";
+    return options.counters && held.counters == 0 ? "no kernel's counters" : "";
+}
+
+/// The command's own exit code; kUnfinished if it succeeded and what was asked for was not
+/// captured.
 int capture(const FrontOptions& options) {
     const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
     const Environment environment = process_environment();
@@ -49,16 +69,15 @@ int capture(const FrontOptions& options) {
         say("the command again, for counters");
         code = run_child(options.command, counting);
     }
-    const std::vector<fs::path> files = captures_in(options.out);
-    for (const fs::path& file : files)
-        summarise(file);
+    Held held;
+    for (const fs::path& file : captures_in(options.out))
+        summarise(file, held);
     if (code != 0) {
         say(fmt::format("the command ended with code {}", code));
         return code;
     }
-    if (files.empty()) {
-        say("nothing was captured: no process of the command used CUDA or NCCL, or the messages "
-            "above say why");
+    if (const std::string what = missing(options, held); !what.empty()) {
+        say(fmt::format("captured {}: the command used none, or the messages above say why", what));
         return static_cast<int>(ExitCode::kUnfinished);
     }
     return code;
