@@ -16,8 +16,7 @@ namespace switchfold::capture {
 
 namespace {
 
-/// Names are few; a larger id is damage that the checksum did not see.
-constexpr std::uint32_t kMaxNames = 1U << 24U;
+constexpr std::uint32_t kMostRanks = 1'000'000;
 
 std::string contents(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
@@ -32,15 +31,23 @@ std::string contents(const std::filesystem::path& path) {
 /// Puts each record where it belongs and joins the two ends of ranges.
 class Collector {
 public:
-    explicit Collector(CaptureFile& file) : file_(file) {}
+    explicit Collector(CaptureFile& file) : file_(file) { file_.names.emplace_back(); }
 
-    void operator()(const Session& record) { file_.session = record; }
+    void operator()(const Session& record) {
+        if (file_.records != 1)
+            throw std::invalid_argument("is a second session");
+        if (record.world_size > kMostRanks || record.rank >= record.world_size)
+            throw std::invalid_argument(fmt::format(
+                "is rank {} of {}; expected less than the number of ranks, {} at most",
+                record.rank,
+                record.world_size,
+                kMostRanks));
+        file_.session = record;
+    }
     void operator()(Name& record) {
-        if (record.id >= kMaxNames)
-            throw std::invalid_argument("a name's index is too large");
-        if (file_.names.size() <= record.id)
-            file_.names.resize(record.id + 1);
-        file_.names[record.id] = std::move(record.text);
+        if (record.id != file_.names.size())
+            throw std::invalid_argument("a name is out of order");
+        file_.names.push_back(std::move(record.text));
     }
     void operator()(const Device& record) { file_.devices.push_back(record); }
     void operator()(const Kernel& record) { timed(record, file_.kernels); }
@@ -63,7 +70,12 @@ public:
     void operator()(const Synchronization& record) { timed(record, file_.synchronizations); }
     void operator()(const EventRecord& record) { file_.event_records.push_back(record); }
     void operator()(const StreamInfo& record) { file_.streams.push_back(record); }
-    void operator()(const Communicator& record) { file_.communicators.push_back(record); }
+    void operator()(const Communicator& record) {
+        if (record.ranks > kMostRanks)
+            throw std::invalid_argument(
+                fmt::format("has {} ranks; expected {} at most", record.ranks, kMostRanks));
+        file_.communicators.push_back(record);
+    }
     void operator()(const NcclCall& record) { file_.nccl_calls.push_back(record); }
     void operator()(const Counters& record) { file_.counters.push_back(record); }
     void operator()(const Lost& record) { file_.lost.push_back(record); }

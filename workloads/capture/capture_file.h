@@ -23,7 +23,7 @@ struct Range {
 struct CaptureFile {
     std::filesystem::path path;
     Session session;
-    std::vector<std::string> names;  ///< by id; id 0 and missing ones are empty
+    std::vector<std::string> names;  ///< by id, which count from 1; id 0 is no name
     std::vector<Device> devices;
     std::vector<Kernel> kernels;
     std::vector<Copy> copies;

@@ -66,7 +66,7 @@ TraceFileReport report_of(const CaptureFile& file) {
     report.file = file.path.string();
     report.format = "switchfold capture";
     report.rank = file.session.rank;
-    report.world_size = std::max(file.session.world_size, file.session.rank + 1);
+    report.world_size = file.session.world_size;
     report.events = file.records;
     if (const Device* device = device_of(file)) {
         report.gpu_name = device->name;

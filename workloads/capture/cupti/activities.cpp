@@ -25,19 +25,23 @@ constexpr std::size_t kBufferBytes = 1U << 20U;
 constexpr std::size_t kAlignment = 8;
 constexpr std::chrono::milliseconds kFlushEvery{500};
 
+struct Kind {
+    CUpti_ActivityKind kind;
+    const char* what;
+};
+/// Without kernels there is no capture; without one of the others there is a poorer one.
 constexpr std::array kKinds{
-    CUPTI_ACTIVITY_KIND_DEVICE,
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,
-    CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_RUNTIME,
-    CUPTI_ACTIVITY_KIND_DRIVER,
-    CUPTI_ACTIVITY_KIND_MARKER,
-    CUPTI_ACTIVITY_KIND_STREAM,
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-    CUPTI_ACTIVITY_KIND_CUDA_EVENT,
-    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+    Kind{CUPTI_ACTIVITY_KIND_DEVICE, "devices"},
+    Kind{CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},
+    Kind{CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between devices"},
+    Kind{CUPTI_ACTIVITY_KIND_MEMSET, "memsets"},
+    Kind{CUPTI_ACTIVITY_KIND_RUNTIME, "calls of the runtime"},
+    Kind{CUPTI_ACTIVITY_KIND_DRIVER, "calls of the driver"},
+    Kind{CUPTI_ACTIVITY_KIND_MARKER, "NVTX ranges"},
+    Kind{CUPTI_ACTIVITY_KIND_STREAM, "streams"},
+    Kind{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "synchronisation"},
+    Kind{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "events"},
+    Kind{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "external correlations"}};
 
 /// CUPTI's callbacks carry no context of ours, so where they write is the module's one state.
 std::atomic<RecordSink*>& target() {
@@ -50,12 +54,15 @@ const char* call_name(CUpti_CallbackDomain domain, CUpti_CallbackId call) {
     return cuptiGetCallbackName(domain, call, &name) == CUPTI_SUCCESS ? name : nullptr;
 }
 
-void report_lost(RecordSink& sink, std::uint64_t count, const char* what) {
-    if (count == 0)
-        return;
+void write_lost(RecordSink& sink, std::uint64_t count, const std::string& what) {
     std::string frame;
     append_frame(frame, Lost{count, what});
     sink.write(frame);
+}
+
+void report_lost(RecordSink& sink, std::uint64_t count, const char* what) {
+    if (count != 0)
+        write_lost(sink, count, what);
 }
 
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
@@ -129,8 +136,10 @@ void start_activities(RecordSink& sink) {
     check_cupti(
         cuptiActivityRegisterCallbacks(give_buffer, take_buffer),
         "registering buffers (is another profiler active?)");
-    for (const CUpti_ActivityKind kind : kKinds)
-        check_cupti(cuptiActivityEnable(kind), "enabling a kind of activity");
+    check_cupti(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "enabling kernels");
+    for (const Kind& kind : kKinds)
+        if (cuptiActivityEnable(kind.kind) != CUPTI_SUCCESS)
+            write_lost(sink, 0, std::string("CUPTI cannot record ") + kind.what);
     flusher() = std::make_unique<Flusher>();
 }
 

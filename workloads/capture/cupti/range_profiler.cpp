@@ -139,7 +139,6 @@ void RangeProfiler::start() {
     config.maxRangesPerPass = batch_;
     config.numNestingLevels = 1;
     config.minNestingLevel = 1;
-    config.targetNestingLevel = 1;
     check_cupti(cuptiRangeProfilerSetConfig(&config), "configuring the range profiler");
     CUpti_RangeProfiler_Start_Params begin{};
     begin.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE;

@@ -33,7 +33,7 @@ struct Session {
     }
 };
 
-/// A string that later records point to by `id`.
+/// A string that later records point to by `id`; ids count from 1 in the order of the file.
 struct Name {
     static constexpr std::uint16_t kTag = 2;
     std::uint32_t id = 0;

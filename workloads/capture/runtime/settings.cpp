@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/runtime/settings.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -51,7 +52,8 @@ std::optional<Settings> settings_from(const Environment& environment) {
         if (!value)
             continue;
         settings.rank = *value;
-        settings.world_size = number(environment(size)).value_or(*value + 1);
+        // Nobody may tell, and some tell the machine's number: at least this one is there.
+        settings.world_size = std::max(number(environment(size)).value_or(0), *value + 1);
         break;
     }
     return settings;
