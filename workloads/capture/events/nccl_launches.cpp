@@ -34,26 +34,40 @@ std::map<std::uint32_t, std::vector<Launch>> communication_launches(const Captur
     return by_thread;
 }
 
+/// Of calls in time, those at or after `from` and before `until`.
+std::vector<const NcclCall*>
+told_between(const std::vector<const NcclCall*>& calls, std::uint64_t from, std::uint64_t until) {
+    const auto at = [&calls](std::uint64_t time) {
+        return std::lower_bound(
+            calls.begin(), calls.end(), time, [](const NcclCall* call, std::uint64_t t) {
+                return call->start < t;
+            });
+    };
+    return {at(from), at(until)};
+}
+
 }  // namespace
 
 NcclLaunches match_nccl_calls(const CaptureFile& file) {
     std::map<std::uint32_t, std::vector<const NcclCall*>> calls_of;
     for (const NcclCall& call : file.nccl_calls)
         calls_of[call.thread].push_back(&call);
+    for (auto& [thread, calls] : calls_of)
+        std::stable_sort(calls.begin(), calls.end(), [](const NcclCall* a, const NcclCall* b) {
+            return a->start < b->start;
+        });
     NcclLaunches matched;
     std::uint64_t taken = 0;
     for (const auto& [thread, launches] : communication_launches(file)) {
         const std::vector<const NcclCall*>& calls = calls_of[thread];
-        std::size_t next = 0;
-        for (const Launch& launch : launches) {
-            std::vector<const NcclCall*> own;
-            while (next < calls.size() && calls[next]->start <= launch.time)
-                own.push_back(calls[next++]);
+        for (std::size_t i = 0; i < launches.size(); ++i) {
+            const std::uint64_t until = i + 1 < launches.size() ? launches[i + 1].time : UINT64_MAX;
+            const std::vector<const NcclCall*> own = told_between(calls, launches[i].time, until);
             taken += own.size();
             if (own.empty())
                 ++matched.kernels_without_calls;
             else
-                matched.calls.emplace(launch.kernel, std::move(own));
+                matched.calls.emplace(launches[i].kernel, own);
         }
     }
     matched.calls_without_kernel = file.nccl_calls.size() - taken;

@@ -10,8 +10,9 @@
 
 namespace switchfold::capture {
 
-/// Which of NCCL's calls each communication kernel carries out: those that its thread made since
-/// it launched the one before. Several if the program grouped them.
+/// Which of NCCL's calls each communication kernel carries out: those that NCCL told of on the
+/// thread that launched it, behind this launch and before the next (hostStreamPlanTask() of NCCL's
+/// enqueue.cc follows each launch). Several if the program grouped them.
 struct NcclLaunches {
     /// By the kernel's place in CaptureFile::kernels.
     std::map<std::size_t, std::vector<const NcclCall*>> calls;

@@ -216,7 +216,7 @@ struct Communicator {
     constexpr auto fields() { return std::tie(hash, name, rank, ranks, nodes); }
 };
 
-/// A call of NCCL. Its kernel is the next that this thread launches.
+/// A call of NCCL, told right behind the launch of its kernel and on the same thread.
 struct NcclCall {
     static constexpr std::uint16_t kTag = 13;
     std::uint64_t start = 0;

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <set>
 
-// NCCL's profiler plugin (NCCL_PROFILER_PLUGIN): writes a record at each call, nothing at its end,
-// since NCCL ends these events when the call is queued and not when the GPU is done. The kernels'
-// times come from CUPTI.
+// NCCL's profiler plugin (NCCL_PROFILER_PLUGIN): writes a record when an event starts, right behind
+// the launch of its kernel, and nothing at its end, since NCCL ends these events when the work is
+// queued and not when the GPU is done. The kernels' times come from CUPTI.
 namespace switchfold::capture::nccl {
 
 namespace {

@@ -40,8 +40,8 @@ std::filesystem::path written(const TemporaryFolder& folder) {
     WrittenCapture(folder.path(), 0, 2)
         .range("step 0", 0, 100'000)
         .kernel("gemm", 1'000, 10'000, 20'000)
-        .nccl("AllReduce", 11'000, 1000)
         .kernel("ncclDevKernel_AllReduce_Sum_f32", 12'000, 21'000, 50'000, 20)
+        .nccl("AllReduce", 13'000, 1000)
         .copy(16'000, 31'000, 33'000)
         .end();
     return folder.path() / "rank0.sfcapture";
@@ -119,7 +119,7 @@ RC_GTEST_PROP(DamagedCapture, OddKernelsAndCallsAreReadOrRefused, ()) {
     for (int i = 0; i < count; ++i) {
         NcclCall call = std::get<NcclCall>(any_record<NcclCall>());
         call.thread = WrittenCapture::kThread;
-        call.start = 0;
+        call.start = capture.clock() + static_cast<std::uint64_t>(*rc::gen::inRange(0, 200'000));
         call.function = *rc::gen::element<std::string>(
             "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Send", "Recv", "Odd");
         capture.add(call);

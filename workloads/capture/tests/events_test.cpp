@@ -79,21 +79,22 @@ NcclCall nccl(std::uint64_t at, std::uint32_t thread = 1) {
     return call;
 }
 
-TEST(NcclLaunches, AKernelCarriesOutTheCallsOfItsThreadSinceTheLastOne) {
+TEST(NcclLaunches, AKernelCarriesOutWhatIsToldBehindItsLaunch) {
     CaptureFile file;
     file.names = {"", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "gemm"};
     file.kernels = {kernel(1, 11), kernel(2, 12), kernel(1, 13), kernel(1, 14), kernel(1, 15)};
     file.calls = {
         launch(11, 20), launch(12, 25), launch(13, 40), launch(14, 40, 2), launch(15, 60)};
-    file.nccl_calls = {nccl(10), nccl(30), nccl(35), nccl(15, 2), nccl(99)};
+    file.nccl_calls = {nccl(10), nccl(21), nccl(41), nccl(45), nccl(99, 2), nccl(99, 3)};
     const NcclLaunches matched = match_nccl_calls(file);
     ASSERT_EQ(matched.calls.size(), 3U);
-    EXPECT_EQ(matched.calls.at(0).size(), 1U);
+    ASSERT_EQ(matched.calls.at(0).size(), 1U);
+    EXPECT_EQ(matched.calls.at(0)[0]->start, 21U);
     ASSERT_EQ(matched.calls.at(2).size(), 2U);
-    EXPECT_EQ(matched.calls.at(2)[1]->start, 35U);
+    EXPECT_EQ(matched.calls.at(2)[1]->start, 45U);
     EXPECT_EQ(matched.calls.at(3)[0]->thread, 2U);
     EXPECT_EQ(matched.kernels_without_calls, 1U);
-    EXPECT_EQ(matched.calls_without_kernel, 1U);
+    EXPECT_EQ(matched.calls_without_kernel, 2U);  // before the first launch, of a third thread
 }
 
 TEST(CommunicatorRanks, AreKnownWhenAllMembersTell) {

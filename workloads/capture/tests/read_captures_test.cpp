@@ -26,8 +26,8 @@ protected:
             .range("aten::mm, seq = 1, sizes = [[64, 32], [32, 16]]", 900, 1'500)
             .kernel("_Z4gemmPf", 1'000, 10'000, 20'000)
             .range("backward", 9'500, 60'000)
-            .nccl("AllReduce", 11'000, 1000)
             .kernel(kAllReduce, 12'000, 21'000, 50'000, 20)
+            .nccl("AllReduce", 13'000, 1000)
             .kernel("_Z4reluPf", 14'000, 22'000, 30'000)
             .copy(16'000, 31'000, 33'000);
         return capture;
@@ -109,10 +109,10 @@ TEST_F(ReadCapturesTest, NcclTellsSizeAlgorithmAndGroup) {
 
 TEST_F(ReadCapturesTest, ReduceScatterAndAllGatherCountTheWholeBuffer) {
     WrittenCapture capture(folder_.path(), 0, 4);
-    capture.nccl("ReduceScatter", 10, 100)
-        .kernel("_Z35ncclDevKernel_ReduceScatter_Sum_f32v", 20, 1'000, 2'000)
-        .nccl("AllGather", 30, 50)
+    capture.kernel("_Z35ncclDevKernel_ReduceScatter_Sum_f32v", 20, 1'000, 2'000)
+        .nccl("ReduceScatter", 30, 100)
         .kernel("_Z23ncclDevKernel_AllGatherv", 40, 3'000, 4'000)
+        .nccl("AllGather", 50, 50)
         .end();
     const auto collectives = all<CollectiveOperation>(read({"rank0.sfcapture"}));
     ASSERT_EQ(collectives.size(), 2U);

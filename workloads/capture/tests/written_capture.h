@@ -110,6 +110,8 @@ public:
             Counters{recorder_->name(kernel), {16, 2, 1}, {256, 1, 1}, ordinal, read, written});
     }
     void end() { recorder_->finish(); }
+    /// What the capture's times count from.
+    [[nodiscard]] std::uint64_t clock() const { return base_; }
 
 private:
     std::unique_ptr<Recorder> recorder_;
