@@ -5,7 +5,7 @@
 #include "sim/run/graph_run.h"
 #include "sim/run/load.h"
 #include "sim/run/pool.h"
-#include "workloads/training/data_parallel.h"
+#include "sim/run/training_workload.h"
 
 #include <fmt/format.h>
 
@@ -22,29 +22,44 @@ constexpr double kMeanPublished = 1.189;
 constexpr double kMostPublished = 1.40;
 
 struct Network {
-    std::string_view table;
-    std::uint32_t batch;  ///< samples a GPU
-    Datatype gradient;
+    std::string_view name;  ///< of a layer table, or of the shape
+    TrainingStrategy strategy = TrainingStrategy::kDataParallel;
+    std::uint32_t ranks = 8;
+    std::uint32_t batch = 8;  ///< samples a GPU
+    Datatype gradient = Datatype::kFloat16;
+    TransformerParams shape{0};  ///< no blocks: the table's
 };
-constexpr std::array<Network, 6> kNetworks{
-    {{"resnet50", 64, Datatype::kFloat32},
-     {"inception_v3", 64, Datatype::kFloat32},
-     {"vgg16", 64, Datatype::kFloat32},
-     {"bert_large", 8, Datatype::kFloat16},
-     {"gpt2_small", 8, Datatype::kFloat16},
-     {"gpt2_medium", 4, Datatype::kFloat16}}};
-
-struct Kind {
-    std::string_view system;
-    double flops;  ///< measured dense BF16 (hardware.md C1, GEMM)
-};
-constexpr std::array<Kind, 2> kKinds{{{"dgx_a100", 271e12}, {"hgx_h100", 794e12}}};
+/// Decoders by their shapes (arXiv 2005.14165, table 2.1), sharded over four GPUs, as those of the
+/// published slowdowns were; sequences and batches are assumed.
+constexpr Network sharded(std::string_view name, std::uint32_t blocks, std::uint32_t hidden) {
+    return {
+        name, TrainingStrategy::kFullySharded, 4, 8, Datatype::kBfloat16, {blocks, hidden, 1024}};
+}
+constexpr std::array<Network, 9> kNetworks{
+    {{"resnet50", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
+     {"inception_v3", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
+     {"vgg16", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
+     {"bert_large"},
+     {"gpt2_small"},
+     {"gpt2_medium", TrainingStrategy::kDataParallel, 8, 4},
+     sharded("gpt3_xl", 24, 2048),
+     sharded("gpt3_2.7b", 32, 2560),
+     sharded("gpt3_6.7b", 32, 4096)}};
+constexpr std::array<std::string_view, 2> kSystems{"dgx_a100", "hgx_h100"};
 
 struct Pair {
     const Network* network;
-    const Kind* kind;
+    std::string_view system;
+    [[nodiscard]] bool is_sharded() const {
+        return network->strategy == TrainingStrategy::kFullySharded;
+    }
     [[nodiscard]] std::string id() const {
-        return fmt::format("{} on {}", network->table, kind->system);
+        return fmt::format(
+            "{}{} on {}{}",
+            network->name,
+            is_sharded() ? " sharded" : "",
+            network->ranks == 8 ? "" : fmt::format("{} of ", network->ranks),
+            system);
     }
 };
 
@@ -63,18 +78,19 @@ double slowdown_of(const ExecutionGraph& graph, const GraphRun& run) {
 }
 
 OrderedJson simulate(const Pair& pair, const std::filesystem::path& root) {
+    const Network& network = *pair.network;
     const SystemParams system =
-        load_system(root / "configs/systems" / (std::string(pair.kind->system) + ".json"), {});
-    DataParallelOptions options;
-    options.name = pair.id();
-    options.batch = pair.network->batch;
-    options.gradient = pair.network->gradient;
-    options.sms = system.gpu->sms;
-    options.flops = pair.kind->flops;
-    constexpr double kStreams = 0.85;  // of the peak: hardware.md C1, achieved
-    options.bytes = kStreams * static_cast<double>(system.gpu->memory.hbm.peak.count());
-    const ExecutionGraph graph = data_parallel_step(
-        read_layer_table(root / kTables / (std::string(pair.network->table) + ".csv")), options);
+        load_system(root / "configs/systems" / (std::string(pair.system) + ".json"), {});
+    TrainingWorkloadParams workload;
+    workload.strategy = network.strategy;
+    workload.batch = network.batch;
+    workload.gradient = network.gradient;
+    if (network.shape.blocks > 0)
+        workload.transformer = network.shape;
+    else
+        workload.table = std::string(network.name) + ".csv";
+    const ExecutionGraph graph =
+        training_step(workload, *system.gpu, network.ranks, root / kTables);
     AllReducePolicy ring;
     ring.algorithm = Algorithm::kRing;
     OrderedJson out;
@@ -88,7 +104,7 @@ OrderedJson simulate(const Pair& pair, const std::filesystem::path& root) {
     without("l2", &Contention::l2);
     without("hbm", &Contention::hbm);
     without("latency", &Contention::latency);
-    if (can_reduce_in_switch(system, options.ranks)) {
+    if (can_reduce_in_switch(system, network.ranks)) {
         AllReducePolicy in_switch;
         in_switch.algorithm = Algorithm::kInSwitch;
         out["in_switch"] = slowdown_of(graph, run_graph(system, graph, in_switch));
@@ -121,9 +137,9 @@ void add_models(const SuiteOptions& options, SuiteResult& suite) {
         return;
     }
     std::vector<Pair> pairs;
-    for (const Kind& kind : kKinds)
+    for (const std::string_view system : kSystems)
         for (const Network& network : kNetworks)
-            pairs.push_back({&network, &kind});
+            pairs.push_back({&network, system});
     std::vector<Job> jobs;
     for (const Pair& pair : pairs)
         jobs.push_back({pair.id(), [&pair, &options](const JobProgress&) {

@@ -91,6 +91,7 @@ struct GpuParams {
     SmParams sm;
     MemoryParams memory;
     CopyParams copy;
+    FlopRate matrix_rate;
     std::uint32_t concurrent_kernels = 128;
     double roofline_sharpness = 4;
     Bandwidth draw_per_thread{12'000'000};
@@ -106,6 +107,13 @@ struct GpuParams {
             field("sm", &GpuParams::sm, "Limits of one SM."),
             field("memory", &GpuParams::memory, "L2 and HBM."),
             field("copy", &GpuParams::copy, "Copy engines."),
+            field(
+                "matrix_rate",
+                &GpuParams::matrix_rate,
+                "What large dense matrix products in 16 bits reach, for kernels of generated "
+                "training steps; 0: not known.",
+                FlopRate(0),
+                FlopRate(1'000'000'000'000'000'000)),
             field(
                 "concurrent_kernels",
                 &GpuParams::concurrent_kernels,

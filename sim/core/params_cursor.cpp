@@ -177,6 +177,10 @@ void read_value(const Cursor& c, Frequency& out) {
     read_quantity(c, out, parse_frequency, "1.83 GHz");
 }
 
+void read_value(const Cursor& c, FlopRate& out) {
+    read_quantity(c, out, parse_flop_rate, "794 TFLOP/s");
+}
+
 void fail_type(const Cursor& c, std::string_view expected) {
     c.fail(fmt::format("is {}; expected {}", shown(*c.value), expected));
 }

@@ -63,6 +63,7 @@ void read_value(const Cursor& c, Time& out);
 void read_value(const Cursor& c, Bytes& out);
 void read_value(const Cursor& c, Bandwidth& out);
 void read_value(const Cursor& c, Frequency& out);
+void read_value(const Cursor& c, FlopRate& out);
 
 /// "is 3; expected an object"
 void fail_type(const Cursor& c, std::string_view expected);

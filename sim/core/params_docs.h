@@ -55,6 +55,8 @@ struct DocOf<Quantity<Tag>> {
             return "bytes";
         else if constexpr (std::is_same_v<Quantity<Tag>, Bandwidth>)
             return "bandwidth";
+        else if constexpr (std::is_same_v<Quantity<Tag>, FlopRate>)
+            return "floating-point operations a second";
         else
             return "frequency";
     }

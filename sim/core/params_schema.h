@@ -54,6 +54,10 @@ struct SchemaOf<Frequency> {
     static OrderedJson make() { return text_with_unit("[kMG]?Hz", "1.83 GHz"); }
 };
 template <>
+struct SchemaOf<FlopRate> {
+    static OrderedJson make() { return text_with_unit("[GT]?FLOP/s", "794 TFLOP/s"); }
+};
+template <>
 struct SchemaOf<bool> {
     static OrderedJson make() { return {{"type", "boolean"}}; }
 };

@@ -50,6 +50,8 @@ constexpr std::array kBandwidthUnits{
     Unit{"Mb/s", 1'000'000, 8},
     Unit{"Gb/s", 1'000'000'000, 8},
     Unit{"Tb/s", 1'000'000'000'000, 8}};
+constexpr std::array kFlopRateUnits{
+    Unit{"FLOP/s", 1}, Unit{"GFLOP/s", 1'000'000'000}, Unit{"TFLOP/s", 1'000'000'000'000}};
 constexpr std::array kFrequencyUnits{
     Unit{"Hz", 1}, Unit{"kHz", 1'000}, Unit{"MHz", 1'000'000}, Unit{"GHz", 1'000'000'000}};
 
@@ -167,6 +169,9 @@ Bandwidth parse_bandwidth(std::string_view text) {
 Frequency parse_frequency(std::string_view text) {
     return Frequency(parse(text, kFrequencyUnits, "1.83 GHz"));
 }
+FlopRate parse_flop_rate(std::string_view text) {
+    return FlopRate(parse(text, kFlopRateUnits, "794 TFLOP/s"));
+}
 
 std::string to_string(Time value) {
     return print(value.count(), kTimeUnits);
@@ -179,6 +184,9 @@ std::string to_string(Bandwidth value) {
 }
 std::string to_string(Frequency value) {
     return print(value.count(), kFrequencyUnits);
+}
+std::string to_string(FlopRate value) {
+    return print(value.count(), kFlopRateUnits);
 }
 
 }  // namespace switchfold

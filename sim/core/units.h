@@ -52,6 +52,7 @@ using Time = Quantity<struct TimeTag>;            ///< picoseconds
 using Bytes = Quantity<struct BytesTag>;          ///< bytes
 using Bandwidth = Quantity<struct BandwidthTag>;  ///< bytes per second
 using Frequency = Quantity<struct FrequencyTag>;  ///< hertz
+using FlopRate = Quantity<struct FlopRateTag>;    ///< floating-point operations per second
 
 inline constexpr Time kTimeMax{std::numeric_limits<std::uint64_t>::max()};
 
@@ -93,18 +94,20 @@ constexpr double to_seconds(Time t) {
     return static_cast<double>(t.count()) * 1e-12;
 }
 
-/// Reads "700 ns", "25 MiB", "450 GB/s", "400 Gb/s", "1.83 GHz". A number without a unit, a
-/// negative number and a value that is no whole count of the base unit are errors. Throws
+/// Reads "700 ns", "25 MiB", "450 GB/s", "400 Gb/s", "1.83 GHz", "794 TFLOP/s". A number without a
+/// unit, a negative number and a value that is no whole count of the base unit are errors. Throws
 /// std::invalid_argument that says what was expected.
 Time parse_time(std::string_view text);
 Bytes parse_bytes(std::string_view text);
 Bandwidth parse_bandwidth(std::string_view text);
 Frequency parse_frequency(std::string_view text);
+FlopRate parse_flop_rate(std::string_view text);
 
 /// The shortest exact text that the matching parser reads back to the same value.
 std::string to_string(Time value);
 std::string to_string(Bytes value);
 std::string to_string(Bandwidth value);
 std::string to_string(Frequency value);
+std::string to_string(FlopRate value);
 
 }  // namespace switchfold

@@ -7,35 +7,18 @@
 #include "models/collectives/tuning.h"
 #include "models/gpu/parameters.h"
 #include "sim/core/params.h"
+#include "sim/run/training_params.h"
+#include "sim/run/workload_names.h"
 #include "workloads/execution_graph.h"
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace switchfold {
-
-template <>
-struct EnumNames<CollectiveKind> {
-    static constexpr std::array<std::pair<CollectiveKind, std::string_view>, 5> kNames{
-        {{CollectiveKind::kAllReduce, "all_reduce"},
-         {CollectiveKind::kReduceScatter, "reduce_scatter"},
-         {CollectiveKind::kAllGather, "all_gather"},
-         {CollectiveKind::kBroadcast, "broadcast"},
-         {CollectiveKind::kAllToAll, "all_to_all"}}};
-};
-template <>
-struct EnumNames<Datatype> {
-    static constexpr std::array<std::pair<Datatype, std::string_view>, 3> kNames{
-        {{Datatype::kFloat32, "float32"},
-         {Datatype::kFloat16, "float16"},
-         {Datatype::kBfloat16, "bfloat16"}}};
-};
 
 /// A machine: one kind of GPU, how they are joined, and how collectives run on them.
 struct SystemParams {
@@ -138,7 +121,7 @@ struct ScenarioParams {
 struct Experiment {
     std::string name;
     PathOr<SystemParams> system;
-    std::variant<TraceWorkloadParams, CollectiveWorkloadParams> workload;
+    std::variant<TraceWorkloadParams, CollectiveWorkloadParams, TrainingWorkloadParams> workload;
     std::vector<ScenarioParams> scenarios;
     bool functional = false;
     std::uint64_t seed = 1;

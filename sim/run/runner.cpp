@@ -78,9 +78,9 @@ public:
             folder.emplace(*options_.out);
         workload_ = prepare_workload(loaded_);
         log_workload();
-        if (needs_serial())
+        if (computes())
             serial_ = without_overlap(workload_.graph);
-        if (is_trace() && experiment_.causes)
+        if (computes() && experiment_.causes)
             short_ = first_steps(workload_.graph, kCauseSteps);
         plan();
         log([&] {
@@ -133,10 +133,10 @@ private:
         std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
     };
 
-    [[nodiscard]] bool is_trace() const {
-        return std::holds_alternative<TraceWorkloadParams>(experiment_.workload);
+    /// Something to compute beside the collectives.
+    [[nodiscard]] bool computes() const {
+        return !std::holds_alternative<CollectiveWorkloadParams>(experiment_.workload);
     }
-    [[nodiscard]] bool needs_serial() const { return is_trace(); }
 
     std::size_t add(const ScenarioParams& scenario, std::size_t off, bool counters) {
         Task task;
@@ -157,7 +157,7 @@ private:
     }
 
     [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
-        return scenario.overlap || !is_trace() ? workload_.graph : serial_;
+        return scenario.overlap || !computes() ? workload_.graph : serial_;
     }
 
     void plan() {
@@ -168,7 +168,7 @@ private:
         }
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             const ScenarioParams& scenario = experiment_.scenarios[i];
-            if (!scenario.overlap || !is_trace() || !experiment_.causes)
+            if (!scenario.overlap || !computes() || !experiment_.causes)
                 continue;
             for (std::size_t off = 0; off < kMechanismCount; ++off) {
                 // What the machine does not have need not be switched off.
@@ -182,7 +182,7 @@ private:
             experiment_.scenarios.begin(),
             experiment_.scenarios.end(),
             [](const ScenarioParams& s) { return !s.overlap; });
-        if (!is_trace())
+        if (!computes())
             return;
         if (baseline != experiment_.scenarios.end()) {
             baseline_ =
@@ -251,7 +251,7 @@ private:
         result.workload = workload_.report;
         const std::uint32_t steps = workload_.graph.steps;
         const double alone =
-            is_trace() ? phase_times(serial_, outcomes_[baseline_], steps).backward : 0.0;
+            computes() ? phase_times(serial_, outcomes_[baseline_], steps).backward : 0.0;
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             const ScenarioParams& scenario = experiment_.scenarios[i];
             const Outcome& outcome = outcomes_[planned_[i].main];
@@ -270,7 +270,7 @@ private:
             s.notes = outcome.notes;
             s.events = outcome.events;
             s.counters = outcome.counters;
-            if (is_trace()) {
+            if (computes()) {
                 constexpr std::size_t kWorst = 10;
                 s.kernel_classes = classes_of(i);
                 s.worst_kernels = worst_kernels(graph, outcome, kWorst);
@@ -289,7 +289,7 @@ private:
         }
         for (const Outcome& outcome : outcomes_)
             result.host.events += outcome.events;
-        if (is_trace() && experiment_.causes && steps > kCauseSteps)
+        if (computes() && experiment_.causes && steps > kCauseSteps)
             result.workload.notes.push_back(fmt::format(
                 "causes were measured on the first {} of {} steps", kCauseSteps, steps));
         return result;

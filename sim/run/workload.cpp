@@ -4,6 +4,7 @@
 #include "models/collectives/machine_view.h"
 #include "sim/core/error.h"
 #include "sim/run/simulate.h"
+#include "sim/run/training_workload.h"
 #include "workloads/collective.h"
 #include "workloads/kineto/reader.h"
 #include "workloads/read_traces.h"
@@ -36,8 +37,8 @@ private:
         throw ConfigError(loaded_.file.string(), pointer, message);
     }
 
-    void read(const CollectiveWorkloadParams& w) {
-        const std::uint32_t ranks = w.ranks == 0 ? gpus_ : w.ranks;
+    /// As many as the workload says; all for 0.
+    [[nodiscard]] std::uint32_t ranks_of(std::uint32_t ranks) const {
         if (ranks > gpus_)
             fail(
                 "/workload/ranks",
@@ -46,6 +47,30 @@ private:
                     ranks,
                     gpus_,
                     loaded_.experiment.system->name));
+        return ranks == 0 ? gpus_ : ranks;
+    }
+
+    void read(const TrainingWorkloadParams& w) {
+        const SystemParams& system = *loaded_.experiment.system;
+        if (system.gpu->matrix_rate.count() == 0)
+            fail(
+                "/workload/type",
+                fmt::format(
+                    "is training, and {} states no matrix_rate; expected a GPU that does",
+                    system.gpu->name));
+        prepared_.graph =
+            training_step(w, *system.gpu, ranks_of(w.ranks), loaded_.file.parent_path());
+        WorkloadResult& report = prepared_.report;
+        report.type = "training";
+        report.source = prepared_.graph.provenance.source;
+        report.synthetic = true;
+        report.notes.push_back(
+            "a generated step: kernels take the longer of their arithmetic at the GPU's "
+            "matrix_rate and of their bytes at the bandwidth that streams reach");
+    }
+
+    void read(const CollectiveWorkloadParams& w) {
+        const std::uint32_t ranks = ranks_of(w.ranks);
         if (w.size.count() % size_of(w.datatype).count() != 0)
             fail(
                 "/workload/size",

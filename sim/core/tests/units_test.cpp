@@ -119,6 +119,8 @@ TEST(Units, TextIsShortAndKeepsTheFamiliarUnit) {
     EXPECT_EQ(to_string(Bandwidth(26'562'500'000)), "26.5625 GB/s");
     EXPECT_EQ(to_string(gigabytes_per_second(450)), "450 GB/s");
     EXPECT_EQ(to_string(Frequency(1'830'000'000)), "1.83 GHz");
+    EXPECT_EQ(to_string(FlopRate(794'000'000'000'000)), "794 TFLOP/s");
+    EXPECT_EQ(parse_flop_rate("794 TFLOP/s"), FlopRate(794'000'000'000'000));
     EXPECT_EQ(to_string(kTimeMax), "18446744.073709551615 s");
 }
 

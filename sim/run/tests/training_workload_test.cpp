@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/training_workload.h"
+
+#include "sim/core/error.h"
+#include "sim/core/params_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold {
+namespace {
+
+GpuParams gpu() {
+    GpuParams params;
+    params.name = "test";
+    params.matrix_rate = FlopRate(100'000'000'000'000);
+    return params;
+}
+
+TrainingWorkloadParams small() {
+    TrainingWorkloadParams workload;
+    workload.transformer = TransformerParams{2, 1024, 512, 1000, 0};
+    workload.batch = 2;
+    return workload;
+}
+
+std::size_t collectives(const ExecutionGraph& graph, CollectiveKind kind) {
+    std::size_t n = 0;
+    for (const Operation& operation : graph.ranks.at(0)->operations)
+        if (const auto* c = std::get_if<CollectiveOperation>(&operation.body))
+            n += c->kind == kind ? 1 : 0;
+    return n;
+}
+
+TEST(TrainingWorkload, TheStrategyDecidesWhatTravels) {
+    TrainingWorkloadParams workload = small();
+    const ExecutionGraph parallel = training_step(workload, gpu(), 4, ".");
+    EXPECT_EQ(parallel.ranks.size(), 4U);
+    EXPECT_GT(collectives(parallel, CollectiveKind::kAllReduce), 2U);
+    EXPECT_EQ(collectives(parallel, CollectiveKind::kAllGather), 0U);
+    workload.bucket = mebibytes(1000);
+    workload.first_bucket = mebibytes(1000);
+    EXPECT_EQ(collectives(training_step(workload, gpu(), 4, "."), CollectiveKind::kAllReduce), 1U);
+    workload.strategy = TrainingStrategy::kFullySharded;
+    const ExecutionGraph sharded = training_step(workload, gpu(), 4, ".");
+    EXPECT_EQ(collectives(sharded, CollectiveKind::kAllReduce), 0U);
+    EXPECT_EQ(
+        collectives(sharded, CollectiveKind::kAllGather) + 1,
+        2 * collectives(sharded, CollectiveKind::kReduceScatter));
+}
+
+TEST(TrainingWorkload, ATableThatIsNotThereIsAnError) {
+    TrainingWorkloadParams workload;
+    workload.table = "no_such_table.csv";
+    EXPECT_THROW(static_cast<void>(training_step(workload, gpu(), 4, ".")), IoError);
+}
+
+std::string refused(const char* text) {
+    try {
+        static_cast<void>(read_params<TrainingWorkloadParams>(OrderedJson::parse(text), "f"));
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(TrainingWorkload, NamesOneNetwork) {
+    EXPECT_NE(refused(R"({})").find("names no network"), std::string::npos);
+    EXPECT_NE(
+        refused(R"({"table": "a", "transformer": {"blocks": 1, "hidden": 64, "sequence": 8}})")
+            .find("names two networks"),
+        std::string::npos);
+    EXPECT_EQ(refused(R"({"transformer": {"blocks": 1, "hidden": 64, "sequence": 8}})"), "");
+    EXPECT_NE(
+        refused(R"({"transformer": {"blocks": 1, "hiden": 64, "sequence": 8}})").find("hidden"),
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace switchfold
