@@ -30,21 +30,31 @@ struct Network {
     TransformerParams shape{0};  ///< no blocks: the table's
 };
 /// Decoders by their shapes (arXiv 2005.14165, table 2.1), sharded over four GPUs, as those of the
-/// published slowdowns were; sequences and batches are assumed.
-constexpr Network sharded(std::string_view name, std::uint32_t blocks, std::uint32_t hidden) {
+/// published slowdowns were; sequences and batches are assumed: the smaller the batch, the more of
+/// the step has communication beside it.
+constexpr Network
+sharded(std::string_view name, std::uint32_t blocks, std::uint32_t hidden, std::uint32_t batch) {
     return {
-        name, TrainingStrategy::kFullySharded, 4, 8, Datatype::kBfloat16, {blocks, hidden, 1024}};
+        name,
+        TrainingStrategy::kFullySharded,
+        4,
+        batch,
+        Datatype::kBfloat16,
+        {blocks, hidden, 1024}};
 }
-constexpr std::array<Network, 9> kNetworks{
+constexpr std::array<Network, 12> kNetworks{
     {{"resnet50", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
      {"inception_v3", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
      {"vgg16", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
      {"bert_large"},
      {"gpt2_small"},
      {"gpt2_medium", TrainingStrategy::kDataParallel, 8, 4},
-     sharded("gpt3_xl", 24, 2048),
-     sharded("gpt3_2.7b", 32, 2560),
-     sharded("gpt3_6.7b", 32, 4096)}};
+     sharded("gpt3_xl", 24, 2048, 2),
+     sharded("gpt3_xl", 24, 2048, 4),
+     sharded("gpt3_xl", 24, 2048, 8),
+     sharded("gpt3_2.7b", 32, 2560, 2),
+     sharded("gpt3_2.7b", 32, 2560, 4),
+     sharded("gpt3_6.7b", 32, 4096, 2)}};
 constexpr std::array<std::string_view, 2> kSystems{"dgx_a100", "hgx_h100"};
 
 struct Pair {
@@ -57,7 +67,7 @@ struct Pair {
         return fmt::format(
             "{}{} on {}{}",
             network->name,
-            is_sharded() ? " sharded" : "",
+            is_sharded() ? fmt::format(" sharded, batch {},", network->batch) : "",
             network->ranks == 8 ? "" : fmt::format("{} of ", network->ranks),
             system);
     }
