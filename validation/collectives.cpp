@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace switchfold::validation {
@@ -164,6 +165,50 @@ std::vector<Verdict> verdicts(
     return out;
 }
 
+/// Simulated over measured bandwidth at the largest size, which is that of the links.
+struct Plateau {
+    std::uint64_t bytes = 0;
+    double share = 1;
+};
+
+constexpr std::uint64_t kPlateauFrom = 256ULL << 20U;
+constexpr double kSuspect = 0.65;
+
+/// Tables that ran at a fraction of what their machine's links carry where nothing but the links
+/// counts: another machine than the label says, or a broken one. They are named and stay in all
+/// means.
+std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<Case>& cases) {
+    std::map<std::string, Plateau> largest;
+    std::vector<const Case*> large;
+    for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+        const std::uint64_t bytes = plan.rows[i].row->bytes.value_or(kPeakBytes);
+        Plateau& plateau = largest[cases[i].group];
+        if (bytes < std::max(plateau.bytes, kPlateauFrom))
+            continue;
+        const double over = cases[i].simulated / cases[i].measured;
+        plateau = {bytes, cases[i].quantity == "time" ? over : 1 / over};
+    }
+    std::erase_if(largest, [](const auto& table) { return table.second.share > kSuspect; });
+    if (largest.empty())
+        return {};
+    for (std::size_t i = 0; i < plan.rows.size(); ++i)
+        if (plan.rows[i].row->bytes.value_or(kPeakBytes) >= kLargeFrom &&
+            !largest.contains(cases[i].group))
+            large.push_back(&cases[i]);
+    std::vector<std::string> notes;
+    for (const auto& [table, plateau] : largest)
+        notes.push_back(fmt::format(
+            "{}: its label is suspect: at {} it ran at {:.0f} % of what the links of such a "
+            "machine carry",
+            table,
+            to_string(Bytes(plateau.bytes)),
+            plateau.share * 100));
+    notes.push_back(fmt::format(
+        "mean absolute error from 1 MiB on without tables of suspect label: {:.1f} %",
+        mape(large) * 100));
+    return notes;
+}
+
 }  // namespace
 
 SuiteResult run_collectives(const SuiteOptions& options) {
@@ -178,9 +223,11 @@ SuiteResult run_collectives(const SuiteOptions& options) {
         result.cases.push_back(case_of(row, times[row.run], machines.fitted_on(row.row->table)));
     const std::vector<Case> gains = ratios(plan, result.cases);
     result.verdicts = verdicts(plan, result.cases, gains);
+    const std::vector<std::string> doubts = suspects(plan, result.cases);
     result.cases.insert(result.cases.end(), gains.begin(), gains.end());
     result.unmatched = std::move(plan.unmatched);
     result.notes = std::move(plan.notes);
+    result.notes.insert(result.notes.end(), doubts.begin(), doubts.end());
     return result;
 }
 

@@ -51,6 +51,27 @@ TEST(CollectivesSuite, TheSameOnOneProcessAndOnMany) {
     EXPECT_EQ(texts[0], texts[1]);
 }
 
+// Simulated: 1.2 ms. Named, and in the means all the same.
+TEST(CollectivesSuite, ATableThatRanAtAThirdOfItsLinksIsNamed) {
+    const auto file =
+        std::filesystem::temp_directory_path() / fmt::format("switchfold_suspect_{}.csv", getpid());
+    std::ofstream(file) << "id,gpu,n_gpus,n_nodes,interconnect,algo,nccl_version,dtype,size_bytes,"
+                           "time_us,algbw_GBps,busbw_GBps,source_url,placement,licence\n"
+                           "good,NVIDIA H100 80GB HBM3,4,1,HGX NVSwitch,auto,2.20.5,float,"
+                           "268435456,1200,,,made up,out-of-place,\n"
+                           "bad,NVIDIA H100 80GB HBM3,4,1,HGX NVSwitch,auto,2.20.5,float,"
+                           "268435456,3600,,,made up,out-of-place,\n";
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    options.data = file;
+    const SuiteResult result = suite_named("collectives").run(options);
+    std::filesystem::remove(file);
+    ASSERT_EQ(result.notes.size(), 2U);
+    EXPECT_EQ(result.notes[0].find("bad: its label is suspect: at 256 MiB it ran at 3"), 0U);
+    EXPECT_NE(result.notes[1].find("without tables of suspect label"), std::string::npos);
+    EXPECT_GT(result.verdicts.at(0).value, 0.3);
+}
+
 class ReplaySuite : public ::testing::Test {
 protected:
     ReplaySuite() {
