@@ -63,6 +63,7 @@ private:
 class Decoder {
 public:
     explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
+    [[nodiscard]] bool ended() const { return at_ == bytes_.size(); }
     void operator()(std::string& text) {
         const auto length = take<std::uint32_t>();
         need(length);
@@ -102,7 +103,12 @@ template <class R>
 Record decode_as(std::string_view payload) {
     R record;
     Decoder decoder(payload);
-    std::apply([&](auto&... field) { (decoder(field), ...); }, record.fields());
+    // An older writer did not know the last fields: they keep their defaults.
+    const auto read = [&decoder](auto& field) {
+        if (!decoder.ended())
+            decoder(field);
+    };
+    std::apply([&](auto&... field) { (read(field), ...); }, record.fields());
     return record;
 }
 

@@ -31,8 +31,9 @@ struct Frame {
 /// The frame that starts at `offset`; empty if it is torn.
 [[nodiscard]] std::optional<Frame> frame_at(std::string_view bytes, std::size_t offset);
 
-/// Decodes a payload. Fields that a newer writer added at the end are passed over. Empty if the
-/// tag is unknown; throws std::invalid_argument if the payload is too short for its record.
+/// Decodes a payload. Fields that a newer writer added at the end are passed over, those that an
+/// older one did not know have their defaults. Empty if the tag is unknown; throws
+/// std::invalid_argument if the payload ends within a field.
 [[nodiscard]] std::optional<Record> decode(const Frame& frame);
 
 }  // namespace switchfold::capture

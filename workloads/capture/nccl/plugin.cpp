@@ -22,7 +22,10 @@ struct Context {
 };
 
 /// NCCL wants a handle for each event, and this plugin has nothing to keep in one.
-char event_handle = 0;
+void* event_handle() {
+    static char handle = 0;
+    return &handle;
+}
 
 Result begin(void** context, int* activation_mask, std::unique_ptr<Context> made) {
     // NCCL takes an error for "no plugin" and goes on.
@@ -74,7 +77,7 @@ void tell_communicator(Context& context, const NcclCall& call, const char* name,
 
 template <class EventDescription>
 Result start_event(void* context, void** event, EventDescription* description) {
-    *event = &event_handle;
+    *event = event_handle();
     std::optional<NcclCall> call = call_of(*description);
     if (!call)
         return kSuccess;

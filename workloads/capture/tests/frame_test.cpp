@@ -66,7 +66,18 @@ TEST(Frame, FieldsThatANewerWriterAddedArePassedOver) {
     EXPECT_EQ(std::get<StreamInfo>(record.value()).priority, 3U);
 }
 
-TEST(Frame, APayloadThatIsTooShortIsAnError) {
+TEST(Frame, FieldsThatAnOlderWriterDidNotKnowHaveTheirDefaults) {
+    Session session;
+    session.rank = 5;
+    session.world_size = 8;
+    const std::string bytes = framed(session);
+    const std::string_view payload = frame_at(bytes, 0).value().payload;
+    const auto record = decode(Frame{Session::kTag, payload.substr(0, 8), 0});
+    EXPECT_EQ(std::get<Session>(record.value()).rank, 5U);
+    EXPECT_EQ(std::get<Session>(record.value()).world_size, 1U);
+}
+
+TEST(Frame, APayloadThatEndsWithinAFieldIsAnError) {
     EXPECT_THROW((void)decode(Frame{Kernel::kTag, "short", 0}), std::invalid_argument);
     EXPECT_THROW(
         (void)decode(Frame{Name::kTag, std::string_view("\1\0\0\0\xff\0\0\0", 8), 0}),
