@@ -76,7 +76,7 @@ BlockNetwork::BlockNetwork(
     t.lines = protocol != Protocol::kSimple;
     t.slice_overhead = p.slice_overhead.count();
     t.block_rate = p.block_rate * bundle;
-    t.unit = unit_for(chunk);
+    t.unit = unit_for(chunk, shape.largest_unit);
     // At least two units, or a block would wait for each to leave before it makes the next.
     const auto window = [&](Bytes bytes) {
         return std::max(static_cast<std::uint32_t>(bytes.count()) * bundle, 2 * t.unit);
@@ -96,8 +96,8 @@ BlockNetwork::BlockNetwork(
     }
 }
 
-std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk) const {
-    const std::uint64_t smallest = params_.transfer_unit.count();
+std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) const {
+    const std::uint64_t smallest = std::min<std::uint64_t>(most, params_.transfer_unit.count());
     if (bundle_ > 1)
         return static_cast<std::uint32_t>(smallest);  // it holds a chunk of every channel
     std::uint64_t unit = smallest;
@@ -110,7 +110,7 @@ std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk) const {
     // would not feel.
     const std::uint64_t buffer = context_.fabric->smallest_buffer().count();
     while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk &&
-           unit * 4 <= buffer)
+           unit * 4 <= buffer && unit * 2 <= most)
         unit *= 2;
     return static_cast<std::uint32_t>(unit);
 }
@@ -153,7 +153,8 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
             index.emplace(key(from, plan.rank), fifo);
             // A block loads from one peer; one that joins several has their data come to it.
             fifos_[fifo]->read = protocol_ == Protocol::kSimple && params_.read_over_link &&
-                                 fifos_[fifo]->flow == nullptr && plan.receive_from.size() == 1;
+                                 fifos_[fifo]->flow == nullptr && plan.receive_from.size() == 1 &&
+                                 !plan.staged;
         }
     BlockListener& self = *this;
     for (BlockPlan& plan : plans) {
@@ -190,12 +191,25 @@ void BlockNetwork::join(std::uint32_t position, Time start) {
         blocks_[block]->start(start);
 }
 
-void BlockNetwork::wake(std::uint32_t position) {
-    for (const std::uint32_t block : members_[position].blocks)
-        blocks_[block]->wake();
+void BlockNetwork::abandon() {
+    abandoned_ = true;
+    ValuePool& pool = context_.fabric->values();
+    for (const auto& block : blocks_)
+        block->abandon();
+    for (const auto& fifo : fifos_) {
+        if (fifo->flow != nullptr)
+            fifo->flow->drop_values();
+        for (auto& slot : fifo->values)
+            for (std::uint32_t& handle : slot)
+                pool.drop(std::exchange(handle, 0));
+    }
 }
 
 void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time visible) {
+    if (abandoned_) {
+        context_.fabric->values().drop(packet.values);
+        return;
+    }
     const PacketTag tag = PacketTag::unpack(packet.tag);
     Fifo& fifo = *fifos_[tag.fifo];
     if (packet.kind == PacketKind::kReadResponse) {
@@ -229,7 +243,7 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
 }
 
 std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/) {
-    if (context_.buffers == nullptr)
+    if (context_.buffers == nullptr || abandoned_)
         return 0;
     const PacketTag tag = PacketTag::unpack(packet.tag);
     return std::exchange(fifos_[tag.fifo]->values.at(tag.slot).at(tag.unit), 0);
@@ -240,7 +254,7 @@ void BlockNetwork::on_departure(std::uint64_t tag, Time departure) {
     // Data leaves the sender or its network interface; a read request leaves the receiver.
     if (fifo.flow != nullptr)
         fifo.flow->on_departure(departure);
-    else
+    else if (!abandoned_)
         (fifo.read ? fifo.receiver : fifo.sender)->on_departure(departure);
 }
 

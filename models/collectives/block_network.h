@@ -18,6 +18,7 @@ namespace switchfold {
 struct ChunkShape {
     std::uint32_t steps_per_chunk = 1;
     std::uint32_t steps_per_slice = 1;
+    std::uint32_t largest_unit = UINT32_MAX;  ///< bytes that may travel together, at most
 };
 inline constexpr ChunkShape kRingShape{4, 2};  ///< all-reduce, reduce-scatter, all-gather
 inline constexpr ChunkShape kStepShape{1, 1};  ///< tree, broadcast, reduce, send and receive
@@ -58,8 +59,8 @@ public:
     use_buffers(std::vector<std::vector<float>>& buffers, std::vector<std::vector<float>>& results);
     /// The member's blocks may move data from `start` (>= now) on.
     void join(std::uint32_t position, Time start);
-    /// Data that the programs of this member's blocks wait for has become available.
-    void wake(std::uint32_t position);
+    /// Moves nothing more but what is under way, and tells its listener nothing more.
+    void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
     [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
         return context_.transport.wire(data);
@@ -79,7 +80,7 @@ private:
 
     std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to);
     NetworkProxy& proxy_of(std::uint32_t member);
-    [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk) const;
+    [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk, std::uint32_t most) const;
 
     const CollectiveParams& params_;
     const std::vector<RankPort*>& ports_;
@@ -88,6 +89,7 @@ private:
     std::uint32_t bundle_;
     MemberListener& listener_;
     BlockContext context_;
+    bool abandoned_ = false;
     std::vector<std::unique_ptr<ThreadBlock>> blocks_;
     std::vector<std::unique_ptr<Fifo>> fifos_;
     std::vector<Member> members_;

@@ -25,6 +25,7 @@ constexpr ByProtocol kRingNetwork{2.7, 4.0, 14.0};
 constexpr ByProtocol kTreeNetwork{5.0, 8.5, 14.0};
 constexpr double kInSwitchNvlink = 25.0;
 constexpr double kInSwitchNetwork = 20.9;
+constexpr double kCollnetNetwork = 18.0;  // of NVLS with a network that reduces, once
 /// Where there is a network, a ring's hop inside a machine takes at least what its proxies do
 /// (Intel; three times in Simple).
 constexpr ByProtocol kNetworkOverhead{1.0, 1.0, 3.0};
@@ -232,6 +233,17 @@ Time CostModel::switched_tree(Bytes bytes) const {
     const double inside = 2 * gigabytes(machine_.in_switch_bandwidth);
     const double most = channels_ * at_scale().switched_tree;
     return estimate(latency, bytes, std::min({inside, rails(), most}) * 0.5);
+}
+
+Time CostModel::collnet(Bytes bytes) const {
+    if (machine_.in_switch_bandwidth.count() == 0)
+        return kTimeMax;
+    // Every machine sends everything once and gets everything once.
+    const double latency = kInSwitchNvlink + kCollnetNetwork + network_latency_;
+    return estimate(
+        latency,
+        bytes,
+        std::min(gigabytes(machine_.in_switch_bandwidth), gigabytes(machine_.rail_bandwidth)));
 }
 
 }  // namespace switchfold

@@ -22,6 +22,8 @@ public:
     [[nodiscard]] Time in_switch(Bytes bytes) const;
     /// NVLS inside the machines, a tree over their heads.
     [[nodiscard]] Time switched_tree(Bytes bytes) const;
+    /// NVLS inside the machines, the network adds their sums.
+    [[nodiscard]] Time collnet(Bytes bytes) const;
 
 private:
     struct Generation;

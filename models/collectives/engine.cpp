@@ -133,26 +133,23 @@ CollectiveEngine::~CollectiveEngine() {
 std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& instance) {
     const CollectiveEnvironment environment{fabric_, params_, ports_, functional_seed_ != 0};
     CollectiveSpec& spec = instance.spec;
-    switch (spec.choice.algorithm) {
-    case Algorithm::kInSwitch:
-        if (spec.kind == CollectiveKind::kAllReduce)
-            break;
-        [[fallthrough]];
-    case Algorithm::kInSwitchTree:
-    case Algorithm::kInSwitchRing:
-        return make_heads_collective(environment, spec, instance);
-    default:
+    if (!instance.in_switch())
         return make_fifo_collective(environment, spec, instance);
-    }
     std::string refused;
-    auto group = fabric_.create_group(spec.ranks, spec.element, refused);
-    if (group == nullptr) {
-        run_as_ring(instance, Fallback::kRefused, refused);
-        return std::move(instance.running);
-    }
-    return spec.choice.mode == InSwitchMode::kPush
-               ? make_push_all_reduce(environment, spec, instance, std::move(group))
-               : make_pull_all_reduce(environment, spec, instance, std::move(group));
+    std::unique_ptr<RunningCollective> running;
+    const bool reduces = spec.kind == CollectiveKind::kAllReduce;
+    if (spec.choice.algorithm != Algorithm::kInSwitch || !reduces)
+        running = make_heads_collective(environment, spec, instance, refused);
+    else if (auto group = fabric_.create_group(spec.ranks, spec.element, refused))
+        running = spec.choice.mode == InSwitchMode::kPush
+                      ? make_push_all_reduce(environment, spec, instance, std::move(group))
+                      : make_pull_all_reduce(environment, spec, instance, std::move(group));
+    if (running)
+        return running;
+    if (!reduces)
+        throw SimulationError(fabric_.name(), fabric_.scheduler().now(), refused);
+    run_as_ring(instance, Fallback::kRefused, refused);
+    return std::move(instance.running);
 }
 
 Choice CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t channels) {
@@ -199,8 +196,7 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
         if (!instance->running->uses(there) && !instance->running->uses(back))
             continue;
         const std::string text = fmt::format("{} went down", there.basename());
-        if (instance->spec.choice.algorithm != Algorithm::kInSwitch ||
-            instance->spec.kind != CollectiveKind::kAllReduce)
+        if (instance->spec.kind != CollectiveKind::kAllReduce)
             throw SimulationError(
                 there.name(),
                 fabric_.scheduler().now(),

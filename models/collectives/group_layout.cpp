@@ -53,6 +53,14 @@ GroupLayout lay_out(const Topology& topology, const std::vector<std::uint32_t>& 
     return layout;
 }
 
+std::vector<std::vector<std::uint32_t>> rails_across(const GroupLayout& layout) {
+    std::vector<std::vector<std::uint32_t>> rails(layout.machines.front().size());
+    for (const auto& members : layout.machines)
+        for (std::size_t rail = 0; rail < rails.size(); ++rail)
+            rails[rail].push_back(members[rail]);
+    return rails;
+}
+
 std::uint32_t rails_of(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, const GroupLayout& layout) {
     const auto& members = layout.machines.front();

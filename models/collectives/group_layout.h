@@ -18,6 +18,9 @@ struct GroupLayout {
 [[nodiscard]] GroupLayout
 lay_out(const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
+/// The members of each rail, in the order of the machines; of an even layout.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> rails_across(const GroupLayout& layout);
+
 /// Ways out of the first machine: its network interfaces, or its members if they are fewer and each
 /// has several.
 [[nodiscard]] std::uint32_t rails_of(

@@ -1,95 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/aggregation.h"
 #include "models/collectives/block_network.h"
+#include "models/collectives/in_switch_base.h"
 #include "models/collectives/in_switch_steps.h"
 #include "models/collectives/running_collective.h"
+#include "models/collectives/staged_program.h"
 #include "models/collectives/switch_stages.h"
 #include "sim/core/error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <functional>
+#include <set>
 #include <utility>
 
 namespace switchfold {
 
 namespace {
-
-/// What happens to heads' pieces between reducing inside the machine and spreading there.
-class PieceGate {
-public:
-    /// When (ps) the piece that this head works on in this loop is reduced; Program::kNotYet if
-    /// not.
-    [[nodiscard]] virtual std::uint64_t
-    reduced(std::uint32_t position, std::uint32_t channel, std::uint64_t loop) const = 0;
-    /// `bytes` of it are final at `when` (ps).
-    virtual void made_final(
-        std::uint32_t position,
-        std::uint32_t channel,
-        std::uint64_t loop,
-        std::uint64_t bytes,
-        std::uint64_t when) = 0;
-
-protected:
-    ~PieceGate() = default;
-};
-
-/// A block between machines: for each loop the steps of an all-reduce of that loop's piece, which
-/// start when the machine's own sum of it is there.
-class StagedProgram final : public Program {
-public:
-    using Maker = std::function<std::unique_ptr<Program>(Part)>;
-    StagedProgram(
-        PieceGate& gate,
-        const HeadPieces& pieces,
-        std::uint32_t position,
-        std::uint32_t channel,
-        std::uint32_t head,
-        Maker make) :
-        gate_(gate),
-        pieces_(pieces),
-        make_(std::move(make)),
-        position_(position),
-        channel_(channel),
-        head_(head) {}
-
-    std::optional<Step> next() override {
-        while (true) {
-            if (inner_) {
-                if (std::optional<Step> step = inner_->next()) {
-                    step->staged = true;
-                    last_ = *step;
-                    return step;
-                }
-                inner_.reset();
-                ++loop_;
-            }
-            if (loop_ == pieces_.loops(channel_))
-                return std::nullopt;
-            const Part part = pieces_.piece(channel_, loop_, head_);
-            if (part.bytes > 0)
-                inner_ = make_(part);
-            else
-                ++loop_;
-        }
-    }
-    [[nodiscard]] std::uint64_t available() const override {
-        return gate_.reduced(position_, channel_, loop_);
-    }
-    void finished(std::uint64_t when) override {
-        if (last_.store)
-            gate_.made_final(position_, channel_, loop_, last_.bytes, when);
-    }
-
-private:
-    PieceGate& gate_;
-    const HeadPieces& pieces_;
-    Maker make_;
-    std::unique_ptr<Program> inner_;
-    Step last_;
-    std::uint32_t position_;
-    std::uint32_t channel_;
-    std::uint32_t head_;
-    std::uint64_t loop_ = 0;
-};
 
 /// Chunk of one head: NCCL enqueue.cc:2258-2285 for NVLS and, across machines, NVLS tree. It has no
 /// ring over the heads.
@@ -98,7 +25,7 @@ std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& sp
     const std::uint64_t ways =
         std::uint64_t{spec.choice.channels} * spec.layout.machines.front().size();
     const std::uint64_t bytes = spec.bytes.count();
-    if (machines == 1)
+    if (machines == 1 || spec.choice.algorithm == Algorithm::kCollnet)
         return nvls_chunk(params.in_switch_chunk, ways, bytes);
     std::uint64_t chunk = params.in_switch_chunk.count();
     const auto limit = [&](std::uint64_t chunks, std::uint64_t most) {
@@ -131,6 +58,8 @@ HeadPieces pieces_for(const CollectiveParams& params, const CollectiveSpec& spec
     return HeadPieces::blocks(spec.bytes.count() / heads, spec.choice.channels, heads, chunk);
 }
 
+using Groups = std::vector<std::unique_ptr<ReductionGroup>>;
+
 class HeadsCollective final : public RunningCollective,
                               private SwitchStagesListener,
                               private MemberListener,
@@ -139,57 +68,75 @@ public:
     HeadsCollective(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
-        MemberListener& listener);
+        MemberListener& listener,
+        Groups machines,
+        Groups rails);
 
     void join(std::uint32_t position, Time start) override;
+    void abandon() override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
     [[nodiscard]] bool uses(const Link& link) const override {
-        return std::any_of(
-            stages_.begin(), stages_.end(), [&](const auto& stages) { return stages->uses(link); });
+        return (aggregation_ && aggregation_->uses(link)) ||
+               std::any_of(stages_.begin(), stages_.end(), [&](const auto& stages) {
+                   return stages->uses(link);
+               });
     }
     [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_.own; }
     [[nodiscard]] std::vector<std::vector<float>>& results() override { return buffers_.results; }
 
 private:
-    /// A head's piece of the loops in the pipeline, between the halves.
-    struct Piece {
-        std::uint64_t reduced = 0;        ///< loops
-        std::vector<std::uint64_t> when;  ///< ps, by loop in the pipeline
-        std::uint64_t final_bytes = 0;    ///< of the loop that is being finished
+    /// The thread blocks of one head and channel between machines.
+    struct Joint {
+        std::vector<ThreadBlock*> blocks;
+        std::uint64_t begun = 0;  ///< loops whose reduction its warps have turned to
     };
-    void on_reduced(
-        std::uint32_t position,
-        std::uint32_t channel,
-        std::uint64_t loop,
-        std::uint64_t when) override;
+    void on_progress(std::uint32_t position, std::uint32_t channel) override;
+    void on_unit_failure() override;
     void on_stages_done(std::uint32_t position, Time end) override { end_part(position, end); }
     void on_member_done(std::uint32_t position, Time end) override { end_part(position, end); }
     void end_part(std::uint32_t position, Time end);
-    [[nodiscard]] std::uint64_t
-    reduced(std::uint32_t position, std::uint32_t channel, std::uint64_t loop) const override;
-    void made_final(
+    [[nodiscard]] std::uint64_t available(
         std::uint32_t position,
         std::uint32_t channel,
         std::uint64_t loop,
-        std::uint64_t bytes,
-        std::uint64_t when) override;
-
-    void join_heads(const CollectiveEnvironment& environment);
-    [[nodiscard]] std::vector<BlockPlan> plan_heads(std::uint32_t channel, std::uint32_t head);
-    Piece& piece(std::uint32_t position, std::uint32_t channel) {
-        return between_[std::size_t{position} * pieces_.channels() + channel];
+        const Step& step,
+        Part part) override;
+    void moved(
+        std::uint32_t position,
+        std::uint32_t channel,
+        std::uint64_t loop,
+        const Step& step,
+        Part part) override;
+    void attach(std::uint32_t position, std::uint32_t channel, ThreadBlock& block) override {
+        joint(position, channel).blocks.push_back(&block);
     }
 
+    [[nodiscard]] StageRole role(std::uint32_t machine, std::uint32_t channel) const;
+    [[nodiscard]] SwitchStages::Work
+    work(const CollectiveParams& params, std::uint32_t machine) const;
+    void join_heads(const CollectiveEnvironment& environment);
+    void join_rails(const CollectiveEnvironment& environment, Groups rails);
+    [[nodiscard]] std::vector<BlockPlan> plan_heads(std::uint32_t channel, std::uint32_t head);
+    Joint& joint(std::uint32_t position, std::uint32_t channel) {
+        return joints_[std::size_t{position} * pieces_.channels() + channel];
+    }
+    SwitchStages& stages_of(std::uint32_t position) {
+        return *stages_[spec_.layout.machine_of[position]];
+    }
+
+    Fabric& fabric_;
     CollectiveSpec spec_;
     MemberListener& listener_;
     HeadPieces pieces_;
-    std::uint64_t depth_;
+    bool fused_;  ///< the warps that reduce also send
     StageBuffers buffers_;
     std::vector<std::uint32_t> place_;                   ///< within its machine, by position
     std::vector<std::unique_ptr<SwitchStages>> stages_;  ///< by machine
     std::unique_ptr<BlockNetwork> heads_;                ///< null in one machine
-    std::vector<Piece> between_;
+    std::unique_ptr<Aggregation> aggregation_;           ///< where the network reduces
+    std::vector<Joint> joints_;
+    Bandwidth spread_rate_;
     std::vector<std::uint32_t> parts_left_;  ///< by position
     std::vector<Time> end_;
     Bytes footprint_;
@@ -198,45 +145,105 @@ private:
 HeadsCollective::HeadsCollective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
-    MemberListener& listener) :
+    MemberListener& listener,
+    Groups machines,
+    Groups rails) :
+    fabric_(environment.fabric),
     spec_(spec),
     listener_(listener),
     pieces_(pieces_for(environment.params, spec)),
-    depth_(environment.params.steps),
+    fused_(spec.choice.algorithm != Algorithm::kInSwitchRing),
     place_(spec.ranks.size()),
-    parts_left_(spec.ranks.size(), spec.layout.machines.size() > 1 ? 2 : 1),
+    parts_left_(spec.ranks.size(), spec.layout.machines.size() > 1 && rails.empty() ? 2 : 1),
     end_(spec.ranks.size()) {
     if (environment.functional) {
         buffers_.own.resize(spec.ranks.size());
         buffers_.sums.resize(spec.ranks.size());
         buffers_.results.resize(spec.ranks.size());
     }
-    const SwitchStages::Halves halves{
-        spec.kind != CollectiveKind::kAllGather, spec.kind != CollectiveKind::kReduceScatter};
-    for (const auto& members : spec_.layout.machines) {
+    for (std::uint32_t machine = 0; machine < spec_.layout.machines.size(); ++machine) {
+        const auto& members = spec_.layout.machines[machine];
         for (std::uint32_t i = 0; i < members.size(); ++i)
             place_[members[i]] = i;
         SwitchStagesListener& self = *this;
         stages_.push_back(std::make_unique<SwitchStages>(
-            environment, spec_, members, pieces_, halves, buffers_, self));
+            environment,
+            spec_,
+            members,
+            std::move(machines[machine]),
+            pieces_,
+            work(environment.params, machine),
+            buffers_,
+            self));
     }
-    if (stages_.size() > 1)
+    if (!rails.empty())
+        join_rails(environment, std::move(rails));
+    else if (stages_.size() > 1)
         join_heads(environment);
     const std::uint64_t ways = std::uint64_t{spec.choice.channels} * pieces_.heads();
-    footprint_ = Bytes(
-        std::min(2 * spec.bytes.count(), 2 * depth_ * chunk_for(environment.params, spec) * ways));
+    footprint_ = Bytes(std::min(
+        2 * spec.bytes.count(),
+        2 * environment.params.steps * chunk_for(environment.params, spec) * ways));
+}
+
+StageRole HeadsCollective::role(std::uint32_t machine, std::uint32_t channel) const {
+    if (spec_.kind == CollectiveKind::kReduceScatter)
+        return StageRole::kReduceScatter;
+    if (spec_.kind == CollectiveKind::kAllGather)
+        return StageRole::kAllGather;
+    const auto machines = static_cast<std::uint32_t>(spec_.layout.machines.size());
+    const bool root =
+        fused_ &&
+        double_binary_tree(machines, machine, static_cast<int>(channel % 2)).parent == kNoParent;
+    return root ? StageRole::kTreeRoot : StageRole::kTreeNode;
+}
+
+SwitchStages::Work
+HeadsCollective::work(const CollectiveParams& params, std::uint32_t machine) const {
+    SwitchStages::Work work;
+    work.reduce = spec_.kind != CollectiveKind::kAllGather;
+    work.spread = spec_.kind != CollectiveKind::kReduceScatter;
+    if (spec_.layout.machines.size() > 1)
+        work.between = fused_ ? Between::kFused : Between::kBuffered;
+    for (std::uint32_t channel = 0; channel < pieces_.channels(); ++channel)
+        work.warps.push_back(stage_warps(
+            params, role(machine, channel), static_cast<std::uint32_t>(spec_.ranks.size())));
+    return work;
+}
+
+void HeadsCollective::join_rails(const CollectiveEnvironment& environment, Groups rails) {
+    Aggregation::Machines machines{{}, &spec_.layout, place_};
+    for (const auto& stages : stages_)
+        machines.stages.push_back(stages.get());
+    SwitchStagesListener& self = *this;
+    aggregation_ = std::make_unique<Aggregation>(
+        environment,
+        spec_,
+        std::move(rails),
+        pieces_,
+        stage_warps(
+            environment.params,
+            StageRole::kAggregation,
+            static_cast<std::uint32_t>(spec_.ranks.size())),
+        std::move(machines),
+        buffers_,
+        self);
 }
 
 void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
-    between_.resize(spec_.ranks.size() * pieces_.channels());
-    for (Piece& p : between_)
-        p.when.assign(depth_, 0);
+    joints_.resize(spec_.ranks.size() * pieces_.channels());
+    const StageWarps warps = stage_warps(
+        environment.params, StageRole::kTreeNode, static_cast<std::uint32_t>(spec_.ranks.size()));
+    spread_rate_ = warps.spread_rate;
+    // The blocks take what the reducing warps have in hand, which must be able to ask on.
+    ChunkShape shape = kStepShape;
+    shape.largest_unit = std::max(warps.round, warps.reduce_window / 2);
     MemberListener& self = *this;
     heads_ = std::make_unique<BlockNetwork>(
         environment,
         spec_,
         Protocol::kSimple,
-        kStepShape,
+        shape,
         std::max(kGrain, chunk_for(environment.params, spec_)),
         1,
         self);
@@ -264,11 +271,20 @@ std::vector<BlockPlan> HeadsCollective::plan_heads(std::uint32_t channel, std::u
             parent[machines[machine][head]] =
                 above == kNoParent ? kNoParent : machines[above][head];
         }
-        return plan_tree(parent, channel, WarpSplit{}, [&](std::uint32_t rank, const Step& shape) {
-            return staged(rank, [shape](Part part) {
-                return std::make_unique<StreamProgram>(shape, part, part.bytes);
+        std::vector<BlockPlan> plans =
+            plan_tree(parent, channel, WarpSplit{}, [&](std::uint32_t rank, const Step& shape) {
+                return staged(rank, [shape](Part part) {
+                    return std::make_unique<StreamProgram>(shape, part, part.bytes);
+                });
             });
-        });
+        // A rank's first block reduces, at the pace of the switches; its second only stores.
+        std::set<std::uint32_t> reducing;
+        for (BlockPlan& plan : plans) {
+            plan.staged = true;
+            if (!reducing.insert(plan.rank).second)
+                plan.stage_rate = spread_rate_;
+        }
+        return plans;
     }
     std::vector<BlockPlan> plans;
     for (std::uint32_t machine = 0; machine < n; ++machine) {
@@ -277,6 +293,8 @@ std::vector<BlockPlan> HeadsCollective::plan_heads(std::uint32_t channel, std::u
         plan.channel = channel;
         plan.receive_from = {machines[(machine + n - 1) % n][head]};
         plan.send_to = {machines[(machine + 1) % n][head]};
+        plan.staged = true;
+        plan.stage_rate = spread_rate_;
         plan.program = staged(plan.rank, [machine, n](Part part) {
             return ring_all_reduce_program(machine, n, part, part.bytes, kGrain);
         });
@@ -286,43 +304,78 @@ std::vector<BlockPlan> HeadsCollective::plan_heads(std::uint32_t channel, std::u
 }
 
 void HeadsCollective::join(std::uint32_t position, Time start) {
-    if (heads_) {
-        if (!buffers_.own.empty())
-            buffers_.sums[position].resize(buffers_.own[position].size());
+    if (!buffers_.own.empty())
+        buffers_.sums[position].resize(buffers_.own[position].size());
+    if (heads_)
         heads_->join(position, start);
-    }
-    stages_[spec_.layout.machine_of[position]]->join(place_[position], start);
+    stages_of(position).join(place_[position], start);
+    if (aggregation_)
+        aggregation_->join(position, start);
 }
 
-void HeadsCollective::on_reduced(
-    std::uint32_t position, std::uint32_t channel, std::uint64_t loop, std::uint64_t when) {
-    if (!heads_)
+void HeadsCollective::on_progress(std::uint32_t position, std::uint32_t channel) {
+    if (aggregation_) {
+        aggregation_->on_progress(position, channel);
         return;
-    Piece& p = piece(position, channel);
-    SWITCHFOLD_CHECK(p.reduced == loop, "loops are reduced out of order");
-    p.when[loop % depth_] = when;
-    ++p.reduced;
-    heads_->wake(position);
+    }
+    for (ThreadBlock* block : joint(position, channel).blocks)
+        block->wake();
 }
 
-std::uint64_t
-HeadsCollective::reduced(std::uint32_t position, std::uint32_t channel, std::uint64_t loop) const {
-    const Piece& p = between_[std::size_t{position} * pieces_.channels() + channel];
-    return loop < p.reduced ? p.when[loop % depth_] : Program::kNotYet;
+void HeadsCollective::on_unit_failure() {
+    // Some members of the others may have their result already.
+    if (spec_.kind != CollectiveKind::kAllReduce)
+        throw SimulationError(
+            fabric_.name(),
+            fabric_.scheduler().now(),
+            fmt::format("{} under a {}", kUnitTimedOut, to_string(spec_.kind)));
+    listener_.on_failure(kUnitTimedOut);
 }
 
-void HeadsCollective::made_final(
+void HeadsCollective::abandon() {
+    for (const auto& stages : stages_)
+        stages->abandon();
+    if (heads_)
+        heads_->abandon();
+    if (aggregation_)
+        aggregation_->abandon();
+}
+
+std::uint64_t HeadsCollective::available(
     std::uint32_t position,
     std::uint32_t channel,
     std::uint64_t loop,
-    std::uint64_t bytes,
-    std::uint64_t when) {
-    Piece& p = piece(position, channel);
-    p.final_bytes += bytes;
-    if (p.final_bytes < pieces_.piece(channel, loop, place_[position]).bytes)
-        return;
-    p.final_bytes = 0;
-    stages_[spec_.layout.machine_of[position]]->spread(place_[position], channel, when);
+    const Step& step,
+    Part part) {
+    SwitchStages& stages = stages_of(position);
+    const std::uint32_t member = place_[position];
+    if (step.load) {
+        Joint& j = joint(position, channel);
+        if (fused_ && j.begun == loop) {
+            ++j.begun;
+            stages.reduce(member, channel);
+        }
+        const std::uint64_t begin = pieces_.piece(channel, loop, member).begin;
+        if (stages.reduced(member, channel, loop) < part.begin - begin + part.bytes)
+            return Program::kNotYet;
+    }
+    return step.store ? stages.can_store(member, channel) : 0;
+}
+
+void HeadsCollective::moved(
+    std::uint32_t position,
+    std::uint32_t channel,
+    std::uint64_t loop,
+    const Step& step,
+    Part part) {
+    SwitchStages& stages = stages_of(position);
+    const std::uint32_t member = place_[position];
+    if (step.store) {
+        const std::uint64_t begin = pieces_.piece(channel, loop, member).begin;
+        stages.store(member, channel, loop, part.begin - begin, part.bytes);
+    }
+    if (step.load && fused_)
+        stages.take(member, channel, part.bytes);
 }
 
 void HeadsCollective::end_part(std::uint32_t position, Time end) {
@@ -336,7 +389,32 @@ std::vector<std::string> HeadsCollective::blocked(std::size_t limit) const {
     for (const auto& stages : stages_)
         for (std::string& line : stages->blocked(limit - std::min(limit, lines.size())))
             lines.push_back(std::move(line));
+    if (aggregation_)
+        for (std::string& line : aggregation_->blocked(limit - std::min(limit, lines.size())))
+            lines.push_back(std::move(line));
+    if (heads_)
+        for (std::string& line : heads_->blocked(limit - std::min(limit, lines.size())))
+            lines.push_back(std::move(line));
     return lines;
+}
+
+/// A group in the switches for each of these sets of positions; none at all if one is refused.
+bool create_groups(
+    Fabric& fabric,
+    const CollectiveSpec& spec,
+    const std::vector<std::vector<std::uint32_t>>& sets,
+    Groups& groups,
+    std::string& refused) {
+    for (const auto& positions : sets) {
+        std::vector<std::uint32_t> ranks;
+        for (const std::uint32_t position : positions)
+            ranks.push_back(spec.ranks[position]);
+        auto group = fabric.create_group(ranks, spec.element, refused);
+        if (group == nullptr)
+            return false;
+        groups.push_back(std::move(group));
+    }
+    return true;
 }
 
 }  // namespace
@@ -344,8 +422,22 @@ std::vector<std::string> HeadsCollective::blocked(std::size_t limit) const {
 std::unique_ptr<RunningCollective> make_heads_collective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
-    MemberListener& listener) {
-    return std::make_unique<HeadsCollective>(environment, spec, listener);
+    MemberListener& listener,
+    std::string& refused) {
+    std::vector<std::vector<std::uint32_t>> rail_members;
+    if (spec.choice.algorithm == Algorithm::kCollnet)
+        rail_members = rails_across(spec.layout);
+    Groups machines;
+    Groups rails;
+    Fabric& fabric = environment.fabric;
+    if (create_groups(fabric, spec, spec.layout.machines, machines, refused) &&
+        create_groups(fabric, spec, rail_members, rails, refused))
+        return std::make_unique<HeadsCollective>(
+            environment, spec, listener, std::move(machines), std::move(rails));
+    for (const Groups* groups : {&machines, &rails})
+        for (const auto& group : *groups)
+            fabric.remove_group(*group);
+    return nullptr;
 }
 
 }  // namespace switchfold

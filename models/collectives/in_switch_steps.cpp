@@ -30,14 +30,14 @@ std::uint64_t registered_chunk(std::uint32_t ranks, std::uint32_t channels, std:
 }  // namespace
 
 std::uint64_t nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t bytes) {
-    const std::uint64_t largest = largest_chunk.count();
-    std::uint64_t chunk = largest;
-    if (bytes < 64 * ways * largest)
-        chunk = largest / 2;
-    if (bytes < 8 * ways * largest / 2)
-        chunk = largest / 4;
-    if (bytes < 2 * ways * largest / 4)
-        chunk = largest / 8;
+    std::uint64_t chunk = largest_chunk.count();
+    const auto limit = [&](std::uint64_t chunks, std::uint64_t most) {
+        if (bytes < chunks * ways * chunk)
+            chunk = std::min(chunk, most);
+    };
+    limit(64, 64 << 10);
+    limit(8, 32 << 10);
+    limit(2, 16 << 10);
     return std::max(chunk / kGrain * kGrain, kGrain);
 }
 
@@ -65,6 +65,51 @@ InSwitchShape in_switch_shape(
         std::max(1U, (warps - reduce) / 2),
         workers_of(reducers) * kWarpReduce,
         kWarpReduce};
+}
+
+StageWarps stage_warps(const CollectiveParams& params, StageRole role, std::uint32_t ranks) {
+    constexpr std::uint32_t kWarps = 20;
+    std::uint32_t reduce = 5;
+    std::uint32_t spread = 0;
+    std::uint32_t copy = kWarps;  // those that scatter and those that gather
+    switch (role) {
+    case StageRole::kTreeRoot:
+        reduce = ranks <= 6 ? 7 : 5;
+        break;
+    case StageRole::kTreeNode:
+        spread = 4;
+        break;
+    case StageRole::kAggregation:
+        reduce = 3;
+        spread = 2;
+        break;
+    case StageRole::kReduceScatter:
+        reduce = 12;
+        break;
+    case StageRole::kAllGather:
+        reduce = 0;
+        spread = 12;
+        break;
+    }
+    copy -= reduce + spread;
+    const bool both = role != StageRole::kReduceScatter && role != StageRole::kAllGather;
+    const std::uint32_t warps = params.in_switch_threads / kWarp;
+    const auto share = [&](std::uint32_t of_all) {
+        return of_all == 0 ? 0 : std::max(1U, of_all * warps / kWarps);
+    };
+    // Who only receives has nothing to post.
+    const bool posts = role != StageRole::kReduceScatter;
+    const std::uint32_t reducers = posts ? workers_of(share(reduce)) : share(reduce);
+    const std::uint32_t spreaders = workers_of(share(spread));
+    StageWarps out;
+    out.scatter_workers = workers_of(share(both ? (copy + 1) / 2 : copy));
+    out.gather_workers = share(both ? copy / 2 : copy);
+    out.reduce_window = reducers * kWarpReduce;
+    out.spread_window = spreaders * kWarpReduce;
+    out.round = kWarpReduce;
+    const double seconds = std::max(to_seconds(params.in_switch_copy_round), 1e-12);
+    out.spread_rate = Bandwidth(static_cast<std::uint64_t>(out.spread_window / seconds));
+    return out;
 }
 
 Time copy_time(const CollectiveParams& params, std::uint32_t workers, std::uint64_t bytes) {

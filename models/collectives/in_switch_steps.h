@@ -36,12 +36,35 @@ nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t bytes);
     std::uint64_t bytes,
     bool registered);
 
+/// What a block does in a collective whose heads pass sums on, beside scattering and gathering.
+enum class StageRole : std::uint8_t {
+    kTreeRoot,       ///< reduces, adds what the network brings, stores to all and sends on
+    kTreeNode,       ///< some warps reduce and send; others store what comes back to all
+    kAggregation,    ///< the same with a network that reduces (NVLS with SHARP)
+    kReduceScatter,  ///< scatters and reduces only
+    kAllGather,      ///< stores to all and gathers only
+};
+
+/// How the warps of such a block are shared out.
+struct StageWarps {
+    std::uint32_t scatter_workers = 0;  ///< warps that copy
+    std::uint32_t gather_workers = 0;
+    std::uint32_t reduce_window = 0;  ///< bytes that the reduce warps ask for at once
+    std::uint32_t spread_window = 0;  ///< bytes that the storing warps have in hand at once
+    std::uint32_t round = 0;          ///< of which one warp takes so many, in one go
+    Bandwidth spread_rate;            ///< at which they read what they store
+};
+/// NCCL's shares of 20 warps (device/all_reduce.h, reduce_scatter.h, all_gather.h), or the same of
+/// as many as there are. `ranks` are those of the whole group.
+[[nodiscard]] StageWarps
+stage_warps(const CollectiveParams& params, StageRole role, std::uint32_t ranks);
+
 /// What tells the packets of a collective over heads apart.
 struct PieceTag {
     std::uint32_t channel;
     std::uint32_t slot;  ///< of the pipeline that the loop is in
     std::uint32_t head;
-    std::uint32_t unit;  ///< of the head's piece
+    std::uint32_t unit;  ///< of the head's piece, or a byte of it
     [[nodiscard]] std::uint64_t pack() const {
         return std::uint64_t{channel} << 56U | std::uint64_t{slot} << 48U |
                std::uint64_t{head} << 32U | unit;

@@ -4,6 +4,8 @@
 #include "interconnect/path_finder.h"
 #include "interconnect/reduction_tree.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -155,6 +157,8 @@ view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uin
         machine.machines > 1 ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;
     if (why_not(reduced, topology, ranks).empty())
         machine.in_switch_bandwidth = in_switch_rate(topology, ranks_of(ranks, first), unit);
+    machine.network_reduces =
+        machine.machines > 1 && why_not(Algorithm::kCollnet, topology, ranks).empty();
     return view;
 }
 
@@ -165,6 +169,7 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
         return why_no_reduction(topology, ranks);
     case Algorithm::kInSwitchTree:
     case Algorithm::kInSwitchRing:
+    case Algorithm::kCollnet:
         break;
     default:
         return {};
@@ -181,6 +186,12 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
         if (!reason.empty())
             return reason;
     }
+    if (algorithm == Algorithm::kCollnet)
+        for (const auto& rail : rails_across(layout)) {
+            const std::string reason = why_no_reduction(topology, ranks_of(ranks, rail));
+            if (!reason.empty())
+                return fmt::format("in the network {}", reason);
+        }
     return {};
 }
 

@@ -2,6 +2,7 @@
 #include "models/collectives/network_proxy.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace switchfold {
 
@@ -50,6 +51,11 @@ void NetworkFlow::release() {
     posted_ += slices_.front();
     slices_.pop_front();
     pump();
+}
+
+void NetworkFlow::drop_values() {
+    for (std::size_t i = 0; i < units_.size(); ++i)
+        proxy_.context_.fabric->values().drop(std::exchange(units_[i].values, 0));
 }
 
 void NetworkFlow::on_departure(Time departure) {

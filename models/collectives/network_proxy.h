@@ -28,6 +28,8 @@ public:
     void post(std::uint64_t when);
     /// A unit that had no credit has left.
     void on_departure(Time departure);
+    /// The collective gave up: what still goes out carries no numbers.
+    void drop_values();
 
 private:
     friend class NetworkProxy;

@@ -100,7 +100,6 @@ struct CollectiveParams {
     std::uint32_t in_switch_threads = 640;
     Bytes in_switch_chunk = kibibytes(128);
     Bytes in_switch_tree_chunk = kibibytes(64);
-    Bandwidth in_switch_block_rate = gigabytes_per_second(40);
     Time in_switch_copy_round = nanoseconds(630);
     Time in_switch_sync = nanoseconds(1500);
     Time push_poll = nanoseconds(500);
@@ -207,13 +206,6 @@ struct CollectiveParams {
                 "The same across four machines and more.",
                 Bytes(1024),
                 mebibytes(16)),
-            field(
-                "in_switch_block_rate",
-                &CollectiveParams::in_switch_block_rate,
-                "In-switch across machines: most bytes a second that one thread block copies or "
-                "reduces through the switch.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(10'000)),
             field(
                 "in_switch_copy_round",
                 &CollectiveParams::in_switch_copy_round,

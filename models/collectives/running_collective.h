@@ -90,7 +90,7 @@ public:
     /// Functional mode: each member's result, in the order of positions.
     [[nodiscard]] virtual std::vector<std::vector<float>>& results() { return buffers(); }
     /// Moves nothing more, tells its listener nothing more, and ignores what is still under way.
-    /// Only in-switch collectives can.
+    /// Only all-reduces through the switches can.
     virtual void abandon() {}
     /// Whether it would send over this link without being able to take another way.
     [[nodiscard]] virtual bool uses(const Link& /*link*/) const { return false; }
@@ -115,8 +115,9 @@ make_fifo_collective(const CollectiveEnvironment&, const CollectiveSpec&, Member
     std::unique_ptr<ReductionGroup> group);
 
 /// Collectives over the heads of switch domains: reduce-scatter and all-gather inside one,
-/// all-reduce over several machines with a tree or a ring between the heads.
-[[nodiscard]] std::unique_ptr<RunningCollective>
-make_heads_collective(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
+/// all-reduce over several machines with a tree or a ring between the heads. Nothing, and why, if a
+/// switch has no room for a group.
+[[nodiscard]] std::unique_ptr<RunningCollective> make_heads_collective(
+    const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&, std::string& refused);
 
 }  // namespace switchfold

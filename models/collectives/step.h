@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/units.h"
+
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -9,6 +11,8 @@
 #include <vector>
 
 namespace switchfold {
+
+class ThreadBlock;
 
 /// Loads and stores of collectives' thread blocks are 16 bytes wide; data are divided in these.
 inline constexpr std::uint64_t kGrain = 16;
@@ -26,8 +30,8 @@ struct Step {
     std::uint8_t send = 0;
     bool load = false;   ///< reads the own buffer (first send, reductions)
     bool store = false;  ///< writes the own buffer
-    /// The own data passes in registers to or from another stage of the collective: it costs no
-    /// memory traffic, and the program says when it is there.
+    /// The own data comes from or goes to another stage of the collective: it costs no memory
+    /// traffic, and the program says when it can.
     bool staged = false;
 };
 
@@ -42,11 +46,14 @@ public:
     Program& operator=(Program&&) = delete;
     /// \returns the next step, or nothing at the end. Steps of zero bytes never come.
     virtual std::optional<Step> next() = 0;
-    /// Of the staged step that came last: when its own data is there (ps), or kNotYet while that is
-    /// not known; the block must be woken then.
-    [[nodiscard]] virtual std::uint64_t available() const { return 0; }
-    /// The staged step that came last has been done at `when` (ps).
-    virtual void finished(std::uint64_t /*when*/) {}
+    /// Of the staged step that came last: when (ps) the `bytes` after its first `done` can move;
+    /// kNotYet while that is not known: then the program wakes its block.
+    [[nodiscard]] virtual std::uint64_t available(std::uint64_t /*done*/, std::uint64_t /*bytes*/) {
+        return 0;
+    }
+    /// They move, now.
+    virtual void moved(std::uint64_t /*done*/, std::uint64_t /*bytes*/) {}
+    virtual void attach(ThreadBlock& /*block*/) {}
 
     static constexpr std::uint64_t kNotYet = UINT64_MAX;
 };
@@ -63,7 +70,9 @@ struct WarpSplit {
 struct BlockPlan {
     std::uint32_t rank = 0;  ///< position in the group
     std::uint32_t channel = 0;
-    std::uint32_t warps = kAllWarps;          ///< tenths of a block's warps, and so of its rate
+    std::uint32_t warps = kAllWarps;  ///< tenths of a block's warps, and so of its rate
+    bool staged = false;  ///< works beside another stage, at this rate; 0: at that stage's own
+    Bandwidth stage_rate;
     std::vector<std::uint32_t> receive_from;  ///< positions in the group
     std::vector<std::uint32_t> send_to;
     std::unique_ptr<Program> program;

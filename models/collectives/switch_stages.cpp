@@ -6,61 +6,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace switchfold {
+
+namespace {
+/// Tells stores from requests where a departure is all that comes back.
+constexpr std::uint32_t kStore = 1U << 31U;
+}  // namespace
 
 SwitchStages::SwitchStages(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     const std::vector<std::uint32_t>& members,
+    std::unique_ptr<ReductionGroup> group,
     const HeadPieces& pieces,
-    Halves halves,
+    Work work,
     StageBuffers& buffers,
     SwitchStagesListener& listener) :
     fabric_(environment.fabric),
     scheduler_(environment.fabric.scheduler()),
     ports_(environment.ports),
+    params_(environment.params),
     positions_(members),
     pieces_(pieces),
-    halves_(halves),
+    work_(std::move(work)),
     buffers_(buffers),
     listener_(listener),
-    client_(0),
+    group_(std::move(group)),
+    client_(fabric_.add_client(*this)),
     n_(static_cast<std::uint32_t>(members.size())),
-    unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
-    window_(static_cast<std::uint32_t>(environment.params.outstanding_loads.count())),
-    depth_(environment.params.steps),
     element_bytes_(spec.element_bytes),
-    rate_(environment.params.in_switch_block_rate),
     functional_(environment.functional),
     running_(members.size(), 0),
-    end_(members.size(), 0) {
-    for (const std::uint32_t position : members)
-        ranks_.push_back(spec.ranks[position]);
-    std::string refused;
-    group_ = fabric_.create_group(ranks_, spec.element, refused);
-    if (group_ == nullptr)
-        throw SimulationError(fabric_.name(), scheduler_.now(), refused);
-    client_ = fabric_.add_client(*this);
-    // A barrier is a store to a multicast counter and a poll that the switch combines: each goes to
-    // a switch and back.
-    const Connection& way = fabric_.connect(ranks_.front(), ranks_.back());
-    sync_ = (environment.params.in_switch_sync + way.latency).count();
+    end_(members.size()) {
+    ranks_ = group_->ranks;
+    way_ = group_->way();
+    const auto unit = static_cast<std::uint32_t>(params_.transfer_unit.count());
     channels_.resize(pieces.channels());
-    for (Channel& channel : channels_) {
-        channel.scattered.assign(depth_, 0);
-        channel.scattered_time.assign(depth_, 0);
-        channel.ended.assign(depth_, 0);
+    for (std::uint32_t c = 0; c < channels_.size(); ++c) {
+        Channel& channel = channels_[c];
+        channel.loops = pieces.loops(c);
+        channel.warps = work_.warps[c];
+        // A warp waits for what it asked for before it asks on, and one instruction stores no more.
+        channel.unit = std::min(channel.warps.round, unit);
+        channel.slots.resize(std::min<std::uint64_t>(params_.steps, channel.loops));
+        for (std::size_t i = 0; i < channel.slots.size(); ++i) {
+            channel.slots[i].loop = i;
+            channel.slots[i].delivered.assign(n_, 0);
+            channel.slots[i].delivered_at.assign(n_, Time());
+        }
     }
-    blocks_.resize(std::size_t{n_} * channels_.size());
-    for (Block& b : blocks_) {
-        b.arrived.assign(depth_, 0);
-        b.arrived_time.assign(depth_, 0);
-    }
-    // Large pieces travel in larger units, as long as a piece has several.
-    const std::uint64_t chunk = pieces.loops(0) > 0 ? pieces.piece(0, 0, 0).bytes : 0;
-    for (int i = 0; i < 2 && std::uint64_t{unit_} * 16 <= chunk; ++i)
-        unit_ *= 2;
+    blocks_ = std::vector<Block>(std::size_t{n_} * channels_.size());
 }
 
 SwitchStages::~SwitchStages() {
@@ -68,8 +65,9 @@ SwitchStages::~SwitchStages() {
     fabric_.remove_group(*group_);
 }
 
-std::uint64_t SwitchStages::pace(std::uint64_t bytes) const {
-    return serialization_time(Bytes(bytes), rate_).count();
+void SwitchStages::abandon() {
+    abandoned_ = true;
+    fabric_.flush_group(*group_);
 }
 
 std::uint32_t SwitchStages::member_of(std::uint32_t rank) const {
@@ -77,119 +75,169 @@ std::uint32_t SwitchStages::member_of(std::uint32_t rank) const {
     return static_cast<std::uint32_t>(at - ranks_.begin());
 }
 
+std::uint64_t SwitchStages::element(const PieceTag& tag) const {
+    const std::uint64_t loop = channels_[tag.channel].slots[tag.slot].loop;
+    const Part part = pieces_.piece(tag.channel, loop, tag.head);
+    return (part.begin + (tag.unit & ~kStore)) / element_bytes_;
+}
+
 void SwitchStages::join(std::uint32_t member, Time start) {
-    ++joined_;
-    for (std::uint32_t c = 0; c < channels_.size(); ++c) {
-        Block& b = block(member, c);
-        b.scatter_free = b.reduce_free = b.spread_free = b.gather_free = start.count();
-        running_[member] += pieces_.loops(c) > 0 ? 1 : 0;
-    }
-    if (running_[member] == 0) {
-        listener_.on_stages_done(positions_[member], start);
-        return;
-    }
+    for (const Channel& channel : channels_)
+        running_[member] += channel.loops > 0 ? 1 : 0;
+    end_[member] = start;
     if (functional_)
         buffers_.results[positions_[member]].resize(buffers_.own[positions_[member]].size());
-    for (std::uint32_t c = 0; c < channels_.size(); ++c)
-        if (halves_.reduce && pieces_.loops(c) > 0)
+    if (running_[member] == 0)
+        listener_.on_stages_done(positions_[member], start);
+    else
+        post(Stage::kJoin, member, 0, start);
+}
+
+void SwitchStages::begin(std::uint32_t member) {
+    ++joined_;
+    for (std::uint32_t c = 0; c < channels_.size(); ++c) {
+        if (work_.reduce)
             try_scatter(member, c);
-    if (joined_ == n_)
-        start_all();
+        // Nobody's memory is written before its kernel runs: the first barrier of the reducing
+        // half sees to that, where there is one.
+        for (std::uint32_t m = 0; m < n_ && !work_.reduce && joined_ == n_; ++m)
+            try_spread(m, c);
+    }
 }
 
-void SwitchStages::start_all() {
-    // Nobody's memory is written before its kernel runs.
-    if (halves_.reduce)
-        return;  // the first barrier of the reducing half sees to that
-    for (std::uint32_t member = 0; member < n_; ++member)
-        for (std::uint32_t c = 0; c < channels_.size(); ++c) {
-            Block& b = block(member, c);
-            for (std::uint64_t loop = 0; loop < pieces_.loops(c); ++loop)
-                b.final += pieces_.piece(c, loop, member).bytes > 0 ? 1 : 0;
-            try_spread(member, c, b.spread_free + sync_);
-        }
-}
-
-void SwitchStages::post(
-    Stage stage, std::uint32_t member, std::uint32_t channel, std::uint64_t due) {
+void SwitchStages::post(Stage stage, std::uint32_t member, std::uint32_t channel, Time due) {
     const std::uint64_t tag =
         static_cast<std::uint64_t>(stage) << 60U | std::uint64_t{channel} << 32U | member;
-    scheduler_.at(Time(std::max(due, scheduler_.now().count())), *this, tag);
+    scheduler_.at(std::max(due, scheduler_.now()), *this, tag);
 }
 
 void SwitchStages::on_event(std::uint64_t tag) {
+    if (abandoned_)
+        return;
     const auto channel = static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU;
     const auto member = static_cast<std::uint32_t>(tag);
     switch (static_cast<Stage>(tag >> 60U)) {
+    case Stage::kJoin:
+        return begin(member);
     case Stage::kScatter:
         return end_scatter(member, channel);
+    case Stage::kPosted:
+        return on_posted(channel);
     case Stage::kReduce:
-        return request(member, channel);
-    case Stage::kSpread:
-        return spread_unit(member, channel);
+        return end_poll(member, channel);
+    case Stage::kStore:
+        return spread_on(member, channel);
+    case Stage::kSums:
+        for (std::uint32_t m = 0; m < n_; ++m)
+            try_gather(m, channel);
+        return;
     case Stage::kGather:
         return end_gather(member, channel);
     }
 }
 
+Time SwitchStages::copy_piece(
+    std::uint32_t member, std::uint32_t c, std::uint64_t loop, std::uint32_t head, bool gather) {
+    const std::uint64_t bytes = pieces_.piece(c, loop, head).bytes;
+    const StageWarps& warps = channels_[c].warps;
+    const std::uint32_t workers = gather ? warps.gather_workers : warps.scatter_workers;
+    const Time served = port(member).access(bytes, bytes);
+    return std::max(served, scheduler_.now() + copy_time(params_, workers, bytes));
+}
+
 void SwitchStages::try_scatter(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
-    if (b.scattering || b.scattered == pieces_.loops(c) ||
-        b.scattered - channels_[c].finished >= depth_)
+    const Channel& channel = channels_[c];
+    if (b.scattering || b.scattered == channel.loops ||
+        b.scattered - channel.finished >= channel.slots.size())
         return;  // peers store into the slot: it is free when every member is through with it
     b.scattering = true;
-    const std::uint64_t bytes = pieces_.loop_bytes(c, b.scattered);
-    const std::uint64_t served = port(member).access(bytes, bytes).count();
-    b.scatter_free =
-        std::max(std::max(scheduler_.now().count(), b.scatter_free) + pace(bytes), served);
-    post(Stage::kScatter, member, c, b.scatter_free);
+    b.scatter_piece = 0;
+    post(Stage::kScatter, member, c, copy_piece(member, c, b.scattered, 0, false));
 }
 
 void SwitchStages::end_scatter(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
     Channel& channel = channels_[c];
-    const std::size_t slot = b.scattered % depth_;
-    ++b.scattered;
+    if (++b.scatter_piece < pieces_.working_heads(c, b.scattered)) {
+        post(
+            Stage::kScatter, member, c, copy_piece(member, c, b.scattered, b.scatter_piece, false));
+        return;
+    }
+    Slot& slot = channel.slot(b.scattered++);
     b.scattering = false;
-    channel.scattered_time[slot] = scheduler_.now().count();
-    if (++channel.scattered[slot] == n_)
-        for (std::uint32_t head = 0; head < n_; ++head)
-            try_reduce(head, c);
+    // The warp that fences and posts lets the others go on.
+    slot.posted_at = scheduler_.now() + params_.in_switch_sync;
+    if (++slot.posted == n_)
+        post(Stage::kPosted, 0, c, slot.posted_at);
     try_scatter(member, c);
+}
+
+void SwitchStages::on_posted(std::uint32_t c) {
+    ++channels_[c].posted;
+    for (std::uint32_t head = 0; head < n_; ++head) {
+        Block& b = block(head, c);
+        if (b.reducing && b.reduced == channels_[c].posted - 1) {
+            const Poll poll = poll_until(b.poll_since, way_ * 4, scheduler_.now());
+            b.sampled = poll.sampled;
+            post(Stage::kReduce, head, c, poll.answered);
+        } else if (work_.between != Between::kFused) {
+            try_reduce(head, c);
+        }
+    }
 }
 
 void SwitchStages::try_reduce(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
-    const Channel& channel = channels_[c];
-    if (b.reducing || b.reduced == pieces_.loops(c))
-        return;
-    // Until every member is through with a slot its count is that of the loop that was there before.
-    const std::size_t slot = b.reduced % depth_;
-    if (b.reduced - channel.finished >= depth_ || channel.scattered[slot] < n_)
-        return;
-    SWITCHFOLD_CHECK(b.scattered > b.reduced, "a loop is reduced before it is scattered");
+    while (b.reduced < channels_[c].posted && !b.reducing &&
+           pieces_.piece(c, b.reduced, member).bytes == 0)
+        end_reduce(member, c);
+    if (!b.reducing && b.reduced < channels_[c].posted)
+        poll(member, c);
+}
+
+void SwitchStages::reduce(std::uint32_t member, std::uint32_t c) {
+    poll(member, c);
+}
+
+void SwitchStages::poll(std::uint32_t member, std::uint32_t c) {
+    Block& b = block(member, c);
+    SWITCHFOLD_CHECK(!b.reducing, "a head reduces two pieces at once");
     b.reducing = true;
-    b.requested = 0;
-    b.answered = 0;
-    post(Stage::kReduce, member, c, std::max(b.reduce_free, channel.scattered_time[slot] + sync_));
+    b.requested = b.answered = b.complete = b.taken = 0;
+    if (b.reduced < b.seen) {
+        request(member, c);
+        return;
+    }
+    // The polls go round through the switch: up, down to the members, and the answers back.
+    b.poll_since = scheduler_.now();
+    if (b.reduced < channels_[c].posted) {
+        const Poll poll = poll_until(b.poll_since, way_ * 4, b.poll_since);
+        b.sampled = poll.sampled;
+        post(Stage::kReduce, member, c, poll.answered);
+    }
+}
+
+void SwitchStages::end_poll(std::uint32_t member, std::uint32_t c) {
+    Block& b = block(member, c);
+    Channel& channel = channels_[c];
+    b.seen = b.reduced + 1;
+    while (b.seen < channel.posted && channel.slot(b.seen).posted_at <= b.sampled)
+        ++b.seen;
+    request(member, c);
 }
 
 void SwitchStages::request(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
+    const Channel& channel = channels_[c];
     const Part part = pieces_.piece(c, b.reduced, member);
-    if (part.bytes == 0) {
-        end_reduce(member, c, scheduler_.now().count());
-        return;
-    }
+    const auto slot = static_cast<std::uint32_t>(b.reduced % channel.slots.size());
     while (b.requested < part.bytes &&
-           (b.requested == b.answered || b.requested - b.answered < window_)) {
-        const auto bytes =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - b.requested));
-        const PieceTag tag{
-            c,
-            static_cast<std::uint32_t>(b.reduced % depth_),
-            member,
-            static_cast<std::uint32_t>(b.requested / unit_)};
+           (b.requested == b.taken ||
+            b.requested - b.taken + channel.unit <= channel.warps.reduce_window)) {
+        const auto bytes = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(channel.unit, part.bytes - b.requested));
+        const PieceTag tag{c, slot, member, static_cast<std::uint32_t>(b.requested)};
         fabric_.send(
             *group_,
             member,
@@ -197,164 +245,236 @@ void SwitchStages::request(std::uint32_t member, std::uint32_t c) {
              .payload = bytes,
              .tag = tag.pack(),
              .client = client_,
-             .slot = (part.begin + b.requested) / unit_});
+             .slot = (part.begin + b.requested) / channel.unit});
         b.requested += bytes;
     }
 }
 
 void SwitchStages::on_packet(const Packet& packet, std::uint32_t rank, Time visible) {
-    if (packet.kind == PacketKind::kReduceResult && packet.count == 0)
-        throw SimulationError(
-            fabric_.name(),
-            scheduler_.now(),
-            fmt::format("a reduction unit timed out on the piece of rank {}", rank));
-    if (packet.kind == PacketKind::kReduceResult)
-        on_sum(packet, member_of(rank), visible);
-    else
+    if (abandoned_)
+        fabric_.values().drop(packet.values);
+    else if (packet.kind != PacketKind::kReduceResult)
         on_store(packet, member_of(rank), visible);
-}
-
-std::uint64_t SwitchStages::first_element(const PieceTag& tag, std::uint64_t loop) const {
-    const Part part = pieces_.piece(tag.channel, loop, tag.head);
-    return (part.begin + std::uint64_t{tag.unit} * unit_) / element_bytes_;
+    else if (packet.count == 0)
+        listener_.on_unit_failure();
+    else
+        on_sum(packet, member_of(rank), visible);
 }
 
 std::uint32_t SwitchStages::supply(const Packet& packet, std::uint32_t rank) {
     if (!functional_)
         return 0;
-    const PieceTag tag = PieceTag::unpack(packet.tag);
     return fabric_.values().put_part(
         buffers_.own[positions_[member_of(rank)]],
-        first_element(tag, block(tag.head, tag.channel).reduced),
+        element(PieceTag::unpack(packet.tag)),
         packet.payload / element_bytes_);
+}
+
+void SwitchStages::note_answer(
+    Block& b, std::uint64_t offset, std::uint64_t unit, std::uint64_t all) {
+    b.answered += std::min(unit, all - offset);
+    b.early.push_back(offset);
+    for (auto next = std::find(b.early.begin(), b.early.end(), b.complete); next != b.early.end();
+         next = std::find(b.early.begin(), b.early.end(), b.complete)) {
+        b.complete = std::min(all, b.complete + unit);
+        b.early.erase(next);
+    }
 }
 
 void SwitchStages::on_sum(const Packet& packet, std::uint32_t member, Time visible) {
     const PieceTag tag = PieceTag::unpack(packet.tag);
-    Block& b = block(member, tag.channel);
-    // The sum is in registers: it goes on to the next stage, or to memory if there is none.
-    b.reduce_free = std::max(b.reduce_free + pace(packet.payload), visible.count());
-    if (!halves_.spread)
-        b.reduce_free = std::max(b.reduce_free, port(member).access(0, packet.payload).count());
+    const std::uint32_t c = tag.channel;
+    Block& b = block(member, c);
     if (packet.values != 0) {
         std::vector<float>& to =
-            (halves_.spread ? buffers_.sums : buffers_.results)[positions_[member]];
+            (work_.spread ? buffers_.sums : buffers_.results)[positions_[member]];
         to.resize(buffers_.own[positions_[member]].size());
-        fabric_.values().take(packet.values, to, first_element(tag, b.reduced));
+        fabric_.values().take(packet.values, to, element(tag));
     }
-    b.answered += packet.payload;
-    const Part part = pieces_.piece(tag.channel, b.reduced, member);
-    if (b.answered == part.bytes)
-        end_reduce(member, tag.channel, b.reduce_free);
-    else if (b.requested < part.bytes)
-        request(member, tag.channel);
+    const Part part = pieces_.piece(c, b.reduced, member);
+    note_answer(b, tag.unit, channels_[c].unit, part.bytes);
+    if (work_.between != Between::kFused) {
+        const Time written = port(member).access(0, packet.payload);
+        b.through = std::max({b.through, visible.count(), written.count()});
+        take(member, c, packet.payload);
+    }
+    if (work_.between != Between::kNothing)
+        listener_.on_progress(positions_[member], c);
 }
 
-void SwitchStages::end_reduce(std::uint32_t member, std::uint32_t c, std::uint64_t when) {
+std::uint64_t SwitchStages::reduced(std::uint32_t member, std::uint32_t c, std::uint64_t loop) {
+    const Block& b = block(member, c);
+    if (loop < b.reduced)
+        return UINT64_MAX;
+    return loop == b.reduced && b.reducing ? b.complete : 0;
+}
+
+void SwitchStages::take(std::uint32_t member, std::uint32_t c, std::uint64_t bytes) {
+    Block& b = block(member, c);
+    const std::uint64_t all = pieces_.piece(c, b.reduced, member).bytes;
+    b.taken += bytes;
+    SWITCHFOLD_CHECK(b.taken <= b.answered, "sums are handed on before they are there");
+    if (b.taken == all)
+        end_reduce(member, c);
+    else if (b.requested < all)
+        request(member, c);
+}
+
+void SwitchStages::end_reduce(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
     const std::uint64_t loop = b.reduced++;
     b.reducing = false;
-    listener_.on_reduced(positions_[member], c, loop, when);
-    if (!halves_.spread)
+    if (!work_.spread)
         end_loop(member, c, loop);
-    try_reduce(member, c);
+    if (work_.between != Between::kFused)
+        try_reduce(member, c);
 }
 
-void SwitchStages::spread(std::uint32_t member, std::uint32_t c, std::uint64_t when) {
-    ++block(member, c).final;
-    try_spread(member, c, when);
-}
-
-void SwitchStages::try_spread(std::uint32_t member, std::uint32_t c, std::uint64_t when) {
+std::uint64_t SwitchStages::can_store(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
-    while (b.spread < pieces_.loops(c) && pieces_.piece(c, b.spread, member).bytes == 0)
+    if (b.unsent > 0)
+        return kNotYet;
+    const std::uint64_t most =
+        std::max<std::uint64_t>(1, params_.outstanding_stores.count() / channels_[c].unit);
+    std::uint64_t when = now();
+    while (b.departures.size() >= most) {
+        when = std::max(when, b.departures.front());
+        b.departures.pop_front();
+    }
+    return when;
+}
+
+void SwitchStages::store(
+    std::uint32_t member,
+    std::uint32_t c,
+    std::uint64_t loop,
+    std::uint64_t offset,
+    std::uint64_t bytes) {
+    Block& b = block(member, c);
+    const Channel& channel = channels_[c];
+    const Part part = pieces_.piece(c, loop, member);
+    const auto slot = static_cast<std::uint32_t>(loop % channel.slots.size());
+    const auto& source = (work_.reduce ? buffers_.sums : buffers_.own)[positions_[member]];
+    for (const std::uint64_t end = offset + bytes; offset < end;) {
+        const auto some =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(channel.unit, end - offset));
+        const PieceTag tag{c, slot, member, static_cast<std::uint32_t>(offset) | kStore};
+        const std::uint32_t values =
+            functional_ ? fabric_.values().put_part(source, element(tag), some / element_bytes_)
+                        : 0;
+        const OptionalTime departure = fabric_.send(
+            *group_,
+            member,
+            {.kind = PacketKind::kMulticastWrite,
+             .payload = some,
+             .tag = tag.pack(),
+             .client = client_,
+             .slot = (part.begin + offset) / channel.unit,
+             .values = values});
+        if (departure)
+            b.departures.push_back(departure->count());
+        else
+            ++b.unsent;
+        offset += some;
+    }
+    b.stored += bytes;
+    if (b.stored == part.bytes) {
+        b.stored = 0;
         ++b.spread;
-    if (b.spreading || b.final == 0 || b.spread - channels_[c].finished >= depth_)
+    }
+}
+
+void SwitchStages::on_departure(std::uint64_t tag, Time departure) {
+    const PieceTag piece = PieceTag::unpack(tag);
+    if (abandoned_ || (piece.unit & kStore) == 0)
+        return;
+    Block& b = block(piece.head, piece.channel);
+    b.departures.push_back(departure.count());
+    if (--b.unsent > 0)
+        return;
+    if (work_.between != Between::kNothing)
+        listener_.on_progress(positions_[piece.head], piece.channel);
+    else if (b.spreading)
+        spread_on(piece.head, piece.channel);
+}
+
+void SwitchStages::try_spread(std::uint32_t member, std::uint32_t c) {
+    Block& b = block(member, c);
+    while (b.spread < channels_[c].loops && pieces_.piece(c, b.spread, member).bytes == 0)
+        ++b.spread;
+    if (b.spreading || b.spread == channels_[c].loops ||
+        b.spread - channels_[c].finished >= channels_[c].slots.size())
         return;
     b.spreading = true;
-    b.stored = 0;
-    post(Stage::kSpread, member, c, std::max(b.spread_free, when));
+    spread_on(member, c);
 }
 
-void SwitchStages::spread_unit(std::uint32_t member, std::uint32_t c) {
+void SwitchStages::spread_on(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
-    const Part part = pieces_.piece(c, b.spread, member);
-    const auto bytes =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - b.stored));
-    const PieceTag tag{
-        c,
-        static_cast<std::uint32_t>(b.spread % depth_),
-        member,
-        static_cast<std::uint32_t>(b.stored / unit_)};
-    std::uint32_t values = 0;
-    if (functional_)
-        values = fabric_.values().put_part(
-            (halves_.reduce ? buffers_.sums : buffers_.own)[positions_[member]],
-            first_element(tag, b.spread),
-            bytes / element_bytes_);
-    const std::uint64_t now = scheduler_.now().count();
-    b.spread_free = now + pace(bytes);
-    if (!halves_.reduce)
-        b.spread_free = std::max(b.spread_free, port(member).access(bytes, 0).count());
-    const OptionalTime departure = fabric_.send(
-        *group_,
-        member,
-        {.kind = PacketKind::kMulticastWrite,
-         .payload = bytes,
-         .tag = tag.pack(),
-         .client = client_,
-         .slot = (part.begin + b.stored) / unit_,
-         .values = values});
-    // Stores leave the block no faster than its link takes them.
-    if (departure && departure->count() > b.spread_free + pace(window_))
-        b.spread_free = departure->count() - pace(window_);
-    b.stored += bytes;
-    if (b.stored < part.bytes) {
-        post(Stage::kSpread, member, c, b.spread_free);
+    const std::uint64_t ready = can_store(member, c);
+    if (ready == kNotYet)
+        return;
+    if (ready > now()) {
+        post(Stage::kStore, member, c, Time(ready));
         return;
     }
-    ++b.spread;
-    --b.final;
+    const std::uint64_t left = pieces_.piece(c, b.spread, member).bytes - b.stored;
+    const std::uint64_t bytes = std::min<std::uint64_t>(channels_[c].warps.spread_window, left);
+    const Time read = port(member).access(bytes, 0);
+    store(member, c, b.spread, b.stored, bytes);
+    if (bytes < left) {
+        post(
+            Stage::kStore,
+            member,
+            c,
+            std::max(read, scheduler_.now() + params_.in_switch_copy_round));
+        return;
+    }
     b.spreading = false;
-    try_spread(member, c, b.spread_free);
+    try_spread(member, c);
 }
 
 void SwitchStages::on_store(const Packet& packet, std::uint32_t member, Time visible) {
     const PieceTag tag = PieceTag::unpack(packet.tag);
-    Block& b = block(member, tag.channel);
-    if (packet.values != 0) {
-        // The loop that this slot of the pipeline holds is the one that this member will gather
-        // next in it.
-        const std::uint64_t loop = b.gathered + (tag.slot + depth_ - b.gathered % depth_) % depth_;
-        fabric_.values().take(
-            packet.values, buffers_.results[positions_[member]], first_element(tag, loop));
-    }
-    b.arrived[tag.slot] += packet.payload;
-    b.arrived_time[tag.slot] = std::max(b.arrived_time[tag.slot], visible.count());
-    try_gather(member, tag.channel);
+    Slot& slot = channels_[tag.channel].slots[tag.slot];
+    if (packet.values != 0)
+        fabric_.values().take(packet.values, buffers_.results[positions_[member]], element(tag));
+    const std::uint64_t all = pieces_.piece(tag.channel, slot.loop, tag.head).bytes * n_;
+    slot.delivered[tag.head] += packet.payload;
+    slot.delivered_at[tag.head] = std::max(slot.delivered_at[tag.head], visible);
+    SWITCHFOLD_CHECK(slot.delivered[tag.head] <= all, "more sums than a piece holds");
+    if (slot.delivered[tag.head] == all)
+        end_head(slot, tag.head, tag.channel);
+}
+
+void SwitchStages::end_head(Slot& slot, std::uint32_t head, std::uint32_t c) {
+    // The last acknowledgement comes back to the head, whose post then goes out to all.
+    const Time posted = slot.delivered_at[head] + way_ * 4 + params_.in_switch_sync;
+    slot.heads_at = std::max(slot.heads_at, posted);
+    if (++slot.heads == pieces_.working_heads(c, slot.loop))
+        post(Stage::kSums, 0, c, slot.heads_at);
 }
 
 void SwitchStages::try_gather(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
-    if (b.gathering || b.gathered == pieces_.loops(c))
+    Channel& channel = channels_[c];
+    if (b.gathering || b.gathered == channel.loops)
         return;
-    const std::size_t slot = b.gathered % depth_;
-    const std::uint64_t bytes = pieces_.loop_bytes(c, b.gathered);
-    SWITCHFOLD_CHECK(b.arrived[slot] <= bytes, "more sums than a loop holds");
-    if (b.arrived[slot] < bytes)
+    const Slot& slot = channel.slot(b.gathered);
+    if (slot.loop != b.gathered || slot.heads < pieces_.working_heads(c, slot.loop) ||
+        slot.heads_at > scheduler_.now())
         return;
     b.gathering = true;
-    const std::uint64_t served = port(member).access(bytes, bytes).count();
-    const std::uint64_t start = std::max(b.gather_free, b.arrived_time[slot] + sync_);
-    b.gather_free = std::max(start + pace(bytes), served);
-    post(Stage::kGather, member, c, b.gather_free);
+    b.gather_piece = 0;
+    post(Stage::kGather, member, c, copy_piece(member, c, b.gathered, 0, true));
 }
 
 void SwitchStages::end_gather(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
-    const std::size_t slot = b.gathered % depth_;
-    b.arrived[slot] = 0;
-    b.arrived_time[slot] = 0;
+    if (++b.gather_piece < pieces_.working_heads(c, b.gathered)) {
+        post(Stage::kGather, member, c, copy_piece(member, c, b.gathered, b.gather_piece, true));
+        return;
+    }
     b.gathering = false;
     end_loop(member, c, b.gathered++);
     try_gather(member, c);
@@ -362,27 +482,30 @@ void SwitchStages::end_gather(std::uint32_t member, std::uint32_t c) {
 
 void SwitchStages::end_loop(std::uint32_t member, std::uint32_t c, std::uint64_t loop) {
     Channel& channel = channels_[c];
-    const std::size_t slot = loop % depth_;
-    const bool all = ++channel.ended[slot] == n_;
+    Slot& slot = channel.slot(loop);
+    const bool all = ++slot.ended == n_;
     if (all) {
-        channel.ended[slot] = 0;
-        channel.scattered[slot] = 0;
+        slot.loop += channel.slots.size();
+        slot.posted = slot.heads = slot.ended = 0;
+        slot.posted_at = slot.heads_at = Time();
+        std::fill(slot.delivered.begin(), slot.delivered.end(), 0);
+        std::fill(slot.delivered_at.begin(), slot.delivered_at.end(), Time());
         ++channel.finished;
     }
-    if (loop + 1 == pieces_.loops(c)) {
+    if (loop + 1 == channel.loops) {
         // What the reducing half stores last may be in memory a little later.
-        const std::uint64_t through = halves_.spread ? 0 : block(member, c).reduce_free;
-        end_[member] = std::max({end_[member], through, scheduler_.now().count()});
+        const Time through(work_.spread ? 0 : block(member, c).through);
+        end_[member] = std::max({end_[member], through, scheduler_.now()});
         if (--running_[member] == 0)
-            listener_.on_stages_done(positions_[member], Time(end_[member]));
+            listener_.on_stages_done(positions_[member], end_[member]);
     }
     if (!all)
         return;
     for (std::uint32_t other = 0; other < n_; ++other)
-        if (halves_.reduce)
+        if (work_.reduce)
             try_scatter(other, c);
         else
-            try_spread(other, c, scheduler_.now().count() + sync_);
+            try_spread(other, c);
 }
 
 std::vector<std::string> SwitchStages::blocked(std::size_t limit) const {
@@ -390,8 +513,8 @@ std::vector<std::string> SwitchStages::blocked(std::size_t limit) const {
     for (std::uint32_t member = 0; member < n_; ++member)
         for (std::uint32_t c = 0; c < channels_.size() && lines.size() < limit; ++c) {
             const Block& b = blocks_[std::size_t{member} * channels_.size() + c];
-            const std::uint64_t loops = pieces_.loops(c);
-            if ((halves_.spread ? b.gathered : b.reduced) == loops)
+            const std::uint64_t loops = channels_[c].loops;
+            if ((work_.spread ? b.gathered : b.reduced) == loops)
                 continue;
             lines.push_back(fmt::format(
                 "rank {} channel {}: scattered {}, reduced {}, spread {}, gathered {} of {} loops",

@@ -5,6 +5,7 @@
 #include "models/collectives/head_pieces.h"
 #include "models/collectives/in_switch_steps.h"
 #include "models/collectives/running_collective.h"
+#include "sim/core/ring_queue.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,10 +16,10 @@ namespace switchfold {
 
 class SwitchStagesListener {
 public:
-    /// The head (its position in the group) has the sum of its piece over the domain from `when`.
-    virtual void on_reduced(
-        std::uint32_t position, std::uint32_t channel, std::uint64_t loop, std::uint64_t when) = 0;
+    /// More of what a head (its position in the group) reduces is there, or more can be stored.
+    virtual void on_progress(std::uint32_t position, std::uint32_t channel) = 0;
     virtual void on_stages_done(std::uint32_t position, Time end) = 0;
+    virtual void on_unit_failure() = 0;
 
 protected:
     ~SwitchStagesListener() = default;
@@ -31,6 +32,13 @@ struct StageBuffers {
     std::vector<std::vector<float>> results;  ///< what members get
 };
 
+/// What a head's sums become.
+enum class Between : std::uint8_t {
+    kNothing,   ///< one machine: they are the result, or there are none
+    kFused,     ///< the warps that reduce hand them on from their registers
+    kBuffered,  ///< they are kept in memory until they are wanted
+};
+
 /// What the GPUs of one switch domain do in a collective through the switch, as NCCL's NVLS kernels
 /// do it (device/all_reduce.h, reduce_scatter.h, all_gather.h). Up to two halves, in a pipeline
 /// `steps` loops deep: every member copies its buffer into the multicast buffer (scatter) and each
@@ -39,17 +47,23 @@ struct StageBuffers {
 /// other machines, is not its business.
 class SwitchStages final : private PacketClient, private EventHandler {
 public:
-    struct Halves {
+    struct Work {
         bool reduce = true;
         bool spread = true;
+        Between between = Between::kNothing;
+        std::vector<StageWarps> warps;  ///< by channel
     };
-    /// `members`: positions of the domain's GPUs, which are its heads.
+    static constexpr std::uint64_t kNotYet = UINT64_MAX;
+
+    /// `members`: positions of the domain's GPUs, which are its heads; `group` spans them, and is
+    /// given back at the end.
     SwitchStages(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         const std::vector<std::uint32_t>& members,
+        std::unique_ptr<ReductionGroup> group,
         const HeadPieces& pieces,
-        Halves halves,
+        Work work,
         StageBuffers& buffers,
         SwitchStagesListener& listener);
     ~SwitchStages();
@@ -60,91 +74,130 @@ public:
 
     /// `member` counts within the domain.
     void join(std::uint32_t member, Time start);
-    /// The final piece of this head is there from `when` (ps) on; loops come in order.
-    void spread(std::uint32_t member, std::uint32_t channel, std::uint64_t when);
+    /// Fused: the reduce warps turn to their next piece: all else that they need is there.
+    void reduce(std::uint32_t member, std::uint32_t channel);
+    /// Bytes of this loop's piece, from its begin on, whose sums are there.
+    [[nodiscard]] std::uint64_t
+    reduced(std::uint32_t member, std::uint32_t channel, std::uint64_t loop);
+    /// Fused: the warps have handed on that much of it, and ask for more.
+    void take(std::uint32_t member, std::uint32_t channel, std::uint64_t bytes);
+    /// When (ps) the head can store on; kNotYet while its link has no room.
+    [[nodiscard]] std::uint64_t can_store(std::uint32_t member, std::uint32_t channel);
+    /// Final values of this part of its piece go to all members.
+    void store(
+        std::uint32_t member,
+        std::uint32_t channel,
+        std::uint64_t loop,
+        std::uint64_t offset,
+        std::uint64_t bytes);
+    /// Moves nothing more and tells nothing more.
+    void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
     [[nodiscard]] bool uses(const Link& link) const { return group_->uses(link); }
 
 private:
-    enum class Stage : std::uint8_t { kScatter, kReduce, kSpread, kGather };
+    enum class Stage : std::uint8_t { kJoin, kScatter, kPosted, kReduce, kStore, kSums, kGather };
     /// One member's thread block of one channel: its groups of warps. Counters are in loops.
     struct Block {
         bool scattering = false;
-        bool reducing = false;
+        bool reducing = false;  ///< or polling
         bool spreading = false;
         bool gathering = false;
         std::uint64_t scattered = 0;
+        std::uint64_t seen = 0;  ///< loops that the last poll saw posted by everybody
         std::uint64_t reduced = 0;
-        std::uint64_t final = 0;  ///< pieces that may be spread, those without bytes left out
         std::uint64_t spread = 0;
         std::uint64_t gathered = 0;
-        std::uint64_t scatter_free = 0;  ///< ps
-        std::uint64_t reduce_free = 0;
-        std::uint64_t spread_free = 0;
-        std::uint64_t gather_free = 0;
-        std::uint64_t requested = 0;  ///< bytes of the piece under reduction
-        std::uint64_t answered = 0;
-        std::uint64_t stored = 0;                 ///< bytes of the piece being spread
-        std::vector<std::uint64_t> arrived;       ///< final bytes of each loop in the pipeline
-        std::vector<std::uint64_t> arrived_time;  ///< ps
+        std::uint32_t scatter_piece = 0;  ///< head whose piece is copied
+        std::uint32_t gather_piece = 0;
+        Time poll_since;
+        Time sampled;
+        std::uint64_t through = 0;            ///< ps: its sums are in memory
+        std::uint64_t requested = 0;          ///< bytes of the piece under reduction
+        std::uint64_t answered = 0;           ///< in any order
+        std::uint64_t complete = 0;           ///< answered from the piece's begin on
+        std::uint64_t taken = 0;              ///< by whoever hands them on
+        std::vector<std::uint64_t> early;     ///< begins of answers beyond
+        std::uint64_t stored = 0;             ///< bytes of the piece being spread
+        std::uint32_t unsent = 0;             ///< stores that wait for credits
+        RingQueue<std::uint64_t> departures;  ///< ps, of the last stores
+    };
+    /// One loop of one channel on its way.
+    struct Slot {
+        std::uint64_t loop = 0;
+        std::uint32_t posted = 0;  ///< members that have scattered and said so
+        Time posted_at;            ///< when the last of them had
+        std::uint32_t heads = 0;   ///< whose sums are at every member, acknowledged and posted
+        Time heads_at;
+        std::uint32_t ended = 0;               ///< members that are through
+        std::vector<std::uint64_t> delivered;  ///< by head: bytes of its sums, over all members
+        std::vector<Time> delivered_at;
     };
     struct Channel {
-        std::vector<std::uint32_t> scattered;       ///< members that have, by loop in the pipeline
-        std::vector<std::uint64_t> scattered_time;  ///< when the last of them had
-        std::vector<std::uint32_t> ended;  ///< members that are through, by loop in the pipeline
-        std::uint64_t finished = 0;        ///< loops that every member is through
+        std::uint64_t loops = 0;
+        std::uint64_t posted = 0;    ///< loops that every member has posted
+        std::uint64_t finished = 0;  ///< loops that every member is through
+        std::vector<Slot> slots;
+        StageWarps warps;
+        std::uint32_t unit = 0;  ///< most bytes of a packet
+        [[nodiscard]] Slot& slot(std::uint64_t loop) { return slots[loop % slots.size()]; }
     };
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
     std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
-    void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
+    void on_departure(std::uint64_t tag, Time departure) override;
     void on_event(std::uint64_t tag) override;
 
     Block& block(std::uint32_t member, std::uint32_t channel) {
         return blocks_[std::size_t{member} * channels_.size() + channel];
     }
-    [[nodiscard]] std::uint64_t pace(std::uint64_t bytes) const;
     [[nodiscard]] RankPort& port(std::uint32_t member) { return *ports_[ranks_[member]]; }
-    void post(Stage stage, std::uint32_t member, std::uint32_t channel, std::uint64_t due);
-    void start_all();
+    [[nodiscard]] std::uint64_t now() const { return scheduler_.now().count(); }
+    void post(Stage stage, std::uint32_t member, std::uint32_t channel, Time due);
+    void begin(std::uint32_t member);
+    [[nodiscard]] Time copy_piece(
+        std::uint32_t member, std::uint32_t c, std::uint64_t loop, std::uint32_t head, bool gather);
     void try_scatter(std::uint32_t member, std::uint32_t channel);
     void end_scatter(std::uint32_t member, std::uint32_t channel);
+    void on_posted(std::uint32_t channel);
     void try_reduce(std::uint32_t member, std::uint32_t channel);
+    void poll(std::uint32_t member, std::uint32_t channel);
+    void end_poll(std::uint32_t member, std::uint32_t channel);
     void request(std::uint32_t member, std::uint32_t channel);
     void on_sum(const Packet& packet, std::uint32_t member, Time visible);
-    void end_reduce(std::uint32_t member, std::uint32_t channel, std::uint64_t when);
-    void try_spread(std::uint32_t member, std::uint32_t channel, std::uint64_t when);
-    void spread_unit(std::uint32_t member, std::uint32_t channel);
+    void note_answer(Block& b, std::uint64_t offset, std::uint64_t unit, std::uint64_t all);
+    void end_reduce(std::uint32_t member, std::uint32_t channel);
+    void try_spread(std::uint32_t member, std::uint32_t channel);
+    void spread_on(std::uint32_t member, std::uint32_t channel);
     void on_store(const Packet& packet, std::uint32_t member, Time visible);
+    void end_head(Slot& slot, std::uint32_t head, std::uint32_t channel);
     void try_gather(std::uint32_t member, std::uint32_t channel);
     void end_gather(std::uint32_t member, std::uint32_t channel);
     void end_loop(std::uint32_t member, std::uint32_t channel, std::uint64_t loop);
-    [[nodiscard]] std::uint64_t first_element(const PieceTag& tag, std::uint64_t loop) const;
+    [[nodiscard]] std::uint64_t element(const PieceTag& tag) const;
     [[nodiscard]] std::uint32_t member_of(std::uint32_t rank) const;
 
     Fabric& fabric_;
     Scheduler& scheduler_;
     const std::vector<RankPort*>& ports_;
+    const CollectiveParams& params_;
     std::vector<std::uint32_t> positions_;  ///< by member
     std::vector<std::uint32_t> ranks_;      ///< by member
     const HeadPieces& pieces_;
-    Halves halves_;
+    Work work_;
     StageBuffers& buffers_;
     SwitchStagesListener& listener_;
     std::unique_ptr<ReductionGroup> group_;
     std::uint32_t client_;
     std::uint32_t n_;
-    std::uint32_t unit_;
-    std::uint32_t window_;
-    std::uint32_t depth_;
     std::uint32_t element_bytes_;
-    std::uint64_t sync_ = 0;
-    Bandwidth rate_;
     bool functional_;
+    bool abandoned_ = false;
+    Time way_;  ///< a member to the root
     std::uint32_t joined_ = 0;
     std::vector<Channel> channels_;
     std::vector<Block> blocks_;
     std::vector<std::uint32_t> running_;  ///< channels that a member still works on
-    std::vector<std::uint64_t> end_;      ///< ps, by member
+    std::vector<Time> end_;               ///< by member
 };
 
 }  // namespace switchfold

@@ -31,7 +31,11 @@ ThreadBlock::ThreadBlock(
     listener_(listener),
     program_(std::move(plan.program)),
     rank_(plan.rank),
-    warps_(plan.warps) {}
+    warps_(plan.warps),
+    staged_(plan.staged),
+    stage_rate_(plan.stage_rate) {
+    program_->attach(*this);
+}
 
 void ThreadBlock::add_receive(Peer peer) {
     if (peer.fifo->read)
@@ -55,8 +59,12 @@ void ThreadBlock::start(Time start) {
 }
 
 void ThreadBlock::wake() {
-    if (state_ == State::kWaitData || state_ == State::kWaitSlot)
+    if (state_ == State::kWaitData || state_ == State::kWaitSlot) {
         advance();
+    } else if (state_ == State::kWaitStage) {
+        state_ = State::kScheduled;
+        move_unit();
+    }
 }
 
 bool ThreadBlock::loads_over_link() const {
@@ -68,6 +76,10 @@ std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
         paced_bytes_ = bytes;
         const Bytes alone(std::uint64_t{bytes} * kAllWarps / warps_);
         pace_ = serialization_time(alone, context_.transport.block_rate).count();
+        if (staged_)
+            pace_ = stage_rate_ == Bandwidth()
+                        ? 0
+                        : serialization_time(Bytes(bytes), stage_rate_).count();
     }
     return pace_;
 }
@@ -103,14 +115,6 @@ void ThreadBlock::advance() {
         return;
     }
     std::uint64_t start = std::max(now, free_at_);
-    if (step_.staged && step_.load) {
-        const std::uint64_t available = program_->available();
-        if (available == Program::kNotYet) {
-            state_ = State::kWaitData;
-            return;
-        }
-        start = std::max(start, available);
-    }
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
@@ -145,6 +149,8 @@ void ThreadBlock::advance() {
 }
 
 void ThreadBlock::on_event(std::uint64_t tag) {
+    if (state_ == State::kDone)
+        return;
     if (tag == kNextRequest) {
         request_scheduled_ = false;
         if (state_ == State::kLoading)
@@ -172,12 +178,16 @@ void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
 void ThreadBlock::move_unit() {
     const Transport& transport = context_.transport;
     const std::uint64_t now = context_.fabric->scheduler().now().count();
-    const std::uint32_t unit = units_done_++;
     const std::uint32_t bytes = std::min(transport.unit, slice_ - slice_done_);
+    if (step_.staged && !stage_ready(bytes))
+        return;
+    const std::uint32_t unit = units_done_++;
     std::uint64_t next = now + pace(bytes);
     account(bytes, next);
     const std::uint32_t values = context_.buffers != nullptr ? combine(bytes, unit) : 0;
     send_unit(bytes, unit, values);
+    if (step_.staged)
+        program_->moved(step_done_ + slice_done_, bytes);
     slice_done_ += bytes;
     free_at_ = after_departures(next);
     if (slice_done_ == slice_) {
@@ -187,6 +197,19 @@ void ThreadBlock::move_unit() {
     } else {
         context_.fabric->scheduler().at(Time(free_at_), *this, 0);
     }
+}
+
+bool ThreadBlock::stage_ready(std::uint32_t bytes) {
+    Scheduler& scheduler = context_.fabric->scheduler();
+    const std::uint64_t ready = program_->available(step_done_ + slice_done_, bytes);
+    if (ready <= scheduler.now().count())
+        return true;
+    state_ = State::kWaitStage;
+    if (ready != Program::kNotYet) {
+        state_ = State::kScheduled;
+        scheduler.at(Time(ready), *this, 0);
+    }
+    return false;
 }
 
 std::uint64_t ThreadBlock::after_departures(std::uint64_t next) {
@@ -374,8 +397,6 @@ void ThreadBlock::finish_slice() {
         ++fifo.consumed;
         fifo.sender->wake();
     }
-    if (step_.staged && step_done_ == step_.bytes)
-        program_->finished(now);
     advance();
 }
 
@@ -407,6 +428,8 @@ std::string ThreadBlock::waiting_for() const {
         return "data from a peer";
     case State::kWaitSlot:
         return "a free slot at a peer";
+    case State::kWaitStage:
+        return "the switches of its machine";
     case State::kScheduled:
     case State::kLoading:
         return "answers over the link";

@@ -65,6 +65,9 @@ public:
     /// A packet that had no credit has left.
     void on_departure(Time departure);
 
+    /// Does nothing more.
+    void abandon() { state_ = State::kDone; }
+
     [[nodiscard]] bool done() const { return state_ == State::kDone; }
     /// What it waits for, in words; for reports of a deadlock.
     [[nodiscard]] std::string waiting_for() const;
@@ -74,6 +77,7 @@ private:
         kIdle,
         kWaitData,
         kWaitSlot,
+        kWaitStage,  ///< the other stage of the collective
         kScheduled,
         kLoading,
         kBlocked,
@@ -92,6 +96,7 @@ private:
     [[nodiscard]] bool loads_over_link() const;
     /// When `next` may be at the earliest for the block to have no more under way than it may.
     std::uint64_t after_departures(std::uint64_t next);
+    [[nodiscard]] bool stage_ready(std::uint32_t bytes);
     [[nodiscard]] std::uint64_t pace(std::uint32_t bytes);
     void account(std::uint32_t bytes, std::uint64_t& until);
     std::uint32_t combine(std::uint32_t bytes, std::uint32_t unit);
@@ -105,6 +110,8 @@ private:
     std::array<Peer, kMaxPeers> send_{};
     std::uint32_t rank_;
     std::uint32_t warps_;
+    bool staged_;
+    Bandwidth stage_rate_;
     std::uint8_t receives_ = 0;
     std::uint8_t sends_ = 0;
     std::uint8_t loads_ = 0;   ///< receiving connections whose FIFO is at the sender: bits

@@ -86,12 +86,15 @@ Choice switched(
         constexpr std::uint32_t kRegisteredBlocks = 32;
         channels = (kRegisteredBlocks + machine.ranks - 1) / machine.ranks;
     }
+    Time estimate = across ? cost.switched_tree(bytes) : cost.in_switch(bytes);
+    if (algorithm == Algorithm::kCollnet)
+        estimate = cost.collnet(bytes);
     return {
         algorithm,
         Protocol::kSimple,
         policy.channels != 0 ? policy.channels : channels,
         registered,
-        across ? cost.switched_tree(bytes) : cost.in_switch(bytes),
+        estimate,
         policy.mode};
 }
 
@@ -119,6 +122,11 @@ Choice choose_all_reduce(
     };
     if (automatic && params.automatic_in_switch)
         consider(switched(params, policy, machine, bytes, cost));
+    if (automatic && params.automatic_in_switch && machine.network_reduces) {
+        AllReducePolicy collnet = policy;
+        collnet.algorithm = Algorithm::kCollnet;
+        consider(switched(params, collnet, machine, bytes, cost));
+    }
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
         if (!automatic && policy.algorithm != algorithm)
             continue;

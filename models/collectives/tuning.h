@@ -22,17 +22,19 @@ enum class Algorithm : std::uint8_t {
     kInSwitch,      ///< NVLS: pull reduction and multicast by the switches of one domain
     kInSwitchTree,  ///< NVLS inside each machine, trees over the machines' heads (NVLS tree)
     kInSwitchRing,  ///< NVLS inside each machine, rings over the machines' heads
+    kCollnet,       ///< NVLS inside each machine, the network's switches add the machines' sums
 };
 
 template <>
 struct EnumNames<Algorithm> {
-    static constexpr std::array<std::pair<Algorithm, std::string_view>, 6> kNames{
+    static constexpr std::array<std::pair<Algorithm, std::string_view>, 7> kNames{
         {{Algorithm::kAuto, "auto"},
          {Algorithm::kRing, "ring"},
          {Algorithm::kTree, "tree"},
          {Algorithm::kInSwitch, "in_switch"},
          {Algorithm::kInSwitchTree, "in_switch_tree"},
-         {Algorithm::kInSwitchRing, "in_switch_ring"}}};
+         {Algorithm::kInSwitchRing, "in_switch_ring"},
+         {Algorithm::kCollnet, "collnet"}}};
 };
 
 /// Who starts an in-switch reduction: the switch that reads every member's memory (NVLS), or the
@@ -94,6 +96,7 @@ struct MachineView {
     std::uint32_t rails = 0;   ///< ways out of a machine, each with network interfaces of its own
     Bandwidth
         in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
+    bool network_reduces = false;  ///< every rail's switches do
 };
 
 struct Choice {

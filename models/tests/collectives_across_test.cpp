@@ -136,9 +136,10 @@ Reduced reduce_across(
     spec.trees = tree_parents(spec.layout, spec.rings);
     spec.choice = {algorithm, protocol, channels, false, Time()};
     const CollectiveEnvironment environment{machine.fabric, params, ports, true};
+    std::string refused;
     const bool fifos = algorithm == Algorithm::kRing || algorithm == Algorithm::kTree;
     const auto running = fifos ? make_fifo_collective(environment, spec, listener)
-                               : make_heads_collective(environment, spec, listener);
+                               : make_heads_collective(environment, spec, listener, refused);
     running->buffers() = before;
     for (std::uint32_t i = 0; i < before.size(); ++i)
         running->join(i, nanoseconds(i * 500));

@@ -94,6 +94,31 @@ class Systems(unittest.TestCase):
             self.assertIn("experiment.json: /workload/ranks: ", result.stderr)
             self.assertIn("16", result.stderr)
 
+    def test_collnet_where_no_network_reduces_is_refused_with_file_and_pointer(self):
+        for name, why in (("hgx_h100", "sit in one machine"), ("dgx_h100_ndr", "in the network")):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                experiment = pathlib.Path(folder) / "experiment.json"
+                experiment.write_text(
+                    json.dumps(
+                        {
+                            "name": "collnet",
+                            "system": str(SOURCE / f"configs/systems/{name}.json"),
+                            "workload": {"type": "collective", "size": "1 MiB"},
+                            "scenarios": [{"name": "collnet", "all_reduce": {"algorithm": "collnet"}}],
+                        }
+                    )
+                )
+                result = switchfold("run", experiment)
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                self.assertIn("experiment.json: /scenarios/0/all_reduce/algorithm: ", result.stderr)
+                self.assertIn(why, result.stderr)
+
+    def test_a_network_that_reduces_is_described_and_chosen(self):
+        text = self.done("describe", SOURCE / "configs/systems/dgx_h100_ndr_sharp.json", "--set", "/topology/nodes=8")
+        self.assertRegex(text, r"1 GiB +collnet ")
+        plain = self.done("describe", SOURCE / "configs/systems/dgx_h100_ndr.json", "--set", "/topology/nodes=8")
+        self.assertNotIn("collnet", plain)
+
     def test_a_wrong_topology_is_refused_with_file_and_pointer(self):
         with tempfile.TemporaryDirectory() as folder:
             system = pathlib.Path(folder) / "system.json"

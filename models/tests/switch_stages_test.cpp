@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/in_switch_steps.h"
+#include "models/tests/test_machine.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold {
+namespace {
+
+/// One channel, so that chunks are as large as a size of tens of MiB allows.
+CollectiveParams one_channel(Bytes chunk) {
+    CollectiveParams params = TestMachine::params();
+    params.in_switch_channels = 1;
+    params.in_switch_chunk = params.in_switch_tree_chunk = chunk;
+    return params;
+}
+
+double microseconds_of(const CollectiveParams& params, Bytes bytes) {
+    TestMachine machine(
+        TestMachine::cluster(2, 4),
+        params,
+        {Algorithm::kInSwitchTree, Protocol::kSimple, 0, false});
+    CollectiveOperation operation;
+    operation.bytes = bytes;
+    const CollectiveRecord record = machine.run(operation);
+    EXPECT_EQ(machine.ended, 8U);
+    return to_microseconds(record.end - record.start);
+}
+
+TEST(StageWarps, AreNcclsShares) {
+    const CollectiveParams params = TestMachine::params();  // 20 warps
+    const StageWarps root = stage_warps(params, StageRole::kTreeRoot, 16);
+    EXPECT_EQ(root.scatter_workers, 7U);  // 8, of which one posts
+    EXPECT_EQ(root.gather_workers, 7U);
+    EXPECT_EQ(root.reduce_window, 4U * 2048);
+    const StageWarps node = stage_warps(params, StageRole::kTreeNode, 16);
+    EXPECT_EQ(node.scatter_workers, 5U);
+    EXPECT_EQ(node.gather_workers, 5U);
+    EXPECT_EQ(node.reduce_window, 4U * 2048);
+    EXPECT_EQ(node.spread_window, 3U * 2048);
+    EXPECT_EQ(stage_warps(params, StageRole::kReduceScatter, 8).reduce_window, 12U * 2048);
+    EXPECT_EQ(stage_warps(params, StageRole::kAllGather, 8).spread_window, 11U * 2048);
+    EXPECT_EQ(stage_warps(params, StageRole::kTreeRoot, 6).reduce_window, 6U * 2048);
+}
+
+TEST(SwitchStages, LargeChunksDoNotDependOnTheTransferUnit) {
+    CollectiveParams params = one_channel(kibibytes(512));
+    const Bytes bytes = mebibytes(128);  // 32 loops' worth of 512 KiB for each of four heads
+    params.transfer_unit = kibibytes(4);
+    const double usual = microseconds_of(params, bytes);
+    params.transfer_unit = kibibytes(2);
+    EXPECT_NEAR(microseconds_of(params, bytes) / usual, 1.0, 0.02);
+    params.transfer_unit = kibibytes(16);
+    EXPECT_NEAR(microseconds_of(params, bytes) / usual, 1.0, 0.02);
+}
+
+TEST(SwitchStages, LargeChunksCarryAsMuch) {
+    // What a larger chunk costs is the time until the pipeline is full, once.
+    const Bytes few = mebibytes(64);
+    const Bytes many = mebibytes(128);
+    const auto rate = [&](Bytes chunk) {
+        const CollectiveParams params = one_channel(chunk);
+        return 64.0 / (microseconds_of(params, many) - microseconds_of(params, few));
+    };
+    EXPECT_GT(rate(kibibytes(256)), 0.95 * rate(kibibytes(64)));
+}
+
+TEST(SwitchStages, AChunkPassesEveryStageWhole) {
+    // One loop: scatter, reduce, send, reduce again and store, send back, store, gather.
+    const CollectiveParams params = one_channel(kibibytes(32));
+    const std::uint64_t chunk = 32 << 10;
+    const double whole = microseconds_of(params, Bytes(4 * chunk));
+    const StageWarps node = stage_warps(params, StageRole::kTreeNode, 8);
+    double least = 0;
+    for (const std::uint32_t workers : {node.scatter_workers, node.gather_workers})
+        least += 4 * to_microseconds(copy_time(params, workers, chunk));
+    // Two reductions, a round trip to the switch and on to the members for each window.
+    const double rounds = static_cast<double>(chunk) / node.reduce_window;
+    least += 2 * rounds * 4 * 0.52;
+    least += 2 * static_cast<double>(chunk) / 50e3;  // the network, there and back
+    least += static_cast<double>(chunk) / (static_cast<double>(node.spread_rate.count()) / 1e6);
+    EXPECT_GT(whole, least);
+    EXPECT_LT(whole, least + 80);  // launch, hand-overs, latencies
+}
+
+}  // namespace
+}  // namespace switchfold
