@@ -4,10 +4,15 @@
 #include "sim/core/error.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/read_captures.h"
-#include "workloads/kineto/reader.h"
+#include "workloads/chakra/reader.h"
+#include "workloads/execution_trace/execution_trace.h"
+#include "workloads/kineto/raw_trace.h"
+#include "workloads/nccl_tests/reader.h"
+#include "workloads/nsight/reader.h"
 #include "workloads/trace_format/trace_file.h"
 
-#include <map>
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace switchfold {
@@ -16,62 +21,103 @@ namespace {
 
 constexpr std::size_t kBeginning = 1U << 16U;
 
-/// Captures are read together: each tells a part of their communicators.
-void read_group(
-    TraceFormat format,
-    const std::vector<std::filesystem::path>& files,
-    std::uint64_t most,
-    std::vector<TraceWorkload>& parts) {
-    if (format == TraceFormat::kCapture) {
-        for (TraceWorkload& part : capture::read_captures(files))
-            parts.push_back(std::move(part));
-        return;
+class Reader {
+public:
+    explicit Reader(const ReadOptions& options) : options_(options) {
+        for (const std::filesystem::path& file : options.files)
+            files_.emplace_back(file, recognise(file));
+        std::uint32_t position = 0;
+        for (const auto& [file, format] : files_) {
+            if (format == TraceFormat::kCapture)
+                captures_.push_back(file);
+            if (format == TraceFormat::kChakra)
+                chakra_world_ = std::max(chakra_world_, rank_in_name(file, position++) + 1);
+        }
     }
-    for (const std::filesystem::path& file : files)
-        parts.push_back(
-            format == TraceFormat::kOwn ? read_trace(file, most) : read_kineto({{file}, most}));
-}
+
+    TraceWorkload run() {
+        std::vector<TraceWorkload> parts;
+        // Together: each tells a part of their communicators.
+        if (!captures_.empty())
+            parts = capture::read_captures(captures_);
+        for (std::size_t i = 0; i < files_.size(); ++i) {
+            if (files_[i].second == TraceFormat::kCapture)
+                continue;
+            if (files_[i].second == TraceFormat::kExecutionTrace)
+                throw ConfigError(
+                    files_[i].first.string(),
+                    "",
+                    "holds operators without times; expected it right behind the Kineto trace of "
+                    "the same rank");
+            const bool paired = i + 1 < files_.size() && files_[i].second == TraceFormat::kKineto &&
+                                files_[i + 1].second == TraceFormat::kExecutionTrace;
+            parts.push_back(paired ? read_pair(i) : read(i));
+            i += paired ? 1 : 0;
+        }
+        return join_ranks(std::move(parts));
+    }
+
+private:
+    TraceWorkload read_pair(std::size_t index) {
+        const ExecutionTrace shapes = read_execution_trace(files_[index + 1].first, options_.most);
+        return workload_of(read_raw_trace(files_[index].first, options_.most, &shapes));
+    }
+
+    TraceWorkload read(std::size_t index) {
+        const auto& [file, format] = files_[index];
+        switch (format) {
+        case TraceFormat::kOwn:
+            return read_trace(file, options_.most);
+        case TraceFormat::kNsight:
+            return read_nsight(file);
+        case TraceFormat::kChakra:
+            return read_chakra(
+                {file, rank_in_name(file, chakra_files_++), chakra_world_, options_.most});
+        case TraceFormat::kNcclTests:
+            return read_nccl_tests(file, options_.most);
+        case TraceFormat::kKineto:
+        case TraceFormat::kExecutionTrace:
+        case TraceFormat::kCapture:
+            break;
+        }
+        return workload_of(read_raw_trace(file, options_.most));
+    }
+
+    const ReadOptions& options_;
+    std::vector<std::pair<std::filesystem::path, TraceFormat>> files_;
+    std::vector<std::filesystem::path> captures_;
+    std::uint32_t chakra_world_ = 1;
+    std::uint32_t chakra_files_ = 0;
+};
 
 }  // namespace
 
-std::string_view to_string(TraceFormat format) {
-    switch (format) {
-    case TraceFormat::kOwn:
-        return "switchfold";
-    case TraceFormat::kCapture:
-        return "switchfold capture";
-    case TraceFormat::kKineto:
-        break;
-    }
-    return "Kineto";
-}
-
 TraceFormat recognise(const std::filesystem::path& file) {
     const std::string beginning = beginning_of(file, kBeginning);
+    if (is_sqlite(beginning))
+        return TraceFormat::kNsight;
     if (is_own_trace(beginning))
         return TraceFormat::kOwn;
     if (capture::is_capture(beginning))
         return TraceFormat::kCapture;
     const std::size_t first = beginning.find_first_not_of(" \t\r\n");
     if (first != std::string::npos && (beginning[first] == '{' || beginning[first] == '['))
-        return TraceFormat::kKineto;
+        return is_execution_trace(beginning) ? TraceFormat::kExecutionTrace : TraceFormat::kKineto;
+    if (is_nccl_tests(beginning))
+        return TraceFormat::kNcclTests;
+    if (is_chakra(beginning))
+        return TraceFormat::kChakra;
     throw ConfigError(
         file.string(),
         "byte 0",
-        "is no trace that this reads; expected a Kineto trace (JSON), switchfold's own or a "
-        "capture");
+        "is no trace that this reads; expected switchfold's own, a capture, Kineto's (JSON), an "
+        "export of Nsight Systems (SQLite), Chakra's (protobuf) or a log of nccl-tests");
 }
 
 TraceWorkload read_traces(const ReadOptions& options) {
     if (options.files.empty())
         throw ConfigError("workload", "/files", "names no trace; expected at least one file");
-    std::map<TraceFormat, std::vector<std::filesystem::path>> by_format;
-    for (const std::filesystem::path& file : options.files)
-        by_format[recognise(file)].push_back(file);
-    std::vector<TraceWorkload> parts;
-    for (const auto& [format, files] : by_format)
-        read_group(format, files, options.most, parts);
-    return join_ranks(std::move(parts));
+    return Reader(options).run();
 }
 
 }  // namespace switchfold

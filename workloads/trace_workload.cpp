@@ -116,7 +116,8 @@ TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
     std::vector<Part> parts;
     for (TraceWorkload& workload : workloads) {
         const Provenance& here = workload.graph.provenance;
-        provenance.source += (provenance.source.empty() ? "" : ", ") + here.source;
+        if (provenance.source != here.source)  // one file may hold several ranks
+            provenance.source += (provenance.source.empty() ? "" : ", ") + here.source;
         provenance.synthetic = provenance.synthetic || here.synthetic;
         provenance.world_size = std::max(provenance.world_size, here.world_size);
         provenance.measured_iteration =

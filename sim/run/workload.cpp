@@ -6,6 +6,7 @@
 #include "sim/run/simulate.h"
 #include "sim/run/training_workload.h"
 #include "workloads/collective.h"
+#include "workloads/extrapolate.h"
 #include "workloads/kineto/reader.h"
 #include "workloads/read_traces.h"
 
@@ -99,28 +100,7 @@ private:
                     loaded_.experiment.system->name,
                     gpus_));
         WorkloadResult& report = prepared_.report;
-        if (trace.files.size() == 1) {
-            spread_over_ranks(trace, ranks);
-            if (ranks > 1)
-                report.notes.push_back(fmt::format(
-                    "rank {}'s trace stands for all {} ranks: no rank is ever late",
-                    trace.files.front().rank,
-                    ranks));
-        } else if (trace.files.size() != ranks) {
-            std::string missing;
-            for (std::uint32_t rank = 0; rank < ranks; ++rank)
-                if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& f) {
-                        return f.rank == rank;
-                    }))
-                    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
-            fail(
-                "/workload/files",
-                fmt::format(
-                    "give {} of {} ranks, without rank {}; expected one file or one a rank",
-                    trace.files.size(),
-                    ranks,
-                    missing));
-        }
+        complete_ranks(w, trace, ranks);
         for (const Group& group : trace.graph.groups)
             for (const std::uint32_t rank : group.ranks)
                 if (rank >= ranks)
@@ -156,6 +136,50 @@ private:
                 "{} kernels never ran without communication beside them: their measured durations "
                 "stand for isolated ones",
                 overlapped->second));
+    }
+
+    /// A rank that was not traced is made up only when the user asks for it.
+    void complete_ranks(const TraceWorkloadParams& w, TraceWorkload& trace, std::uint32_t ranks) {
+        const auto traced = static_cast<std::uint32_t>(trace.files.size());
+        std::vector<std::string>& notes = prepared_.report.notes;
+        if (traced == 1 && (w.ranks != 0 || ranks == 1)) {
+            spread_over_ranks(trace, ranks);
+            if (ranks > 1)
+                notes.push_back(fmt::format(
+                    "rank {}'s trace stands for all {} ranks: no rank is ever late",
+                    trace.files.front().rank,
+                    ranks));
+            return;
+        }
+        const bool whole_run = trace.files.back().rank + 1 == traced;
+        if (traced < ranks && ranks % traced == 0 && whole_run &&
+            trace.graph.provenance.world_size == traced) {
+            for (std::string& assumption : extrapolate(trace.graph, ranks))
+                notes.push_back(std::move(assumption));
+            return;
+        }
+        if (traced != ranks)
+            fail_missing(trace, ranks);
+    }
+
+    [[noreturn]] void fail_missing(const TraceWorkload& trace, std::uint32_t ranks) const {
+        std::string missing;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& f) {
+                    return f.rank == rank;
+                }))
+                missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+        fail(
+            "/workload/files",
+            fmt::format(
+                "give {} of {} ranks, without rank {}; expected {}",
+                trace.files.size(),
+                ranks,
+                missing,
+                trace.files.size() == 1
+                    ? fmt::format(
+                          "one a rank, or \"ranks\": {} if this one may stand for all", ranks)
+                    : "one a rank"));
     }
 
     static std::string joined(const std::vector<std::string>& files) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
 #include "workloads/kineto/classify.h"
 #include "workloads/kineto/collective_operation.h"
 #include "workloads/kineto/raw_trace.h"
@@ -16,6 +17,8 @@ namespace {
 
 // A blocking call may come back a little before the GPU's clock says that the work ended.
 constexpr std::uint64_t kClockNoise = 2'000'000;
+// Of all groups together: more than 1,000 groups in each of 16 dimensions of a run of 1,000 ranks.
+constexpr std::uint64_t kMostMembers = 16'000'000;
 
 class RankBuilder {
 public:
@@ -137,11 +140,12 @@ private:
     }
 
     [[nodiscard]] std::uint32_t step_of(std::uint64_t launch) const {
-        std::uint32_t step = 0;
-        for (std::size_t i = 0; i < raw_.steps.size(); ++i)
-            if (raw_.steps[i].start <= launch)
-                step = static_cast<std::uint32_t>(i);
-        return step;
+        const auto after = std::upper_bound(
+            raw_.steps.begin(), raw_.steps.end(), launch, [](std::uint64_t t, const Interval& i) {
+                return t < i.start;
+            });
+        const auto begun = static_cast<std::uint32_t>(after - raw_.steps.begin());
+        return begun == 0 ? 0 : begun - 1;
     }
 
     [[nodiscard]] Phase phase_of(std::uint64_t launch) const {
@@ -224,8 +228,16 @@ private:
         kernel.block = e.block.value_or(Dim3{256, 1, 1});
         kernel.registers_per_thread = e.registers_per_thread;
         kernel.shared_memory = Bytes(e.shared_memory);
-        kernel.kernel_class = classify_kernel(e.name);
+        kernel.kernel_class = class_of(operation.name, e.name);
         operation.body = kernel;
+    }
+
+    /// Few names stand for many kernels.
+    KernelClass class_of(std::uint32_t name, const std::string& text) {
+        const auto [at, fresh] = classes_.try_emplace(name, KernelClass::kOther);
+        if (fresh)
+            at->second = classify_kernel(text);
+        return at->second;
     }
 
     static CopyKind copy_kind(const TraceEvent& event) {
@@ -248,6 +260,15 @@ private:
         for (std::uint32_t g = 0; g < groups_.size(); ++g)
             if (groups_[g].name == name && groups_[g].ranks == ranks)
                 return g;
+        members_ += ranks.size();
+        if (members_ > kMostMembers)
+            throw ConfigError(
+                raw_.report.file,
+                "",
+                fmt::format(
+                    "has {} process groups of up to {} ranks; expected fewer",
+                    groups_.size() + 1,
+                    ranks.size()));
         groups_.push_back({name, ranks});
         return static_cast<std::uint32_t>(groups_.size() - 1);
     }
@@ -276,7 +297,9 @@ private:
     std::uint64_t origin_ = 0;
     std::uint64_t host_time_ = 0;
     std::uint64_t unknown_communication_ = 0;
+    std::uint64_t members_ = 0;
     StreamOrder order_;
+    std::map<std::uint32_t, KernelClass> classes_;  ///< by name
     std::map<std::string, OnStream> streams_;
     std::map<std::uint32_t, std::uint64_t> sequences_;
     std::vector<std::uint32_t> operation_of_;    ///< by raw index

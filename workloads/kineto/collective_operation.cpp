@@ -48,7 +48,9 @@ Size tensor_size(const RawGpuEvent& gpu, CollectiveKind kind, std::size_t group_
     // more.
     const auto types = nlohmann::json::parse(gpu.collective_types, nullptr, false);
     if (types.is_array() && !types.empty() && types[0].is_string())
-        size.datatype = parse_datatype(types[0].get<std::string>()).value_or(size.datatype);
+        if (const auto type = parse_datatype(types[0].get<std::string>());
+            type && *type != Datatype::kUint8)  // bytes may stand for anything
+            size.datatype = *type;
     return size;
 }
 

@@ -183,8 +183,12 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
             od::value value = field.value();
             if (key == "ph") {
                 event.phase = scalar(value);
+                if (event.phase != "X")
+                    return;  // nobody reads more of it
             } else if (key == "cat") {
                 event.category = scalar(value);
+                if (event.category == "python_function" && event.phase == "X")
+                    return;  // dropped, and half of many traces
             } else if (key == "name") {
                 event.name = scalar(value);
             } else if (key == "tid") {

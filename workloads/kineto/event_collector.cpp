@@ -54,31 +54,72 @@ void EventCollector::add(TraceEvent& event) {
                 : "instants and counters");
         return;
     }
-    std::string category = event.category;
+    switch (kind_of(event)) {
+    case Kind::kKernel:
+        add_gpu(event, communicates(event.name) ? GpuWork::kCommunication : GpuWork::kKernel);
+        break;
+    case Kind::kCopy:
+        add_gpu(event, GpuWork::kCopy);
+        break;
+    case Kind::kCall:
+        add_call(event);
+        break;
+    case Kind::kOperator:
+        add_operator(event);
+        break;
+    case Kind::kAnnotation:
+        add_annotation(event);
+        break;
+    case Kind::kMirrored:
+        drop("annotations mirrored on the GPU");
+        break;
+    case Kind::kPython:
+        drop("Python frames");
+        break;
+    case Kind::kUnknown:
+        drop("other categories");
+        break;
+    }
+}
+
+EventCollector::Kind EventCollector::kind_of(const TraceEvent& event) {
+    if (event.category.empty())
+        return event.grid ? Kind::kKernel : Kind::kUnknown;
+    const auto [at, fresh] = kinds_.try_emplace(event.category, Kind::kUnknown);
+    if (fresh)
+        at->second = classify_category(event.category);
+    return at->second;
+}
+
+bool EventCollector::communicates(const std::string& name) {
+    const auto [at, fresh] = communicates_.try_emplace(name, false);
+    if (fresh)
+        at->second = is_communication(name);
+    return at->second;
+}
+
+EventCollector::Kind EventCollector::classify_category(std::string_view name) {
+    std::string category(name);
     std::transform(category.begin(), category.end(), category.begin(), [](unsigned char c) {
         return static_cast<char>(std::tolower(c));
     });
-    if (category == "kernel" || (category.empty() && event.grid)) {
-        add_gpu(event, is_communication(event.name) ? GpuWork::kCommunication : GpuWork::kKernel);
-    } else if (
-        category == "gpu_memcpy" || category == "memcpy" || category == "gpu_memset" ||
-        category == "memset") {
-        add_gpu(event, GpuWork::kCopy);
-    } else if (
-        category == "cuda_runtime" || category == "runtime" || category == "cuda_driver" ||
-        category == "hip_runtime" || category == "driver") {
-        add_call(event);
-    } else if (category == "cpu_op" || category == "operator") {
-        add_operator(event);
-    } else if (category == "user_annotation") {
-        add_annotation(event);
-    } else if (category == "gpu_user_annotation") {
-        drop("annotations mirrored on the GPU");
-    } else if (category == "python_function") {
-        drop("Python frames");
-    } else {
-        drop("other categories");
-    }
+    if (category == "kernel")
+        return Kind::kKernel;
+    if (category == "gpu_memcpy" || category == "memcpy" || category == "gpu_memset" ||
+        category == "memset")
+        return Kind::kCopy;
+    if (category == "cuda_runtime" || category == "runtime" || category == "cuda_driver" ||
+        category == "hip_runtime" || category == "driver")
+        return Kind::kCall;
+    if (category == "cpu_op" || category == "operator")
+        return Kind::kOperator;
+    if (category == "user_annotation")
+        return Kind::kAnnotation;
+    if (category == "gpu_user_annotation")
+        return Kind::kMirrored;
+    if (category == "python_function")
+        return Kind::kPython;
+    return Kind::kUnknown;
 }
 
 void EventCollector::join_launches() {
@@ -244,6 +285,70 @@ void EventCollector::check_kernels() const {
             raw_.report.file,
             "",
             "holds no GPU kernel; expected a trace taken with GPU activities");
+}
+
+namespace {
+
+/// What to take from an operator's external id to get the number that the execution trace gave it:
+/// the two count the same calls from different starts. The one that most names agree on.
+std::optional<std::uint64_t>
+record_offset(const std::vector<CpuOperator>& operators, const ExecutionTrace& trace) {
+    constexpr std::uint64_t kFurthest = 8;
+    std::optional<std::uint64_t> best;
+    std::uint64_t most = 0;
+    for (std::uint64_t offset = 0; offset <= kFurthest; ++offset) {
+        std::uint64_t agree = 0;
+        for (const CpuOperator& op : operators) {
+            if (!op.external_id || *op.external_id < offset)
+                continue;
+            const auto node = trace.by_record.find(*op.external_id - offset);
+            agree += node != trace.by_record.end() && node->second.name == op.name ? 1 : 0;
+        }
+        if (agree > most) {
+            most = agree;
+            best = offset;
+        }
+    }
+    // Half: one of the two may have begun earlier or ended later.
+    return 2 * most >= std::min<std::uint64_t>(operators.size(), trace.by_record.size())
+               ? best
+               : std::nullopt;
+}
+
+}  // namespace
+
+void EventCollector::take_shapes(const ExecutionTrace& trace) {
+    const std::optional<std::uint64_t> offset = record_offset(operators_, trace);
+    if (!offset)
+        throw ConfigError(
+            trace.file,
+            "/nodes",
+            fmt::format(
+                "are other operators than those of {}; expected the execution trace of the same "
+                "run and rank, right behind its Kineto trace",
+                raw_.report.file));
+    std::uint64_t found = 0;
+    std::uint64_t filled = 0;
+    for (CpuOperator& op : operators_) {
+        if (!op.external_id || *op.external_id < *offset)
+            continue;
+        const auto node = trace.by_record.find(*op.external_id - *offset);
+        if (node == trace.by_record.end() || node->second.name != op.name)
+            continue;
+        ++found;
+        if (!op.input_dims.empty())
+            continue;
+        ++filled;
+        op.input_dims = text(std::string(node->second.input_dims));
+        op.input_types = text(std::string(node->second.input_types));
+    }
+    raw_.report.warnings.push_back(fmt::format(
+        "execution trace {}: {} of its {} nodes are operators of this trace, {} of them got their "
+        "shapes from it",
+        trace.file,
+        found,
+        trace.nodes,
+        filled));
 }
 
 }  // namespace switchfold

@@ -19,10 +19,29 @@ public:
 
     /// Takes what it needs out of `event`.
     void add(TraceEvent& event);
+    /// After the last event, for operators without shapes. Throws ConfigError if the execution
+    /// trace is of another run.
+    void take_shapes(const ExecutionTrace& trace);
     /// After the last event. Throws ConfigError if there was no kernel.
     void finish();
 
 private:
+    /// What an event's category says that it is; profilers' versions spell them in several ways.
+    enum class Kind : std::uint8_t {
+        kKernel,
+        kCopy,
+        kCall,
+        kOperator,
+        kAnnotation,
+        kMirrored,
+        kPython,
+        kUnknown,
+    };
+    static Kind classify_category(std::string_view name);
+    // Traces repeat few categories and names many times.
+    Kind kind_of(const TraceEvent& event);
+    bool communicates(const std::string& name);
+
     /// A runtime or driver call that put something on the GPU.
     struct LaunchCall {
         std::uint64_t start = 0;
@@ -54,6 +73,8 @@ private:
     std::vector<CpuOperator> operators_;
     std::unordered_map<std::uint64_t, LaunchCall> launches_;
     std::unordered_map<std::string, std::uint32_t> threads_;
+    std::unordered_map<std::string, Kind> kinds_;
+    std::unordered_map<std::string, bool> communicates_;
     std::optional<std::uint64_t> device_;
 };
 

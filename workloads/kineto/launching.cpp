@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -176,19 +177,28 @@ void order_launches(RawTrace& raw) {
             raw.report.dropped["GPU operations launched before the trace began"] = dropped;
         raw.gpu.erase(kept, raw.gpu.end());
     }
-    std::stable_sort(raw.gpu.begin(), raw.gpu.end(), [](const auto& a, const auto& b) {
-        return a.event.start < b.event.start;
+    // Events are large: only their order is sorted, and each is moved once.
+    std::vector<std::size_t> order(raw.gpu.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return raw.gpu[a].event.start < raw.gpu[b].event.start;
     });
     std::map<std::string_view, std::uint64_t> next_launch;
-    for (auto gpu = raw.gpu.rbegin(); gpu != raw.gpu.rend(); ++gpu) {
-        const auto [next, last] = next_launch.try_emplace(gpu->event.stream, UINT64_MAX);
+    for (auto i = order.rbegin(); i != order.rend(); ++i) {
+        RawGpuEvent& gpu = raw.gpu[*i];
+        const auto [next, last] = next_launch.try_emplace(gpu.event.stream, UINT64_MAX);
         static_cast<void>(last);
-        gpu->launch = std::min({gpu->launch, gpu->event.start, next->second});
-        next->second = gpu->launch;
+        gpu.launch = std::min({gpu.launch, gpu.event.start, next->second});
+        next->second = gpu.launch;
     }
-    std::stable_sort(raw.gpu.begin(), raw.gpu.end(), [](const auto& a, const auto& b) {
-        return a.launch < b.launch;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return raw.gpu[a].launch < raw.gpu[b].launch;
     });
+    std::vector<RawGpuEvent> sorted;
+    sorted.reserve(order.size());
+    for (const std::size_t i : order)
+        sorted.push_back(std::move(raw.gpu[i]));
+    raw.gpu = std::move(sorted);
 }
 
 }  // namespace switchfold

@@ -37,7 +37,7 @@ void read_header(const TraceScanner& scanner, TraceFileReport& report) {
             const auto found = distributed.find(key);
             if (found == distributed.end())
                 return fallback;
-            constexpr std::uint64_t kMostRanks = 1'000'000;
+            constexpr std::uint64_t kMostRanks = 65'536;
             if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMostRanks)
                 throw ConfigError(
                     report.file,
@@ -62,7 +62,8 @@ void read_header(const TraceScanner& scanner, TraceFileReport& report) {
 
 }  // namespace
 
-RawTrace read_raw_trace(const std::filesystem::path& file, std::uint64_t max_inflated) {
+RawTrace read_raw_trace(
+    const std::filesystem::path& file, std::uint64_t max_inflated, const ExecutionTrace* shapes) {
     RawTrace raw;
     raw.report.file = file.string();
     raw.report.format = "Kineto";
@@ -92,6 +93,8 @@ RawTrace read_raw_trace(const std::filesystem::path& file, std::uint64_t max_inf
     if (!problems.empty())
         throw ConfigError(std::move(problems));
     read_header(scanner, raw.report);
+    if (shapes != nullptr)
+        collector.take_shapes(*shapes);
     collector.finish();
     return raw;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/execution_trace/execution_trace.h"
 #include "workloads/kineto/event.h"
 #include "workloads/kineto/reader.h"
 
@@ -76,8 +77,12 @@ struct RawTrace {
     std::unordered_set<std::string> texts;
 };
 
-[[nodiscard]] RawTrace
-read_raw_trace(const std::filesystem::path& file, std::uint64_t max_inflated);
+/// Reads a file. Operators that have no shapes get them from `shapes`, if there are any: the
+/// execution trace of the same run. Throws ConfigError.
+[[nodiscard]] RawTrace read_raw_trace(
+    const std::filesystem::path& file,
+    std::uint64_t max_inflated,
+    const ExecutionTrace* shapes = nullptr);
 
 /// Merges overlapping intervals; sorts.
 void merge_intervals(std::vector<Interval>& intervals);

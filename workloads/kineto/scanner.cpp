@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <vector>
 
 namespace switchfold {
@@ -13,6 +14,14 @@ namespace switchfold {
 namespace {
 
 constexpr std::size_t kBlock = 1U << 18U;
+
+/// What changes the nesting outside of strings.
+constexpr std::array<bool, 256> kStructural = [] {
+    std::array<bool, 256> table{};
+    for (const unsigned char c : {'"', '{', '}', '[', ']'})
+        table[c] = true;
+    return table;
+}();
 
 bool is_space(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -43,6 +52,29 @@ bool TraceScanner::track(char c) {
         return depth_ == 0;
     }
     return false;
+}
+
+std::size_t TraceScanner::skip_plain(std::string_view block, std::size_t at) const {
+    if (escaped_)
+        return at;
+    const char* const end = block.data() + block.size();
+    const char* p = block.data() + at;
+    if (in_string_)
+        while (p != end && *p != '"' && *p != '\\')
+            ++p;
+    else
+        while (p != end && !kStructural[static_cast<unsigned char>(*p)])
+            ++p;
+    return static_cast<std::size_t>(p - block.data());
+}
+
+bool TraceScanner::take_event(std::string_view block, std::size_t& at) {
+    const std::size_t begin = at;
+    bool whole = false;
+    while (!whole && (at = skip_plain(block, at)) < block.size())
+        whole = track(block[at++]);
+    text_.append(block.substr(begin, at - begin));
+    return whole;
 }
 
 void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
@@ -95,9 +127,9 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
         case State::kValue:
             if (text_.empty() && !dropping_ && is_space(c))
                 break;
-            if (text_.empty() && !dropping_ && key_ == "traceEvents") {
+            if (text_.empty() && !dropping_ && key_ == array_) {
                 if (c != '[')
-                    fail("\"traceEvents\" is no array; expected an array of events");
+                    fail(fmt::format("\"{}\" is no array; expected an array of objects", array_));
                 seen_events_ = true;
                 state_ = State::kEvents;
                 break;
@@ -146,22 +178,14 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
             }
             break;
         case State::kEvent: {
-            // Most bytes are inside strings or plain: copy up to the next one that matters.
             std::size_t end = i;
-            while (end < block.size()) {
-                const char d = block[end];
-                ++end;
-                if (track(d)) {
-                    state_ = State::kEvents;
-                    break;
-                }
-            }
-            text_.append(block.substr(i, end - i));
+            const bool whole = take_event(block, end);
             offset_ += end - i - 1;
             i = end - 1;
             if (text_.size() > limits_.event)
                 fail("has an endless event; expected an object of a few kilobytes");
-            if (state_ == State::kEvents) {
+            if (whole) {
+                state_ = State::kEvents;
                 on_event(text_, offset_ + 1 - text_.size());
                 text_.clear();
             }
@@ -183,7 +207,7 @@ void TraceScanner::run(const OnEvent& on_event) {
     if (state_ != State::kDone)
         fail("the JSON ends too early; expected a whole trace");
     if (!seen_events_)
-        fail("there is no \"traceEvents\"; expected a Kineto trace");
+        fail(fmt::format("there is no \"{}\"; expected a Kineto trace", array_));
 }
 
 }  // namespace switchfold

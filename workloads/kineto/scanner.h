@@ -12,9 +12,9 @@
 
 namespace switchfold {
 
-/// Streams a Chrome trace (.json or .json.gz): hands over each object of the "traceEvents" array as
-/// text, in order, and keeps the other top-level values that are short. Memory is bounded by the
-/// longest event, not by the file.
+/// Streams a Chrome trace: hands over each object of the "traceEvents" array (or another one, which
+/// the caller names) as text, in order, and keeps the other top-level values that are short. Memory
+/// is bounded by the longest event, not by the file.
 class TraceScanner {
 public:
     struct Limits {
@@ -24,11 +24,11 @@ public:
     };
     using OnEvent = std::function<void(std::string& event, std::uint64_t offset)>;
 
-    TraceScanner(std::filesystem::path path, Limits limits) :
-        path_(std::move(path)), limits_(limits) {}
+    TraceScanner(std::filesystem::path path, Limits limits, std::string array = "traceEvents") :
+        path_(std::move(path)), limits_(limits), array_(std::move(array)) {}
 
     /// Throws ConfigError (file, byte offset after decompression, what was expected) if the file
-    /// cannot be read to its end, is no JSON object, or has no "traceEvents". A file that is one
+    /// cannot be read to its end, is no JSON object, or has no such array. A file that is one
     /// bare array of events is taken as well.
     void run(const OnEvent& on_event);
 
@@ -51,9 +51,14 @@ private:
     [[noreturn]] void fail(std::string_view what) const;
     /// Tracks strings and nesting of the value being read. \returns true when it is complete.
     bool track(char c);
+    /// The next byte from `at` that `track` has to see: most are plain.
+    [[nodiscard]] std::size_t skip_plain(std::string_view block, std::size_t at) const;
+    /// Adds to the event's text and moves `at` behind it. \returns true when it is complete.
+    bool take_event(std::string_view block, std::size_t& at);
 
     std::filesystem::path path_;
     Limits limits_;
+    std::string array_;
     std::map<std::string, std::string> values_;
     std::uint64_t offset_ = 0;
     State state_ = State::kStart;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -19,6 +20,8 @@ namespace {
 
 // Longer than any run: sums of times must fit 64 bits of ps.
 constexpr std::uint64_t kLongest = UINT64_MAX / 4;
+constexpr std::uint32_t kMostRanks = 65'536;
+constexpr std::uint32_t kMostSteps = 1'000'000;
 
 Dim3 dimensions(const char* pointer, const std::vector<std::uint32_t>& sizes) {
     if (sizes.size() > 3)
@@ -116,6 +119,9 @@ private:
                     "is {}; expected 1{}: a newer switchfold wrote this",
                     r.version,
                     tf::kVersion > 1 ? fmt::format(" to {}", tf::kVersion) : ""));
+        if (r.steps > kMostSteps)
+            throw RecordError(
+                "/steps", fmt::format("is {}; expected at most {}", r.steps, kMostSteps));
         begun_ = true;
         graph().steps = std::max(1U, r.steps);
         graph().provenance = {
@@ -137,9 +143,16 @@ private:
     }
     void add(const tf::RankRecord& r) {
         finish_rank();
-        for (const TraceFileReport& file : workload_.files)
-            if (file.rank == r.rank)
-                throw RecordError("/rank", "was there before; expected each rank once");
+        if (!ranks_.insert(r.rank).second)
+            throw RecordError("/rank", "was there before; expected each rank once");
+        if (r.world_size > kMostRanks || r.rank >= std::max(1U, r.world_size))
+            throw RecordError(
+                "/world_size",
+                fmt::format(
+                    "is {} with rank {} among them; expected more than that and at most {}",
+                    r.world_size,
+                    r.rank,
+                    kMostRanks));
         rank_ = std::make_shared<RankGraph>();
         measured_.clear();
         TraceFileReport report;
@@ -238,6 +251,7 @@ private:
     TraceWorkload workload_;
     std::shared_ptr<RankGraph> rank_;
     std::vector<TraceWorkload::Measured> measured_;
+    std::set<std::uint32_t> ranks_;
     std::uint64_t records_ = 0;
     bool begun_ = false;
     bool ended_ = false;

@@ -250,6 +250,35 @@ class Failure(Folder):
     def test_ranks_that_agree_finish(self):
         self.done("run", self.two_ranks(2, 2))
 
+    def test_ranks_that_were_not_traced_are_made_up_only_when_asked_for(self):
+        def workload(files, **ranks):
+            self.two_ranks(2, 2)
+            return self.experiment(workload={"type": "trace", "files": files, **ranks})
+
+        one = workload(["rank1.json"])
+        self.refused("run", one, says=["without rank 0", '"ranks": 2 if this one may stand for all'])
+        self.done("run", workload(["rank1.json"], ranks=2))
+        both = ["rank0.json", "rank1.json"]
+        self.refused("run", workload(both, ranks=3), says="give 2 of 3 ranks, without rank 2")
+        out = self.folder / "extrapolated"
+        self.done("run", workload(both, ranks=4), "--out", out)
+        notes = json.loads((out / "result.json").read_text())["workload"]["notes"]
+        self.assertTrue(any("extrapolated from 2 ranks to 4" in note for note in notes), notes)
+
+    def test_trace_check_says_what_is_wrong_with_ranks_together(self):
+        self.two_ranks(2, 1)
+        both = [self.folder / "rank0.json", self.folder / "rank1.json"]
+        done = switchfold("trace", "check", *both)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("verdict: cannot be trusted", done.stdout)
+        self.assertIn("which 1 of the 2 traced ranks of the group have", done.stderr)
+        done = switchfold("trace", "check", "--json", *both)
+        self.assertEqual(json.loads(done.stdout)["verdict"], "cannot be trusted")
+        self.two_ranks(2, 2)
+        report = json.loads(self.done("trace", "check", "--json", *both))
+        self.assertEqual(report["problems"], [])
+        self.assertEqual(len(report["files"]), 2)
+
     def test_a_rank_that_never_comes_is_exit_3_and_named(self):
         out = self.folder / "out"
         out.mkdir()
@@ -426,6 +455,14 @@ class Looks(Folder):
             text = self.done("trace", what, TRACE)
             self.assertIn("1362 kernels, 10 collectives, 4 copies", text)
             self.assertIn("synthetic", text)
+
+    def test_trace_inspect_as_json(self):
+        found = json.loads(self.done("trace", "inspect", "--json", TRACE))
+        rank = found["ranks"][0]
+        self.assertEqual((rank["kernels"], rank["collectives"], rank["copies"]), (1362, 10, 4))
+        self.assertEqual(sum(phase["kernels"] for phase in rank["phases"]), 1362)
+        self.assertEqual(sum(c["count"] for c in rank["collectives_by_size"]), 10)
+        self.assertGreater(rank["overlap_share"], 0.5)
 
     def test_trace_convert_loses_nothing(self):
         out = self.folder / "trace.swt"

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/json.h"
+#include "workloads/rank_alignment.h"
+#include "workloads/trace_summary.h"
+#include "workloads/trace_workload.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// What `trace check` and `trace inspect` say, as text on standard output and as JSON.
+
+/// "1, 2, 3", cut short after some of them.
+[[nodiscard]] std::string listed(const std::vector<std::uint32_t>& ranks);
+void print_losses(const TraceFileReport& file);
+void print_machine(const TraceFileReport& file);
+void print_summary(const TraceSummary& summary, const TraceFileReport& file);
+void print_alignment(const RankAlignment& alignment, const TraceWorkload& workload);
+
+[[nodiscard]] OrderedJson to_json(const TraceFileReport& file);
+[[nodiscard]] OrderedJson to_json(const TraceSummary& summary);
+[[nodiscard]] OrderedJson to_json(const RankAlignment& alignment, const TraceWorkload& workload);
+[[nodiscard]] OrderedJson to_json(const std::vector<Problem>& problems);
+
+}  // namespace switchfold

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace switchfold::chakra {
+
+// MLCommons Chakra, schema/protobuf/et_def.proto.
+
+enum class NodeType : std::uint8_t {
+    kInvalid,
+    kMetadata,
+    kMemoryLoad,
+    kMemoryStore,
+    kCompute,
+    kSend,
+    kReceive,
+    kCollective,
+};
+
+/// A number, a text or a truth value; lists are left out.
+using Attribute = std::variant<std::uint64_t, std::int64_t, double, bool, std::string>;
+
+struct Node {
+    std::uint64_t id = 0;
+    std::string name;
+    NodeType type = NodeType::kInvalid;
+    std::vector<std::uint64_t> dependencies;  ///< control and data
+    std::uint64_t start_us = 0;
+    std::uint64_t duration_us = 0;
+    std::string input_values;  ///< as text
+    std::map<std::string, Attribute> attributes;
+
+    /// A number that is not negative, however it was written; `otherwise` if it is not there.
+    [[nodiscard]] std::uint64_t number(const std::string& name, std::uint64_t otherwise) const;
+    [[nodiscard]] std::string text(const std::string& name) const;
+};
+
+/// Throws WireError if the bytes are no node.
+[[nodiscard]] Node parse_node(std::string_view bytes);
+/// The version of a GlobalMetadata message. Throws WireError if the bytes are none.
+[[nodiscard]] std::string parse_version(std::string_view bytes);
+
+}  // namespace switchfold::chakra

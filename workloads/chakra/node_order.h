@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/chakra/node.h"
+#include "workloads/trace_workload.h"
+
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
+namespace switchfold::chakra {
+
+/// An order of the nodes in which each stands behind what it depends on; of those that may be next,
+/// the one that started first. Dependencies on nodes that are not there are dropped and counted in
+/// the report. Throws ConfigError with the names of the nodes if some depend on each other in a
+/// circle. `position` gives a node's index by its id.
+[[nodiscard]] std::vector<std::size_t> order_of(
+    const std::vector<Node>& nodes,
+    const std::unordered_map<std::uint64_t, std::size_t>& position,
+    TraceFileReport& report);
+
+}  // namespace switchfold::chakra

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the fuzzers' corpus: for each reader small traces that it accepts, made up here.
+
+usage: make_corpus.py [DIRECTORY]
+"""
+import gzip
+import json
+import pathlib
+import sqlite3
+import struct
+import sys
+
+
+def kineto():
+    def event(category, name, thread, start, duration, **args):
+        return {
+            "ph": "X", "cat": category, "name": name, "pid": 1, "tid": thread,
+            "ts": start, "dur": duration, "args": args,
+        }
+
+    kernel = {"grid": [8, 1, 1], "block": [128, 1, 1], "registers per thread": 32, "shared memory": 16}
+    events = [
+        event("user_annotation", "ProfilerStep#1", 1, 1.5, 200),
+        event("cpu_op", "aten::mm", 1, 8, 10, **{
+            "External id": 3, "Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"],
+        }),
+        event("cuda_runtime", "cudaLaunchKernel", 1, 10, 2, correlation=1),
+        event("kernel", "gemm", 7, 20, 5, stream=7, correlation=1, device=0, **kernel),
+        event("cpu_op", "AddmmBackward0", 2, 26, 30),
+        event("cuda_runtime", "cudaLaunchKernel", 2, 28, 2, correlation=2),
+        event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 20, 31, 40, **{
+            "stream": 20, "correlation": 2, "In msg nelems": 1000, "dtype": "Float", "Group size": 2,
+            "Process Group Ranks": "[0, 1]", "Collective name": "allreduce", **kernel,
+        }),
+        event("cuda_runtime", "cudaStreamWaitEvent", 2, 31, 1),
+        event("cuda_runtime", "cudaMemcpyAsync", 2, 32, 60, correlation=3),
+        event("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 7, 80, 3, stream=7, correlation=3, bytes=4),
+        {"ph": "s", "id": 1, "pid": 1, "tid": 1, "ts": 10, "cat": "ac2g", "name": "ac2g"},
+    ]
+    text = json.dumps({
+        "schemaVersion": 1,
+        "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 84000000000, "numSms": 132}],
+        "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2},
+        "traceEvents": events,
+    }).encode()
+    yield "small.json", text
+    yield "small.json.gz", gzip.compress(text, mtime=0)
+
+
+def own():
+    records = [
+        {"type": "trace", "version": 1, "world_size": 2, "steps": 2},
+        {"type": "name", "text": "host"},
+        {"type": "name", "text": "gemm"},
+        {"type": "group", "name": "world", "ranks": [0, 1]},
+        {"type": "rank", "rank": 0, "world_size": 2, "used": {"kernels": 1}, "warnings": ["a note"]},
+        {"type": "stream", "kind": "host", "name": "host"},
+        {"type": "stream", "name": "7", "priority": -1},
+        {"type": "host", "name": 0, "stream": 0, "duration_ps": 1000},
+        {"type": "kernel", "name": 1, "stream": 1, "after": [1], "start_ps": 5, "duration_ps": 900,
+         "grid": [4, 2], "block": [128], "isolated_ps": 800, "isolated_from": "other_occurrence",
+         "phase": "backward", "bytes_read": 10, "flops": 1e9, "class": "gemm_conv"},
+        {"type": "collective", "name": 1, "stream": 1, "step": 1, "kind": "all_reduce", "group": 0,
+         "sequence": 0, "bytes": 4096, "datatype": "bfloat16", "algorithm": "ring"},
+        {"type": "copy", "name": 1, "stream": 1, "kind": "host_to_device", "bytes": 4},
+        {"type": "send", "name": 1, "stream": 1, "peer": 1, "bytes": 4, "tag": 1},
+        {"type": "receive", "name": 1, "stream": 1, "peer": 1, "bytes": 4},
+    ]
+    records.append({"type": "end", "records": len(records)})
+    yield "small.jsonl", "".join(json.dumps(r) + "\n" for r in records).encode()
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def chakra():
+    def number(field, value):
+        return varint(field << 3) + varint(value)
+
+    def text(field, value):
+        value = value if isinstance(value, bytes) else value.encode()
+        return varint(field << 3 | 2) + varint(len(value)) + value
+
+    def attribute(name, value):
+        kind = text(29, value) if isinstance(value, str) else number(9, value)
+        return text(10, text(1, name) + kind)
+
+    def node(number_, name, kind, after, start, duration, **attributes):
+        message = number(1, number_) + text(2, name) + number(3, kind)
+        message += text(5, b"".join(map(varint, after))) + number(6, start) + number(7, duration)
+        message += text(8, text(1, '["[{\\"pg_name\\": \\"dp\\", \\"ranks\\": [0, 1]}]"]'))
+        message += b"".join(attribute(k, v) for k, v in attributes.items())
+        message += text(10, text(1, "half") + varint(5 << 3 | 5) + struct.pack("<f", 0.5))
+        return message
+
+    messages = [
+        text(1, "0.0.4"),
+        node(1, "## process_group:init ##", 1, [], 0, 0),
+        node(2, "aten::mm", 4, [1], 10, 4, is_cpu_op=1, tid=3),
+        node(3, "gemm", 4, [2], 20, 30, stream=7, num_ops=1000, tensor_size=64),
+        node(4, "ncclAllReduce", 7, [3], 50, 9, comm_type=0, comm_size=4096, pg_name="dp"),
+        node(5, "send", 5, [3], 51, 2, comm_dst=1, comm_size=8, comm_tag=1),
+        node(6, "load", 2, [5], 53, 2, tensor_size=8),
+        node(7, "relu", 4, [3, 4], 60, 0, tensor_size=1000),
+    ]
+    yield "small.et", b"".join(varint(len(m)) + m for m in messages)
+
+
+def nccl_tests():
+    head = (
+        "# nThread 1 nGpus 2 minBytes 8 maxBytes 1024\n"
+        "#  Rank  0 Group  0 Pid   71 on   host device  0 [0x17] NVIDIA H100\n"
+        "#  Rank  1 Group  0 Pid   71 on   host device  1 [0x18] NVIDIA H100\n"
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+    )
+    yield "sum.txt", (head + "  1024  256  float  sum  -1  20.50  51.15  51.15  0\n").encode()
+    yield "gather.txt", (
+        "# Collective test starting: all_gather_perf\n" + head
+        + "  1024  256  half  none  -1  20.50  51.15  25.15  0\n"
+    ).encode()
+
+
+def execution_trace():
+    yield "old.json", json.dumps({"schema": "1.0.1", "nodes": [
+        {"name": "aten::mm", "id": 5, "rf_id": 1, "input_shapes": [[2, 3]], "input_types": ["Tensor(float)"]},
+    ]}).encode()
+    yield "new.json", json.dumps({"schema": "1.1.0-chakra.0.0.4", "nodes": [
+        {"id": 5, "name": "aten::mm", "ctrl_deps": 1, "inputs": {"values": [], "shapes": [[2]], "types": ["x"]},
+         "attrs": [{"name": "rf_id", "type": "uint64", "value": 2}]},
+    ]}).encode()
+
+
+def nsight(folder):
+    path = folder / "small.sqlite"
+    path.unlink(missing_ok=True)
+    database = sqlite3.connect(path)
+    database.executescript("""
+        PRAGMA page_size = 512;
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_AllReduce_Sum_f32_RING_LL'), (3, 'cudaLaunchKernel_v7000');
+        CREATE TABLE TARGET_INFO_GPU (id, name, totalMemory, smCount);
+        INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100', 84930330624, 132);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, demangledName,
+            gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, staticSharedMemory, dynamicSharedMemory);
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+            (20000, 30000, 0, 7, 1, 16777216, 1, 64, 2, 1, 256, 1, 1, 40, 1024, 0),
+            (31000, 90000, 0, 20, 2, 16777216, 2, 8, 1, 1, 512, 1, 1, 96, 0, 0);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, correlationId, globalPid, bytes, copyKind);
+        INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (95000, 96000, 0, 7, 3, 16777216, 4096, 1);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10000, 11000, 16777217, 1, 3), (12000, 13000, 16777217, 2, 3);
+        CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid, textId, uint64Value);
+        INSERT INTO NVTX_EVENTS VALUES (9000, 15000, 59, 'backward', 16777217, NULL, NULL),
+            (11900, 13500, 59, 'ncclAllReduce', 16777217, NULL, 4096);
+    """)
+    database.commit()
+    database.close()
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "corpus")
+    readers = {
+        "kineto": kineto, "own": own, "chakra": chakra, "nccl_tests": nccl_tests,
+        "execution_trace": execution_trace,
+    }
+    for reader, make in readers.items():
+        (root / reader).mkdir(parents=True, exist_ok=True)
+        for name, content in make():
+            (root / reader / name).write_bytes(content)
+    (root / "nsight").mkdir(parents=True, exist_ok=True)
+    nsight(root / "nsight")
+
+
+if __name__ == "__main__":
+    main()

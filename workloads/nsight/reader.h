@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/trace_workload.h"
+
+#include <filesystem>
+#include <string_view>
+
+namespace switchfold {
+
+/// Reads what `nsys export --type sqlite` writes: kernels, copies, runtime calls and NVTX ranges.
+/// Each GPU that a process used is a rank, by GPU, then process. Ranges named forward, backward,
+/// optimizer and step or iteration (and a number) mark phases and steps; the sizes of PyTorch's
+/// emit_nvtx and the payload of NCCL's own ranges are used where they are. Throws ConfigError:
+/// file, table, row and column.
+[[nodiscard]] TraceWorkload read_nsight(const std::filesystem::path& file);
+
+/// Whether a file that begins so is a SQLite database.
+[[nodiscard]] bool is_sqlite(std::string_view beginning);
+
+}  // namespace switchfold

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "workloads/chakra/reader.h"
+#include "workloads/read_traces.h"
+#include "workloads/tests/round_trip.h"
+#include "workloads/tests/trace_file.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace switchfold {
+namespace {
+
+using testing::TemporaryFile;
+
+std::string varint(std::uint64_t value) {
+    std::string out;
+    for (; value > 127; value >>= 7U)
+        out += static_cast<char>((value & 0x7fU) | 0x80U);
+    return out + static_cast<char>(value);
+}
+std::string number(unsigned field, std::uint64_t value) {
+    return varint(field << 3U) + varint(value);
+}
+std::string bytes(unsigned field, const std::string& text) {
+    return varint(field << 3U | 2U) + varint(text.size()) + text;
+}
+std::string framed(const std::string& message) {
+    return varint(message.size()) + message;
+}
+std::string attribute(const std::string& name, std::uint64_t value) {
+    return bytes(10, bytes(1, name) + number(9, value));
+}
+std::string attribute(const std::string& name, const std::string& value) {
+    return bytes(10, bytes(1, name) + bytes(29, value));
+}
+
+constexpr unsigned kMetadata = 1;
+constexpr unsigned kCompute = 4;
+constexpr unsigned kSend = 5;
+constexpr unsigned kCollective = 7;
+
+/// Writes Chakra as the protobuf library would.
+class ChakraText {
+public:
+    ChakraText& node(
+        std::uint64_t id,
+        const std::string& name,
+        unsigned type,
+        const std::vector<std::uint64_t>& after,
+        std::uint64_t start_us,
+        std::uint64_t duration_us,
+        const std::string& attributes = "") {
+        std::string packed;
+        for (const std::uint64_t before : after)
+            packed += varint(before);
+        text_ += framed(
+            number(1, id) + bytes(2, name) + number(3, type) +
+            (packed.empty() ? "" : bytes(5, packed)) + number(6, start_us) +
+            number(7, duration_us) + attributes);
+        return *this;
+    }
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] TraceWorkload read() const {
+        const TemporaryFile file("trace.0.et", text_);
+        return read_traces({{file.path()}});
+    }
+
+private:
+    std::string text_ = framed(bytes(1, "0.0.4"));
+};
+
+ChakraText sample() {
+    ChakraText text;
+    text.node(1, "thread", kMetadata, {}, 0, 0)
+        .node(2, "aten::mm", kCompute, {1}, 10, 4, attribute("is_cpu_op", 1))
+        .node(3, "gemm", kCompute, {2}, 20, 30, attribute("stream", 7) + attribute("num_ops", 1000))
+        .node(
+            4,
+            "ncclAllReduce",
+            kCollective,
+            {3},
+            50,
+            100,
+            attribute("comm_type", std::uint64_t{0}) + attribute("comm_size", 4096) +
+                attribute("pg_name", std::string("dp")))
+        .node(5, "relu", kCompute, {3, 99}, 51, 5, attribute("stream", 7));
+    return text;
+}
+
+TEST(Chakra, NodesBecomeOperationsWithTheirDependencies) {
+    const TraceWorkload workload = sample().read();
+    check(workload.graph);
+    const auto& operations = workload.graph.ranks[0]->operations;
+    ASSERT_EQ(operations.size(), 4U);
+    EXPECT_EQ(std::get<HostDelayOperation>(operations[0].body).duration, microseconds(4));
+    EXPECT_EQ(operations[1].dependencies, std::vector<std::uint32_t>{0});
+    EXPECT_EQ(std::get<KernelOperation>(operations[1].body).isolated, microseconds(30));
+    EXPECT_EQ(std::get<KernelOperation>(operations[1].body).flops, 1000);
+    const auto& collective = std::get<CollectiveOperation>(operations[2].body);
+    EXPECT_EQ(collective.bytes, Bytes(4096));
+    EXPECT_EQ(collective.kind, CollectiveKind::kAllReduce);
+    EXPECT_EQ(workload.graph.groups[collective.group].name, "dp");
+    EXPECT_EQ(operations[3].dependencies, std::vector<std::uint32_t>{1});
+    EXPECT_EQ(operations[3].stream, operations[1].stream);
+    EXPECT_NE(operations[3].stream, operations[2].stream);
+    const TraceFileReport& report = workload.files[0];
+    EXPECT_EQ(report.events, 5U);
+    EXPECT_EQ(report.dropped.at("metadata"), 1U);
+    EXPECT_EQ(report.dropped.at("dependencies on nodes that are not there"), 1U);
+    testing::expect_same(workload, testing::again(workload));
+}
+
+TEST(Chakra, WhatHasNoDurationGetsOneAndSaysSo) {
+    const TraceWorkload workload =
+        ChakraText()
+            .node(1, "gemm", kCompute, {}, 0, 0, attribute("tensor_size", 1'000'000))
+            .read();
+    const auto& kernel = std::get<KernelOperation>(workload.graph.ranks[0]->operations[0].body);
+    EXPECT_EQ(kernel.isolated, microseconds(1)) << "1 MB at 1 TB/s";
+    EXPECT_EQ(kernel.duration_source, DurationSource::kModel);
+    EXPECT_EQ(workload.files[0].warnings.size(), 1U);
+}
+
+TEST(Chakra, AnyOrderOfTheNodesGivesTheSameGraph) {
+    const TraceWorkload forwards =
+        ChakraText().node(1, "a", kCompute, {}, 0, 1).node(2, "b", kCompute, {1}, 1, 1).read();
+    const TraceWorkload backwards =
+        ChakraText().node(2, "b", kCompute, {1}, 1, 1).node(1, "a", kCompute, {}, 0, 1).read();
+    EXPECT_EQ(*forwards.graph.ranks[0], *backwards.graph.ranks[0]);
+}
+
+TEST(Chakra, SeveralFilesAreTheWorldByTheirNames) {
+    const TemporaryFile one("trace.1.et", sample().text());
+    const TemporaryFile zero("trace.0.et", sample().text());
+    const TraceWorkload workload = read_traces({{one.path(), zero.path()}});
+    ASSERT_EQ(workload.graph.ranks.size(), 2U);
+    EXPECT_EQ(workload.files[0].file, zero.path().string());
+    EXPECT_EQ(workload.graph.groups[0].ranks, (std::vector<std::uint32_t>{0, 1}));
+}
+
+std::string message(const std::string& content) {
+    const TemporaryFile file("trace.0.et", content);
+    try {
+        static_cast<void>(read_traces({{file.path()}}));
+    } catch (const ConfigError& error) {
+        const std::string text = error.what();
+        return text.substr(std::min(text.size(), file.path().string().size() + 2));
+    }
+    return "accepted";
+}
+
+TEST(ChakraErrors, NameTheNodes) {
+    EXPECT_EQ(
+        message(ChakraText()
+                    .node(1, "a", kCompute, {3}, 0, 1)
+                    .node(2, "b", kCompute, {1}, 0, 1)
+                    .node(3, "c", kCompute, {2}, 0, 1)
+                    .text()),
+        "node 1: a (1) waits for c (3) waits for b (2) waits for a (1); expected no circle of 3 "
+        "nodes");
+    EXPECT_EQ(
+        message(
+            ChakraText().node(1, "a", kCompute, {}, 0, 1).node(1, "b", kCompute, {}, 0, 1).text()),
+        "node 1 (b): is there twice; expected each id once");
+    EXPECT_NE(
+        message(ChakraText().node(1, "g", kCollective, {}, 0, 1, attribute("comm_type", 3)).text())
+            .find("node 1 (g): is a collective of type 3"),
+        std::string::npos);
+    EXPECT_NE(
+        message(ChakraText().node(1, "s", kSend, {}, 0, 1).text()).find("has no comm_dst"),
+        std::string::npos);
+    EXPECT_NE(
+        message(ChakraText().node(1, "a", 12, {}, 0, 1).text()).find("is of type 12"),
+        std::string::npos);
+    EXPECT_NE(
+        message(ChakraText().node(1, "a", kCompute, {}, 0, 1ULL << 63U).text()).find("takes"),
+        std::string::npos);
+    EXPECT_NE(message(ChakraText().text()).find("holds no node that runs"), std::string::npos);
+}
+
+TEST(ChakraErrors, ACutFileNeverGivesAnotherGraph) {
+    const std::string whole = sample().text();
+    const std::string all = message(whole);
+    EXPECT_EQ(all, "accepted");
+    std::size_t accepted = 0;
+    for (std::size_t size = 0; size < whole.size(); ++size)
+        accepted += message(whole.substr(0, size)) == "accepted" ? 1 : 0;
+    EXPECT_LE(accepted, 4U) << "only between two nodes: the format has no end mark";
+}
+
+}  // namespace
+}  // namespace switchfold

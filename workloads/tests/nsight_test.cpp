@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "workloads/nsight/nvtx.h"
+#include "workloads/read_traces.h"
+#include "workloads/tests/round_trip.h"
+#include "workloads/tests/trace_file.h"
+
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+
+namespace switchfold {
+namespace {
+
+using testing::TemporaryFile;
+
+/// A database as nsys writes it: the documented tables with the columns that matter.
+class NsightFile {
+public:
+    NsightFile() : file_("report.sqlite", "") {
+        std::filesystem::remove(file_.path());
+        sql("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+            "INSERT INTO StringIds VALUES (1, 'gemm'), (2, "
+            "'ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)'), (3, "
+            "'cudaLaunchKernel_v7000'), (4, 'cudaMemcpyAsync_v3020'), (5, 'relu'), (6, "
+            "'backward');"
+            "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER, smCount "
+            "INTEGER);"
+            "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100 80GB HBM3', 84930330624, 132);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT "
+            "NULL, deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, "
+            "globalPid INTEGER, demangledName INTEGER, shortName INTEGER, gridX INTEGER, gridY "
+            "INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER, "
+            "registersPerThread INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId "
+            "INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, "
+            "copyKind INTEGER);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid "
+            "INTEGER, correlationId INTEGER, nameId INTEGER);"
+            "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, "
+            "globalTid INTEGER, textId INTEGER, uint64Value INTEGER);");
+        kernel(1, 20'000, 30'000, 7, 1);
+        kernel(2, 31'000, 90'000, 20, 2);
+        kernel(5, 32'000, 40'000, 7, 3);
+        sql("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (95000, 96000, 0, 7, 4, 16777216, "
+            "4096, 1);"
+            "INSERT INTO NVTX_EVENTS VALUES (9000, 15000, 59, NULL, 16777217, 6, NULL), (11500, "
+            "12500, 59, 'ncclAllReduce', 16777217, NULL, 4194304), (1, NULL, 34, 'mark', "
+            "16777217, NULL, NULL);");
+        for (int i = 1; i <= 4; ++i)
+            sql(fmt::format(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({}, {}, 16777217, {}, {})",
+                10'000 + 1000 * i,
+                10'800 + 1000 * i,
+                i,
+                i == 4 ? 4 : 3));
+    }
+    void kernel(int name, int start, int end, int stream, int correlation, int device = 0) {
+        sql(fmt::format(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({}, {}, {}, 1, {}, {}, 16777216, {}, "
+            "{}, 64, 2, 1, 256, 1, 1, 40, 1024, 2048)",
+            start,
+            end,
+            device,
+            stream,
+            correlation,
+            name,
+            name));
+    }
+    void sql(const std::string& text) {
+        sqlite3* database = nullptr;
+        ASSERT_EQ(sqlite3_open(file_.path().c_str(), &database), SQLITE_OK);
+        char* error = nullptr;
+        ASSERT_EQ(sqlite3_exec(database, text.c_str(), nullptr, nullptr, &error), SQLITE_OK)
+            << error;
+        sqlite3_close(database);
+    }
+    [[nodiscard]] TraceWorkload read() const { return read_traces({{file_.path()}}); }
+    [[nodiscard]] std::string message() const {
+        try {
+            static_cast<void>(read());
+        } catch (const ConfigError& error) {
+            const std::string text = error.what();
+            return text.substr(std::min(text.size(), file_.path().string().size() + 2));
+        }
+        return "accepted";
+    }
+    [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
+
+private:
+    TemporaryFile file_;
+};
+
+TEST(Nsight, KernelsCopiesCallsAndRanges) {
+    const NsightFile file;
+    const TraceWorkload workload = file.read();
+    check(workload.graph);
+    const TraceFileReport& report = workload.files[0];
+    EXPECT_EQ(report.format, "Nsight Systems");
+    EXPECT_EQ(report.gpu_name, "NVIDIA H100 80GB HBM3");
+    EXPECT_EQ(report.sms, 132U);
+    EXPECT_EQ(report.kernels, 2U);
+    EXPECT_EQ(report.collectives, 1U);
+    EXPECT_EQ(report.copies, 1U);
+    EXPECT_EQ(report.streams, 2U);
+    EXPECT_EQ(report.used.at("runtime calls"), 4U);
+    EXPECT_EQ(report.events, 4U + 4U + 3U);
+    const RankGraph& rank = *workload.graph.ranks[0];
+    std::vector<const Operation*> gpu;
+    for (const Operation& operation : rank.operations)
+        if (rank.streams[operation.stream].kind == StreamKind::kGpu)
+            gpu.push_back(&operation);
+    ASSERT_EQ(gpu.size(), 4U);
+    const auto& gemm = std::get<KernelOperation>(gpu[0]->body);
+    EXPECT_EQ(gemm.grid, (Dim3{64, 2, 1}));
+    EXPECT_EQ(gemm.registers_per_thread, 40U);
+    EXPECT_EQ(gemm.shared_memory, Bytes(3072));
+    EXPECT_EQ(gemm.measured, nanoseconds(10'000));
+    const auto& reduce = std::get<CollectiveOperation>(gpu[1]->body);
+    EXPECT_EQ(reduce.kind, CollectiveKind::kAllReduce);
+    EXPECT_EQ(reduce.bytes, Bytes(4'194'304)) << "NCCL's range says so";
+    EXPECT_EQ(reduce.datatype, Datatype::kFloat32);
+    EXPECT_EQ(gpu[1]->phase, Phase::kBackward);
+    EXPECT_EQ(std::get<CopyOperation>(gpu[3]->body).kind, CopyKind::kHostToDevice);
+    testing::expect_same(workload, testing::again(workload));
+}
+
+TEST(Nsight, EachGpuIsARank) {
+    NsightFile file;
+    file.kernel(1, 20'500, 30'000, 7, 11, 1);
+    const TraceWorkload workload = file.read();
+    ASSERT_EQ(workload.graph.ranks.size(), 2U);
+    EXPECT_EQ(workload.files[1].rank, 1U);
+    EXPECT_EQ(workload.files[1].world_size, 2U);
+    EXPECT_EQ(workload.files[1].kernels, 1U);
+}
+
+TEST(Nsight, RangesOfOthers) {
+    using nsight::event_of_range;
+    EXPECT_EQ(event_of_range("step 12", {}).name, "ProfilerStep#0");
+    EXPECT_EQ(event_of_range("Forward", {}).name, "## forward ##");
+    EXPECT_EQ(event_of_range("forwarding", {}).name, "forwarding");
+    const TraceEvent op = event_of_range("aten::mm, seq = 3, sizes = [[2, 3], [3, 4]]", {});
+    EXPECT_EQ(op.category, "cpu_op");
+    EXPECT_EQ(op.name, "aten::mm");
+    EXPECT_EQ(op.input_dims, "[[2, 3], [3, 4]]");
+    EXPECT_EQ(event_of_range("ncclGroupEnd", {}).name, "ncclGroupEnd");
+    EXPECT_EQ(event_of_range(", sizes = [", {}).input_dims, "");
+}
+
+TEST(NsightErrors, NameTableRowAndColumn) {
+    const auto with = [](const std::string& sql) {
+        NsightFile file;
+        file.sql(sql);
+        return file.message();
+    };
+    EXPECT_EQ(
+        with("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 5 WHERE correlationId = 2")
+            .find("CUPTI_ACTIVITY_KIND_KERNEL row 2/end: is 5, before the start"),
+        0U);
+    EXPECT_EQ(
+        with("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET gridX = 'many'")
+            .find("CUPTI_ACTIVITY_KIND_KERNEL row 1/gridX: is no whole number"),
+        0U);
+    EXPECT_EQ(
+        with("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET blockY = -1")
+            .find("CUPTI_ACTIVITY_KIND_KERNEL row 1/blockY: is -1"),
+        0U);
+    EXPECT_EQ(
+        with("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 9223372036854775807")
+            .find("CUPTI_ACTIVITY_KIND_KERNEL row 1/start: is too far"),
+        0U);
+    EXPECT_EQ(
+        with("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN streamId")
+            .find("CUPTI_ACTIVITY_KIND_KERNEL/streamId: is no column"),
+        0U);
+    EXPECT_EQ(
+        with("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
+            .find("CUPTI_ACTIVITY_KIND_KERNEL: is not there"),
+        0U);
+    EXPECT_EQ(
+        with("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL").find("CUPTI_ACTIVITY_KIND_KERNEL: is empty"),
+        0U);
+    EXPECT_EQ(
+        with("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO k; CREATE VIEW "
+             "CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k")
+            .find("CUPTI_ACTIVITY_KIND_KERNEL: is not there"),
+        0U)
+        << "a view may never end";
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logs of nccl-tests, execution traces beside Kineto's, and what kind of trace a file is.
+#include "sim/core/error.h"
+#include "workloads/read_traces.h"
+#include "workloads/tests/round_trip.h"
+#include "workloads/tests/trace_file.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold {
+namespace {
+
+using testing::TemporaryFile;
+using testing::TraceText;
+
+std::string message(const std::vector<std::filesystem::path>& files) {
+    try {
+        static_cast<void>(read_traces({files}));
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+std::string log_of(const std::string& rows, const std::string& comment = "") {
+    return "# nThread 1 nGpus 2 minBytes 8 maxBytes 1048576 step: 2(factor)\n" + comment +
+           "#  Rank  0 Group  0 Pid   71 on   host device  0 [0x17] NVIDIA H100 80GB HBM3\n"
+           "#  Rank  1 Group  0 Pid   71 on   host device  1 [0x18] NVIDIA H100 80GB HBM3\n"
+           "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+           "host:71:71 [0] NCCL INFO Bootstrap\n" +
+           rows + "# Avg bus bandwidth    : 100\n";
+}
+const std::string kAllReduce =
+    "     1048576        262144     float     sum      -1    20.50   51.15   51.15      0    21.00 "
+    "  49.93   49.93      0\n"
+    "     2097152        524288  bfloat16     sum      -1    30.25   69.33   69.33      0    31.00 "
+    "  67.65   67.65      0\n";
+
+TEST(NcclTests, RowsBecomeCollectives) {
+    const TemporaryFile file("log.txt", log_of(kAllReduce));
+    const TraceWorkload workload = read_traces({{file.path()}});
+    check(workload.graph);
+    const auto& operations = workload.graph.ranks[0]->operations;
+    ASSERT_EQ(operations.size(), 2U);
+    const auto& second = std::get<CollectiveOperation>(operations[1].body);
+    EXPECT_EQ(second.kind, CollectiveKind::kAllReduce) << "twice (n - 1) / n, a sum";
+    EXPECT_EQ(second.bytes, Bytes(2'097'152));
+    EXPECT_EQ(second.datatype, Datatype::kBfloat16);
+    EXPECT_EQ(second.measured, nanoseconds(30'250));
+    EXPECT_EQ(workload.graph.groups[0].ranks.size(), 2U);
+    EXPECT_EQ(workload.files[0].gpu_name, "NVIDIA H100 80GB HBM3");
+    EXPECT_EQ(workload.files[0].dropped.at("lines that are no results"), 1U);
+    testing::expect_same(workload, testing::again(workload));
+}
+
+TEST(NcclTests, WhichCollectiveItIs) {
+    const std::string gather =
+        "     1048576        262144     float    none      -1    20.50   51.15   25.57      0\n";
+    const TemporaryFile unknown("log.txt", log_of(gather));
+    EXPECT_NE(message({unknown.path()}).find("could be of several"), std::string::npos);
+    const TemporaryFile named(
+        "named.txt", log_of(gather, "# Collective test starting: all_gather_perf\n"));
+    const TraceWorkload workload = read_traces({{named.path()}});
+    EXPECT_EQ(
+        std::get<CollectiveOperation>(workload.graph.ranks[0]->operations[0].body).kind,
+        CollectiveKind::kAllGather);
+}
+
+TEST(NcclTestsErrors, NameTheLine) {
+    const auto says = [](const std::string& rows) {
+        const TemporaryFile file("log.txt", log_of(rows));
+        return message({file.path()});
+    };
+    EXPECT_NE(says("").find("holds no row"), std::string::npos);
+    EXPECT_NE(says("  1024  256\n").find("line 6: has fewer columns"), std::string::npos);
+    EXPECT_NE(
+        says("  1024 256 float sum -1 -3.0 1 1\n").find("line 6: holds something else"),
+        std::string::npos);
+}
+
+std::string execution_trace(const std::string& name) {
+    return R"({"schema": "1.0.1", "pid": 1, "nodes": [
+{"name": "[thread]", "id": 2, "rf_id": 0, "input_shapes": [], "input_types": []},
+{"name": ")" +
+           name +
+           R"JSON(", "id": 5, "rf_id": 1, "input_shapes": [[64, 32], [32, 16]], "input_types": ["Tensor(float)", "Tensor(float)"]}]})JSON";
+}
+std::string kineto() {
+    return TraceText()
+        .event("cpu_op", "aten::mm", "1", "8", "10", R"("External id": 3)")
+        .launch("gemm", "10", "7", "20", "5")
+        .text();
+}
+
+TEST(ExecutionTraces, GiveShapesToTheOperatorsOfTheirKinetoTrace) {
+    const TemporaryFile trace("kineto.json", kineto());
+    const TemporaryFile shapes("et.json", execution_trace("aten::mm"));
+    const auto kernel = [](const TraceWorkload& workload) {
+        for (const Operation& operation : workload.graph.ranks[0]->operations)
+            if (const auto* found = std::get_if<KernelOperation>(&operation.body))
+                return *found;
+        return KernelOperation{};
+    };
+    EXPECT_EQ(kernel(read_traces({{trace.path()}})).byte_source, ByteSource::kClassDefault);
+    const TraceWorkload paired = read_traces({{trace.path(), shapes.path()}});
+    EXPECT_EQ(kernel(paired).byte_source, ByteSource::kShapes);
+    EXPECT_EQ(kernel(paired).flops, 2.0 * 64 * 32 * 16);
+    const std::string& note = paired.files[0].warnings.back();
+    EXPECT_NE(note.find("1 of its 2 nodes"), std::string::npos) << note;
+}
+
+TEST(ExecutionTraces, BelongToOneTrace) {
+    const TemporaryFile trace("kineto.json", kineto());
+    const TemporaryFile other("et.json", execution_trace("aten::add"));
+    EXPECT_NE(message({trace.path(), other.path()}).find("other operators"), std::string::npos);
+    EXPECT_NE(message({other.path()}).find("operators without times"), std::string::npos);
+    EXPECT_NE(message({other.path(), trace.path()}).find("operators without"), std::string::npos);
+    const TemporaryFile twice(
+        "twice.json",
+        R"({"schema": "1", "nodes": [{"id": 1, "name": "a", "rf_id": 4}, {"id": 2, "name": "b", "rf_id": 4}]})");
+    EXPECT_NE(
+        message({trace.path(), twice.path()}).find("node 1: rf_id 4 is there twice"),
+        std::string::npos);
+}
+
+TEST(ReadTraces, RecogniseByContentNotByName) {
+    const auto format = [](const std::string& content) {
+        const TemporaryFile file("trace.png", content);
+        return recognise(file.path());
+    };
+    EXPECT_EQ(format(kineto()), TraceFormat::kKineto);
+    EXPECT_EQ(format(execution_trace("a")), TraceFormat::kExecutionTrace);
+    EXPECT_EQ(format(log_of(kAllReduce)), TraceFormat::kNcclTests);
+    EXPECT_EQ(format("{\"type\":\"trace\",\"version\":1}\n"), TraceFormat::kOwn);
+    EXPECT_EQ(format("SQLite format 3"), TraceFormat::kNsight);
+    EXPECT_THROW(format("hello"), ConfigError);
+    EXPECT_THROW(format(""), ConfigError);
+}
+
+}  // namespace
+}  // namespace switchfold
