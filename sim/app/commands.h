@@ -13,6 +13,7 @@ class Log;
 /// does. That returns the exit code and throws on errors.
 using Chosen = std::function<int()>;
 void add_run(CLI::App& app, Chosen& chosen, const Log& log);
+void add_sweep(CLI::App& app, Chosen& chosen, const Log& log);
 void add_report(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen, const Log& log);
 void add_describe(CLI::App& app, Chosen& chosen);

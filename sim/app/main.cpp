@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
     log.add_options(app);
     Chosen chosen;
     add_run(app, chosen, log);
+    add_sweep(app, chosen, log);
     add_report(app, chosen);
     add_trace(app, chosen, log);
     add_describe(app, chosen);

@@ -3,11 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
+#include <string>
 
 #include <unistd.h>
 
 namespace switchfold {
+
+namespace {
+
+/// At the pace so far; "?" as long as there is none to go by.
+std::string time_left(double share, double elapsed_s) {
+    constexpr double kEnough = 0.01;
+    return share > kEnough ? fmt::format("{:.0f} s", elapsed_s * (1 / share - 1)) : "?";
+}
+
+}  // namespace
 
 ProgressLine::ProgressLine(bool quiet) : terminal_(!quiet && isatty(STDERR_FILENO) == 1) {}
 
@@ -21,24 +33,41 @@ void ProgressLine::clear() {
     shown_ = false;
 }
 
-void ProgressLine::show(const WorkerProgress& progress) {
-    if (!terminal_)
-        return;
+bool ProgressLine::due() {
     const auto now = std::chrono::steady_clock::now();
-    if (shown_ && now - last_ < std::chrono::milliseconds(100))
-        return;
+    if (!terminal_ || (shown_ && now - last_ < std::chrono::milliseconds(100)))
+        return false;
     last_ = now;
     shown_ = true;
-    std::string left = "?";
-    if (progress.share > 0.01)
-        left = fmt::format("{:.0f} s", progress.elapsed_s * (1 / progress.share - 1));
+    return true;
+}
+
+void ProgressLine::show(const WorkerProgress& progress) {
+    if (!due())
+        return;
     fmt::print(
         stderr,
         "\r\033[K{:3.0f} %  {:.1f} M events  {:.0f} s, {} left",
         progress.share * 100,
         static_cast<double>(progress.events) * 1e-6,
         progress.elapsed_s,
-        left);
+        time_left(progress.share, progress.elapsed_s));
+    std::fflush(stderr);
+}
+
+void ProgressLine::show(const SweepProgress& progress) {
+    if (!due())
+        return;
+    const auto runs = static_cast<double>(progress.runs);
+    fmt::print(
+        stderr,
+        "\r\033[K{:.0f} of {} experiments  {:.1f} a second  {} failed  {:.0f} s, {} left",
+        std::floor(progress.ended),
+        progress.runs,
+        progress.elapsed_s > 0 ? progress.ended / progress.elapsed_s : 0.0,
+        progress.failed,
+        progress.elapsed_s,
+        time_left(runs > 0 ? progress.ended / runs : 1.0, progress.elapsed_s));
     std::fflush(stderr);
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "sim/run/progress.h"
+#include "sim/run/sweep/sweep.h"
 
 #include <chrono>
+#include <string>
 
 namespace switchfold {
 
@@ -20,10 +22,13 @@ public:
     ProgressLine& operator=(ProgressLine&&) = delete;
 
     void show(const WorkerProgress& progress);
+    void show(const SweepProgress& progress);
     /// Makes room for other text on stderr.
     void clear();
 
 private:
+    /// Whether it is time for a new line, which the caller then writes.
+    bool due();
     bool terminal_;
     bool shown_ = false;
     std::chrono::steady_clock::time_point last_;

@@ -2,11 +2,26 @@
 #include "sim/app/commands.h"
 #include "sim/run/component_statistics.h"
 #include "sim/run/load.h"
+#include "sim/run/sweep/plan.h"
 #include "workloads/trace_format/trace_file.h"
 
 #include <cstdio>
 
 namespace switchfold {
+
+namespace {
+
+std::string text_of(const std::string& kind, bool markdown) {
+    if (kind == "statistics")
+        return statistics_docs();
+    if (kind == "trace")
+        return trace_record_schema();
+    if (kind == "sweep")
+        return markdown ? sweep_parameter_table() : sweep_schema_text();
+    return markdown ? parameter_table(kind) : schema_text(kind);
+}
+
+}  // namespace
 
 void add_schema(CLI::App& app, Chosen& chosen) {
     struct Arguments {
@@ -21,16 +36,13 @@ void add_schema(CLI::App& app, Chosen& chosen) {
     command->add_option(
         "KIND",
         arguments->kind,
-        "experiment, system, topology, collectives, gpu, trace (a line of switchfold's own "
+        "experiment, system, topology, collectives, gpu, sweep, trace (a line of switchfold's own "
         "format), "
         "or statistics (a table)");
     command->add_flag("--markdown", arguments->markdown, "Print the parameters as a table instead");
     command->callback([arguments, &chosen] {
         chosen = [arguments] {
-            const std::string text = arguments->kind == "statistics" ? statistics_docs()
-                                     : arguments->kind == "trace"    ? trace_record_schema()
-                                     : arguments->markdown ? parameter_table(arguments->kind)
-                                                           : schema_text(arguments->kind);
+            const std::string text = text_of(arguments->kind, arguments->markdown);
             std::fwrite(text.data(), 1, text.size(), stdout);
             return 0;
         };

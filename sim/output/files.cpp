@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kLast = "result.json";
 /// What an earlier run may have left beside it.
-constexpr std::array kCompanions{"effective-config.json", "kernels.csv", "timeline.json.gz"};
+constexpr std::array kCompanions{
+    "counters.csv", "effective-config.json", "kernels.csv", "report.html", "timeline.json.gz"};
 
 }  // namespace
 

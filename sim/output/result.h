@@ -65,6 +65,9 @@ struct KernelRow {
     double duration_us = 0;
     double isolated_us = 0;
     double overlapped_share = 0;
+    std::uint64_t bytes_read = 0;  ///< from L2 and beyond
+    std::uint64_t bytes_written = 0;
+    double flops = 0;
 };
 
 /// One value of a counter track of the timeline.

@@ -80,7 +80,7 @@ std::string csv_field(std::string_view text) {
 
 std::string kernel_csv_header() {
     return "scenario,rank,stream,name,class,phase,start_us,duration_us,isolated_us,slowdown,"
-           "overlapped_share\n";
+           "overlapped_share,bytes_read,bytes_written,flops\n";
 }
 
 std::string kernel_csv_line(std::string_view scenario, const KernelRow& row) {
@@ -88,7 +88,7 @@ std::string kernel_csv_line(std::string_view scenario, const KernelRow& row) {
     if (std::abs(slowdown) < 5e-7)
         slowdown = 0;  // not "-0.000000"
     return fmt::format(
-        "{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.4f}\n",
+        "{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.4f},{},{},{:.0f}\n",
         csv_field(scenario),
         row.rank,
         csv_field(row.stream),
@@ -99,7 +99,23 @@ std::string kernel_csv_line(std::string_view scenario, const KernelRow& row) {
         row.duration_us,
         row.isolated_us,
         slowdown,
-        row.overlapped_share);
+        row.overlapped_share,
+        row.bytes_read,
+        row.bytes_written,
+        row.flops);
+}
+
+std::string counter_csv_header() {
+    return "scenario,track,time_us,value\n";
+}
+
+std::string counter_csv_line(std::string_view scenario, const CounterSample& sample) {
+    return fmt::format(
+        "{},{},{:.6f},{:.3f}\n",
+        csv_field(scenario),
+        csv_field(sample.track),
+        sample.time_us,
+        sample.value);
 }
 
 std::string to_table(const ExperimentResult& result) {

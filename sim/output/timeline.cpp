@@ -81,16 +81,25 @@ void TimelineWriter::event(std::string text_of_event) {
 }
 
 std::uint32_t TimelineWriter::add_process(std::string_view scenario, std::uint32_t rank) {
-    SWITCHFOLD_CHECK(rank < kPidsOfScenario, "rank {} has no pid of its own", rank);
+    SWITCHFOLD_CHECK(rank < kPidsOfScenario - 1, "rank {} has no pid of its own", rank);
+    return add_named(scenario, rank, fmt::format("{} rank {}", scenario, rank));
+}
+
+std::uint32_t TimelineWriter::add_others(std::string_view scenario, std::string_view what) {
+    return add_named(scenario, kPidsOfScenario - 1, fmt::format("{} {}", scenario, what));
+}
+
+std::uint32_t TimelineWriter::add_named(
+    std::string_view scenario, std::uint32_t number, const std::string& name) {
     const auto known = std::find(scenarios_.begin(), scenarios_.end(), scenario);
-    const auto number = static_cast<std::uint32_t>(known - scenarios_.begin());
+    const auto place = static_cast<std::uint32_t>(known - scenarios_.begin());
     if (known == scenarios_.end())
         scenarios_.emplace_back(scenario);
-    const std::uint32_t pid = number * kPidsOfScenario + rank;
+    const std::uint32_t pid = place * kPidsOfScenario + number;
     event(fmt::format(
         R"({{"ph": "M", "name": "process_name", "pid": {}, "tid": 0, "ts": 0, "args": {{"name": {}}}}})",
         pid,
-        json_text(fmt::format("{} rank {}", scenario, rank))));
+        json_text(name)));
     event(fmt::format(
         R"({{"ph": "M", "name": "process_sort_index", "pid": {}, "tid": 0, "ts": 0, "args": {{"sort_index": {}}}}})",
         pid,
@@ -149,6 +158,41 @@ void TimelineWriter::add_annotation(
         track,
         us(start_ps),
         us(end_ps - start_ps)));
+}
+
+void TimelineWriter::add_span(
+    std::uint32_t pid,
+    std::uint32_t track,
+    std::string_view track_name,
+    std::string_view name,
+    std::uint64_t start_ps,
+    std::uint64_t end_ps) {
+    if (end_ps <= start_ps)
+        return;
+    name_track(pid, track, track_name);
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "switch", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{}}}})",
+        json_text(name),
+        pid,
+        track,
+        us(start_ps),
+        us(end_ps - start_ps)));
+}
+
+void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to) {
+    const std::uint64_t id = ++flows_;
+    const auto end_of_arrow = [&](const char* phase, const TimelinePoint& at) {
+        event(fmt::format(
+            R"({{"ph": {}, "id": {}, "cat": "ac2g", "name": "ac2g", "pid": {}, "tid": {}, "ts": {}}})",
+            phase,
+            id,
+            at.pid,
+            at.track,
+            us(at.ps)));
+    };
+    end_of_arrow(R"("s")", from);
+    // Bound to the slice that holds it, not to the next one.
+    end_of_arrow(R"("f", "bp": "e")", to);
 }
 
 void TimelineWriter::add(std::uint32_t pid, const CounterSample& sample) {

@@ -28,6 +28,13 @@ struct TimelineSlice {
     bool communication = false;
 };
 
+/// An end of an arrow: a moment within a slice of a track.
+struct TimelinePoint {
+    std::uint32_t pid = 0;
+    std::uint32_t track = 0;
+    std::uint64_t ps = 0;
+};
+
 /// More than any run has ranks, and round, so that a pid can be read.
 inline constexpr std::uint32_t kPidsOfScenario = 100'000;
 
@@ -59,6 +66,19 @@ public:
         std::string_view name,
         std::uint64_t start_ps,
         std::uint64_t end_ps);
+    /// Names a process that is no rank, such as a scenario's switches. \returns its pid, above all
+    /// ranks'.
+    std::uint32_t add_others(std::string_view scenario, std::string_view what);
+    /// A bar that is neither a kernel nor an annotation, on a track of any name.
+    void add_span(
+        std::uint32_t pid,
+        std::uint32_t track,
+        std::string_view track_name,
+        std::string_view name,
+        std::uint64_t start_ps,
+        std::uint64_t end_ps);
+    /// An arrow from one slice to another, of Kineto's kind "ac2g".
+    void add_flow(const TimelinePoint& from, const TimelinePoint& to);
     /// JSON knows no NaN or infinity: such samples are left out.
     void add(std::uint32_t pid, const CounterSample& sample);
     void close();
@@ -66,6 +86,8 @@ public:
 private:
     void text(std::string_view text);
     void event(std::string text_of_event);
+    std::uint32_t
+    add_named(std::string_view scenario, std::uint32_t number, const std::string& name);
     /// \returns whether this was the first use of the track: then it has its name now.
     bool name_track(std::uint32_t pid, std::uint32_t track, std::string_view name);
     struct File;
@@ -73,6 +95,7 @@ private:
     std::unique_ptr<File> file_;
     std::vector<std::string> scenarios_;
     bool first_ = true;
+    std::uint64_t flows_ = 0;
     std::set<std::pair<std::uint32_t, std::uint32_t>> named_;  ///< process and stream
 };
 

@@ -21,6 +21,9 @@ namespace switchfold {
 /// Header line of kernels.csv, and one line.
 [[nodiscard]] std::string kernel_csv_header();
 [[nodiscard]] std::string kernel_csv_line(std::string_view scenario, const KernelRow& row);
+/// Header line of counters.csv, and one line.
+[[nodiscard]] std::string counter_csv_header();
+[[nodiscard]] std::string counter_csv_line(std::string_view scenario, const CounterSample& sample);
 
 /// Puts a run's files into a folder such that a killed run leaves nothing that reads as whole:
 /// files are written into a folder of its own, .partial-XXXXXX, and commit() moves them out of it,

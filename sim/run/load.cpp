@@ -154,7 +154,7 @@ const Kind& find_kind(std::string_view name) {
     throw ConfigError(
         "schema",
         "",
-        fmt::format("unknown kind \"{}\"; expected one of: {}, statistics", name, known));
+        fmt::format("unknown kind \"{}\"; expected one of: {}, sweep, statistics", name, known));
 }
 
 }  // namespace

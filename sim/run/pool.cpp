@@ -3,13 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,7 +65,7 @@ Frame frame_of(const std::exception& error) {
     }
 }
 
-[[noreturn]] void work(const Job& job, int file) {
+void work(const Job& job, std::uint64_t most_bytes, int file) {
     const JobProgress report = [file, last = std::chrono::steady_clock::now()](
                                    double share, std::uint64_t events) mutable {
         const auto now = std::chrono::steady_clock::now();
@@ -73,11 +78,50 @@ Frame frame_of(const std::exception& error) {
     };
     try {
         send(file, Frame::kResult, job.run(report));
+    } catch (const std::bad_alloc&) {
+        constexpr std::uint64_t kMebi = 1U << 20U;
+        send(
+            file,
+            Frame::kUnfinished,
+            most_bytes == 0
+                ? std::string("ran out of memory")
+                : fmt::format("needs more than the {} MiB that it may have", most_bytes / kMebi));
     } catch (const std::exception& error) {
         send(file, frame_of(error), error.what());
     }
-    // Not exit(): the parent's buffers and destructors are not ours.
-    _exit(0);
+}
+
+// AddressSanitizer's shadow counts as data, and is terabytes.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kCanLimit = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool kCanLimit = false;
+#else
+constexpr bool kCanLimit = true;
+#endif
+#else
+constexpr bool kCanLimit = true;
+#endif
+
+/// Before anything runs in a worker.
+void confine(const PoolOptions& options, pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent)
+        _exit(1);  // it died before we asked
+    if (kCanLimit && options.most_bytes > 0) {
+        const rlimit limit{options.most_bytes, options.most_bytes};
+        ::setrlimit(RLIMIT_DATA, &limit);
+    }
+}
+
+/// The number of the next job. \returns false if there is none.
+bool next_job(int orders, std::size_t& job) {
+    ssize_t count = 0;
+    do
+        count = ::read(orders, &job, sizeof job);
+    while (count < 0 && errno == EINTR);
+    return count == sizeof job;
 }
 
 /// An error of a worker, with the text it was born with.
@@ -93,12 +137,13 @@ private:
 
 struct Worker {
     std::size_t job = 0;
+    bool busy = false;
     pid_t pid = -1;
+    int orders = -1;  ///< where the numbers of jobs go to; -1: there are no more for it
     int file = -1;
     std::string received;
     double share = 0;
     std::uint64_t events = 0;
-    bool whole = false;
     JobResult result;
 };
 
@@ -106,17 +151,15 @@ class Pool {
 public:
     Pool(
         std::span<const Job> jobs,
-        unsigned processes,
+        const PoolOptions& options,
         const std::function<void(const WorkerProgress&)>& progress,
         const std::function<void(std::size_t, JobResult)>& ended) :
-        jobs_(jobs),
-        processes_(processes == 0 ? 1 : processes),
-        progress_(progress),
-        ended_(ended) {}
+        jobs_(jobs), options_(options), progress_(progress), ended_(ended) {}
 
     ~Pool() {
         for (const Worker& worker : workers_) {
             ::kill(worker.pid, SIGKILL);
+            close_orders(worker.orders);
             ::close(worker.file);
             ::waitpid(worker.pid, nullptr, 0);
         }
@@ -128,7 +171,7 @@ public:
 
     void run() {
         while (next_ < jobs_.size() || !workers_.empty()) {
-            while (next_ < jobs_.size() && workers_.size() < processes_)
+            while (next_ < jobs_.size() && workers_.size() < std::max(1U, options_.processes))
                 launch();
             wait();
             report();
@@ -137,26 +180,88 @@ public:
 
 private:
     void launch() {
-        std::array<int, 2> ends{};
-        if (::pipe(ends.data()) != 0)
+        std::array<int, 2> results{};
+        std::array<int, 2> orders{};
+        if (::pipe(results.data()) != 0)
             throw IoError("pipe", errno, "open a pipe to a worker");
+        if (::pipe(orders.data()) != 0) {
+            const int why = errno;
+            close_all(results);
+            throw IoError("pipe", why, "open a pipe to a worker");
+        }
+        const pid_t parent = ::getpid();
         const pid_t pid = ::fork();
         if (pid < 0) {
             const int why = errno;
-            ::close(ends[0]);
-            ::close(ends[1]);
+            close_all(results);
+            close_all(orders);
             throw IoError("fork", why, "start a worker");
         }
         if (pid == 0) {
-            ::close(ends[0]);
-            work(jobs_[next_], ends[1]);
+            ::close(results[0]);
+            ::close(orders[1]);
+            serve(parent, orders[0], results[1]);
         }
-        ::close(ends[1]);
+        ::close(results[1]);
+        ::close(orders[0]);
         Worker worker;
-        worker.job = next_++;
         worker.pid = pid;
-        worker.file = ends[0];
+        worker.orders = orders[1];
+        worker.file = results[0];
         workers_.push_back(std::move(worker));
+        give(workers_.back());
+    }
+
+    /// What a worker does all its life.
+    [[noreturn]] void serve(pid_t parent, int orders, int results) {
+        confine(options_, parent);
+        // Else the orders of the others would not end with the parent.
+        for (const Worker& other : workers_) {
+            ::close(other.file);
+            close_orders(other.orders);
+        }
+        for (std::size_t job = 0; next_job(orders, job);)
+            work(jobs_[job], options_.most_bytes, results);
+        // Not exit(): the parent's buffers and destructors are not ours.
+        _exit(0);
+    }
+
+    static void close_all(const std::array<int, 2>& ends) {
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    static void close_orders(int orders) {
+        if (orders >= 0)
+            ::close(orders);
+    }
+
+    /// The next job, or the end: a worker that is to run one job, or all that are left.
+    void give(Worker& worker) {
+        if (next_ == jobs_.size()) {
+            close_orders(std::exchange(worker.orders, -1));
+            return;
+        }
+        worker.job = next_++;
+        worker.busy = true;
+        worker.share = 0;
+        worker.events = 0;
+        worker.result = {};
+        // A worker that is gone does not take it: its end says so.
+        const ssize_t written = write_order(worker.orders, worker.job);
+        static_cast<void>(written);
+        if (!options_.reuse)
+            close_orders(std::exchange(worker.orders, -1));
+    }
+
+    static ssize_t write_order(int orders, std::size_t job) {
+        // Not the end of this process, should the worker be gone.
+        struct sigaction ignore {};
+        struct sigaction before {};
+        ignore.sa_handler = SIG_IGN;
+        ::sigaction(SIGPIPE, &ignore, &before);
+        const ssize_t written = ::write(orders, &job, sizeof job);
+        ::sigaction(SIGPIPE, &before, nullptr);
+        return written;
     }
 
     void wait() {
@@ -168,7 +273,7 @@ private:
             throw IoError("poll", errno, "wait for workers");
         for (std::size_t i = files.size(); i-- > 0;)
             if (files[i].revents != 0 && !read_some(workers_[i]))
-                finish(i);
+                bury(i);
     }
 
     /// \returns false at the end of the worker's words.
@@ -184,7 +289,7 @@ private:
         return true;
     }
 
-    static void parse(Worker& worker) {
+    void parse(Worker& worker) {
         constexpr std::size_t kHeader = sizeof(Frame) + sizeof(std::uint64_t);
         while (worker.received.size() >= kHeader) {
             const auto kind = static_cast<Frame>(worker.received[0]);
@@ -192,20 +297,23 @@ private:
             std::memcpy(&length, worker.received.data() + sizeof(Frame), sizeof length);
             if (worker.received.size() - kHeader < length)
                 return;
+            const std::string body = worker.received.substr(kHeader, length);
+            worker.received.erase(0, kHeader + length);
             if (kind == Frame::kProgress) {
                 ProgressFrame frame{};
-                std::memcpy(&frame, worker.received.data() + kHeader, sizeof frame);
+                std::memcpy(&frame, body.data(), sizeof frame);
                 worker.share = frame.share;
                 worker.events = frame.events;
             } else {
-                take_result(worker, kind, worker.received.substr(kHeader, length));
+                take_result(worker, kind, body);
+                finish(worker);
+                if (options_.reuse)
+                    give(worker);
             }
-            worker.received.erase(0, kHeader + length);
         }
     }
 
     static void take_result(Worker& worker, Frame kind, std::string body) {
-        worker.whole = true;
         switch (kind) {
         case Frame::kBadInput:
             worker.result.code = ExitCode::kBadInput;
@@ -223,22 +331,31 @@ private:
         worker.result.error = std::move(body);
     }
 
-    void finish(std::size_t index) {
+    void finish(Worker& worker) {
+        worker.busy = false;
+        ++done_;
+        done_events_ += worker.events;
+        worker.share = 0;
+        worker.events = 0;
+        ended_(worker.job, std::move(worker.result));
+    }
+
+    /// The worker has ended, with its job or without.
+    void bury(std::size_t index) {
         Worker worker = std::move(workers_[index]);
         workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(index));
         ::close(worker.file);
+        close_orders(worker.orders);
         int status = 0;
         ::waitpid(worker.pid, &status, 0);
-        if (!worker.whole) {
-            worker.result.code = ExitCode::kUnfinished;
-            worker.result.error = fmt::format(
-                "the worker process ended before its result ({})",
-                WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
-                                    : fmt::format("status {}", WEXITSTATUS(status)));
-        }
-        ++done_;
-        done_events_ += worker.events;
-        ended_(worker.job, std::move(worker.result));
+        if (!worker.busy)
+            return;
+        worker.result.code = ExitCode::kUnfinished;
+        worker.result.error = fmt::format(
+            "the worker process ended before its result ({})",
+            WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                : fmt::format("status {}", WEXITSTATUS(status)));
+        finish(worker);
     }
 
     void report() {
@@ -258,7 +375,7 @@ private:
     }
 
     std::span<const Job> jobs_;
-    unsigned processes_;
+    PoolOptions options_;
     const std::function<void(const WorkerProgress&)>& progress_;
     const std::function<void(std::size_t, JobResult)>& ended_;
     std::vector<Worker> workers_;
@@ -272,10 +389,10 @@ private:
 
 void run_jobs(
     std::span<const Job> jobs,
-    unsigned processes,
+    const PoolOptions& options,
     const std::function<void(const WorkerProgress&)>& progress,
     const std::function<void(std::size_t job, JobResult result)>& ended) {
-    Pool(jobs, processes, progress, ended).run();
+    Pool(jobs, options, progress, ended).run();
 }
 
 void rethrow(const Job& job, const JobResult& result) {

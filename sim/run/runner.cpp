@@ -7,6 +7,7 @@
 #include "sim/output/writers.h"
 #include "sim/run/causes.h"
 #include "sim/run/summary.h"
+#include "sim/run/timeline.h"
 #include "sim/run/workers.h"
 #include "sim/run/workload.h"
 #include "workloads/without_overlap.h"
@@ -90,7 +91,8 @@ public:
                 tasks_.size(),
                 options_.jobs);
         });
-        outcomes_ = run_tasks(tasks_, options_.jobs, options_.progress);
+        outcomes_ = options_.in_process ? run_tasks_here(tasks_, options_.progress)
+                                        : run_tasks(tasks_, options_.jobs, options_.progress);
         ExperimentResult result = summarise();
         log([&] { return fmt::format("simulated {} events", result.host.events); });
         const auto end = std::chrono::steady_clock::now();
@@ -314,95 +316,38 @@ private:
             kernels.write(block);
         }
         kernels.close();
-        if (options_.timeline)
+        if (options_.timeline) {
             write_timeline(folder.stage("timeline.json.gz"));
+            write_counters(folder.stage("counters.csv"));
+        }
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log([&] { return fmt::format("wrote {}", options_.out->string()); });
+    }
+
+    void write_counters(const std::filesystem::path& path) const {
+        TextFile file(path);
+        file.write(counter_csv_header());
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            std::string block;
+            for (const CounterSample& sample : outcomes_[planned_[i].main].counters)
+                block += counter_csv_line(experiment_.scenarios[i].name, sample);
+            file.write(block);
+        }
+        file.close();
     }
 
     void write_timeline(const std::filesystem::path& path) const {
         const GpuParams& gpu = *experiment_.system->gpu;
         TimelineWriter writer(
             path, gpu.name, static_cast<std::uint32_t>(workload_.graph.ranks.size()), gpu.sms);
-        for (std::size_t s = 0; s < experiment_.scenarios.size(); ++s) {
-            const ScenarioParams& scenario = experiment_.scenarios[s];
-            const ExecutionGraph& graph = graph_of(scenario);
-            const Outcome& outcome = outcomes_[planned_[s].main];
-            const RankGraph* last = nullptr;
-            for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
-                // Ranks that share a trace look alike: one of them is enough.
-                if (graph.ranks[r].get() == last)
-                    continue;
-                last = graph.ranks[r].get();
-                const std::uint32_t pid = writer.add_process(scenario.name, r);
-                add_rank(writer, pid, graph, r, outcome.times[r]);
-                add_steps(writer, pid, *graph.ranks[r], outcome.times[r]);
-                if (r == 0)
-                    for (const CounterSample& sample : outcome.counters)
-                        writer.add(pid, sample);
-            }
-        }
+        for (std::size_t s = 0; s < experiment_.scenarios.size(); ++s)
+            add_to_timeline(
+                writer,
+                experiment_.scenarios[s].name,
+                graph_of(experiment_.scenarios[s]),
+                outcomes_[planned_[s].main]);
         writer.close();
-    }
-
-    /// From the start of a step's first operation to that of the next step's.
-    static void add_steps(
-        TimelineWriter& writer,
-        std::uint32_t pid,
-        const RankGraph& rank,
-        const std::vector<OperationTimes>& times) {
-        std::map<std::uint32_t, std::uint64_t> starts;
-        std::uint64_t end = 0;
-        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
-            const Operation& operation = rank.operations[i];
-            if (rank.streams[operation.stream].kind != StreamKind::kGpu)
-                continue;
-            const std::uint64_t start = times[i].start.count();
-            auto [at, fresh] = starts.try_emplace(operation.step, start);
-            if (!fresh)
-                at->second = std::min(at->second, start);
-            end = std::max(end, times[i].end.count());
-        }
-        for (auto at = starts.begin(); at != starts.end(); ++at) {
-            const auto next = std::next(at);
-            writer.add_annotation(
-                pid,
-                static_cast<std::uint32_t>(rank.streams.size()),
-                fmt::format("ProfilerStep#{}", at->first),
-                at->second,
-                next == starts.end() ? end : next->second);
-        }
-    }
-
-    static void add_rank(
-        TimelineWriter& writer,
-        std::uint32_t pid,
-        const ExecutionGraph& graph,
-        std::uint32_t r,
-        const std::vector<OperationTimes>& times) {
-        const RankGraph& rank = *graph.ranks[r];
-        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
-            const Operation& operation = rank.operations[i];
-            if (rank.streams[operation.stream].kind != StreamKind::kGpu)
-                continue;
-            TimelineSlice slice;
-            slice.rank = r;
-            slice.stream = operation.stream;
-            slice.stream_name = rank.streams[operation.stream].name;
-            slice.name = graph.names[operation.name];
-            slice.start_ps = times[i].start.count();
-            slice.end_ps = times[i].end.count();
-            slice.correlation = i + 1;
-            slice.category = "kernel";
-            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
-                slice.isolated_ps = kernel->isolated.count();
-            else if (std::holds_alternative<CopyOperation>(operation.body))
-                slice.category = "gpu_memcpy";
-            else
-                slice.communication = true;
-            writer.add(pid, slice);
-        }
     }
 
     const LoadedExperiment& loaded_;

@@ -14,6 +14,7 @@ namespace switchfold {
 
 struct RunOptions {
     unsigned jobs = 1;
+    bool in_process = false;  ///< run scenarios here, one after another: the caller is a worker
     bool timeline = false;
     std::optional<std::filesystem::path> out;  ///< folder for result.json and its companions
     std::function<void(const WorkerProgress&)> progress;

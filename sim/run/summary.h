@@ -64,6 +64,9 @@ void for_each_kernel(const ExecutionGraph& graph, const Outcome& outcome, Visit 
                                        ? static_cast<double>(covered_by(resident, start, end)) /
                                              static_cast<double>(end - start)
                                        : 0.0;
+            row.bytes_read = kernel->bytes_read.count();
+            row.bytes_written = kernel->bytes_written.count();
+            row.flops = kernel->flops;
             visit(row);
         }
     }

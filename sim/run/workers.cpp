@@ -5,6 +5,7 @@
 #include "sim/run/pool.h"
 
 #include <cstddef>
+#include <new>
 #include <utility>
 
 namespace switchfold {
@@ -33,6 +34,34 @@ std::vector<Outcome> run_tasks(
             rethrow(work[job], result);
         outcomes[job] = decode(std::as_bytes(std::span(result.bytes)));
     });
+    return outcomes;
+}
+
+std::vector<Outcome> run_tasks_here(
+    std::span<const Task> tasks, const std::function<void(const WorkerProgress&)>& progress) {
+    std::vector<Outcome> outcomes;
+    std::uint64_t events = 0;
+    for (const Task& task : tasks) {
+        SimulateOptions options = task.options;
+        if (progress)
+            options.progress = [&](double share, std::uint64_t now) {
+                progress(
+                    {(static_cast<double>(outcomes.size()) + share) /
+                         static_cast<double>(tasks.size()),
+                     events + now,
+                     0});
+                return true;
+            };
+        try {
+            Outcome outcome = task.run(options);
+            events += outcome.events;
+            outcomes.push_back(std::move(outcome));
+        } catch (const std::bad_alloc&) {
+            throw;  // of the process, not of the task
+        } catch (const std::exception& error) {
+            rethrow({task.label, {}}, {{}, exit_code(error), error.what()});
+        }
+    }
     return outcomes;
 }
 

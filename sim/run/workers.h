@@ -27,4 +27,9 @@ struct Task {
     unsigned jobs,
     const std::function<void(const WorkerProgress&)>& progress);
 
+/// Runs tasks one after another in this process, for callers that are a worker themselves. Errors
+/// are those of run_tasks().
+[[nodiscard]] std::vector<Outcome> run_tasks_here(
+    std::span<const Task> tasks, const std::function<void(const WorkerProgress&)>& progress);
+
 }  // namespace switchfold

@@ -340,15 +340,29 @@ class Example(Folder):
                 self.assertAlmostEqual(number(there, column) / number(here, column), 1, delta=0.05)
 
     def test_the_folder_holds_what_the_manual_says(self):
-        names = ["effective-config.json", "kernels.csv", "result.json", "timeline.json.gz"]
-        self.assertEqual(sorted(p.name for p in self.out.iterdir()), names)
+        names = ["counters.csv", "effective-config.json", "kernels.csv", "result.json", "timeline.json.gz"]
+        written = sorted(p.name for p in self.out.iterdir() if p.name != "report.html")
+        self.assertEqual(written, names)
         for name in names:
             self.assertIn(f"## {name}", self.documented)
 
     def test_report_prints_the_same_table_again(self):
         table = self.ran.stdout[: self.ran.stdout.index("\nresults: ")]
-        self.assertEqual(self.done("report", self.out), table)
-        self.assertEqual(self.done("report", self.out, self.out), table + "\n" + table)
+        self.assertEqual(self.done("report", "--text", self.out), table)
+        self.assertEqual(self.done("report", "--text", self.out, self.out), table + "\n" + table)
+
+    def test_report_writes_a_page_or_says_what_is_missing(self):
+        result = switchfold("report", self.out)
+        if result.returncode == 2:
+            self.assertRegex(result.stderr, r"^report: /: cannot draw charts: npm .*build again")
+            return
+        self.assertEqual(result.returncode, 0, result.stderr)
+        page = (self.out / "report.html").read_text(encoding="utf-8")
+        self.assertIn(f"report: {self.out}/report.html", result.stdout)
+        self.assertLess(len(page), 5_000_000)
+        # Nothing is fetched: no source but the page itself.
+        self.assertNotRegex(page[: page.index("vega-lite")], r'(src|href)="')
+        self.refused("report", self.out, "--data", TRACE, says="--data")
 
     def test_report_of_what_is_no_finished_run(self):
         self.refused("report", self.out, self.folder, says=[str(self.folder), "finished run"])

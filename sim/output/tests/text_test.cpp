@@ -46,6 +46,9 @@ KernelRow row_of(std::string_view stream, std::string_view name) {
     row.duration_us = 30;
     row.isolated_us = 20;
     row.overlapped_share = 0.25;
+    row.bytes_read = 4096;
+    row.bytes_written = 1024;
+    row.flops = 2e6;
     return row;
 }
 
@@ -54,11 +57,18 @@ TEST(KernelCsv, ALineHasTheHeadersColumns) {
     EXPECT_EQ(
         header,
         "scenario,rank,stream,name,class,phase,start_us,duration_us,isolated_us,slowdown,"
-        "overlapped_share\n");
+        "overlapped_share,bytes_read,bytes_written,flops\n");
     EXPECT_EQ(
         kernel_csv_line("ring", row_of("7", "gemm<float, 4>")),
         "ring,3,7,\"gemm<float, 4>\",gemm_conv,backward,1.500000,30.000000,20.000000,0.500000,"
-        "0.2500\n");
+        "0.2500,4096,1024,2000000\n");
+}
+
+TEST(CounterCsv, ALineHasTheHeadersColumns) {
+    EXPECT_EQ(counter_csv_header(), "scenario,track,time_us,value\n");
+    EXPECT_EQ(
+        counter_csv_line("ring", {"SMs, in use", 1.5, 24}),
+        "ring,\"SMs, in use\",1.500000,24.000\n");
 }
 
 TEST(KernelCsv, AKernelWithoutIsolatedTimeIsNotSlowed) {
@@ -75,7 +85,7 @@ RC_GTEST_PROP(KernelCsv, AnyNameReadsBack, (const std::string& scenario, const s
     RC_ASSERT(line.back() == '\n');
     line.pop_back();
     const auto fields = fields_of(line);
-    RC_ASSERT(fields.size() == 11U);
+    RC_ASSERT(fields.size() == 14U);
     RC_ASSERT(fields[0] == scenario);
     RC_ASSERT(fields[3] == name);
 }

@@ -118,6 +118,27 @@ TEST_F(TimelineTest, AnnotationsLieOnATrackOfTheirOwnAndAreNoGpuWork) {
     EXPECT_DOUBLE_EQ(slices[1]["dur"].get<double>(), 3.5);
 }
 
+TEST_F(TimelineTest, AnArrowHasTwoEndsOfOneNumber) {
+    const Json json = trace([](TimelineWriter& writer) {
+        const std::uint32_t rank = writer.add_process("ring", 0);
+        const std::uint32_t switches = writer.add_others("ring", "switches");
+        EXPECT_EQ(switches, kPidsOfScenario - 1);
+        writer.add_span(switches, 3, "group g", "all_reduce 1 MiB", 2'000'000, 5'000'000);
+        writer.add_flow({rank, 1, 1'000'000}, {switches, 3, 2'000'000});
+        writer.add_flow({rank, 1, 1'500'000}, {switches, 3, 2'500'000});
+    });
+    const Json from = events(json, "s");
+    const Json to = events(json, "f");
+    ASSERT_EQ(from.size(), 2U);
+    ASSERT_EQ(to.size(), 2U);
+    EXPECT_EQ(from[0]["id"], to[0]["id"]);
+    EXPECT_NE(from[0]["id"], from[1]["id"]);
+    EXPECT_EQ(from[0]["cat"], "ac2g");
+    EXPECT_EQ(to[0]["bp"], "e");
+    EXPECT_EQ(to[0]["pid"], kPidsOfScenario - 1);
+    EXPECT_EQ(events(json, "X")[0]["name"], "all_reduce 1 MiB");
+}
+
 TEST_F(TimelineTest, NothingEndsBeforeOrWhenItStarts) {
     const Json json = trace([](TimelineWriter& writer) {
         const std::uint32_t pid = writer.add_process("ring", 0);

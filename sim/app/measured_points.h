@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/json.h"
+
+#include <filesystem>
+
+namespace switchfold {
+
+/// The rows of a table of measured all-reduces whose machine is known, for the page of a sweep:
+/// machine, ranks, ran (ring, tree, in_switch, auto), size_bytes, time_us, bus_bandwidth_GBps,
+/// table. Throws ConfigError.
+[[nodiscard]] OrderedJson measured_points(const std::filesystem::path& table);
+
+}  // namespace switchfold

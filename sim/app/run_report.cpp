@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/run_report.h"
+
+#include "sim/core/units.h"
+#include "validation/csv.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+using validation::CsvRecord;
+using validation::CsvTable;
+
+double number(const CsvRecord& row, std::string_view column) {
+    return std::strtod(row[column].c_str(), nullptr);
+}
+
+/// A bar of the stretch that the page shows.
+struct Bar {
+    std::string track;
+    std::string name;
+    double start = 0;
+    double duration = 0;
+    double isolated = 0;  ///< 0: a collective, which has none
+};
+
+/// Rank 0's kernels and collectives in a scenario, by start.
+std::vector<Bar> bars_of(const CsvTable& kernels, const OrderedJson& scenario) {
+    std::vector<Bar> bars;
+    const std::string name = scenario.at("name").get<std::string>();
+    for (const CsvRecord& row : kernels.records)
+        if (row["rank"] == "0" && row["scenario"] == name)
+            bars.push_back(
+                {"stream " + row["stream"],
+                 row["name"],
+                 number(row, "start_us"),
+                 number(row, "duration_us"),
+                 number(row, "isolated_us")});
+    for (const OrderedJson& collective : scenario.at("collectives")) {
+        const double start = collective.at("start_us");
+        const double end =
+            collective.at("ready_us").get<double>() + collective.at("time_us").get<double>();
+        bars.push_back({"collectives", collective.at("name"), start, end - start, 0});
+    }
+    std::stable_sort(
+        bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.start < b.start; });
+    return bars;
+}
+
+double lost(const Bar& bar) {
+    return bar.isolated > 0 ? bar.duration - bar.isolated : 0;
+}
+
+/// The window of a fiftieth of the time in which the kernels that begin there lost most.
+OrderedJson worst_stretch(const std::vector<Bar>& bars, const std::string& scenario) {
+    OrderedJson out{
+        {"scenario", scenario},
+        {"rank", 0},
+        {"start_us", 0.0},
+        {"end_us", 0.0},
+        {"lost_us", 0.0},
+        {"bars", OrderedJson::array()}};
+    if (bars.empty())
+        return out;
+    double end = 0;
+    for (const Bar& bar : bars)
+        end = std::max(end, bar.start + bar.duration);
+    constexpr double kShare = 0.02;
+    const double width = std::max(end * kShare, 1.0);
+    double best = -1;
+    double sum = 0;
+    std::size_t from = 0;
+    for (const Bar& bar : bars) {
+        sum += lost(bar);
+        while (bars[from].start < bar.start - width)
+            sum -= lost(bars[from++]);
+        if (sum > best) {
+            best = sum;
+            out["start_us"] = bars[from].start;
+            out["end_us"] = bars[from].start + width;
+        }
+    }
+    out["lost_us"] = best;
+    constexpr std::size_t kMostBars = 400;
+    for (const Bar& bar : bars)
+        if (bar.start < out["end_us"] && bar.start + bar.duration > out["start_us"] &&
+            out["bars"].size() < kMostBars)
+            out["bars"].push_back(
+                {{"track", bar.track},
+                 {"name", bar.name},
+                 {"start_us", bar.start},
+                 {"end_us", bar.start + bar.duration},
+                 {"duration_us", bar.duration},
+                 {"slowdown",
+                  bar.isolated > 0 ? OrderedJson(bar.duration / bar.isolated - 1)
+                                   : OrderedJson()}});
+    return out;
+}
+
+/// The first scenario that overlaps, else the first.
+const OrderedJson& shown_scenario(const OrderedJson& scenarios) {
+    for (const OrderedJson& scenario : scenarios)
+        if (scenario.at("overlap").get<bool>())
+            return scenario;
+    return scenarios.at(0);
+}
+
+/// Kernels of the first scenario's rank 0 by name, those that take longest first.
+OrderedJson kernel_names(const CsvTable& kernels, const std::string& scenario) {
+    struct Sum {
+        std::string kernel_class;
+        std::uint64_t kernels = 0;
+        double isolated = 0;
+        double bytes = 0;
+        double flops = 0;
+    };
+    std::map<std::string, Sum> sums;
+    for (const CsvRecord& row : kernels.records) {
+        if (row["rank"] != "0" || row["scenario"] != scenario)
+            continue;
+        Sum& sum = sums[row["name"]];
+        sum.kernel_class = row["class"];
+        ++sum.kernels;
+        sum.isolated += number(row, "isolated_us");
+        sum.bytes += number(row, "bytes_read") + number(row, "bytes_written");
+        sum.flops += number(row, "flops");
+    }
+    std::vector<std::pair<std::string, Sum>> order(sums.begin(), sums.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+        return a.second.isolated > b.second.isolated;
+    });
+    constexpr std::size_t kMostNames = 300;
+    order.resize(std::min(order.size(), kMostNames));
+    OrderedJson out = OrderedJson::array();
+    for (const auto& [name, sum] : order)
+        out.push_back(
+            {{"name", name},
+             {"class", sum.kernel_class},
+             {"kernels", sum.kernels},
+             {"isolated_us", sum.isolated},
+             {"bytes", sum.bytes},
+             {"flops", sum.flops}});
+    return out;
+}
+
+/// Every n-th sample of a track if there are too many to draw.
+OrderedJson counters(const std::filesystem::path& file) {
+    OrderedJson out = OrderedJson::array();
+    if (!std::filesystem::exists(file))
+        return out;
+    const CsvTable table = validation::read_csv(file);
+    constexpr std::size_t kMostSamples = 1500;
+    std::map<std::string, std::size_t> all;
+    const auto key = [](const CsvRecord& row) { return row["scenario"] + '\n' + row["track"]; };
+    for (const CsvRecord& row : table.records)
+        ++all[key(row)];
+    std::map<std::string, std::size_t> seen;
+    for (const CsvRecord& row : table.records)
+        if (seen[key(row)]++ % (all[key(row)] / kMostSamples + 1) == 0)
+            out.push_back(
+                {{"scenario", row["scenario"]},
+                 {"track", row["track"]},
+                 {"time_us", number(row, "time_us")},
+                 {"value", number(row, "value")}});
+    return out;
+}
+
+OrderedJson load(const std::filesystem::path& file) {
+    return OrderedJson::parse(load_json(file).dump());
+}
+
+}  // namespace
+
+OrderedJson run_report_data(const std::filesystem::path& folder) {
+    OrderedJson result = load(folder / "result.json");
+    const Json config = load_json(folder / "effective-config.json");
+    const CsvTable kernels = validation::read_csv(folder / "kernels.csv");
+    const OrderedJson& scenario = shown_scenario(result.at("scenarios"));
+    const std::string name = scenario.at("name").get<std::string>();
+    constexpr double kGiga = 1e9;
+    OrderedJson data{{"kind", "run"}};
+    data["stretch"] = worst_stretch(bars_of(kernels, scenario), name);
+    data["kernels"] = kernel_names(kernels, name);
+    data["counters"] = counters(folder / "counters.csv");
+    data["memory_GBps"] =
+        static_cast<double>(
+            parse_bandwidth(config["system"]["gpu"]["memory"]["hbm"]["peak"].get<std::string>())
+                .count()) /
+        kGiga;
+    // Thousands of collectives of a long run would make the page large; none but the first is
+    // shown.
+    for (OrderedJson& one : result["scenarios"]) {
+        OrderedJson& collectives = one["collectives"];
+        if (collectives.size() > 1)
+            collectives = OrderedJson::array({collectives[0]});
+    }
+    result.erase("statistics");
+    data["result"] = std::move(result);
+    return data;
+}
+
+}  // namespace switchfold

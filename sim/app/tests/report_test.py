@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of a run and of sweeps in a headless Chromium.
+
+Exits 77 (skipped) where Chromium, node or the libraries of npm are not there.
+
+usage: report_test.py SWITCHFOLD SOURCE_DIRECTORY NODE_MODULES
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, SOURCE, MODULES = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
+SKIPPED = 77
+
+
+def sweep(folder, name, **changes):
+    path = folder / f"{name}.json"
+    content = {
+        "name": name,
+        "experiment": {
+            "name": "one",
+            "system": str(SOURCE / "configs/systems/hgx_h100.json"),
+            "workload": {"type": "collective", "size": "1 KiB", "ranks": 8},
+            "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
+        },
+        **changes,
+    }
+    path.write_text(json.dumps(content))
+    done = subprocess.run([PROGRAM, "sweep", path, "--out", folder / name], check=True, capture_output=True)
+    assert b" 0 failed" in done.stdout, done.stdout
+    return folder / name
+
+
+def measured(folder):
+    """A table as nccl-tests' users publish them, of made-up numbers."""
+    path = folder / "measured.csv"
+    rows = ["id,gpu,n_gpus,n_nodes,interconnect,algo,nccl_version,dtype,size_bytes,time_us,algbw_GBps,busbw_GBps,placement"]
+    for power in range(10, 27, 2):
+        rows.append(f"made_up,NVIDIA H100 80GB HBM3,8,1,HGX NVSwitch,Ring,2.20,float,{2**power},{20 + 2**power / 2.5e5},,,out-of-place")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def main():
+    chromium = shutil.which("chromium")
+    lacking = [
+        name
+        for name, there in (
+            ("chromium", chromium),
+            ("node", shutil.which("node")),
+            ("playwright-core of npm", (MODULES / "playwright-core").is_dir()),
+        )
+        if not there
+    ]
+    if lacking:
+        print(f"skipped: without {', '.join(lacking)}")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        size = {"name": "size", "pointer": "/workload/size", "range": "1 KiB..64 MiB x4"}
+        algorithm = {
+            "name": "algorithm", "pointer": "/scenarios/0/all_reduce/algorithm", "values": ["auto", "ring", "in_switch"],
+        }
+        sizes = sweep(folder, "sizes", axes=[algorithm, size])
+        entries = {"name": "entries", "pointer": "/system/topology/switch/reduction/entries", "values": [4, 64]}
+        three = sweep(folder, "three", axes=[entries, algorithm, {**size, "range": "1 KiB..1 MiB x32"}])
+        run = folder / "run"
+        subprocess.run(
+            [PROGRAM, "run", SOURCE / "configs/experiments/example.json", "--out", run, "--timeline"],
+            check=True, capture_output=True,
+        )
+        subprocess.run([PROGRAM, "report", three, run], check=True, capture_output=True)
+        subprocess.run([PROGRAM, "report", sizes, "--data", measured(folder)], check=True, capture_output=True)
+        page = (sizes / "report.html").read_text(encoding="utf-8")
+        assert '"table":"made_up"' in page, "the measured points are not in the page"
+        shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else folder
+        return subprocess.run(
+            ["node", pathlib.Path(__file__).with_name("report_browser_test.mjs"), MODULES, chromium, shots,
+             *(f / "report.html" for f in (sizes, three, run))],
+            check=False,
+        ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps by Slurm, on a cluster that is started for this: scripts/slurm/local_cluster slurm_test.py ...
+
+usage: slurm_test.py SWITCHFOLD SOURCE_DIRECTORY
+"""
+import json
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop()).resolve()
+PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
+KEPT = ("meta", "axes", "axis_values", "points", "point_values", "runs", "scenarios")
+
+
+def content(folder):
+    with sqlite3.connect(folder / "sweep.db") as database:
+        return {table: sorted(database.execute(f"SELECT * FROM {table}"), key=repr) for table in KEPT}
+
+
+class Slurm(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name) / "it's a folder"
+        self.folder.mkdir()
+
+    def arguments(self, out, *more, most="24 KiB"):
+        path = self.folder / "sweep.json"
+        path.write_text(json.dumps({
+            "name": "small",
+            "experiment": {
+                "name": "one",
+                "system": str(SOURCE / "configs/systems/hgx_h100.json"),
+                "workload": {"type": "collective", "size": "1 KiB", "ranks": 4},
+                "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
+            },
+            "axes": [{"name": "size", "pointer": "/workload/size", "range": f"1 KiB..{most} +1 KiB"}],
+        }))
+        return [PROGRAM, "sweep", path, "--out", self.folder / out, *more]
+
+    def run_sweep(self, *arguments, **options):
+        return subprocess.run(
+            self.arguments(*arguments, **options), capture_output=True, text=True, timeout=120, check=False)
+
+    def test_the_same_database_as_here(self):
+        prologue = self.folder / "prologue.sh"
+        prologue.write_text(f"touch '{self.folder.parent}/read'\n")
+        far = self.run_sweep("far", "--executor", "slurm", "--tasks", "3", "--prologue", prologue, "--sbatch=--time=5")
+        self.assertEqual(far.returncode, 0, far.stderr)
+        self.assertIn("24 done, 0 failed; 24 experiments ran now", far.stdout)
+        self.assertTrue((self.folder.parent / "read").exists())
+        near = self.run_sweep("near")
+        self.assertEqual(near.returncode, 0, near.stderr)
+        self.assertEqual(content(self.folder / "far"), content(self.folder / "near"))
+        self.assertEqual(
+            (self.folder / "far/results.csv").read_bytes(), (self.folder / "near/results.csv").read_bytes())
+        again = self.run_sweep("far", "--executor", "slurm")
+        self.assertIn("0 experiments ran now", again.stdout)
+
+    def test_what_a_killed_task_did_not_come_to_is_submitted_again(self):
+        # The first task to start dies at once; its points come with the second round.
+        prologue = self.folder / "prologue.sh"
+        mark = self.folder.parent / "mark"
+        prologue.write_text(f"mkdir '{mark}' 2>/dev/null && kill -9 $$\n: rest\n")
+        result = self.run_sweep("out", "--executor", "slurm", "--tasks", "2", "--prologue", prologue)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("24 done, 0 failed", result.stdout)
+        self.assertTrue(mark.exists())
+
+    def test_a_killed_sweep_goes_on(self):
+        arguments = self.arguments("out", "--executor", "slurm", "--tasks", "2", most="512 KiB")
+        with subprocess.Popen(arguments, stdout=subprocess.DEVNULL) as process:
+            deadline = time.time() + 20
+            while not list((self.folder / "out").glob("slurm/*/part-*/sweep.db")) and time.time() < deadline:
+                time.sleep(0.1)
+            process.send_signal(signal.SIGKILL)
+        result = self.run_sweep("out", "--executor", "slurm", "--tasks", "2", most="512 KiB")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("512 done, 0 failed", result.stdout)
+
+    def test_tasks_that_cannot_run_are_told(self):
+        prologue = self.folder / "prologue.sh"
+        prologue.write_text("exit 9\n")
+        result = self.run_sweep("out", "--executor", "slurm", "--prologue", prologue)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertRegex(result.stderr, r"--executor: /: job \d+ ended and brought no result; .*log")
+
+    def test_what_sbatch_refuses_is_told(self):
+        result = self.run_sweep("out", "--executor", "slurm", "--sbatch=--partition=nowhere")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertRegex(result.stderr, r"--executor: /: sbatch refused: .*partition")
+
+
+if __name__ == "__main__":
+    unittest.main()

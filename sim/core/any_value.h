@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params_cursor.h"
+#include "sim/core/params_docs.h"
+#include "sim/core/params_schema.h"
+
+namespace switchfold {
+
+/// A parameter that holds whatever stands there, for those whose type another file decides.
+struct AnyValue {
+    Json json;
+};
+
+inline void read_value(const Cursor& c, AnyValue& out) {
+    out.json = *c.value;
+}
+inline OrderedJson write_value(const AnyValue& value) {
+    return value.json;
+}
+template <>
+struct SchemaOf<AnyValue> {
+    static OrderedJson make() { return OrderedJson::object(); }
+};
+template <>
+struct DocOf<AnyValue> {
+    static std::string type() { return "any value"; }
+    static void add_rows(std::string& /*out*/, const std::string&, const std::string&) {}
+};
+
+}  // namespace switchfold

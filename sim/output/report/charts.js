@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What run.js and sweep.js draw with: elements, tables, charts that follow the colour scheme.
+"use strict";
+const switchfold = (() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const main = document.getElementById("report");
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const drawn = [];
+  // Okabe and Ito's colours, which colour-blind readers can tell apart, without black and yellow.
+  const colors = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c8c8c", "#7a5195"];
+
+  function element(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...children);
+    return node;
+  }
+
+  function section(title, note) {
+    const box = element("div", { class: "charts" });
+    const heading = element("h2", {}, title);
+    main.append(heading);
+    if (note) main.append(element("p", { class: "note" }, note));
+    main.append(box);
+    return box;
+  }
+
+  function table(rows, columns) {
+    const head = element("tr", {}, ...columns.map((c) => element("th", { scope: "col" }, c.title)));
+    const body = rows.map((row) => element("tr", {}, ...columns.map((c) => element("td", {}, c.text(row)))));
+    return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
+  }
+
+  function config() {
+    const text = dark.matches ? "#e6edf3" : "#1b1f24";
+    const line = dark.matches ? "#3d444d" : "#d0d7de";
+    return {
+      background: null,
+      font: "system-ui, sans-serif",
+      axis: { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line },
+      legend: { labelColor: text, titleColor: text },
+      title: { color: text },
+      header: { labelColor: text, titleColor: text },
+      text: { color: text },
+      view: { stroke: line },
+      range: { category: colors },
+    };
+  }
+
+  function embed(chart) {
+    const actions = { export: { svg: true, png: true }, source: false, compiled: false, editor: false };
+    return vegaEmbed(chart.place, chart.spec, {
+      config: config(), actions, renderer: "svg", tooltip: { theme: dark.matches ? "dark" : "light" },
+      downloadFileName: chart.name,
+    });
+  }
+
+  // A chart with its values as a table below it, for those who do not see it. What vegaEmbed promises is kept in
+  // `ready`: tests wait for it.
+  function chart(box, title, spec, values, columns) {
+    const place = element("div");
+    const figure = element("figure", { tabindex: "0", "aria-label": title }, element("figcaption", {}, title), place);
+    if (columns) {
+      const details = element("details", {}, element("summary", {}, "values as a table"));
+      details.addEventListener("toggle", () => {
+        if (details.open && details.childElementCount === 1)
+          details.append(element("div", { class: "scroll", tabindex: "0" }, table(values, columns)));
+      });
+      figure.append(details);
+    }
+    box.append(figure);
+    const made = {
+      place, name: title.toLowerCase().replace(/[^a-z0-9]+/g, "_"),
+      spec: { $schema: "https://vega.github.io/schema/vega-lite/v5.json", description: title, data: { values }, ...spec },
+    };
+    drawn.push(made);
+    ready.push(embed(made));
+    return figure;
+  }
+
+  const ready = [];
+  dark.addEventListener("change", () => drawn.forEach(embed));
+
+  function time(us) {
+    if (us === null || us === undefined) return "-";
+    if (us >= 1e6) return (us / 1e6).toPrecision(4) + " s";
+    if (us >= 1e4) return (us / 1e3).toPrecision(4) + " ms";
+    return us.toPrecision(4) + " us";
+  }
+  function size(bytes) {
+    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let unit = 0;
+    for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
+    return (Number.isInteger(bytes) ? bytes : bytes.toPrecision(3)) + " " + units[unit];
+  }
+  const percent = (share) => (share === null || share === undefined ? "-" : (share * 100).toFixed(1) + " %");
+  // Vega's expression for an axis of bytes.
+  const sizeLabel =
+    "datum.value >= 1073741824 ? datum.value/1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value/1048576 + " +
+    "' MiB' : datum.value >= 1024 ? datum.value/1024 + ' KiB' : datum.value + ' B'";
+
+  function begin(title, answer) {
+    document.title = title;
+    main.prepend(element("h1", {}, title));
+    document.getElementById("answer").textContent = answer;
+  }
+
+  const api = { data, main, ready, element, section, table, chart, time, size, percent, sizeLabel, begin, kinds: {} };
+  api.draw = () => api.kinds[data.kind](data);
+  return api;
+})();

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report of a run: its answer, what slowed the backward pass, the worst stretch, use of the parts, kernels.
+"use strict";
+(() => {
+  const { element, section, table, chart, time, size, percent, begin, main } = switchfold;
+  const causes = ["sm", "l2", "hbm", "latency", "clock", "other"];
+  const causeNames = { sm: "SMs held by communication", l2: "L2 capacity", hbm: "memory bandwidth", latency: "latency under load", clock: "clock", other: "other" };
+
+  function collectiveAnswer(scenarios) {
+    const all = scenarios.map((s) => ({ name: s.name, c: s.collectives[0] })).filter((x) => x.c);
+    const best = all.reduce((a, b) => (b.c.time_us < a.c.time_us ? b : a), all[0]);
+    const others = all.filter((x) => x !== best)
+      .map((x) => `${(x.c.time_us / best.c.time_us).toFixed(2)} times as fast as ${x.name} (${time(x.c.time_us)})`);
+    return `${best.name} takes ${time(best.c.time_us)} for ${size(best.c.size_bytes)} on ${best.c.ranks} GPUs` +
+      (others.length ? `: ${others.join(", ")}.` : ".");
+  }
+
+  function trainingAnswer(scenarios) {
+    const slowed = scenarios.filter((s) => s.overlap && s.backward_slowdown !== null);
+    if (slowed.length === 0) return `An iteration takes ${time(scenarios[0].iteration_us)}.`;
+    const first = slowed[0];
+    const by = first.slowdown_by_cause;
+    const worst = by && causes.filter((c) => c !== "other").reduce((a, b) => (by[b] > by[a] ? b : a));
+    let text = `Overlapped all-reduces (${first.name}) slow the backward pass by ${percent(first.backward_slowdown)}`;
+    if (worst && by[worst] > 0) text += `, most of it by ${causeNames[worst]} (${percent(by[worst])})`;
+    const better = slowed.slice(1).reduce((a, b) => (a === null || b.backward_slowdown < a.backward_slowdown ? b : a), null);
+    if (better) {
+      const back = first.backward_slowdown - better.backward_slowdown;
+      text += back > 0
+        ? `; ${better.name} gives ${percent(back)} of it back, and an iteration takes ${time(better.iteration_us)} instead of ${time(first.iteration_us)}`
+        : `; ${better.name} gives nothing back`;
+    }
+    return text + ".";
+  }
+
+  function summary(data, scenarios) {
+    const columns = [{ title: "scenario", text: (s) => s.name }];
+    if (data.result.workload.type === "collective")
+      columns.push(
+        { title: "algorithm", text: (s) => s.collectives[0]?.algorithm ?? "-" },
+        { title: "protocol", text: (s) => s.collectives[0]?.protocol ?? "-" },
+        { title: "time", text: (s) => time(s.collectives[0]?.time_us) },
+        { title: "bus GB/s", text: (s) => (s.collectives[0]?.bus_bandwidth_GBps ?? 0).toFixed(1) });
+    else
+      columns.push(
+        { title: "forward", text: (s) => time(s.forward_us) },
+        { title: "backward", text: (s) => time(s.backward_us) },
+        { title: "exposed communication", text: (s) => time(s.exposed_communication_us) },
+        { title: "iteration", text: (s) => time(s.iteration_us) },
+        { title: "slowdown", text: (s) => percent(s.backward_slowdown) },
+        ...causes.map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })));
+    main.append(table(scenarios, columns));
+    for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
+  }
+
+  function causeChart(scenarios) {
+    const values = scenarios.flatMap((s) => (s.slowdown_by_cause
+      ? causes.map((c, i) => ({ scenario: s.name, cause: causeNames[c], order: i, share: s.slowdown_by_cause[c] })) : []))
+      .filter((v) => Math.abs(v.share) > 5e-4);
+    if (values.length === 0) return;
+    chart(section("What slows the backward pass"), "Slowdown of the backward pass by cause", {
+      width: 640, height: { step: 42 },
+      mark: "bar",
+      encoding: {
+        y: { field: "scenario", type: "nominal", sort: null, title: null },
+        x: { field: "share", type: "quantitative", title: "slowdown of the backward pass (%)", axis: { format: ".0%" } },
+        color: { field: "cause", type: "nominal", title: "cause", sort: null }, order: { field: "order" },
+        tooltip: [{ field: "scenario" }, { field: "cause" }, { field: "share", type: "quantitative", format: ".2%" }],
+      },
+    }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "cause", text: (v) => v.cause }, { title: "share", text: (v) => percent(v.share) }]);
+  }
+
+  function stretchChart(data) {
+    if (data.stretch.bars.length === 0) return;
+    const box = section("The stretch that lost most",
+      `${time(data.stretch.end_us - data.stretch.start_us)} of rank ${data.stretch.rank} in ${data.stretch.scenario}, in which kernels lost ${time(data.stretch.lost_us)} to what ran beside them.`);
+    chart(box, "Kernels and collectives of the worst stretch", {
+      width: 1080, height: { step: 30 },
+      mark: { type: "bar", stroke: "#00000044", strokeWidth: 0.5 },
+      encoding: {
+        x: { field: "start_us", type: "quantitative", title: "time (us)", scale: { zero: false, nice: false } },
+        x2: { field: "end_us" },
+        y: { field: "track", type: "nominal", title: null, sort: null },
+        color: { field: "slowdown", type: "quantitative", title: "slowdown", legend: { format: ".0%" },
+          scale: { scheme: "orangered", domainMin: 0 } },
+        tooltip: [{ field: "name" }, { field: "start_us", type: "quantitative", format: ".2f" },
+          { field: "duration_us", type: "quantitative", format: ".2f" }, { field: "slowdown", type: "quantitative", format: ".1%" }],
+      },
+    }, data.stretch.bars, [{ title: "name", text: (b) => b.name }, { title: "start", text: (b) => time(b.start_us) },
+      { title: "takes", text: (b) => time(b.duration_us) }, { title: "slowdown", text: (b) => percent(b.slowdown) }]);
+  }
+
+  function counterCharts(data) {
+    if (data.counters.length === 0) {
+      section("Use over time", "Was not sampled: run with --timeline to have it here.");
+      return;
+    }
+    const box = section("Use over time, rank 0");
+    for (const track of new Set(data.counters.map((c) => c.track))) {
+      const values = data.counters.filter((c) => c.track === track);
+      chart(box, track, {
+        width: 500, height: 160, mark: { type: "line", interpolate: "step-after", strokeWidth: 1 },
+        encoding: {
+          x: { field: "time_us", type: "quantitative", title: "time (us)" },
+          y: { field: "value", type: "quantitative", title: track },
+          color: { field: "scenario", type: "nominal", title: "scenario", sort: null },
+          tooltip: [{ field: "scenario" }, { field: "time_us", type: "quantitative", format: ".1f" }, { field: "value", type: "quantitative", format: ".4~g" }],
+        },
+      }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "time", text: (v) => time(v.time_us) }, { title: track, text: (v) => String(v.value) }]);
+    }
+  }
+
+  function partChart(data, scenarios) {
+    const values = scenarios.flatMap((s) => ["links", "reduction_units", "gpus", "memory"].flatMap((kind) =>
+      (s[kind] || []).filter((part) => part.utilization !== undefined)
+        .map((part) => ({ scenario: s.name, kind: kind.replace("_", " "), part: part.name, use: part.utilization }))));
+    if (values.length === 0) return;
+    chart(section("How busy the parts were, of the whole run"), "Share of the time that parts were busy", {
+      width: 900, height: { step: 26 },
+      mark: { type: "tick", thickness: 2 },
+      encoding: {
+        x: { field: "use", type: "quantitative", title: "busy (%)", axis: { format: ".0%" } },
+        y: { field: "scenario", type: "nominal", sort: null, title: null },
+        row: { field: "kind", type: "nominal", title: null },
+        tooltip: [{ field: "part" }, { field: "scenario" }, { field: "use", type: "quantitative", format: ".1%" }],
+      },
+    }, values, [{ title: "part", text: (v) => v.part }, { title: "scenario", text: (v) => v.scenario }, { title: "busy", text: (v) => percent(v.use) }]);
+  }
+
+  function rooflineChart(data) {
+    const values = data.kernels.filter((k) => k.flops > 0 && k.bytes > 0)
+      .map((k) => ({ ...k, intensity: k.flops / k.bytes, gflops: k.flops / k.isolated_us / 1e3 }));
+    if (values.length === 0) return;
+    const xs = values.map((v) => v.intensity);
+    const roof = [Math.min(...xs), Math.max(...xs)].map((x) => ({ intensity: x, gflops: x * data.memory_GBps }));
+    const box = section("Roofline of the kernels", "Each point is all kernels of one name, alone on the GPU. The line is the memory's peak bandwidth times the intensity; kernels above it find part of their bytes in the L2.");
+    chart(box, "Rate against arithmetic intensity", {
+      width: 700, height: 380,
+      layer: [
+        { data: { values: roof }, mark: { type: "line", strokeDash: [6, 3], color: "#8c8c8c" },
+          encoding: { x: { field: "intensity", type: "quantitative" }, y: { field: "gflops", type: "quantitative" } } },
+        { mark: { type: "point", filled: true, opacity: 0.7 },
+          encoding: {
+            x: { field: "intensity", type: "quantitative", scale: { type: "log" }, title: "arithmetic intensity (FLOP/B)" },
+            y: { field: "gflops", type: "quantitative", scale: { type: "log" }, title: "rate (GFLOP/s)" },
+            size: { field: "isolated_us", type: "quantitative", title: "time alone (us)" },
+            color: { field: "class", type: "nominal", title: "class" },
+            tooltip: [{ field: "name" }, { field: "kernels" }, { field: "isolated_us", type: "quantitative", format: ".5~g" },
+              { field: "intensity", type: "quantitative", format: ".3~g" }, { field: "gflops", type: "quantitative", format: ".4~g" }],
+          } },
+      ],
+    }, values, [{ title: "kernel", text: (k) => k.name }, { title: "class", text: (k) => k.class }, { title: "time alone", text: (k) => time(k.isolated_us) },
+      { title: "FLOP/B", text: (k) => k.intensity.toPrecision(3) }, { title: "GFLOP/s", text: (k) => k.gflops.toPrecision(4) }]);
+  }
+
+  switchfold.kinds.run = (data) => {
+    const { result } = data;
+    const scenarios = result.scenarios;
+    const collective = result.workload.type === "collective";
+    summary(data, scenarios);
+    causeChart(scenarios);
+    stretchChart(data);
+    counterCharts(data);
+    partChart(data, scenarios);
+    rooflineChart(data);
+    begin(result.experiment, collective ? collectiveAnswer(scenarios) : trainingAnswer(scenarios));
+    main.append(element("p", { class: "note" }, `switchfold ${result.version}, configuration ${result.config_digest}` +
+      (result.workload.synthetic ? "; the workload is made up, no real run is behind it" : "")));
+  };
+})();

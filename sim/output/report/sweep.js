@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report of a sweep: curves over its largest axis, crossovers, heat maps of two axes.
+"use strict";
+(() => {
+  const { element, section, table, chart, time, size, percent, sizeLabel, begin, main } = switchfold;
+
+  const metrics = [
+    { key: "time_us", title: "Time", unit: "us", log: true, text: time, less: true },
+    { key: "bus_bandwidth_GBps", title: "Bus bandwidth", unit: "GB/s", text: (v) => v.toFixed(1) + " GB/s" },
+    { key: "iteration_us", title: "Iteration", unit: "us", text: time, less: true },
+    { key: "backward_slowdown", title: "Slowdown of the backward pass", unit: "", share: true, text: percent, less: true },
+    { key: "exposed_communication_us", title: "Exposed communication", unit: "us", text: time, less: true },
+  ];
+
+  // Iteration time of a single collective says nothing that its time does not.
+  function metricsOf(rows) {
+    const has = (key) => rows.some((r) => r[key] !== null && r[key] !== undefined);
+    return has("time_us")
+      ? metrics.filter((m) => ["time_us", "bus_bandwidth_GBps"].includes(m.key))
+      : metrics.filter((m) => has(m.key));
+  }
+
+  // The axes by what they are drawn as: x has numbers and most values, one colours the lines, the rest make a chart
+  // for each of their combinations.
+  function roles(axes) {
+    const numeric = axes.filter((a) => a.unit !== null && a.values.length > 1);
+    const x = numeric.sort((a, b) => (b.unit === "B") - (a.unit === "B") || b.values.length - a.values.length)[0] || null;
+    const others = axes.filter((a) => a !== x && a.values.length > 1);
+    const series = others.find((a) => a.name === "algorithm") || others[others.length - 1] || null;
+    return { x, series, facets: others.filter((a) => a !== series) };
+  }
+
+  const groupBy = (rows, key) => Map.groupBy ? Map.groupBy(rows, key) : rows.reduce((map, row) => {
+    const k = key(row);
+    return map.set(k, [...(map.get(k) || []), row]);
+  }, new Map());
+
+  // The x from which `other` stays ahead of `base` to the end; null if it never does, the first x if always.
+  function crossover(base, other, x, metric) {
+    const ahead = (a, b) => (metric.less ? a < b : a > b);
+    const common = base
+      .map((b) => ({ x: b[x], base: b[metric.key], other: other.find((o) => o[x] === b[x])?.[metric.key] }))
+      .filter((p) => p.base !== null && p.other !== undefined && p.other !== null)
+      .sort((a, b) => a.x - b.x);
+    let i = common.length;
+    while (i > 0 && ahead(common[i - 1].other, common[i - 1].base)) --i;
+    if (i === common.length) return null;
+    if (i === 0) return { x: common[0].x, always: true };
+    // Where lines between the two points meet, both axes logarithmic.
+    const [p, q] = [common[i - 1], common[i]];
+    const d = (c) => Math.log(c.other / c.base);
+    const share = d(p) === d(q) ? 1 : d(p) / (d(p) - d(q));
+    return { x: Math.exp(Math.log(p.x) + share * (Math.log(q.x) - Math.log(p.x))), always: false };
+  }
+
+  function xEncoding(axis) {
+    const spread = axis.values[axis.values.length - 1].number / Math.max(axis.values[0].number, 1e-12);
+    const log = axis.values[0].number > 0 && spread > 50;
+    const unit = axis.unit && axis.unit !== "B" ? ` (${axis.unit})` : "";
+    const encoding = { field: axis.field, type: "quantitative", title: axis.name + unit, scale: { type: log ? "log" : "linear", nice: false } };
+    if (log) encoding.scale.base = axis.unit === "B" ? 2 : 10;
+    if (axis.unit === "B") {
+      encoding.axis = { labelExpr: sizeLabel, labelOverlap: true, labelAngle: -45 };
+      if (log) encoding.axis.values = axis.values.map((v) => v.number).filter((_, i) => i % 2 === 0);
+    }
+    return encoding;
+  }
+
+  function lineChart(box, title, rows, axis, series, metric, marks, measured) {
+    const color = series
+      ? { field: series, type: "nominal", title: series, sort: null, legend: { orient: "bottom" } }
+      : undefined;
+    const y = { field: metric.key, type: "quantitative", title: metric.title + (metric.unit ? ` (${metric.unit})` : ""), scale: { type: metric.log ? "log" : "linear" } };
+    if (metric.share) y.axis = { format: ".0%" };
+    const tooltip = [
+      ...(series ? [{ field: series, type: "nominal" }] : []),
+      { field: axis.name, type: "nominal" },
+      { field: metric.key, type: "quantitative", title: y.title, format: metric.share ? ".1%" : ".5~g" },
+    ];
+    const layer = [{ mark: { type: "line", point: true }, encoding: { x: xEncoding(axis), y, color, tooltip } }];
+    if (marks.length > 0) {
+      layer.push({ data: { values: marks }, mark: { type: "rule", strokeDash: [4, 4], strokeWidth: 1.5 },
+        encoding: { x: xEncoding(axis), color, tooltip: [{ field: "what", type: "nominal", title: "crossover" }] } });
+      layer.push({ data: { values: marks }, mark: { type: "text", align: "left", dx: 4, baseline: "top" },
+        encoding: { x: xEncoding(axis), y: { field: "place", type: "quantitative", scale: null }, text: { field: "short", type: "nominal" } } });
+    }
+    if (measured.length > 0)
+      layer.push({ data: { values: measured }, mark: { type: "point", shape: "cross", size: 45, strokeWidth: 1.5 },
+        encoding: { x: xEncoding(axis), y, color, opacity: { value: 0.8 },
+          tooltip: [{ field: "table", type: "nominal", title: "measured" }, { field: "ran", type: "nominal" },
+            { field: metric.key, type: "quantitative", format: ".5~g" }] } });
+    const columns = [
+      ...(series ? [{ title: series, text: (r) => r[series] }] : []),
+      { title: axis.name, text: (r) => r[axis.name] },
+      { title: metric.title, text: (r) => (r[metric.key] === null ? "-" : metric.text(r[metric.key])) },
+    ];
+    chart(box, title, { width: 430, height: 280, layer }, rows, columns);
+  }
+
+  // Measured points of the same machine and number of GPUs, under the series of their algorithm.
+  function measuredOf(data, rows, series) {
+    const machines = new Set(rows.map((r) => r.machine + "/" + r.ran_ranks));
+    const known = new Set(series ? rows.map((r) => r[series.name]) : []);
+    return data.measured
+      .filter((m) => machines.has(m.machine + "/" + m.ran_ranks))
+      .map((m) => ({ ...m, ...(series ? { [series.name]: known.has(m.ran) ? m.ran : known.has("auto") ? "auto" : "measured" } : {}) }));
+  }
+
+  function curves(data, rows, role, names) {
+    const found = [];
+    const { x, series, facets } = role;
+    const name = (row) => facets.map((f) => `${f.name} ${row[f.name]}`).join(", ");
+    const base = series && (series.values.find((v) => v.label === "ring") || series.values[0]).label;
+    for (const [facet, part] of groupBy(rows, name)) {
+      const box = section(facet || data.name);
+      const bySeries = groupBy(part, (r) => (series ? r[series.name] : ""));
+      for (const metric of names) {
+        const marks = [];
+        for (const [other, points] of bySeries) {
+          if (!series || other === base || !bySeries.has(base)) continue;
+          const at = crossover(bySeries.get(base), points, x.field, metric);
+          if (metric === names[0]) found.push({ facet, other, base, at });
+          // What picks among the others overtakes with them.
+          if (at && !at.always && other !== "auto")
+            marks.push({ place: 4 + 12 * marks.length, [x.field]: at.x, [series.name]: other, short: other,
+              what: `${other} overtakes ${base} at ${x.unit === "B" ? size(at.x) : at.x.toPrecision(3)}` });
+        }
+        const measured = x.unit === "B"
+          ? measuredOf(data, part, series).map((m) => ({ ...m, [x.field]: m.size_bytes })).filter((m) => m[metric.key] !== null && m[metric.key] !== undefined)
+          : [];
+        lineChart(box, `${metric.title} against ${x.name}${facet ? ": " + facet : ""}`, part, x, series && series.name, metric, marks, measured);
+      }
+    }
+    return found;
+  }
+
+  function select(label, values, change) {
+    const list = element("select", {}, ...values.map((v) => element("option", { value: v }, v)));
+    list.addEventListener("change", change);
+    return { node: element("label", {}, label + " ", list), value: () => list.value };
+  }
+
+  // Two axes against each other, the others held at what the reader chooses.
+  function heatMap(rows, axes, names) {
+    const [a, b] = [...axes].sort((p, q) => q.values.length - p.values.length);
+    const box = section("Two axes against each other");
+    const controls = element("p");
+    box.before(controls);
+    const redraw = () => {
+      box.replaceChildren();
+      const metric = names.find((m) => m.title === metricChoice.value());
+      const part = rows.filter((r) => held.every((h) => String(r[h.name]) === h.choice.value()) && r[metric.key] !== null);
+      const axis = (which) => ({ field: which.name, type: "ordinal", sort: which.values.map((v) => v.label), title: which.name });
+      chart(box, `${metric.title}: ${a.name} against ${b.name}`, {
+        width: Math.min(900, Math.max(300, 36 * a.values.length)), height: Math.max(120, 36 * b.values.length),
+        mark: "rect",
+        encoding: {
+          x: axis(a), y: axis(b),
+          color: { field: metric.key, type: "quantitative", title: metric.title + (metric.unit ? ` (${metric.unit})` : ""),
+            scale: { scheme: "viridis", type: metric.log ? "log" : "linear" } },
+          tooltip: [a, b].map((w) => ({ field: w.name, type: "nominal" })).concat([{ field: metric.key, type: "quantitative", format: metric.share ? ".1%" : ".5~g" }]),
+        },
+      }, part, [...[a, b].map((w) => ({ title: w.name, text: (r) => r[w.name] })), { title: metric.title, text: (r) => metric.text(r[metric.key]) }]);
+    };
+    const metricChoice = select("value", names.map((m) => m.title), redraw);
+    const held = axes.filter((w) => w !== a && w !== b)
+      .map((w) => ({ name: w.name, choice: select(w.name, w.values.map((v) => v.label), redraw) }));
+    controls.append(metricChoice.node, ...held.map((h) => h.choice.node));
+    redraw();
+  }
+
+  function answerOf(data, found, role, failed) {
+    const overtaken = found.filter((f) => f.at && f.other.startsWith("in_switch"));
+    const where = (f) => (f.at.always ? "from the smallest size on" : `from ${role.x.unit === "B" ? size(f.at.x) : f.at.x.toPrecision(3)} on`);
+    const main = overtaken.length > 0
+      ? "In-switch reduction is faster than " + overtaken[0].base + " " + overtaken.map((f) => `${where(f)}${f.facet ? ` (${f.facet})` : ""}`).join("; ") + "."
+      : `${data.points} points over ${data.axes.map((a) => a.name).join(", ")}.`;
+    return failed > 0 ? `${main} ${failed} of ${data.points} points failed.` : main;
+  }
+
+  function rowsOf(data) {
+    return data.rows.map((values) => Object.fromEntries(data.columns.map((c, i) => [c, values[i]])));
+  }
+
+  switchfold.kinds.sweep = (data) => {
+    const rows = rowsOf(data).filter((r) => r.status === "done");
+    data.axes.forEach((a) => { a.field = a.name + "_number"; });
+    const axes = [...data.axes];
+    const scenarios = [...new Set(rows.map((r) => r.scenario))];
+    if (scenarios.length > 1) axes.push({ name: "scenario", unit: null, values: scenarios.map((label) => ({ label, number: null })) });
+    const names = metricsOf(rows);
+    const role = roles(axes);
+    let found = [];
+    if (role.x && names.length > 0) found = curves(data, rows, role, names);
+    begin(data.name, answerOf(data, found, role, data.points - data.done));
+    if (found.length > 0) {
+      const box = section("Where one overtakes the other", "By time, from the first size after which it stays ahead; between two sizes on a straight line of logarithms.");
+      box.append(table(found, [
+        { title: "where", text: (f) => f.facet || data.name },
+        { title: "ahead", text: (f) => f.other },
+        { title: "of", text: (f) => f.base },
+        { title: role.x.name, text: (f) => (f.at === null ? "never" : f.at.always ? "always" : role.x.unit === "B" ? size(f.at.x) : f.at.x.toPrecision(4)) },
+      ]));
+    }
+    const wide = axes.filter((a) => a.values.length > 1);
+    if (wide.length > 1 && names.length > 0) heatMap(rows, wide, names);
+    const failed = rowsOf(data).filter((r) => r.status !== "done");
+    if (failed.length > 0)
+      section("Points that failed").append(element("div", { class: "scroll", tabindex: "0" }, table(failed, [
+        ...data.axes.map((a) => ({ title: a.name, text: (r) => r[a.name] })), { title: "error", text: (r) => r.error || "has not run" }])));
+    if (data.left_out > 0) main.append(element("p", { class: "note" }, `${data.left_out} rows beyond the first ${data.rows.length} are left out; sweep.db holds all.`));
+    main.append(element("p", { class: "note" }, `switchfold ${data.version}; ${data.done} of ${data.points} points. ` +
+      (data.measured.length > 0 ? `Crosses: ${data.measured.length} measured points of ${data.data_file}.` : "")));
+  };
+})();

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/sweep/database.h"
+
+#include "sim/core/error.h"
+#include "sim/core/version.h"
+#include "sim/output/writers.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <optional>
+#include <system_error>
+#include <type_traits>
+
+namespace switchfold {
+
+namespace {
+
+constexpr const char* kTables = R"(
+CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS axes(
+    axis INTEGER PRIMARY KEY, name TEXT NOT NULL, pointers TEXT NOT NULL, unit TEXT);
+CREATE TABLE IF NOT EXISTS axis_values(
+    axis INTEGER, position INTEGER, label TEXT NOT NULL, number REAL, "values" TEXT NOT NULL,
+    PRIMARY KEY(axis, position)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS points(
+    point INTEGER PRIMARY KEY, digest TEXT NOT NULL, name TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS point_values(
+    point INTEGER, axis INTEGER, position INTEGER NOT NULL, PRIMARY KEY(point, axis)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS runs(
+    digest TEXT PRIMARY KEY, status TEXT NOT NULL, exit_code INTEGER NOT NULL, error TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS scenarios(
+    digest TEXT, position INTEGER, scenario TEXT NOT NULL, overlap INTEGER NOT NULL,
+    iteration_us REAL, forward_us REAL, backward_us REAL, optimizer_us REAL,
+    exposed_communication_us REAL, backward_slowdown REAL,
+    cause_sm REAL, cause_l2 REAL, cause_hbm REAL, cause_latency REAL, cause_clock REAL,
+    cause_other REAL, collectives INTEGER, collectives_us REAL, events INTEGER, machine TEXT,
+    ran_algorithm TEXT, ran_protocol TEXT, fallback TEXT, ran_channels INTEGER, ran_ranks INTEGER,
+    size_bytes INTEGER, time_us REAL, algorithm_bandwidth_GBps REAL, bus_bandwidth_GBps REAL,
+    PRIMARY KEY(digest, position)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS hosts(
+    digest TEXT PRIMARY KEY, host TEXT, wall_s REAL, peak_rss_bytes INTEGER) WITHOUT ROWID;
+)";
+
+std::optional<std::string> optional_text(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+
+template <class Member>
+std::optional<std::decay_t<std::invoke_result_t<Member, const RecordedCollective&>>>
+part(const std::optional<RecordedCollective>& collective, Member member) {
+    if (!collective)
+        return std::nullopt;
+    return std::invoke(member, *collective);
+}
+
+std::optional<double>
+cause(const std::optional<SlowdownByCause>& causes, double SlowdownByCause::*member) {
+    return causes ? std::optional((*causes).*member) : std::nullopt;
+}
+
+void add_scenario(
+    Statement& add,
+    const std::string& digest,
+    const std::string& machine,
+    std::size_t position,
+    const RecordedScenario& s) {
+    const auto& c = s.collective;
+    add.bind(
+           digest,
+           std::uint64_t{position},
+           s.name,
+           s.overlap,
+           s.iteration_us,
+           s.forward_us,
+           s.backward_us,
+           s.optimizer_us,
+           s.exposed_communication_us,
+           s.backward_slowdown,
+           cause(s.causes, &SlowdownByCause::sm),
+           cause(s.causes, &SlowdownByCause::l2),
+           cause(s.causes, &SlowdownByCause::hbm),
+           cause(s.causes, &SlowdownByCause::latency),
+           cause(s.causes, &SlowdownByCause::clock),
+           cause(s.causes, &SlowdownByCause::other),
+           s.collectives,
+           s.collectives_us,
+           s.events,
+           machine,
+           part(c, &RecordedCollective::algorithm),
+           part(c, &RecordedCollective::protocol),
+           c ? optional_text(c->fallback) : std::nullopt,
+           part(c, &RecordedCollective::channels),
+           part(c, &RecordedCollective::ranks),
+           part(c, &RecordedCollective::size_bytes),
+           part(c, &RecordedCollective::time_us),
+           part(c, &RecordedCollective::algorithm_bandwidth_GBps),
+           part(c, &RecordedCollective::bus_bandwidth_GBps))
+        .run();
+}
+
+std::string csv_cell(const Statement& row, int column) {
+    return row.is_null(column) ? std::string() : csv_field(row.text(column));
+}
+
+/// Whether the attached part is past its creation.
+bool has_runs(Sqlite& database) {
+    Statement read(database, "SELECT 1 FROM part.sqlite_master WHERE name = 'runs'");
+    return read.step();
+}
+
+}  // namespace
+
+SweepDatabase::SweepDatabase(const std::filesystem::path& file, const SweepPlan& plan) :
+    path_(file), database_(file, Sqlite::Mode::kWrite) {
+    begin();
+    create();
+    check_meta(plan.name);
+    write_plan(plan);
+    flush();
+}
+
+void SweepDatabase::begin() {
+    if (open_)
+        return;
+    database_.run("BEGIN IMMEDIATE");
+    open_ = true;
+    opened_ = std::chrono::steady_clock::now();
+}
+
+void SweepDatabase::flush() {
+    if (!open_)
+        return;
+    database_.run("COMMIT");
+    open_ = false;
+}
+
+void SweepDatabase::tick() {
+    constexpr std::chrono::milliseconds kMostDelay{500};
+    if (open_ && std::chrono::steady_clock::now() - opened_ >= kMostDelay)
+        flush();
+}
+
+void SweepDatabase::create() {
+    database_.run(kTables);
+}
+
+void SweepDatabase::check_meta(const std::string& name) {
+    const std::pair<const char*, std::string> wanted[] = {
+        {"schema", kSweepSchema}, {"version", std::string(version())}, {"sweep", name}};
+    for (const auto& [key, value] : wanted) {
+        Statement read(database_, "SELECT value FROM meta WHERE key = ?");
+        read.bind(key);
+        if (!read.step()) {
+            Statement(database_, "INSERT INTO meta VALUES(?, ?)").bind(key, value).run();
+        } else if (read.text(0) != value) {
+            throw ConfigError(
+                path_.string(),
+                "",
+                fmt::format(
+                    "holds results of {} {}; expected {}: give another folder with --out",
+                    key,
+                    read.text(0),
+                    value));
+        }
+    }
+}
+
+void SweepDatabase::write_plan(const SweepPlan& plan) {
+    for (const char* table : {"points", "point_values", "axes", "axis_values"})
+        database_.run(fmt::format("DELETE FROM {}", table));
+    write_axes(plan);
+    Statement add_point(database_, "INSERT INTO points VALUES(?, ?, ?)");
+    Statement add_value(database_, "INSERT INTO point_values VALUES(?, ?, ?)");
+    for (std::size_t i = 0; i < plan.points.size(); ++i) {
+        const SweepPoint& point = plan.points[i];
+        add_point.bind(std::uint64_t{i}, point.digest, name_of(plan, point)).run();
+        for (std::size_t axis = 0; axis < point.at.size(); ++axis)
+            add_value.bind(std::uint64_t{i}, std::uint64_t{axis}, point.at[axis]).run();
+    }
+    write_view(plan);
+}
+
+void SweepDatabase::write_axes(const SweepPlan& plan) {
+    Statement add_axis(database_, "INSERT INTO axes VALUES(?, ?, ?, ?)");
+    Statement add_value(database_, "INSERT INTO axis_values VALUES(?, ?, ?, ?, ?)");
+    for (std::size_t i = 0; i < plan.axes.size(); ++i) {
+        const Axis& axis = plan.axes[i];
+        const auto kind = axis.kind();
+        add_axis
+            .bind(
+                std::uint64_t{i},
+                axis.name,
+                fmt::format("{}", fmt::join(axis.pointers, " ")),
+                kind ? std::optional(std::string(unit_of(*kind))) : std::nullopt)
+            .run();
+        for (std::size_t j = 0; j < axis.values.size(); ++j) {
+            const AxisValue& value = axis.values[j];
+            add_value
+                .bind(
+                    std::uint64_t{i},
+                    std::uint64_t{j},
+                    value.label,
+                    kind ? std::optional(value.measure->number) : std::nullopt,
+                    Json(value.values).dump())
+                .run();
+        }
+    }
+}
+
+/// One row a point and scenario, each axis by its name, its number beside it.
+void SweepDatabase::write_view(const SweepPlan& plan) {
+    std::string columns = "p.point AS point, p.digest AS digest";
+    std::string joins;
+    for (std::size_t i = 0; i < plan.axes.size(); ++i) {
+        const Axis& axis = plan.axes[i];
+        columns += fmt::format(", v{}.label AS {}", i, sql_name(axis.name));
+        if (axis.kind())
+            columns += fmt::format(", v{}.number AS {}", i, sql_name(axis.name + "_number"));
+        joins += fmt::format(
+            " JOIN point_values a{0} ON a{0}.point = p.point AND a{0}.axis = {0}"
+            " JOIN axis_values v{0} ON v{0}.axis = {0} AND v{0}.position = a{0}.position",
+            i);
+    }
+    columns += ", r.status AS status, r.exit_code AS exit_code, r.error AS error";
+    Statement info(database_, "SELECT name FROM pragma_table_info('scenarios')");
+    while (info.step())
+        if (const std::string name = info.text(0); name != "digest" && name != "position")
+            columns += fmt::format(", s.{0} AS {0}", name);
+    database_.run("DROP VIEW IF EXISTS results");
+    database_.run(fmt::format(
+        "CREATE VIEW results AS SELECT {} FROM points p{} LEFT JOIN runs r ON r.digest = p.digest"
+        " LEFT JOIN scenarios s ON s.digest = p.digest ORDER BY p.point, s.position",
+        columns,
+        joins));
+}
+
+std::set<std::string> SweepDatabase::digests(const char* query) {
+    std::set<std::string> digests;
+    Statement read(database_, query);
+    while (read.step())
+        digests.insert(read.text(0));
+    return digests;
+}
+
+std::set<std::string> SweepDatabase::done() {
+    return digests("SELECT digest FROM runs WHERE status = 'done'");
+}
+
+std::set<std::string> SweepDatabase::ended() {
+    return digests("SELECT digest FROM runs");
+}
+
+void SweepDatabase::forget_failed() {
+    begin();
+    for (const char* table : {"scenarios", "hosts", "runs"})
+        database_.run(fmt::format(
+            "DELETE FROM {} WHERE digest IN (SELECT digest FROM runs WHERE status = 'failed')",
+            table));
+    flush();
+}
+
+void SweepDatabase::record(const RunRecord& run) {
+    begin();
+    for (const char* table : {"scenarios", "runs", "hosts"})
+        Statement(database_, fmt::format("DELETE FROM {} WHERE digest = ?", table))
+            .bind(run.digest)
+            .run();
+    Statement(database_, "INSERT INTO runs VALUES(?, ?, ?, ?)")
+        .bind(
+            run.digest,
+            run.exit_code == 0 ? "done" : "failed",
+            run.exit_code,
+            optional_text(run.error))
+        .run();
+    Statement(database_, "INSERT INTO hosts VALUES(?, ?, ?, ?)")
+        .bind(run.digest, run.host.name, run.host.wall_s, run.host.peak_rss_bytes)
+        .run();
+    constexpr int kColumns = 29;
+    std::string marks = "?";
+    for (int i = 1; i < kColumns; ++i)
+        marks += ", ?";
+    Statement add(database_, fmt::format("INSERT INTO scenarios VALUES({})", marks));
+    for (std::size_t i = 0; i < run.scenarios.size(); ++i)
+        add_scenario(add, run.digest, run.machine, i, run.scenarios[i]);
+    tick();
+}
+
+std::uint64_t SweepDatabase::merge(const std::filesystem::path& other) {
+    flush();
+    Statement(database_, "ATTACH DATABASE ? AS part").bind(other.string()).run();
+    if (!has_runs(database_)) {
+        database_.run("DETACH DATABASE part");
+        return 0;
+    }
+    // Not IMMEDIATE, which would keep the other's writer waiting.
+    database_.run("BEGIN");
+    open_ = true;
+    // Of what both have, a run that ended well is better than one that failed.
+    database_.run("CREATE TEMP TABLE taken AS SELECT p.digest AS digest FROM part.runs p"
+                  " LEFT JOIN main.runs m ON m.digest = p.digest"
+                  " WHERE m.digest IS NULL OR (m.status = 'failed' AND p.status = 'done')");
+    for (const char* table : {"runs", "scenarios", "hosts"}) {
+        database_.run(
+            fmt::format("DELETE FROM main.{} WHERE digest IN (SELECT digest FROM taken)", table));
+        database_.run(fmt::format(
+            "INSERT INTO main.{0} SELECT * FROM part.{0}"
+            " WHERE digest IN (SELECT digest FROM taken)",
+            table));
+    }
+    std::uint64_t taken = 0;
+    {
+        Statement count(database_, "SELECT count(*) FROM taken");
+        count.step();
+        taken = static_cast<std::uint64_t>(count.integer(0));
+    }
+    database_.run("DROP TABLE taken");
+    flush();
+    database_.run("DETACH DATABASE part");
+    return taken;
+}
+
+SweepCount SweepDatabase::count() {
+    Statement read(
+        database_,
+        "SELECT count(*), total(r.status = 'done'), total(r.status = 'failed') FROM points p"
+        " LEFT JOIN runs r ON r.digest = p.digest");
+    read.step();
+    const auto at = [&](int column) { return static_cast<std::uint64_t>(read.integer(column)); };
+    return {at(0), at(1), at(2)};
+}
+
+std::vector<std::pair<std::string, std::string>> SweepDatabase::failures(std::size_t most) {
+    std::vector<std::pair<std::string, std::string>> found;
+    Statement read(
+        database_,
+        "SELECT p.name, r.error FROM points p JOIN runs r ON r.digest = p.digest"
+        " WHERE r.status = 'failed' ORDER BY p.point LIMIT ?");
+    read.bind(std::uint64_t{most});
+    while (read.step())
+        found.emplace_back(read.text(0), read.text(1));
+    return found;
+}
+
+void SweepDatabase::write_csv(const std::filesystem::path& file) {
+    std::filesystem::path partial = file;
+    partial += ".partial";
+    TextFile out(partial);
+    Statement read(database_, "SELECT * FROM results");
+    std::string line;
+    for (int i = 0; i < read.columns(); ++i)
+        line += (i == 0 ? "" : ",") + csv_field(read.column_name(i));
+    out.write(line + "\n");
+    while (read.step()) {
+        line.clear();
+        for (int i = 0; i < read.columns(); ++i)
+            line += (i == 0 ? "" : ",") + csv_cell(read, i);
+        out.write(line + "\n");
+    }
+    out.close();
+    std::error_code error;
+    std::filesystem::rename(partial, file, error);
+    if (error)
+        throw IoError(file.string(), error.value(), "rename the finished file");
+}
+
+}  // namespace switchfold

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/sweep/digest.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+class Fnv {
+public:
+    void add(std::string_view bytes) {
+        for (const char c : bytes) {
+            hash_ ^= static_cast<unsigned char>(c);
+            hash_ *= 0x100000001b3ULL;
+        }
+    }
+    [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_); }
+
+private:
+    std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+};
+
+std::string file_digest(const std::filesystem::path& path) {
+    errno = 0;
+    std::ifstream file(path, std::ios::binary);
+    Fnv hash;
+    std::array<char, 1U << 16U> block{};
+    while (file.read(block.data(), block.size()) || file.gcount() > 0)
+        hash.add({block.data(), static_cast<std::size_t>(file.gcount())});
+    if (!file.is_open() || file.bad())
+        throw IoError(path.string(), errno, "read the file");
+    return hash.text();
+}
+
+/// Files that the workload reads, which the effective configuration only names.
+std::vector<std::string> files_of(const Experiment& experiment) {
+    if (const auto* trace = std::get_if<TraceWorkloadParams>(&experiment.workload))
+        return trace->files;
+    const auto* training = std::get_if<TrainingWorkloadParams>(&experiment.workload);
+    if (training != nullptr && !training->table.empty())
+        return {training->table};
+    return {};
+}
+
+}  // namespace
+
+std::string DigestMaker::of(const LoadedExperiment& loaded) {
+    const std::vector<std::string> files = files_of(loaded.experiment);
+    if (files.empty())
+        return loaded.digest;
+    Fnv hash;
+    hash.add(loaded.digest);
+    for (const std::string& written : files) {
+        const std::filesystem::path path = written;
+        const auto full = path.is_absolute() ? path : loaded.file.parent_path() / path;
+        std::string& known = files_[full.string()];
+        if (known.empty())
+            known = file_digest(full);
+        hash.add(known);
+    }
+    return hash.text();
+}
+
+}  // namespace switchfold

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/json.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+/// What a number counts.
+enum class MeasureKind : std::uint8_t { kNumber, kBytes, kTime, kBandwidth, kFrequency };
+
+/// A number as a configuration may say it: "25 MiB", "700 ns", 8.
+struct Measure {
+    MeasureKind kind = MeasureKind::kNumber;
+    std::uint64_t count = 0;  ///< of the kind's base unit: B, ps, B/s, Hz; of kNumber: none
+    double number = 0;        ///< in unit_of(kind)
+    auto operator<=>(const Measure&) const = default;
+};
+
+/// The unit that plots give a kind: "B", "us", "GB/s", "GHz"; empty for a bare number.
+[[nodiscard]] std::string_view unit_of(MeasureKind kind);
+/// A text with a unit or a number; nothing if it is neither.
+[[nodiscard]] std::optional<Measure> measure_of(const Json& value);
+[[nodiscard]] std::optional<Measure> parse_measure(std::string_view text);
+
+/// The values of "FROM..TO xN" or "FROM..TO +STEP", at most `most`. Throws std::invalid_argument
+/// that says what is wrong and what was expected.
+[[nodiscard]] std::vector<Json> expand_range(std::string_view text, std::size_t most);
+
+}  // namespace switchfold

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/sweep/sweep_params.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+namespace switchfold {
+
+namespace {
+
+void check_values(const ValuesParams& values, ParamChecker& checker) {
+    if (!values.pointer.starts_with('/'))
+        checker.error(
+            "/pointer",
+            fmt::format(
+                "is \"{}\"; expected a JSON pointer such as /workload/size", values.pointer));
+    const int ways = (values.values.empty() ? 0 : 1) + (values.range.empty() ? 0 : 1) +
+                     (values.files.empty() ? 0 : 1);
+    if (ways != 1)
+        checker.error(
+            "",
+            ways == 0 ? "has no values; expected one of values, range, files"
+                      : "says its values in more than one way; expected one of values, range, "
+                        "files");
+}
+
+/// The columns of the database's view that are there for every sweep.
+constexpr std::string_view kColumns[] = {
+    "point",
+    "digest",
+    "status",
+    "exit_code",
+    "error",
+    "scenario",
+    "overlap",
+    "iteration_us",
+    "forward_us",
+    "backward_us",
+    "optimizer_us",
+    "exposed_communication_us",
+    "backward_slowdown",
+    "cause_sm",
+    "cause_l2",
+    "cause_hbm",
+    "cause_latency",
+    "cause_clock",
+    "cause_other",
+    "collectives",
+    "collectives_us",
+    "events",
+    "machine",
+    "ran_algorithm",
+    "ran_protocol",
+    "fallback",
+    "ran_channels",
+    "ran_ranks",
+    "size_bytes",
+    "time_us",
+    "algorithm_bandwidth_GBps",
+    "bus_bandwidth_GBps"};
+
+}  // namespace
+
+void ValuesParams::check(ParamChecker& checker) const {
+    check_values(*this, checker);
+}
+
+void AxisParams::check(ParamChecker& checker) const {
+    if (name.empty())
+        checker.error("/name", "is empty; expected a name");
+    if (std::find(std::begin(kColumns), std::end(kColumns), name) != std::end(kColumns))
+        checker.error(
+            "/name",
+            fmt::format(
+                "\"{}\" is a column of every sweep's results; expected another name", name));
+    check_values(own(), checker);
+}
+
+void SweepParams::check(ParamChecker& checker) const {
+    if (axes.empty())
+        checker.error("/axes", "is empty; expected at least one axis");
+    // SQLite joins at most 64 tables, and an axis takes two.
+    constexpr std::size_t kMostAxes = 24;
+    if (axes.size() > kMostAxes)
+        checker.error("/axes", fmt::format("are {}; expected at most {}", axes.size(), kMostAxes));
+    std::set<std::string> names;
+    std::set<std::string> pointers;
+    const auto once = [&](const std::string& pointer, const std::string& where) {
+        if (!pointers.insert(pointer).second)
+            checker.error(
+                where, fmt::format("is {}, which varies already; expected it once", pointer));
+    };
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const std::string at = fmt::format("/axes/{}", i);
+        if (!names.insert(axes[i].name).second)
+            checker.error(
+                at + "/name",
+                fmt::format("\"{}\" stands twice; expected each name once", axes[i].name));
+        once(axes[i].pointer, at + "/pointer");
+        for (std::size_t j = 0; j < axes[i].zip.size(); ++j)
+            once(axes[i].zip[j].pointer, fmt::format("{}/zip/{}/pointer", at, j));
+    }
+    if (repeats > 1) {
+        if (names.contains("seed"))
+            checker.error("/axes", "have one named seed beside repeats; expected one of them");
+        once("/seed", "/repeats");
+    }
+}
+
+}  // namespace switchfold

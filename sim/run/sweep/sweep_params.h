@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/any_value.h"
+#include "sim/core/params.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace switchfold {
+
+/// Where values go, and which: exactly one of the three ways to say so.
+struct ValuesParams {
+    std::string pointer;
+    std::vector<AnyValue> values;
+    std::string range;
+    std::string files;
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "pointer",
+                &ValuesParams::pointer,
+                "JSON pointer of the parameter in the experiment, also inside the files that it "
+                "names.")
+                .required(),
+            field("values", &ValuesParams::values, "The values, as the experiment would say them."),
+            field(
+                "range",
+                &ValuesParams::range,
+                "\"FROM..TO xN\" multiplies by N, \"FROM..TO +STEP\" adds STEP, up to TO: \"1 "
+                "KiB..4 GiB x2\"."),
+            field(
+                "files",
+                &ValuesParams::files,
+                "Paths of all files of this pattern, sorted: FOLDER/*.json, relative to the "
+                "sweep's "
+                "file.")};
+    }
+    void check(ParamChecker& checker) const;
+};
+
+/// One dimension of a sweep.
+struct AxisParams {
+    std::string name;
+    std::string pointer;
+    std::vector<AnyValue> values;
+    std::string range;
+    std::string files;
+    std::vector<std::string> labels;
+    std::vector<ValuesParams> zip;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &AxisParams::name, "What results and filters call the axis.").required(),
+            field(
+                "pointer",
+                &AxisParams::pointer,
+                "JSON pointer of the parameter in the experiment, also inside the files that it "
+                "names.")
+                .required(),
+            field(
+                "values",
+                &AxisParams::values,
+                "The values, as the experiment would say them: paths relative to its file."),
+            field(
+                "range",
+                &AxisParams::range,
+                "\"FROM..TO xN\" multiplies by N, \"FROM..TO +STEP\" adds STEP, up to TO: \"1 "
+                "KiB..4 GiB x2\"."),
+            field(
+                "files",
+                &AxisParams::files,
+                "Paths of all files of this pattern, sorted: FOLDER/*.json, relative to the "
+                "sweep's "
+                "file."),
+            field(
+                "labels",
+                &AxisParams::labels,
+                "What results call the values; without: the value itself, a file by its stem."),
+            field(
+                "zip",
+                &AxisParams::zip,
+                "Other parameters that change in step with this one: as many values.")};
+    }
+    void check(ParamChecker& checker) const;
+    /// Its own values, in the form of those that are zipped to it.
+    [[nodiscard]] ValuesParams own() const { return {pointer, values, range, files}; }
+};
+
+using FilterParams = std::map<std::string, AnyValue>;
+
+/// Many experiments that differ in the values of some parameters.
+struct SweepParams {
+    std::string name;
+    AnyValue experiment;
+    std::vector<AxisParams> axes;
+    std::vector<FilterParams> only;
+    std::vector<FilterParams> except;
+    std::uint32_t repeats = 1;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &SweepParams::name, "What reports call the sweep.").required(),
+            field(
+                "experiment",
+                &SweepParams::experiment,
+                "The experiment that is varied, or the path of its file.")
+                .required(),
+            field(
+                "axes",
+                &SweepParams::axes,
+                "The dimensions: every combination of their values is a point; the last changes "
+                "fastest.")
+                .required(),
+            field(
+                "only",
+                &SweepParams::only,
+                "Points that fit one of these stay; without any: all. A filter names axes, each "
+                "with a label, \"< VALUE\" (also <=, >, >=), or an array of them."),
+            field("except", &SweepParams::except, "Points that fit one of these go."),
+            field(
+                "repeats",
+                &SweepParams::repeats,
+                "Runs of each point, with the seeds 1, 2, and so on; 1 leaves the seed as it is.",
+                1U,
+                10'000U)};
+    }
+    void check(ParamChecker& checker) const;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/sweep/database.h"
+
+#include "sim/core/error.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace switchfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Database : public ::testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = (fs::temp_directory_path() / "database-XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder_ = name;
+        plan_.name = "s";
+        plan_.axes = {
+            {"size", {"/workload/size"}, {{{"1 KiB"}, "1 KiB", measure_of("1 KiB")}}},
+            {"odd \"name\"", {"/x", "/y"}, {{{"a", 1}, "a", {}}, {{"b", 2}, "b, too", {}}}}};
+        plan_.points = {{{0, 0}, "d0"}, {{0, 1}, "d1"}};
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    static RunRecord run(const std::string& digest) {
+        RunRecord record;
+        record.digest = digest;
+        record.machine = "box";
+        record.scenarios.resize(2);
+        record.scenarios[0].name = "one";
+        record.scenarios[0].iteration_us = 1.5;
+        record.scenarios[1].name = "two";
+        record.scenarios[1].causes = SlowdownByCause{1, 2, 3, 4, 5, 6};
+        record.scenarios[1].collective = {"ring", "ll", "", 3, 8, 1024, 2.5, 0.4, 0.7};
+        record.host = {"here", 0.5, 1000};
+        return record;
+    }
+    static RunRecord failure(const std::string& digest) {
+        RunRecord record;
+        record.digest = digest;
+        record.exit_code = 3;
+        record.error = "stuck";
+        return record;
+    }
+    std::string csv(SweepDatabase& database) {
+        database.flush();
+        database.write_csv(folder_ / "results.csv");
+        std::stringstream text;
+        text << std::ifstream(folder_ / "results.csv").rdbuf();
+        return text.str();
+    }
+
+    fs::path folder_;
+    SweepPlan plan_;
+};
+
+TEST_F(Database, KeepsRunsOverItsEnd) {
+    {
+        SweepDatabase database(folder_ / "a.db", plan_);
+        EXPECT_TRUE(database.done().empty());
+        database.record(run("d1"));
+        database.record(failure("d0"));
+        database.flush();
+    }
+    SweepDatabase again(folder_ / "a.db", plan_);
+    EXPECT_EQ(again.done(), std::set<std::string>{"d1"});
+    EXPECT_EQ(again.count().failed, 1U);
+    ASSERT_EQ(again.failures(5).size(), 1U);
+    EXPECT_EQ(again.failures(5)[0].first, "size=1 KiB, odd \"name\"=a");
+    EXPECT_EQ(again.failures(5)[0].second, "stuck");
+    again.record(run("d0"));
+    EXPECT_EQ(again.count().done, 2U);
+    EXPECT_EQ(again.count().failed, 0U);
+}
+
+TEST_F(Database, WithoutFlushNothingIsHalfThere) {
+    { SweepDatabase(folder_ / "a.db", plan_).record(run("d1")); }
+    EXPECT_TRUE(SweepDatabase(folder_ / "a.db", plan_).done().empty());
+}
+
+TEST_F(Database, ResultsNameAxesAndQuoteWhatNeedsIt) {
+    SweepDatabase database(folder_ / "a.db", plan_);
+    database.record(run("d1"));
+    std::stringstream text(csv(database));
+    std::string line;
+    std::getline(text, line);
+    EXPECT_TRUE(line.starts_with(
+        "point,digest,size,size_number,\"odd \"\"name\"\"\",status,exit_code,error,scenario"))
+        << line;
+    std::getline(text, line);
+    EXPECT_TRUE(line.starts_with("0,d0,1 KiB,1024.0,a,,,,")) << line;
+    std::getline(text, line);
+    EXPECT_TRUE(line.starts_with("1,d1,1 KiB,1024.0,\"b, too\",done,0,,one,1,1.5,")) << line;
+    std::getline(text, line);
+    EXPECT_TRUE(line.ends_with(",box,ring,ll,,3,8,1024,2.5,0.4,0.7")) << line;
+}
+
+TEST_F(Database, AChangedSweepKeepsWhatItStillNeeds) {
+    {
+        SweepDatabase database(folder_ / "a.db", plan_);
+        database.record(run("d1"));
+        database.flush();
+    }
+    plan_.points.push_back({{0, 1}, "d2"});
+    SweepDatabase database(folder_ / "a.db", plan_);
+    EXPECT_EQ(database.done(), std::set<std::string>{"d1"});
+    EXPECT_EQ(database.count().points, 3U);
+}
+
+TEST_F(Database, TakesOverPartsAndPrefersWhatEndedWell) {
+    SweepDatabase database(folder_ / "a.db", plan_);
+    database.record(failure("d0"));
+    {
+        SweepDatabase part(folder_ / "b.db", plan_);
+        part.record(run("d0"));
+        part.record(failure("d1"));
+        part.flush();
+    }
+    EXPECT_EQ(database.merge(folder_ / "b.db"), 2U);
+    EXPECT_EQ(database.merge(folder_ / "b.db"), 0U);
+    { Sqlite(folder_ / "empty.db", Sqlite::Mode::kWrite).run("CREATE TABLE other(x)"); }
+    EXPECT_EQ(database.merge(folder_ / "empty.db"), 0U);
+    EXPECT_EQ(database.done(), std::set<std::string>{"d0"});
+    EXPECT_EQ(database.count().failed, 1U);
+    EXPECT_EQ(database.ended().size(), 2U);
+    database.forget_failed();
+    EXPECT_EQ(database.ended(), std::set<std::string>{"d0"});
+}
+
+TEST_F(Database, RefusesWhatIsNotItsOwn) {
+    { SweepDatabase database(folder_ / "a.db", plan_); }
+    plan_.name = "other";
+    EXPECT_THROW(SweepDatabase(folder_ / "a.db", plan_), ConfigError);
+    std::ofstream(folder_ / "text.db") << std::string(5000, 'x');
+    EXPECT_THROW(SweepDatabase(folder_ / "text.db", plan_), ConfigError);
+    EXPECT_THROW(SweepDatabase(folder_ / "no/such/folder.db", plan_), IoError);
+}
+
+TEST(RunRecordCodec, WhatGoesInComesOut) {
+    RunRecord record;
+    record.digest = "d";
+    record.error = "line\nline";
+    record.machine = "box";
+    record.exit_code = 3;
+    record.scenarios.resize(1);
+    record.scenarios[0].name = "s";
+    record.scenarios[0].backward_slowdown = 0.1;
+    record.scenarios[0].events = UINT64_MAX;
+    record.scenarios[0].collective = {"ring", "ll", "refused", 3, 8, 1ULL << 40U, 2.5, 0.4, 0.7};
+    const RunRecord back = decode_record(encode(record));
+    EXPECT_EQ(encode(back), encode(record));
+    EXPECT_EQ(back.machine, "box");
+    EXPECT_EQ(back.scenarios[0].collective->fallback, "refused");
+    EXPECT_EQ(*back.scenarios[0].backward_slowdown, 0.1);
+    EXPECT_THROW(static_cast<void>(decode_record(encode(record).substr(0, 9))), std::logic_error);
+}
+
+}  // namespace
+}  // namespace switchfold
