@@ -267,6 +267,16 @@ void Gpu::place_all() {
         place_kernel(*kernel);
 }
 
+/// Clock while a share of a full wave's blocks runs, relative to that of a full wave alone. What
+/// waits for memory takes little power.
+double Gpu::power_lift(const Kernel& kernel, double crowd) const {
+    if (!contention_.clock || params_.power_drop == 0)
+        return 1.0;
+    const double busy = std::min(1.0, kernel.concurrent / params_.sms);
+    const double drop = params_.power_drop * kernel.roofline.sm * busy;
+    return (1.0 - drop * crowd) / (1.0 - drop);
+}
+
 /// Time of a wave of `blocks` blocks, relative to a full one alone. Linear between that of a wave
 /// too small to feel its bytes and that of a full one: then no way to part the blocks into waves is
 /// faster than full waves, and fewer SMs are never faster than more.
@@ -275,14 +285,14 @@ Gpu::stretch_of(const Kernel& kernel, double blocks, double level, const Supply&
     const double in_flight = kernel.concurrent * kernel.block_draw;
     const double l2_alone = std::min(memory_.l2_bandwidth(), in_flight);
     const double waiting = l2_alone / in_flight * supply.latency;
+    const double crowd = blocks / kernel.concurrent;
     WaveParts small;
-    small.sm = level / supply.clock;
+    small.sm = level / (supply.clock * power_lift(kernel, crowd));
     small.hbm = 0;
     small.l2 = waiting;
     WaveParts full = small;
     full.hbm = memory_.hbm_bandwidth() / supply.offer.hbm * kernel.miss / (1.0 - kernel.hit_alone);
     full.l2 = std::max(waiting, l2_alone / supply.offer.l2);
-    const double crowd = blocks / kernel.concurrent;
     const double lightest = wave_stretch(kernel.roofline, small);
     return lightest + (wave_stretch(kernel.roofline, full) - lightest) * crowd;
 }

@@ -158,6 +158,7 @@ private:
     [[nodiscard]] double level_time(const Kernel& kernel, std::uint32_t blocks_on_sm) const;
     [[nodiscard]] double
     stretch_of(const Kernel& kernel, double blocks, double level, const Supply& supply) const;
+    [[nodiscard]] double power_lift(const Kernel& kernel, double crowd) const;
     [[nodiscard]] double drain_time() const;
 
     GpuParams params_;

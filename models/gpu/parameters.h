@@ -100,6 +100,7 @@ struct GpuParams {
     double drain_share = 0.8;
     Time exchange_delay;
     double clock_drop = 0;
+    double power_drop = 0;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &GpuParams::name, "As the vendor calls it.").required(),
@@ -166,7 +167,14 @@ struct GpuParams {
                 "Share of the SM clock that is lost while communication draws all of the HBM's "
                 "bandwidth; 0 is off.",
                 0.0,
-                0.9)};
+                0.9),
+            field(
+                "power_drop",
+                &GpuParams::power_drop,
+                "Share of the SM clock that is lost to the power limit while all SMs compute, "
+                "against few that do: a wave on fewer SMs runs faster. 0 is off.",
+                0.0,
+                0.5)};
     }
 };
 

@@ -203,6 +203,35 @@ TEST(Gpu, AGemmOfOneWaveBesideACollectiveTakesTwo) {
     EXPECT_EQ(Bench(h100(), off).run(gemm, 24), microseconds(100));
 }
 
+GpuParams h100_power_limited() {
+    GpuParams params = h100();
+    params.power_drop = 0.25;
+    return params;
+}
+
+TEST(Gpu, WithAPowerLimitTheSecondWaveOfFewBlocksIsFaster) {
+    // 108 blocks, then 24: 0.75 / (1 - 0.25 x 108 / 132) and 0.75 / (1 - 0.25 x 24 / 132).
+    const KernelLaunch gemm = kernel(132, 384, 200, microseconds(100), Bytes(0));
+    EXPECT_EQ(Bench(h100_power_limited()).run(gemm), microseconds(100));
+    const double waves = 0.75 / (1 - 0.25 * 108 / 132) + 0.75 / (1 - 0.25 * 24 / 132);
+    const Time beside = Bench(h100_power_limited()).run(gemm, 24);
+    EXPECT_NEAR(to_microseconds(beside), 2.0 + 98.0 * waves, 0.5);
+    Contention off;
+    off.clock = false;
+    EXPECT_EQ(Bench(h100_power_limited(), off).run(gemm, 24), Bench(h100()).run(gemm, 24));
+}
+
+// Beside blocks a full wave and one of a block become two that are not full: with the clock that
+// few SMs may have they can be faster together, but not by more than the clock.
+RC_GTEST_PROP(GpuProperty, WithAPowerLimitAKernelAloneTakesItsIsolatedDuration, ()) {
+    const KernelLaunch k = *any_kernel();
+    const double alone = to_microseconds(Bench(h100_power_limited()).run(k));
+    RC_ASSERT(std::abs(alone / to_microseconds(k.isolated) - 1) < 1e-4);
+    const std::uint32_t blocks = *rc::gen::inRange(1U, 33U);
+    const Time beside = Bench(h100_power_limited()).run(k, blocks);
+    RC_ASSERT(to_microseconds(beside) > 0.75 * alone);
+}
+
 TEST(Gpu, AMemoryBoundKernelSharesTheHbm) {
     // A stream at full bandwidth beside packets that want half of it.
     const Bytes bytes(2'900'000'000ULL);
