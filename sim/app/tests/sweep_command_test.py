@@ -93,21 +93,28 @@ class Sweeps(unittest.TestCase):
         path.write_text(json.dumps(self.sweep["experiment"]))
         return path
 
+    def finished(self, out):
+        """Runs that the sweep's database holds by now."""
+        if not (self.folder / out / "sweep.db").exists():
+            return 0
+        with sqlite3.connect(self.folder / out / "sweep.db") as database:
+            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'runs'").fetchone():
+                return 0
+            return database.execute("SELECT count(*) FROM runs").fetchone()[0]
+
     def test_killed_ten_times_it_ends_as_if_undisturbed(self):
         self.sweep["axes"][0]["range"] = "1 KiB..256 KiB +1 KiB"
-        start = time.time()
         self.done("whole")
-        whole = time.time() - start
+        total = self.finished("whole")
         chance = random.Random(1)
         seen = []
-        for _ in range(10):
+        for target in sorted(chance.sample(range(1, total), 10)):
             with subprocess.Popen(self.arguments("killed"), stdout=subprocess.DEVNULL) as process:
-                time.sleep(whole * chance.uniform(0.1, 0.9))
+                while process.poll() is None and self.finished("killed") < target:
+                    time.sleep(0.001)
+                time.sleep(chance.uniform(0, 0.01))
                 process.kill()
-            if (self.folder / "killed/sweep.db").exists():
-                with sqlite3.connect(self.folder / "killed/sweep.db") as database:
-                    if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'runs'").fetchone():
-                        seen += database.execute("SELECT count(*) FROM runs").fetchone()
+            seen.append(self.finished("killed"))
         self.assertEqual(seen, sorted(seen))  # nothing is ever lost
         self.assertGreater(len(set(seen)), 1)
         self.done("killed")
