@@ -186,7 +186,9 @@ private:
         for (const auto& [key, sum] : sums_) {
             const WeightedSlowdown measured = weighted(sum.runs);
             Case c;
-            c.group = set_.name + (key.starts_with("class") ? " classes" : " time-weighted");
+            c.group = set_.name + (!key.starts_with("class")   ? " time-weighted"
+                                   : sum.runs.size() >= kOften ? " classes"
+                                                               : " classes paired rarely");
             c.id = fmt::format("{}/{}/{} runs", set_.name, key, sum.runs.size());
             c.measured = measured.slowdown;
             c.low = measured.low;

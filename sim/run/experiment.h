@@ -54,7 +54,7 @@ struct SystemParams {
     void check(ParamChecker& checker) const;
 };
 
-/// Kineto traces, one file a rank, or one that stands for all.
+/// Traces of any kind that is read, one file a rank, or one that stands for all.
 struct TraceWorkloadParams {
     static constexpr std::string_view kType = "trace";
     std::vector<std::string> files;
@@ -64,13 +64,15 @@ struct TraceWorkloadParams {
             field(
                 "files",
                 &TraceWorkloadParams::files,
-                "Kineto traces (.json, .json.gz), relative to this file, one a rank.")
+                "Traces, relative to this file, one a rank: Kineto, Nsight Systems, Chakra, "
+                "PyTorch's "
+                "execution traces, captures, nccl-tests logs, switchfold's own.")
                 .required(),
             field(
                 "ranks",
                 &TraceWorkloadParams::ranks,
-                "Ranks of the run. With one file: how many it stands for; 0 takes the trace's "
-                "world size.",
+                "Ranks of the run; 0: those of the trace. One file stands for several ranks, or "
+                "fewer files than ranks for all, only if this says how many.",
                 0U,
                 65'536U)};
     }

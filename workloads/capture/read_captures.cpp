@@ -41,9 +41,10 @@ Passes read_all(const std::vector<std::filesystem::path>& files) {
         passes.counters.emplace(rank, std::move(file));
     }
     for (const auto& [rank, file] : passes.counters)
-        if (std::none_of(passes.first.begin(), passes.first.end(), [&](const CaptureFile& first) {
-                return first.session.rank == rank;
-            }))
+        if (std::none_of(
+                passes.first.begin(), passes.first.end(), [wanted = rank](const auto& first) {
+                    return first.session.rank == wanted;
+                }))
             throw ConfigError(
                 file.path.string(),
                 "",

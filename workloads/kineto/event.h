@@ -40,8 +40,8 @@ struct TraceEvent {
     std::uint64_t out_elements = 0;
     std::uint64_t group_size = 0;
     std::string group_name;
-    std::string group_ranks;      ///< "[0, 1]"
-    std::string algorithm;        ///< of the collective, where not its kernel's name alone tells it
+    std::string group_ranks;  ///< "[0, 1]"
+    std::string algorithm;    ///< of the collective, where not its kernel's name alone tells it
     std::string protocol;
     std::string input_dims;       ///< raw JSON
     std::string input_types;      ///< raw JSON
