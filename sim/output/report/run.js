@@ -75,7 +75,7 @@
     const box = section("The stretch that lost most",
       `${time(data.stretch.end_us - data.stretch.start_us)} of rank ${data.stretch.rank} in ${data.stretch.scenario}, in which kernels lost ${time(data.stretch.lost_us)} to what ran beside them.`);
     chart(box, "Kernels and collectives of the worst stretch", {
-      width: 1080, height: { step: 30 },
+      width: 960, height: { step: 30 },
       mark: { type: "bar", stroke: "#00000044", strokeWidth: 0.5 },
       encoding: {
         x: { field: "start_us", type: "quantitative", title: "time (us)", scale: { zero: false, nice: false } },
