@@ -10,22 +10,16 @@ namespace switchfold {
 Endpoint::Endpoint(
     const sc_core::sc_module_name& name,
     std::uint32_t rank,
-    const std::vector<std::uint32_t>& routes,
-    const std::vector<Link*>& links,
+    const std::vector<Link*>& routes,
     const std::vector<PacketClient*>& clients,
     Scheduler& scheduler) :
-    sc_module(name),
-    rank_(rank),
-    routes_(routes),
-    links_(links),
-    clients_(clients),
-    scheduler_(scheduler) {}
+    sc_module(name), rank_(rank), routes_(routes), clients_(clients), scheduler_(scheduler) {}
 
 OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     const Time now = scheduler_.now();
     switch (packet.kind) {
     case PacketKind::kReadRequest: {
-        Link& out = *links_[routes_[packet.reply]];
+        Link& out = *routes_[packet.reply];
         return serve(packet, PacketKind::kReadResponse, packet.reply, out);
     }
     case PacketKind::kReduceFetch:
@@ -47,27 +41,26 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
 }
 
 Time Endpoint::serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link) {
-    const std::uint32_t values = clients_[packet.client]->supply(packet, rank_);
+    const Time now = scheduler_.now();
+    const Time ready = memory_ != nullptr ? memory_->read(packet.payload) : now;
+    last_ready_ = std::max(last_ready_, ready);
     Answer& answer = answers_.push_back();
     answer.packet = packet;
     answer.packet.kind = kind;
     answer.packet.route = route;
     answer.packet.wire = 0;
     answer.packet.count = 1;
-    answer.packet.values = values;
+    answer.packet.values = clients_[packet.client]->supply(packet, rank_);
+    answer.packet.tail = last_ready_.count();
     answer.link = &link;
-    const Time now = scheduler_.now();
-    const Time ready = memory_ != nullptr ? memory_->read(packet.payload) : now;
-    last_ready_ = std::max(last_ready_, ready);
     scheduler_.at(last_ready_, *this, 0);
     return now;
 }
 
 void Endpoint::on_event(std::uint64_t /*tag*/) {
-    Answer answer = answers_.front();
+    const Answer answer = answers_.front();
     answers_.pop_front();
-    answer.packet.tail = scheduler_.now().count();
-    answer.link->send(answer.packet, scheduler_.now());
+    answer.link->send(answer.packet, Time(answer.packet.tail));
 }
 
 }  // namespace switchfold

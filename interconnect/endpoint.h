@@ -4,6 +4,7 @@
 #include "interconnect/link.h"
 #include "interconnect/values.h"
 #include "sim/core/optional_time.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/ring_queue.h"
 #include "sim/kernel/scheduler.h"
 
@@ -36,6 +37,8 @@ public:
     virtual std::uint32_t supply(const Packet& packet, std::uint32_t rank) = 0;
     /// A packet that had to wait for a credit at its source has left; `tag` is the packet's.
     virtual void on_departure(std::uint64_t tag, Time departure) = 0;
+    /// The packet comes soon: time to ask for memory that it will touch.
+    virtual void prepare(const Packet& /*packet*/) const {}
 
 protected:
     ~PacketClient() = default;
@@ -48,8 +51,7 @@ public:
     Endpoint(
         const sc_core::sc_module_name& name,
         std::uint32_t rank,
-        const std::vector<std::uint32_t>& routes,
-        const std::vector<Link*>& links,
+        const std::vector<Link*>& routes,
         const std::vector<PacketClient*>& clients,
         Scheduler& scheduler);
 
@@ -58,6 +60,11 @@ public:
     void attach(Link& incoming) { incoming.bind(*this, 0, false); }
 
     OptionalTime accept(const Packet& packet, Link& from) override;
+    void prepare(const Packet& packet) const override {
+        prefetch(memory_);
+        if (const PacketClient* client = clients_[packet.client])
+            client->prepare(packet);
+    }
 
 private:
     struct Answer {
@@ -68,8 +75,7 @@ private:
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 
     std::uint32_t rank_;
-    const std::vector<std::uint32_t>& routes_;
-    const std::vector<Link*>& links_;
+    const std::vector<Link*>& routes_;
     const std::vector<PacketClient*>& clients_;
     Scheduler& scheduler_;
     EndpointMemory* memory_ = nullptr;

@@ -2,6 +2,7 @@
 #include "interconnect/fabric.h"
 
 #include "sim/core/error.h"
+#include "sim/core/prefetch.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +39,6 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
             const std::string label = fmt::format("{}_to_{}_e{}", from, to, i);
             links_.push_back(std::make_unique<Link>(
                 label.c_str(), params, edge.lanes, 2 * i + (back ? 1U : 0U), scheduler_));
-            link_pointers_.push_back(links_.back().get());
         }
         links_[2UL * i]->set_reverse(*links_[2UL * i + 1]);
         links_[2UL * i + 1]->set_reverse(*links_[2UL * i]);
@@ -47,14 +47,13 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
         if (nodes[i].kind == NodeKind::kGpu) {
             SWITCHFOLD_CHECK(endpoints_.size() == i, "GPUs must come first in a topology");
             endpoints_.push_back(std::make_unique<Endpoint>(
-                nodes[i].name.c_str(), i, routes_, link_pointers_, clients_, scheduler_));
+                nodes[i].name.c_str(), i, routes_, clients_, scheduler_));
         } else {
             switch_of_node_[i] = static_cast<std::uint32_t>(switches_.size());
             switches_.push_back(std::make_unique<Switch>(
                 nodes[i].name.c_str(),
                 topology_.switches[nodes[i].switch_class],
                 routes_,
-                link_pointers_,
                 values_,
                 scheduler_));
         }
@@ -74,7 +73,8 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
 
 std::uint32_t Fabric::add_route(const Path& path) {
     const auto start = static_cast<std::uint32_t>(routes_.size());
-    routes_.insert(routes_.end(), path.hops.begin(), path.hops.end());
+    for (const std::uint32_t hop : path.hops)
+        routes_.push_back(links_[hop].get());
     return start;
 }
 
@@ -87,7 +87,7 @@ const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
     connection->from = from;
     connection->to = to;
     find_routes(*connection);
-    if (connection->routes.empty()) {
+    if (connection->stripes.empty()) {
         connections_.erase(key);
         no_way(*connection);
     }
@@ -96,27 +96,23 @@ const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
 }
 
 void Fabric::find_routes(Connection& connection) {
-    connection.routes.clear();
-    connection.replies.clear();
+    connection.stripes.clear();
     connection.latency = Time();
     const std::vector<Path> paths = paths_->shortest(connection.from, connection.to);
     if (paths.empty())
         return;
     std::vector<std::uint32_t> weights;
-    std::vector<std::uint32_t> forward;
-    std::vector<std::uint32_t> back;
+    std::vector<Connection::Stripe> ways;
     for (const Path& path : paths) {
         weights.push_back(path.weight);
-        forward.push_back(add_route(path));
+        const std::uint32_t forward = add_route(path);
         Path reversed;
         for (auto hop = path.hops.rbegin(); hop != path.hops.rend(); ++hop)
             reversed.hops.push_back(*hop ^ 1U);
-        back.push_back(add_route(reversed));
+        ways.push_back({forward, add_route(reversed)});
     }
-    for (const std::uint32_t path : stripe_order(weights)) {
-        connection.routes.push_back(forward[path]);
-        connection.replies.push_back(back[path]);
-    }
+    for (const std::uint32_t path : stripe_order(weights))
+        connection.stripes.push_back(ways[path]);
     for (const std::uint32_t hop : paths.front().hops) {
         connection.latency += links_[hop]->latency();
         const TopologyEdge& edge = topology_.edges[hop / 2];
@@ -193,20 +189,39 @@ void Fabric::remove_client(std::uint32_t client) {
 }
 
 OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer) {
-    if (connection.routes.empty()) [[unlikely]]
+    if (connection.stripes.empty()) [[unlikely]]
         no_way(connection);
-    const std::size_t stripe = stripe_of(transfer.slot, connection.routes.size());
+    const Connection::Stripe& stripe =
+        connection.stripes[stripe_of(transfer.slot, connection.stripes.size())];
     Packet packet;
     packet.tag = transfer.tag;
     packet.tail = scheduler_.now().count();
     packet.payload = transfer.payload;
-    packet.route = connection.routes[stripe];
-    packet.reply = connection.replies[stripe];
+    packet.route = stripe.route;
+    packet.reply = stripe.reply;
     packet.client = transfer.client;
     packet.values = transfer.values;
     packet.kind = transfer.kind;
-    Link* first = link_pointers_[routes_[packet.route]];
+    Link* first = routes_[packet.route];
     return first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
+}
+
+TransferTrack Fabric::track(const Connection& connection, std::uint64_t slot) const {
+    const Connection::Stripe& stripe =
+        connection.stripes[stripe_of(slot, connection.stripes.size())];
+    // A way of one hop is followed by its way back, so there is always a second.
+    Link* const* route = &routes_[stripe.route];
+    return {&connection, &stripe, route, {route[0], route[1]}};
+}
+
+void TransferTrack::fetch() const {
+    if (connection == nullptr)
+        return;
+    prefetch(connection);
+    prefetch(stripe);
+    prefetch(route);
+    for (const Link* hop : hops)
+        hop->fetch();
 }
 
 std::vector<std::string> Fabric::blocked() const {

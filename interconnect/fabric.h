@@ -12,6 +12,7 @@
 
 #include <systemc>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,13 +25,27 @@ namespace switchfold {
 /// A pair of GPUs that talk: the routes between them and the order in which its transfer units are
 /// striped over them.
 struct Connection {
+    /// Where a way and its way back begin in the fabric's route table.
+    struct Stripe {
+        std::uint32_t route;
+        std::uint32_t reply;
+    };
+    std::vector<Stripe> stripes;
     std::uint32_t from = 0;
     std::uint32_t to = 0;
-    std::vector<std::uint32_t> routes;   ///< one a stripe slot
-    std::vector<std::uint32_t> replies;  ///< the way back of the same slot
-    bool network = false;                ///< its routes lead through network interfaces
+    bool network = false;  ///< its routes lead through network interfaces
     Time latency;  ///< unloaded, of the first route: links, switches and the first packet's time on
                    ///< the wire
+};
+
+/// The memory that a connection's transfer touches at its start, to ask for it ahead of time. It
+/// may have moved since: these are no more than hints.
+struct TransferTrack {
+    const Connection* connection = nullptr;
+    const Connection::Stripe* stripe = nullptr;
+    Link* const* route = nullptr;
+    std::array<const Link*, 2> hops{};
+    void fetch() const;
 };
 
 /// One tree of switches that reduces over a group.
@@ -79,10 +94,6 @@ public:
 
     /// Input buffer of the narrowest link.
     [[nodiscard]] Bytes smallest_buffer() const;
-    /// The link on which a stripe of the connection leaves its GPU.
-    [[nodiscard]] Link& first_link(const Connection& connection, std::size_t stripe) const {
-        return *link_pointers_[routes_[connection.routes[stripe]]];
-    }
 
     /// Takes a cable out of service: what is on it still arrives, connections find other ways.
     void take_down(std::uint32_t edge);
@@ -118,6 +129,9 @@ public:
     OptionalTime send(const Connection& connection, const Transfer& transfer);
     OptionalTime send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer);
 
+    /// What such a transfer will touch.
+    [[nodiscard]] TransferTrack track(const Connection& connection, std::uint64_t slot) const;
+
     [[nodiscard]] std::span<const std::unique_ptr<Link>> links() const { return links_; }
     [[nodiscard]] std::span<const std::unique_ptr<Switch>> switches() const { return switches_; }
     /// Names what is stuck: links with packets that wait for credits, reduction units with stalled
@@ -145,11 +159,10 @@ private:
     std::unique_ptr<PathFinder> paths_;
     FabricListener* listener_ = nullptr;
     std::vector<std::unique_ptr<Link>> links_;
-    std::vector<Link*> link_pointers_;
     std::vector<std::unique_ptr<Switch>> switches_;
     std::vector<std::uint32_t> switch_of_node_;
     std::vector<std::unique_ptr<Endpoint>> endpoints_;
-    std::vector<std::uint32_t> routes_;
+    std::vector<Link*> routes_;  ///< hop after hop of every way of every connection
     std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
     std::vector<PacketClient*> clients_;
     std::vector<std::unique_ptr<DepartureRelay>> relays_;

@@ -29,8 +29,8 @@ Link::Link(
     std::uint32_t id,
     Scheduler& scheduler) :
     sc_module(name),
-    scheduler_(scheduler),
     latency_(params.latency.count()),
+    scheduler_(scheduler),
     acknowledges_writes_(params.format.write_ack_flits > 0),
     buffer_((params.buffer_per_lane * lanes).count()),
     id_(id),

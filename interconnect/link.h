@@ -2,11 +2,13 @@
 #pragma once
 
 #include "interconnect/link_parameters.h"
+#include "interconnect/link_statistics.h"
 #include "interconnect/packet.h"
+#include "interconnect/packet_sink.h"
 #include "sim/core/optional_time.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/random_stream.h"
 #include "sim/core/ring_queue.h"
-#include "sim/core/statistics.h"
 #include "sim/kernel/scheduler.h"
 
 #include <systemc>
@@ -14,22 +16,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <tuple>
 
 namespace switchfold {
-
-class Link;
-
-/// What a link ends in: takes every packet, since the sender held a credit for it.
-class PacketSink {
-public:
-    /// \returns when the packet's place in the input buffer is free again, or nothing if the sink
-    /// will call Link::release() itself later.
-    virtual OptionalTime accept(const Packet& packet, Link& from) = 0;
-
-protected:
-    ~PacketSink() = default;
-};
 
 /// Told when a packet that had to wait for credits gets onto the wire.
 class LinkListener {
@@ -40,51 +28,12 @@ protected:
     ~LinkListener() = default;
 };
 
-struct LinkStatistics {
-    std::uint64_t packets = 0;
-    std::uint64_t payload_bytes = 0;
-    std::uint64_t wire_bytes = 0;
-    std::uint64_t blocked_packets = 0;
-    std::uint64_t peak_waiting = 0;
-    std::uint64_t replays = 0;
-    Time replay_time;
-    static constexpr auto statistics() {
-        using S = LinkStatistics;
-        return std::tuple{
-            statistic("packets", &S::packets, Unit::kCount, "Packets carried."),
-            statistic(
-                "payload_bytes",
-                &S::payload_bytes,
-                Unit::kBytes,
-                "Data carried, without headers, requests and acknowledgements."),
-            statistic(
-                "wire_bytes", &S::wire_bytes, Unit::kBytes, "Everything that occupied the wire."),
-            statistic(
-                "blocked_packets",
-                &S::blocked_packets,
-                Unit::kCount,
-                "Packets that had to wait for credits."),
-            statistic(
-                "peak_waiting",
-                &S::peak_waiting,
-                Unit::kCount,
-                "Most packets that waited for credits at the same time."),
-            statistic(
-                "replays",
-                &S::replays,
-                Unit::kCount,
-                "Times that the link layer sent again after a bit error."),
-            statistic(
-                "replay_us", &S::replay_time, Unit::kMicroseconds, "Wire time that replays took.")};
-    }
-};
-
 /// One direction of a point-to-point link, with virtual channels and credits. A packet that holds a
 /// credit is given its time on the wire at once, in the order of asking; without a credit it waits
 /// in the queue of its virtual channel. The end of a busy period is kept to a fraction of a
 /// picosecond, so rounding never accumulates. The far end sees a packet when its head arrives (a
 /// switch) or when its tail does (an endpoint).
-class Link final : public sc_core::sc_module, private EventHandler {
+class alignas(64) Link final : public sc_core::sc_module, private EventHandler {
 public:
     Link(
         const sc_core::sc_module_name& name,
@@ -111,6 +60,9 @@ public:
         Time earliest,
         Link* upstream = nullptr,
         LinkListener* listener = nullptr);
+
+    /// Asks for what a packet needs of the link to be in the cache.
+    void fetch() const { prefetch(static_cast<const EventHandler*>(this), kHotBytes); }
 
     /// Whether such a packet (of any length) would get a credit now, without waiting.
     [[nodiscard]] bool can_send(PacketKind kind);
@@ -169,8 +121,13 @@ private:
     };
     static constexpr std::uint64_t kDeliver = 0;
     static constexpr std::uint64_t kPump = 1;
+    static constexpr std::size_t kHotBytes = 336;  ///< from EventHandler to the first in flight
 
     void on_event(std::uint64_t tag) override;
+    void prepare() const override {
+        if (!in_flight_.empty())
+            sink_->prepare(in_flight_.front().packet);
+    }
     void deliver();
     void pump();
     void collect_credits(std::uint64_t now);
@@ -185,29 +142,29 @@ private:
     /// Bytes on the wire; most packets are of the last one's kind and size.
     [[nodiscard]] std::uint32_t wire_bytes(const Packet& packet);
 
-    // What every packet needs comes first and together: a large machine's links do not fit the
-    // caches.
-    RingQueue<InFlight, 2> in_flight_;
+    // What every packet needs comes first and together, in the order in which it is needed: a large
+    // machine's links do not fit the caches.
     PacketSink* sink_ = nullptr;
-    Scheduler& scheduler_;
+    std::uint32_t queued_ = 0;  ///< packets in the queues of waiting_
     std::uint64_t busy_until_ = 0;
     std::uint64_t ps_per_byte_ = 0;    ///< fixed point, 32 fractional bits
     std::uint64_t latency_;            ///< ps
     std::uint64_t head_time_ = 0;      ///< ps
     std::uint32_t busy_fraction_ = 0;  ///< of a picosecond, 2^-32
     std::uint32_t port_ = 0;
+    std::uint32_t last_payload_ = UINT32_MAX;
+    std::uint32_t last_wire_ = 0;
+    Scheduler& scheduler_;
+    PacketKind last_kind_ = PacketKind::kWrite;
     bool cut_through_ = false;
     bool pump_armed_ = false;
     bool acknowledges_writes_;
-    PacketKind last_kind_ = PacketKind::kWrite;
-    std::uint32_t last_payload_ = UINT32_MAX;
-    std::uint32_t last_wire_ = 0;
-    std::uint32_t queued_ = 0;  ///< packets in the queues of waiting_
-    std::uint64_t buffer_ = 0;
-    std::array<std::uint64_t, kVirtualChannels> used_{};
-    std::unique_ptr<Errors> errors_;
     RingQueue<Returning, 2> returning_;
+    std::array<std::uint64_t, kVirtualChannels> used_{};
+    std::uint64_t buffer_ = 0;
+    std::unique_ptr<Errors> errors_;
     LinkStatistics statistics_;
+    RingQueue<InFlight, 2> in_flight_;
     Link* reverse_ = nullptr;
     std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
     std::uint32_t id_;

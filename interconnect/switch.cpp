@@ -12,16 +12,10 @@ namespace switchfold {
 Switch::Switch(
     const sc_core::sc_module_name& name,
     const SwitchParams& params,
-    const std::vector<std::uint32_t>& routes,
-    const std::vector<Link*>& links,
+    const std::vector<Link*>& routes,
     ValuePool& values,
     Scheduler& scheduler) :
-    sc_module(name),
-    params_(params),
-    routes_(routes),
-    links_(links),
-    values_(values),
-    scheduler_(scheduler) {}
+    sc_module(name), params_(params), routes_(routes), values_(values), scheduler_(scheduler) {}
 
 void Switch::attach(Link& incoming, std::uint32_t lanes) {
     const auto port = static_cast<std::uint32_t>(ports_.size());
@@ -119,7 +113,7 @@ OptionalTime Switch::forward(const Packet& packet, Link& from) {
         if (back > 0)
             from.reverse().add_overhead(back);
     }
-    links_[routes_[packet.route]]->send(packet, scheduler_.now() + params_.latency, &from);
+    routes_[packet.route]->send(packet, scheduler_.now() + params_.latency, &from);
     return std::nullopt;
 }
 

@@ -70,8 +70,7 @@ public:
     Switch(
         const sc_core::sc_module_name& name,
         const SwitchParams& params,
-        const std::vector<std::uint32_t>& routes,
-        const std::vector<Link*>& links,
+        const std::vector<Link*>& routes,
         ValuePool& values,
         Scheduler& scheduler);
 
@@ -142,8 +141,7 @@ private:
 
     SwitchParams params_;
     SwitchStatistics statistics_;
-    const std::vector<std::uint32_t>& routes_;
-    const std::vector<Link*>& links_;
+    const std::vector<Link*>& routes_;
     ValuePool& values_;
     Scheduler& scheduler_;
     std::vector<Port> ports_;

@@ -2,6 +2,7 @@
 #include "models/collectives/block_network.h"
 
 #include "sim/core/error.h"
+#include "sim/core/prefetch.h"
 
 #include <fmt/format.h>
 
@@ -240,6 +241,10 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
     }
     if (wake)
         fifo.receiver->wake();
+}
+
+void BlockNetwork::prepare(const Packet& packet) const {
+    prefetch(fifos_[PacketTag::unpack(packet.tag).fifo].get(), sizeof(Fifo));
 }
 
 std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/) {

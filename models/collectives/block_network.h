@@ -75,6 +75,7 @@ private:
     };
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
     std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
+    void prepare(const Packet& packet) const override;
     void on_departure(std::uint64_t tag, Time departure) override;
     void on_block_done(std::uint32_t position, Time end) override;
 

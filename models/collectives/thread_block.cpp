@@ -3,6 +3,7 @@
 
 #include "models/collectives/network_proxy.h"
 #include "sim/core/error.h"
+#include "sim/core/prefetch.h"
 
 #include <fmt/format.h>
 
@@ -165,6 +166,13 @@ void ThreadBlock::on_event(std::uint64_t tag) {
     }
 }
 
+void ThreadBlock::prepare() const {
+    next_unit_.fetch();
+    prefetch(send_[0].fifo, sizeof(Fifo));
+    prefetch(program_.get());
+    prefetch(&port_);
+}
+
 void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
     const Transport& transport = context_.transport;
     const std::uint64_t wire = transport.wire(bytes);
@@ -246,6 +254,7 @@ void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32
              .client = context_.client,
              .slot = fifo.units++,
              .values = values});
+        next_unit_ = context_.fabric->track(*fifo.route, fifo.units);
         if (departure)
             departures_.push_back(departure->count());
         else

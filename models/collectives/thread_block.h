@@ -86,6 +86,7 @@ private:
     };
 
     void on_event(std::uint64_t tag) override;
+    void prepare() const override;
     void advance();
     void move_unit();
     void request_units();
@@ -108,6 +109,7 @@ private:
     std::unique_ptr<Program> program_;
     std::array<Peer, kMaxPeers> receive_{};
     std::array<Peer, kMaxPeers> send_{};
+    TransferTrack next_unit_;  ///< of the next unit sent
     std::uint32_t rank_;
     std::uint32_t warps_;
     bool staged_;

@@ -40,8 +40,8 @@ public:
         return slots_[(head_ + size_++) & (capacity_ - 1)];
     }
     void pop_front() {
-        head_ = (head_ + 1) & (capacity_ - 1);
-        --size_;
+        // One that ran empty starts in front again, where its memory is in the cache.
+        head_ = --size_ == 0 ? 0 : (head_ + 1) & (capacity_ - 1);
     }
 
 private:

@@ -13,6 +13,8 @@ namespace switchfold {
 class EventHandler {
 public:
     virtual void on_event(std::uint64_t tag) = 0;
+    /// An event of its comes soon: it may ask for memory that it will touch then, and do no more.
+    virtual void prepare() const {}
 
 protected:
     ~EventHandler() = default;
@@ -56,13 +58,27 @@ public:
         Node& first = nodes_[node];
         event = first;
         front_.first = first.next;
+        for (Cursor& cursor : ahead_) {
+            if (cursor.distance == 0)
+                cursor.node = first.next;
+            else
+                --cursor.distance;
+        }
         first.next = free_;
         free_ = node;
         return true;
     }
-    /// Who gets the next event, as far as that can be seen without a search; null otherwise.
-    [[nodiscard]] const EventHandler* likely_next() const {
-        return front_.first != kNone ? nodes_[front_.first].handler : nullptr;
+    /// Two distances at which events can be looked at before they come.
+    enum Sight : std::size_t { kFar, kNear };
+    /// Tells `visit` the handlers of the events that come next, as far as they are sorted and no
+    /// more than `distance` of them; each once.
+    template <class Visit>
+    void look_ahead(Sight sight, std::uint32_t distance, const Visit& visit) {
+        Cursor& cursor = ahead_[sight];
+        for (; cursor.distance < distance && cursor.node != kNone; ++cursor.distance) {
+            visit(nodes_[cursor.node].handler);
+            cursor.node = nodes_[cursor.node].next;
+        }
     }
 
 private:
@@ -76,6 +92,11 @@ private:
     struct List {
         std::uint32_t first = kNone;
         std::uint32_t last = kNone;
+    };
+    /// The first event in front that has not been looked at, and how many are before it.
+    struct Cursor {
+        std::uint32_t node = kNone;
+        std::uint32_t distance = 0;
     };
     struct Level {
         std::uint64_t used = 0;  ///< digits whose list is not empty: bits
@@ -108,11 +129,15 @@ private:
     }
     void grow();
     void insert(std::uint32_t node);
+    void join(const List& list);
+    [[nodiscard]] List sorted(const List& list);
     void refill();
+    std::size_t take_first_list();
     [[nodiscard]] std::uint64_t least_due(const List& list) const;
-    [[nodiscard]] bool is_short(const List& list) const;
+    [[nodiscard]] std::size_t count_if_short(const List& list) const;
 
-    List front_;                ///< sorted: all events up to base_
+    List front_;  ///< sorted: all events up to base_
+    std::array<Cursor, 2> ahead_;
     std::uint64_t base_ = 0;    ///< ps: all events in the levels are due after
     std::uint32_t levels_ = 0;  ///< levels that hold events: bits
     std::uint32_t free_ = kNone;

@@ -2,6 +2,7 @@
 #include "sim/kernel/scheduler.h"
 
 #include "sim/core/error.h"
+#include "sim/core/prefetch.h"
 
 #include <algorithm>
 
@@ -9,15 +10,11 @@ namespace switchfold {
 
 namespace {
 
-/// A large machine does not fit the caches: what the next event needs first comes in while this one
-/// runs. Handlers keep what they use most right behind their EventHandler.
-void prefetch(const EventHandler* handler) {
-    constexpr std::size_t kLine = 64;
-    constexpr std::size_t kLines = 6;
-    const auto* bytes = reinterpret_cast<const std::byte*>(handler);
-    for (std::size_t line = 0; line < kLines; ++line)
-        __builtin_prefetch(bytes + line * kLine);
-}
+// What the next events need comes in while this one runs: first their handlers, which keep what
+// they use most right behind their EventHandler, then what those refer to.
+constexpr std::size_t kHandlerBytes = 384;
+constexpr std::uint32_t kFarEvents = 6;
+constexpr std::uint32_t kNearEvents = 2;
 
 }  // namespace
 
@@ -76,8 +73,12 @@ void Scheduler::run_events() {
             throw SimulationError(
                 name(), now(), "events repeat without time passing; a loop has no delay");
         }
-        if (const EventHandler* next = queue_.likely_next())
-            prefetch(next);
+        queue_.look_ahead(EventQueue::kFar, kFarEvents, [](const EventHandler* handler) {
+            prefetch(handler, kHandlerBytes);
+        });
+        queue_.look_ahead(EventQueue::kNear, kNearEvents, [](const EventHandler* handler) {
+            handler->prepare();
+        });
         ++events_;
         event.handler->on_event(event.tag);
     }

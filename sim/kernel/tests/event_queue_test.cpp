@@ -5,6 +5,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -100,6 +102,39 @@ TEST(EventQueue, TheOrderOfPostingHoldsAcrossTheEndOfASlot) {
         ASSERT_TRUE(queue.pop(UINT64_MAX, event));
         EXPECT_EQ(event.tag, tag);
     }
+}
+
+TEST(EventQueue, LooksAtEachEventOnceAndNoFurtherThanAsked) {
+    struct Handler final : EventHandler {
+        void on_event(std::uint64_t) override {}
+    };
+    constexpr std::uint32_t kEvents = 12;
+    const std::uint32_t distance = 3;
+    std::array<Handler, kEvents + 1> handlers;
+    EventQueue queue;
+    for (std::uint32_t i = 0; i < kEvents; ++i)
+        queue.push({1'000'000 + 100 * i, &handlers[i], i});
+    std::vector<std::ptrdiff_t> seen;
+    const auto look = [&] {
+        queue.look_ahead(EventQueue::kFar, distance, [&](const EventHandler* handler) {
+            seen.push_back(static_cast<const Handler*>(handler) - handlers.data());
+        });
+    };
+    EventQueue::Event event{};
+    ASSERT_TRUE(queue.pop(UINT64_MAX, event));
+    look();
+    EXPECT_EQ(seen, (std::vector<std::ptrdiff_t>{1, 2, 3}));
+    ASSERT_TRUE(queue.pop(UINT64_MAX, event));
+    look();
+    EXPECT_EQ(seen.back(), 4);
+    // One that is posted among those that were looked at takes a place among them.
+    queue.push({event.due + 50, &handlers[kEvents], kEvents});
+    ASSERT_TRUE(queue.pop(UINT64_MAX, event));
+    EXPECT_EQ(event.tag, kEvents);
+    look();
+    while (queue.pop(UINT64_MAX, event))
+        look();
+    EXPECT_EQ(seen, (std::vector<std::ptrdiff_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
 }
 
 TEST(EventQueue, TheLastPicosecondIsATime) {
