@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/huge_pages.h"
+
 #include <benchmark/benchmark.h>
 
 int main(int argc, char** argv) {
+    switchfold::use_huge_pages();  // as the command does
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;

@@ -2,6 +2,7 @@
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/core/error.h"
+#include "sim/core/huge_pages.h"
 #include "sim/core/json.h"
 #include "sim/core/version.h"
 
@@ -54,6 +55,7 @@ void flush_output() {
 
 int main(int argc, char** argv) {
     using namespace switchfold;  // NOLINT(google-build-using-namespace): the program itself
+    use_huge_pages();
     CLI::App app{
         "switchfold simulates how collectives and compute share GPUs and the interconnect, and\n"
         "what a switch that reduces in flight gives back.\n\nExample:\n"

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/huge_pages.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace switchfold {
+
+#ifdef __GLIBC__
+
+namespace {
+// Address space, not memory: pages come when they are touched. What does not fit follows in small
+// pages.
+constexpr int kHeap = 512 << 20;
+// Below, blocks lie in the heap, not in mappings of their own; glibc's own upper bound.
+constexpr int kOwnMapping = 32 << 20;
+constexpr std::uintptr_t kHugePage = 2U << 20U;
+}  // namespace
+
+void use_huge_pages() {
+    const auto before = reinterpret_cast<std::uintptr_t>(sbrk(0));
+    mallopt(M_MMAP_THRESHOLD, kOwnMapping);
+    mallopt(M_TRIM_THRESHOLD, 2 * kHeap);
+    mallopt(M_TOP_PAD, kHeap);
+    // More than the heap has left, so that it grows, by that much and the padding.
+    constexpr std::size_t kMoreThanLeft = 1U << 20U;
+    void* volatile block = std::malloc(kMoreThanLeft);  // NOLINT(cppcoreguidelines-no-malloc)
+    std::free(block);                                   // NOLINT(cppcoreguidelines-no-malloc)
+    mallopt(M_TOP_PAD, 1 << 20);
+    const auto after = reinterpret_cast<std::uintptr_t>(sbrk(0));
+    const std::uintptr_t first = (before + kHugePage - 1) / kHugePage * kHugePage;
+    const std::uintptr_t end = after / kHugePage * kHugePage;
+    if (before < after && first < end)
+        static_cast<void>(madvise(
+            reinterpret_cast<void*>(first),  // NOLINT(performance-no-int-to-ptr)
+            end - first,
+            MADV_HUGEPAGE));
+}
+
+#else
+
+void use_huge_pages() {}
+
+#endif
+
+}  // namespace switchfold
