@@ -69,7 +69,11 @@ struct Dim3 {
     std::uint32_t x = 1;
     std::uint32_t y = 1;
     std::uint32_t z = 1;
-    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+    /// Not more than 64 bits hold: no GPU has as many.
+    [[nodiscard]] std::uint64_t count() const {
+        const std::uint64_t plane = std::uint64_t{x} * y;
+        return z != 0 && plane > UINT64_MAX / z ? UINT64_MAX : plane * z;
+    }
     bool operator==(const Dim3&) const = default;
 };
 

@@ -28,8 +28,10 @@ using chakra::NodeType;
 constexpr double kCautiousBytesPerSecond = 1e12;
 constexpr double kCautiousFlops = 1e14;
 constexpr std::uint32_t kMostRanks = 65'536;
-constexpr std::uint64_t kMostMembers = 16'000'000;  // of all groups together
-constexpr std::uint64_t kBarrier = 9;               // CollectiveCommType
+constexpr std::uint64_t kMostMembers = 16'000'000;        // of all groups together
+constexpr std::uint64_t kBarrier = 9;                     // CollectiveCommType
+constexpr std::uint64_t kLatestUs = 4'000'000'000'000;    // 46 days: sums fit 64 bits of ps
+constexpr std::uint64_t kMostDependencies = 100'000'000;  // of all operations together
 
 class ChakraReader {
 public:
@@ -73,8 +75,15 @@ private:
             first = false;
         }
         report_.events = nodes_.size();
+        for (const Node& node : nodes_)
+            first_start_ = std::min(first_start_, node.start_us);
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            first_start_ = std::min(first_start_, nodes_[i].start_us);
+            if (nodes_[i].start_us - first_start_ > kLatestUs)
+                fail(
+                    nodes_[i],
+                    fmt::format(
+                        "begins {} us behind the first; expected less than 46 days",
+                        nodes_[i].start_us - first_start_));
             if (!position_.emplace(nodes_[i].id, i).second)
                 fail(nodes_[i], "is there twice; expected each id once");
         }
@@ -106,6 +115,13 @@ private:
         auto& before = operation.dependencies;
         std::sort(before.begin(), before.end());
         before.erase(std::unique(before.begin(), before.end()), before.end());
+        // What does not run hands its dependencies on: a few such nodes could multiply them.
+        dependencies_ += before.size();
+        if (dependencies_ > kMostDependencies)
+            fail(
+                node,
+                fmt::format(
+                    "is where the trace has {} dependencies; expected fewer", dependencies_));
         if (!set_body(node, operation)) {
             stands_for_[index] = std::move(before);
             return;
@@ -316,6 +332,7 @@ private:
     std::vector<std::uint32_t> index_of_;               ///< operation of each node that runs
     std::unordered_map<std::size_t, std::vector<std::uint32_t>> stands_for_;
     std::uint64_t without_duration_ = 0;
+    std::uint64_t dependencies_ = 0;
 };
 
 }  // namespace

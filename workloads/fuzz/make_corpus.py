@@ -10,6 +10,7 @@ import pathlib
 import sqlite3
 import struct
 import sys
+import zlib
 
 
 def kineto():
@@ -68,7 +69,15 @@ def own():
         {"type": "receive", "name": 1, "stream": 1, "peer": 1, "bytes": 4},
     ]
     records.append({"type": "end", "records": len(records)})
-    yield "small.jsonl", "".join(json.dumps(r) + "\n" for r in records).encode()
+    text = "".join(json.dumps(r) + "\n" for r in records).encode()
+    yield "small.jsonl", text
+    yield "small.swt", stored_zstd(text)
+
+
+def stored_zstd(content):
+    """A zstd frame of one block that is not compressed."""
+    block = struct.pack("<I", len(content) << 3 | 1)[:3]
+    return b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", len(content)) + block + content
 
 
 def varint(value):
@@ -136,6 +145,81 @@ def execution_trace():
     ]}).encode()
 
 
+def capture():
+    def pack(form, *values):
+        out = b""
+        for kind, value in zip(form, values, strict=True):
+            if kind == "s":
+                out += struct.pack("<I", len(value)) + value.encode()
+            elif kind == "3":
+                out += struct.pack("<III", *value)
+            else:
+                out += struct.pack("<" + kind, value)
+        return out
+
+    def file(*records):
+        out = b"SFCAPT01"
+        for tag, form, *values in records:
+            payload = pack(form, *values)
+            frame = struct.pack("<IHH", len(payload), tag, 0) + payload
+            out += frame + struct.pack("<I", zlib.crc32(frame))
+        return out
+
+    def session(rank, counters=0):
+        return 1, "IIIIQQBss", 1, rank, 2, 70 + rank, 1000, 0, counters, "host", "train"
+
+    def names(*texts):
+        return [(2, "Is", i + 1, text) for i, text in enumerate(texts)]
+
+    def call(start, correlation, name, driver=0):
+        return 6, "QQIIIBI", start, start + 500, 9, correlation, name, driver, 0
+
+    def kernel(start, end, stream, correlation, name):
+        return (4, "QQIIIIQI333III", start, end, 0, 1, stream, correlation, 0, name,
+                (16, 2, 1), (256, 1, 1), (0, 0, 0), 64, 1000, 24)
+
+    def rank(number):
+        return file(
+            session(number),
+            (3, "IsIIIIQQIs", 0, "NVIDIA H100", 9, 0, 132, 1 << 25, 80 * 10**9, 10**12, 10**6, "580"),
+            (11, "III", 1, 7, 0),
+            (12, "QsIII", 77, "world", number, 2, 1),
+            *names("cudaLaunchKernel_v7000", "_Z4gemmv", "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                   "step 1", "aten::mm, seq = 3, sizes = [[64, 32], [32, 16]]", "backward"),
+            (8, "QIBIII", 1500, 1, 1, 9, 4, 0),
+            (8, "QIBIII", 1900, 2, 1, 9, 5, 0),
+            call(2000, 1, 1),
+            (7, "IIQ", 1, 2, 3),
+            kernel(5000, 20000, 7, 1, 2),
+            (8, "QIBIII", 3000, 2, 2, 9, 0, 0),
+            (8, "QIBIII", 3100, 3, 1, 9, 6, 0),
+            call(4000, 2, 1),
+            (13, "QIQQssQIIIss", 4100, 9, 77, 0, "AllReduce", "ncclFloat32", 1000, 0, 4, 8, "RING", "LL"),
+            kernel(21000, 60000, 20, 2, 3),
+            (10, "IIIIQ", 4, 1, 7, 5, 1),
+            (9, "QQIBIIIQ", 4600, 4700, 5, 2, 1, 20, 5, 1),
+            call(4800, 6, 1, 1),
+            (5, "QQIIIIQQBI", 61000, 62000, 0, 1, 7, 6, 0, 4096, 2, 0),
+            (8, "QIBIII", 5500, 3, 2, 9, 0, 0),
+            (8, "QIBIII", 70000, 1, 2, 9, 0, 0),
+            (15, "Qs", 3, "records"),
+            (16, "Q", 80000),
+        )
+
+    counters = file(
+        session(0, 1), *names("_Z4gemmv"), (14, "I33IQQ", 1, (16, 2, 1), (256, 1, 1), 0, 8192, 4096),
+        (16, "Q", 80000))
+    yield "rank0.sfcapture", rank(0)
+    yield "two_ranks_and_counters.sfcapture", rank(0) + rank(1) + counters
+
+
+def layer_table():
+    yield "small.csv", (
+        b"layer,type,params,fwd_macs_per_sample,out_elems_per_sample\r\n"
+        b"conv1,conv,9408,118013952,802816\nfc,linear,2049000,2048000,1000\n"
+    )
+
+
 def nsight(folder):
     path = folder / "small.sqlite"
     path.unlink(missing_ok=True)
@@ -167,7 +251,7 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "corpus")
     readers = {
         "kineto": kineto, "own": own, "chakra": chakra, "nccl_tests": nccl_tests,
-        "execution_trace": execution_trace,
+        "execution_trace": execution_trace, "capture": capture, "layer_table": layer_table,
     }
     for reader, make in readers.items():
         (root / reader).mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,6 @@ std::uint64_t whole(std::string_view field, std::string_view text) {
     return number;
 }
 
-/// A launch's shape; nothing where the profiler left zeros.
 std::optional<Dim3> dimensions(std::string_view field, od::value value) {
     Dim3 dims;
     std::uint32_t* const parts[] = {&dims.x, &dims.y, &dims.z};
@@ -49,9 +48,7 @@ std::optional<Dim3> dimensions(std::string_view field, od::value value) {
                 fmt::format("\"{}\" is no grid; expected three numbers", field));
         *parts[i++] = static_cast<std::uint32_t>(n);
     }
-    if (dims.count() == 0)
-        return std::nullopt;
-    return dims;
+    return launch_shape(dims);
 }
 
 void parse_argument(std::string_view key, od::value value, TraceEvent& event) {

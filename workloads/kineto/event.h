@@ -48,6 +48,11 @@ struct TraceEvent {
     std::string concrete_inputs;  ///< raw JSON
 };
 
+/// A launch's grid or block; nothing where the profiler left a zero, which no launch has.
+[[nodiscard]] inline std::optional<Dim3> launch_shape(Dim3 shape) {
+    return shape.x == 0 || shape.y == 0 || shape.z == 0 ? std::nullopt : std::optional(shape);
+}
+
 /// Reads decimal microseconds into ps after `base_us`, exactly down to the last digit that ps can
 /// hold. Empty if it is no such number, lies before the base or does not fit (213 days).
 [[nodiscard]] std::optional<std::uint64_t>

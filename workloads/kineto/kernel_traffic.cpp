@@ -21,15 +21,17 @@ bool is_shape(const Json& dims) {
         dims.begin(), dims.end(), [](const Json& d) { return d.is_number_unsigned(); });
 }
 
-void add_shapes(const Json& dims, std::uint64_t element_bytes, Shapes& shapes) {
-    if (dims.is_array() && !is_shape(dims)) {
+/// Lists of tensors, and no deeper: a text may nest a million times.
+void add_shapes(const Json& dims, std::uint64_t element_bytes, Shapes& shapes, int depth = 0) {
+    constexpr int kDeepest = 16;
+    if (depth < kDeepest && dims.is_array() && !is_shape(dims)) {
         for (const Json& inner : dims)
-            add_shapes(inner, element_bytes, shapes);
+            add_shapes(inner, element_bytes, shapes, depth + 1);
         return;
     }
     TensorShape shape;
     shape.element_bytes = element_bytes;
-    if (dims.is_array())
+    if (dims.is_array() && is_shape(dims))
         for (const Json& d : dims)
             shape.dimensions.push_back(d.get<std::uint64_t>());
     shapes.push_back(std::move(shape));

@@ -179,8 +179,8 @@ private:
             event.name = name(long_name ? long_name : rows.number(7));
             event.stream = fmt::format("{}", rows.needed(4));
             event.correlation = rows.number(5);
-            event.grid = Dim3{small(rows, 8), small(rows, 9), small(rows, 10)};
-            event.block = Dim3{small(rows, 11), small(rows, 12), small(rows, 13)};
+            event.grid = launch_shape({small(rows, 8), small(rows, 9), small(rows, 10)});
+            event.block = launch_shape({small(rows, 11), small(rows, 12), small(rows, 13)});
             event.registers_per_thread = static_cast<std::uint32_t>(
                 std::min<std::uint64_t>(rows.number(14).value_or(0), 255));
             event.shared_memory = std::min<std::uint64_t>(rows.number(15).value_or(0), UINT32_MAX) +

@@ -91,6 +91,13 @@ private:
     TemporaryFile file_;
 };
 
+TEST(Nsight, AZeroInAGridIsAnUnknownGrid) {
+    NsightFile file;
+    file.sql("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET gridY = 0");
+    const TraceWorkload workload = file.read();
+    testing::expect_same(workload, testing::again(workload));
+}
+
 TEST(Nsight, KernelsCopiesCallsAndRanges) {
     const NsightFile file;
     const TraceWorkload workload = file.read();

@@ -63,8 +63,8 @@ const char* copy_name(CopyDirection direction) {
     return "Memcpy DtoD";
 }
 
-Dim3 dim3(const std::array<std::uint32_t, 3>& values) {
-    return {values[0], values[1], values[2]};
+std::optional<Dim3> shape(const std::array<std::uint32_t, 3>& values) {
+    return launch_shape({values[0], values[1], values[2]});
 }
 
 class Events {
@@ -182,8 +182,8 @@ private:
         TraceEvent event = gpu_work(kernel, "kernel");
         const std::string name(capture_.name(kernel.name));
         event.name = demangled(name);
-        event.grid = dim3(kernel.grid);
-        event.block = dim3(kernel.block);
+        event.grid = shape(kernel.grid);
+        event.block = shape(kernel.block);
         event.registers_per_thread = kernel.registers_per_thread;
         event.shared_memory = std::uint64_t{kernel.static_shared} + kernel.dynamic_shared;
         if (bytes_)

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/fuzz/readers.h"
+
+#include "sim/core/error.h"
+#include "workloads/capture/format/frame.h"
+#include "workloads/capture/read_captures.h"
+#include "workloads/chakra/reader.h"
+#include "workloads/execution_trace/execution_trace.h"
+#include "workloads/kineto/raw_trace.h"
+#include "workloads/nccl_tests/reader.h"
+#include "workloads/nsight/reader.h"
+#include "workloads/rank_alignment.h"
+#include "workloads/read_traces.h"
+#include "workloads/trace_format/trace_file.h"
+#include "workloads/trace_summary.h"
+#include "workloads/training/layer_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+#include <zlib.h>
+
+namespace switchfold::fuzz {
+
+namespace {
+
+constexpr std::uint64_t kMost = 16U << 20U;
+
+/// A file in the temporary folder that goes away with the object. SQLite does not open files that
+/// have no name.
+class File {
+public:
+    explicit File(const char* name, std::string_view bytes = {}) :
+        path_(
+            std::filesystem::temp_directory_path() /
+            fmt::format("switchfold_fuzz_{}_{}", getpid(), name)) {
+        std::ofstream(path_, std::ios::binary) << bytes;
+    }
+    ~File() {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    File(File&&) = delete;
+    File& operator=(File&&) = delete;
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+void look_at(const TraceWorkload& workload) {
+    check(workload.graph);
+    static_cast<void>(align_ranks(workload));
+    static_cast<void>(impossible_orders(workload));
+    for (std::size_t r = 0; r < workload.graph.ranks.size(); ++r)
+        static_cast<void>(summarise(workload, r));
+    const File written("written.jsonl");
+    write_trace(workload, written.path(), "fuzz");
+    try {
+        const TraceWorkload again = read_trace(written.path());
+        for (std::size_t r = 0; r < workload.graph.ranks.size(); ++r)
+            SWITCHFOLD_CHECK(
+                again.graph.ranks.at(r)->operations == workload.graph.ranks[r]->operations,
+                "our own format changed rank {}",
+                r);
+    } catch (const ConfigError& error) {
+        // The one thing that other formats can say and ours cannot.
+        const std::string_view text = error.what();
+        SWITCHFOLD_CHECK(text.find("53 days") != std::string_view::npos, "{}", text);
+    }
+}
+
+/// The checksums of a capture's frames made right, or no change would ever get past the first.
+std::string sealed(std::string_view bytes) {
+    constexpr std::size_t kHeader = 8;
+    constexpr std::size_t kChecksum = 4;
+    std::string out(bytes);
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(out[i]); };
+    for (std::size_t at = capture::kMagic.size(); at + kHeader + kChecksum <= out.size();) {
+        const std::size_t length = byte(at) | static_cast<std::size_t>(byte(at + 1)) << 8U |
+                                   static_cast<std::size_t>(byte(at + 2)) << 16U |
+                                   static_cast<std::size_t>(byte(at + 3)) << 24U;
+        if (length > out.size() - at - kHeader - kChecksum)
+            break;
+        const std::size_t end = at + kHeader + length;
+        const auto sum =
+            crc32_z(0, reinterpret_cast<const Bytef*>(out.data() + at), kHeader + length);
+        for (std::size_t i = 0; i < kChecksum; ++i)
+            out[end + i] = static_cast<char>(sum >> (8 * i) & 0xffU);
+        at = end + kChecksum;
+    }
+    return out;
+}
+
+/// Several captures may stand behind each other: a run's ranks, or a second pass.
+void read_capture_files(std::string_view bytes) {
+    constexpr std::size_t kMostFiles = 4;
+    std::vector<std::unique_ptr<File>> files;
+    std::vector<std::filesystem::path> paths;
+    do {
+        const std::size_t next = std::min(bytes.find(capture::kMagic, 1), bytes.size());
+        const std::string name = fmt::format("{}.sfcapture", files.size());
+        files.push_back(std::make_unique<File>(name.c_str(), sealed(bytes.substr(0, next))));
+        paths.push_back(files.back()->path());
+        bytes.remove_prefix(next);
+    } while (!bytes.empty() && files.size() < kMostFiles);
+    look_at(join_ranks(capture::read_captures(paths)));
+}
+
+/// Beside a trace of the same run, whose operator 3 is the execution trace's 1.
+void read_beside_kineto(const std::filesystem::path& file) {
+    const ExecutionTrace shapes = read_execution_trace(file, kMost);
+    const File kineto("kineto", R"({"traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "tid": 1, "ts": 8, "dur": 10,
+         "args": {"External id": 3}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": 10, "dur": 2,
+         "args": {"correlation": 1}},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "tid": 7, "ts": 20, "dur": 5,
+         "args": {"stream": 7, "correlation": 1}}]})");
+    look_at(workload_of(read_raw_trace(kineto.path(), kMost, &shapes)));
+}
+
+void read_as(std::string_view reader, std::string_view bytes) {
+    if (reader == "capture") {
+        read_capture_files(bytes);
+        return;
+    }
+    const File file("trace", bytes);
+    if (reader == "kineto")
+        look_at(read_kineto({{file.path()}, kMost}));
+    else if (reader == "own")
+        look_at(read_trace(file.path(), kMost));
+    else if (reader == "nsight")
+        look_at(read_nsight(file.path()));
+    else if (reader == "chakra")
+        look_at(read_chakra({file.path(), 0, 1, kMost}));
+    else if (reader == "nccl_tests")
+        look_at(read_nccl_tests(file.path(), kMost));
+    else if (reader == "execution_trace")
+        read_beside_kineto(file.path());
+    else if (reader == "layer_table")
+        static_cast<void>(read_layer_table(file.path()));
+    else
+        SWITCHFOLD_CHECK(false, "no reader is called {}", reader);
+}
+
+}  // namespace
+
+bool try_reader(std::string_view reader, std::string_view bytes) {
+    try {
+        static_cast<void>(recognise(File("trace", bytes).path()));
+    } catch (const ConfigError&) {
+        // What it is taken for does not matter here.
+    }
+    try {
+        read_as(reader, bytes);
+        return true;
+    } catch (const ConfigError&) {
+    } catch (const IoError&) {
+    }
+    return false;
+}
+
+}  // namespace switchfold::fuzz

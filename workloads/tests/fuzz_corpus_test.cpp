@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fuzzers start from and what they once found, read again without them: on any compiler,
+// every time.
+#include "workloads/fuzz/readers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+std::filesystem::path fuzz_folder() {
+    return std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "workloads/fuzz";
+}
+
+std::vector<std::filesystem::path> inputs_of(std::string_view reader) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(fuzz_folder() / "corpus" / reader))
+        files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+std::string content_of(const std::filesystem::path& path) {
+    std::stringstream content;
+    content << std::ifstream(path, std::ios::binary).rdbuf();
+    return content.str();
+}
+
+class FuzzCorpus : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(FuzzCorpus, EveryInputIsReadOrRefused) {
+    std::size_t accepted = 0;
+    for (const std::filesystem::path& file : inputs_of(GetParam())) {
+        SCOPED_TRACE(file);
+        const bool read = fuzz::try_reader(GetParam(), content_of(file));
+        accepted += read ? 1 : 0;
+        // What a fuzzer found may be anything; what it starts from has to get all the way through.
+        if (!file.filename().string().starts_with("found"))
+            EXPECT_TRUE(read);
+    }
+    EXPECT_GT(accepted, 0U);
+}
+
+TEST_P(FuzzCorpus, HasADictionary) {
+    const auto file = fuzz_folder() / "dictionaries" / (std::string(GetParam()) + ".dict");
+    EXPECT_TRUE(std::filesystem::exists(file)) << file;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Readers, FuzzCorpus, ::testing::ValuesIn(fuzz::kReaders), [](const auto& reader) {
+        return std::string(reader.param);
+    });
+
+TEST(FuzzCorpusFolder, HoldsNoReaderThatNobodyKnows) {
+    for (const auto& entry : std::filesystem::directory_iterator(fuzz_folder() / "corpus"))
+        EXPECT_EQ(
+            std::count(fuzz::kReaders.begin(), fuzz::kReaders.end(), entry.path().filename()), 1)
+            << entry.path();
+}
+
+}  // namespace
+}  // namespace switchfold
