@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from sweep_checks import small_sweep
+
 PROGRAM, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 PLOT = SOURCE / "scripts/plot"
 
@@ -27,19 +29,10 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         sweep = folder / "sweep.json"
-        sweep.write_text(json.dumps({
-            "name": "small",
-            "experiment": {
-                "name": "one",
-                "system": str(SOURCE / "configs/systems/hgx_h100.json"),
-                "workload": {"type": "collective", "size": "1 KiB", "ranks": 8},
-                "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
-            },
-            "axes": [
-                {"name": "algorithm", "pointer": "/scenarios/0/all_reduce/algorithm", "values": ["ring", "in_switch"]},
-                {"name": "size", "pointer": "/workload/size", "range": "64 KiB..64 MiB x8"},
-            ],
-        }))
+        sweep.write_text(json.dumps(small_sweep(SOURCE, [
+            {"name": "algorithm", "pointer": "/scenarios/0/all_reduce/algorithm", "values": ["ring", "in_switch"]},
+            {"name": "size", "pointer": "/workload/size", "range": "64 KiB..64 MiB x8"},
+        ], ranks=8)))
         subprocess.run([PROGRAM, "sweep", sweep, "--out", folder / "out"], check=True, capture_output=True)
         table = folder / "measured.csv"
         table.write_text("gpu,n_gpus,size_bytes,time_us\nx,8,1048576,60\ny,8,1048576,90\n")

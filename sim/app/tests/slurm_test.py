@@ -7,21 +7,16 @@ usage: slurm_test.py SWITCHFOLD SOURCE_DIRECTORY
 import json
 import pathlib
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+from sweep_checks import content, small_sweep
+
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
-KEPT = ("meta", "axes", "axis_values", "points", "point_values", "runs", "scenarios")
-
-
-def content(folder):
-    with sqlite3.connect(folder / "sweep.db") as database:
-        return {table: sorted(database.execute(f"SELECT * FROM {table}"), key=repr) for table in KEPT}
 
 
 class Slurm(unittest.TestCase):
@@ -33,16 +28,8 @@ class Slurm(unittest.TestCase):
 
     def arguments(self, out, *more, most="24 KiB"):
         path = self.folder / "sweep.json"
-        path.write_text(json.dumps({
-            "name": "small",
-            "experiment": {
-                "name": "one",
-                "system": str(SOURCE / "configs/systems/hgx_h100.json"),
-                "workload": {"type": "collective", "size": "1 KiB", "ranks": 4},
-                "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
-            },
-            "axes": [{"name": "size", "pointer": "/workload/size", "range": f"1 KiB..{most} +1 KiB"}],
-        }))
+        axes = [{"name": "size", "pointer": "/workload/size", "range": f"1 KiB..{most} +1 KiB"}]
+        path.write_text(json.dumps(small_sweep(SOURCE, axes, ranks=4)))
         return [PROGRAM, "sweep", path, "--out", self.folder / out, *more]
 
     def run_sweep(self, *arguments, **options):

@@ -17,15 +17,10 @@ import tempfile
 import time
 import unittest
 
+from sweep_checks import content, small_sweep
+
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
-KEPT = ("meta", "axes", "axis_values", "points", "point_values", "runs", "scenarios")
-
-
-def content(folder):
-    """All that does not depend on the machine."""
-    with sqlite3.connect(folder / "sweep.db") as database:
-        return {table: sorted(database.execute(f"SELECT * FROM {table}"), key=repr) for table in KEPT}
 
 
 class Sweeps(unittest.TestCase):
@@ -33,19 +28,10 @@ class Sweeps(unittest.TestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
-        self.sweep = {
-            "name": "small",
-            "experiment": {
-                "name": "one",
-                "system": str(SOURCE / "configs/systems/hgx_h100.json"),
-                "workload": {"type": "collective", "size": "1 KiB"},
-                "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
-            },
-            "axes": [
-                {"name": "size", "pointer": "/workload/size", "range": "1 KiB..32 KiB +1 KiB"},
-                {"name": "ranks", "pointer": "/workload/ranks", "values": [2, 4, 8]},
-            ],
-        }
+        self.sweep = small_sweep(SOURCE, [
+            {"name": "size", "pointer": "/workload/size", "range": "1 KiB..32 KiB +1 KiB"},
+            {"name": "ranks", "pointer": "/workload/ranks", "values": [2, 4, 8]},
+        ])
 
     def arguments(self, out, *more):
         path = self.folder / "sweep.json"
