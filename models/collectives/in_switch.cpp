@@ -83,13 +83,15 @@ private:
     [[nodiscard]] Part piece(const Channel& channel, std::uint64_t loop, std::uint32_t head) const {
         return shape_.pieces.piece(channel.index, loop, head);
     }
-    /// When the warps have copied this head's piece into or out of the multicast buffer.
+    /// When the warps have copied this head's piece into or out of the multicast buffer; `others`
+    /// of their block copy meanwhile.
     [[nodiscard]] Time copy_piece(
         std::uint32_t position,
         const Channel& channel,
         std::uint64_t loop,
         std::uint32_t head,
-        std::uint32_t warps);
+        std::uint32_t warps,
+        std::uint32_t others);
     void post(Stage stage, std::uint32_t position, std::uint32_t channel, Time due);
     /// Pieces that a group of warps copies in a loop.
     [[nodiscard]] std::uint32_t pieces(const Channel& channel, std::uint64_t loop) const {
@@ -158,12 +160,13 @@ Time PullAllReduce::copy_piece(
     const Channel& channel,
     std::uint64_t loop,
     std::uint32_t head,
-    std::uint32_t warps) {
+    std::uint32_t warps,
+    std::uint32_t others) {
     const std::uint64_t bytes = registered_ ? 0 : piece(channel, loop, head).bytes;
     if (bytes == 0)
         return scheduler_.now();
     const Time served = port(position).access(bytes, bytes);
-    return std::max(served, scheduler_.now() + copy_time(params_, warps, bytes));
+    return std::max(served, scheduler_.now() + copy_time(params_, warps, warps + others, bytes));
 }
 
 void PullAllReduce::join(std::uint32_t position, Time start) {
@@ -230,15 +233,25 @@ void PullAllReduce::try_scatter(std::uint32_t position, std::uint32_t c) {
 
 void PullAllReduce::scatter_piece(std::uint32_t position, std::uint32_t c) {
     const Block& b = block(position, c);
-    const Time end =
-        copy_piece(position, channels_[c], b.scattered, b.scatter_piece, shape_.scatter_workers);
+    const Time end = copy_piece(
+        position,
+        channels_[c],
+        b.scattered,
+        b.scatter_piece,
+        shape_.scatter_workers,
+        b.gathering ? shape_.gather_workers : 0);
     post(Stage::kScatter, position, c, end);
 }
 
 void PullAllReduce::gather_piece(std::uint32_t position, std::uint32_t c) {
     const Block& b = block(position, c);
-    const Time end =
-        copy_piece(position, channels_[c], b.gathered, b.gather_piece, shape_.gather_workers);
+    const Time end = copy_piece(
+        position,
+        channels_[c],
+        b.gathered,
+        b.gather_piece,
+        shape_.gather_workers,
+        b.scattering ? shape_.scatter_workers : 0);
     post(Stage::kGather, position, c, end);
 }
 

@@ -112,9 +112,14 @@ StageWarps stage_warps(const CollectiveParams& params, StageRole role, std::uint
     return out;
 }
 
-Time copy_time(const CollectiveParams& params, std::uint32_t workers, std::uint64_t bytes) {
+Time copy_time(
+    const CollectiveParams& params,
+    std::uint32_t workers,
+    std::uint32_t busy,
+    std::uint64_t bytes) {
     const std::uint64_t hunks = (bytes + kWarpCopy - 1) / kWarpCopy;
-    return params.in_switch_copy_round * ((hunks + workers - 1) / workers);
+    const Time shared = serialization_time(Bytes(busy * kWarpCopy), params.simple.block_rate);
+    return std::max(params.in_switch_copy_round, shared) * ((hunks + workers - 1) / workers);
 }
 
 Poll poll_until(Time start, Time round, Time event) {

@@ -65,6 +65,8 @@ struct PieceTag {
     std::uint32_t slot;  ///< of the pipeline that the loop is in
     std::uint32_t head;
     std::uint32_t unit;  ///< of the head's piece, or a byte of it
+    /// In `unit`: tells stores from requests where a departure is all that comes back.
+    static constexpr std::uint32_t kStore = 1U << 31U;
     [[nodiscard]] std::uint64_t pack() const {
         return std::uint64_t{channel} << 56U | std::uint64_t{slot} << 48U |
                std::uint64_t{head} << 32U | unit;
@@ -79,9 +81,11 @@ struct PieceTag {
 };
 
 /// Time in which `workers` warps copy so many bytes: in rounds of 4 KiB a warp, each of which waits
-/// for its loads.
-[[nodiscard]] Time
-copy_time(const CollectiveParams& params, std::uint32_t workers, std::uint64_t bytes);
+/// for its loads. Groups of warps that copy at the same time share their SM: a round lasts no less
+/// than `busy` warps, these among them, take for theirs at the rate at which one block moves data
+/// (block_rate of Simple).
+[[nodiscard]] Time copy_time(
+    const CollectiveParams& params, std::uint32_t workers, std::uint32_t busy, std::uint64_t bytes);
 
 /// Polls go round one after the other from `start` on; each takes `round` and sees the counters
 /// half way.

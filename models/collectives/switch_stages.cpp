@@ -10,11 +10,6 @@
 
 namespace switchfold {
 
-namespace {
-/// Tells stores from requests where a departure is all that comes back.
-constexpr std::uint32_t kStore = 1U << 31U;
-}  // namespace
-
 SwitchStages::SwitchStages(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
@@ -78,7 +73,7 @@ std::uint32_t SwitchStages::member_of(std::uint32_t rank) const {
 std::uint64_t SwitchStages::element(const PieceTag& tag) const {
     const std::uint64_t loop = channels_[tag.channel].slots[tag.slot].loop;
     const Part part = pieces_.piece(tag.channel, loop, tag.head);
-    return (part.begin + (tag.unit & ~kStore)) / element_bytes_;
+    return (part.begin + (tag.unit & ~PieceTag::kStore)) / element_bytes_;
 }
 
 void SwitchStages::join(std::uint32_t member, Time start) {
@@ -140,9 +135,12 @@ Time SwitchStages::copy_piece(
     std::uint32_t member, std::uint32_t c, std::uint64_t loop, std::uint32_t head, bool gather) {
     const std::uint64_t bytes = pieces_.piece(c, loop, head).bytes;
     const StageWarps& warps = channels_[c].warps;
+    const Block& b = block(member, c);
+    const std::uint32_t busy =
+        (b.scattering ? warps.scatter_workers : 0) + (b.gathering ? warps.gather_workers : 0);
     const std::uint32_t workers = gather ? warps.gather_workers : warps.scatter_workers;
     const Time served = port(member).access(bytes, bytes);
-    return std::max(served, scheduler_.now() + copy_time(params_, workers, bytes));
+    return std::max(served, scheduler_.now() + copy_time(params_, workers, busy, bytes));
 }
 
 void SwitchStages::try_scatter(std::uint32_t member, std::uint32_t c) {
@@ -270,17 +268,6 @@ std::uint32_t SwitchStages::supply(const Packet& packet, std::uint32_t rank) {
         packet.payload / element_bytes_);
 }
 
-void SwitchStages::note_answer(
-    Block& b, std::uint64_t offset, std::uint64_t unit, std::uint64_t all) {
-    b.answered += std::min(unit, all - offset);
-    b.early.push_back(offset);
-    for (auto next = std::find(b.early.begin(), b.early.end(), b.complete); next != b.early.end();
-         next = std::find(b.early.begin(), b.early.end(), b.complete)) {
-        b.complete = std::min(all, b.complete + unit);
-        b.early.erase(next);
-    }
-}
-
 void SwitchStages::on_sum(const Packet& packet, std::uint32_t member, Time visible) {
     const PieceTag tag = PieceTag::unpack(packet.tag);
     const std::uint32_t c = tag.channel;
@@ -292,7 +279,7 @@ void SwitchStages::on_sum(const Packet& packet, std::uint32_t member, Time visib
         fabric_.values().take(packet.values, to, element(tag));
     }
     const Part part = pieces_.piece(c, b.reduced, member);
-    note_answer(b, tag.unit, channels_[c].unit, part.bytes);
+    b.note_answer(tag.unit, channels_[c].unit, part.bytes);
     if (work_.between != Between::kFused) {
         const Time written = port(member).access(0, packet.payload);
         b.through = std::max({b.through, visible.count(), written.count()});
@@ -328,156 +315,6 @@ void SwitchStages::end_reduce(std::uint32_t member, std::uint32_t c) {
         end_loop(member, c, loop);
     if (work_.between != Between::kFused)
         try_reduce(member, c);
-}
-
-std::uint64_t SwitchStages::can_store(std::uint32_t member, std::uint32_t c) {
-    Block& b = block(member, c);
-    if (b.unsent > 0)
-        return kNotYet;
-    const std::uint64_t most =
-        std::max<std::uint64_t>(1, params_.outstanding_stores.count() / channels_[c].unit);
-    std::uint64_t when = now();
-    while (b.departures.size() >= most) {
-        when = std::max(when, b.departures.front());
-        b.departures.pop_front();
-    }
-    return when;
-}
-
-void SwitchStages::store(
-    std::uint32_t member,
-    std::uint32_t c,
-    std::uint64_t loop,
-    std::uint64_t offset,
-    std::uint64_t bytes) {
-    Block& b = block(member, c);
-    const Channel& channel = channels_[c];
-    const Part part = pieces_.piece(c, loop, member);
-    const auto slot = static_cast<std::uint32_t>(loop % channel.slots.size());
-    const auto& source = (work_.reduce ? buffers_.sums : buffers_.own)[positions_[member]];
-    for (const std::uint64_t end = offset + bytes; offset < end;) {
-        const auto some =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(channel.unit, end - offset));
-        const PieceTag tag{c, slot, member, static_cast<std::uint32_t>(offset) | kStore};
-        const std::uint32_t values =
-            functional_ ? fabric_.values().put_part(source, element(tag), some / element_bytes_)
-                        : 0;
-        const OptionalTime departure = fabric_.send(
-            *group_,
-            member,
-            {.kind = PacketKind::kMulticastWrite,
-             .payload = some,
-             .tag = tag.pack(),
-             .client = client_,
-             .slot = (part.begin + offset) / channel.unit,
-             .values = values});
-        if (departure)
-            b.departures.push_back(departure->count());
-        else
-            ++b.unsent;
-        offset += some;
-    }
-    b.stored += bytes;
-    if (b.stored == part.bytes) {
-        b.stored = 0;
-        ++b.spread;
-    }
-}
-
-void SwitchStages::on_departure(std::uint64_t tag, Time departure) {
-    const PieceTag piece = PieceTag::unpack(tag);
-    if (abandoned_ || (piece.unit & kStore) == 0)
-        return;
-    Block& b = block(piece.head, piece.channel);
-    b.departures.push_back(departure.count());
-    if (--b.unsent > 0)
-        return;
-    if (work_.between != Between::kNothing)
-        listener_.on_progress(positions_[piece.head], piece.channel);
-    else if (b.spreading)
-        spread_on(piece.head, piece.channel);
-}
-
-void SwitchStages::try_spread(std::uint32_t member, std::uint32_t c) {
-    Block& b = block(member, c);
-    while (b.spread < channels_[c].loops && pieces_.piece(c, b.spread, member).bytes == 0)
-        ++b.spread;
-    if (b.spreading || b.spread == channels_[c].loops ||
-        b.spread - channels_[c].finished >= channels_[c].slots.size())
-        return;
-    b.spreading = true;
-    spread_on(member, c);
-}
-
-void SwitchStages::spread_on(std::uint32_t member, std::uint32_t c) {
-    Block& b = block(member, c);
-    const std::uint64_t ready = can_store(member, c);
-    if (ready == kNotYet)
-        return;
-    if (ready > now()) {
-        post(Stage::kStore, member, c, Time(ready));
-        return;
-    }
-    const std::uint64_t left = pieces_.piece(c, b.spread, member).bytes - b.stored;
-    const std::uint64_t bytes = std::min<std::uint64_t>(channels_[c].warps.spread_window, left);
-    const Time read = port(member).access(bytes, 0);
-    store(member, c, b.spread, b.stored, bytes);
-    if (bytes < left) {
-        post(
-            Stage::kStore,
-            member,
-            c,
-            std::max(read, scheduler_.now() + params_.in_switch_copy_round));
-        return;
-    }
-    b.spreading = false;
-    try_spread(member, c);
-}
-
-void SwitchStages::on_store(const Packet& packet, std::uint32_t member, Time visible) {
-    const PieceTag tag = PieceTag::unpack(packet.tag);
-    Slot& slot = channels_[tag.channel].slots[tag.slot];
-    if (packet.values != 0)
-        fabric_.values().take(packet.values, buffers_.results[positions_[member]], element(tag));
-    const std::uint64_t all = pieces_.piece(tag.channel, slot.loop, tag.head).bytes * n_;
-    slot.delivered[tag.head] += packet.payload;
-    slot.delivered_at[tag.head] = std::max(slot.delivered_at[tag.head], visible);
-    SWITCHFOLD_CHECK(slot.delivered[tag.head] <= all, "more sums than a piece holds");
-    if (slot.delivered[tag.head] == all)
-        end_head(slot, tag.head, tag.channel);
-}
-
-void SwitchStages::end_head(Slot& slot, std::uint32_t head, std::uint32_t c) {
-    // The last acknowledgement comes back to the head, whose post then goes out to all.
-    const Time posted = slot.delivered_at[head] + way_ * 4 + params_.in_switch_sync;
-    slot.heads_at = std::max(slot.heads_at, posted);
-    if (++slot.heads == pieces_.working_heads(c, slot.loop))
-        post(Stage::kSums, 0, c, slot.heads_at);
-}
-
-void SwitchStages::try_gather(std::uint32_t member, std::uint32_t c) {
-    Block& b = block(member, c);
-    Channel& channel = channels_[c];
-    if (b.gathering || b.gathered == channel.loops)
-        return;
-    const Slot& slot = channel.slot(b.gathered);
-    if (slot.loop != b.gathered || slot.heads < pieces_.working_heads(c, slot.loop) ||
-        slot.heads_at > scheduler_.now())
-        return;
-    b.gathering = true;
-    b.gather_piece = 0;
-    post(Stage::kGather, member, c, copy_piece(member, c, b.gathered, 0, true));
-}
-
-void SwitchStages::end_gather(std::uint32_t member, std::uint32_t c) {
-    Block& b = block(member, c);
-    if (++b.gather_piece < pieces_.working_heads(c, b.gathered)) {
-        post(Stage::kGather, member, c, copy_piece(member, c, b.gathered, b.gather_piece, true));
-        return;
-    }
-    b.gathering = false;
-    end_loop(member, c, b.gathered++);
-    try_gather(member, c);
 }
 
 void SwitchStages::end_loop(std::uint32_t member, std::uint32_t c, std::uint64_t loop) {

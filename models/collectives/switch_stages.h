@@ -5,7 +5,7 @@
 #include "models/collectives/head_pieces.h"
 #include "models/collectives/in_switch_steps.h"
 #include "models/collectives/running_collective.h"
-#include "sim/core/ring_queue.h"
+#include "models/collectives/stage_state.h"
 
 #include <cstdint>
 #include <memory>
@@ -96,52 +96,10 @@ public:
     [[nodiscard]] bool uses(const Link& link) const { return group_->uses(link); }
 
 private:
+    using Block = StageBlock;
+    using Slot = StageSlot;
+    using Channel = StageChannel;
     enum class Stage : std::uint8_t { kJoin, kScatter, kPosted, kReduce, kStore, kSums, kGather };
-    /// One member's thread block of one channel: its groups of warps. Counters are in loops.
-    struct Block {
-        bool scattering = false;
-        bool reducing = false;  ///< or polling
-        bool spreading = false;
-        bool gathering = false;
-        std::uint64_t scattered = 0;
-        std::uint64_t seen = 0;  ///< loops that the last poll saw posted by everybody
-        std::uint64_t reduced = 0;
-        std::uint64_t spread = 0;
-        std::uint64_t gathered = 0;
-        std::uint32_t scatter_piece = 0;  ///< head whose piece is copied
-        std::uint32_t gather_piece = 0;
-        Time poll_since;
-        Time sampled;
-        std::uint64_t through = 0;            ///< ps: its sums are in memory
-        std::uint64_t requested = 0;          ///< bytes of the piece under reduction
-        std::uint64_t answered = 0;           ///< in any order
-        std::uint64_t complete = 0;           ///< answered from the piece's begin on
-        std::uint64_t taken = 0;              ///< by whoever hands them on
-        std::vector<std::uint64_t> early;     ///< begins of answers beyond
-        std::uint64_t stored = 0;             ///< bytes of the piece being spread
-        std::uint32_t unsent = 0;             ///< stores that wait for credits
-        RingQueue<std::uint64_t> departures;  ///< ps, of the last stores
-    };
-    /// One loop of one channel on its way.
-    struct Slot {
-        std::uint64_t loop = 0;
-        std::uint32_t posted = 0;  ///< members that have scattered and said so
-        Time posted_at;            ///< when the last of them had
-        std::uint32_t heads = 0;   ///< whose sums are at every member, acknowledged and posted
-        Time heads_at;
-        std::uint32_t ended = 0;               ///< members that are through
-        std::vector<std::uint64_t> delivered;  ///< by head: bytes of its sums, over all members
-        std::vector<Time> delivered_at;
-    };
-    struct Channel {
-        std::uint64_t loops = 0;
-        std::uint64_t posted = 0;    ///< loops that every member has posted
-        std::uint64_t finished = 0;  ///< loops that every member is through
-        std::vector<Slot> slots;
-        StageWarps warps;
-        std::uint32_t unit = 0;  ///< most bytes of a packet
-        [[nodiscard]] Slot& slot(std::uint64_t loop) { return slots[loop % slots.size()]; }
-    };
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
     std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
     void on_departure(std::uint64_t tag, Time departure) override;
@@ -164,7 +122,6 @@ private:
     void end_poll(std::uint32_t member, std::uint32_t channel);
     void request(std::uint32_t member, std::uint32_t channel);
     void on_sum(const Packet& packet, std::uint32_t member, Time visible);
-    void note_answer(Block& b, std::uint64_t offset, std::uint64_t unit, std::uint64_t all);
     void end_reduce(std::uint32_t member, std::uint32_t channel);
     void try_spread(std::uint32_t member, std::uint32_t channel);
     void spread_on(std::uint32_t member, std::uint32_t channel);

@@ -65,6 +65,20 @@ TEST(SwitchStages, LargeChunksCarryAsMuch) {
     EXPECT_GT(rate(kibibytes(256)), 0.95 * rate(kibibytes(64)));
 }
 
+TEST(SwitchStages, GroupsOfWarpsThatCopyShareTheirSm) {
+    CollectiveParams params;
+    params.in_switch_copy_round = nanoseconds(600);
+    params.simple.block_rate = gigabytes_per_second(40);
+    const std::uint64_t rounds = 3;
+    const std::uint64_t bytes = rounds * 5 * kWarpCopy;
+    // 5 warps alone wait for their loads, 4 KiB each in 600 ns: 34 GB/s, less than the SM can do.
+    EXPECT_EQ(copy_time(params, 5, 5, bytes), nanoseconds(600) * rounds);
+    // 10 warps would move 68 GB/s: the SM's 40 GB/s are shared.
+    EXPECT_EQ(
+        copy_time(params, 5, 10, bytes),
+        serialization_time(Bytes(10 * kWarpCopy), params.simple.block_rate) * rounds);
+}
+
 TEST(SwitchStages, AChunkPassesEveryStageWhole) {
     // One loop: scatter, reduce, send, reduce again and store, send back, store, gather.
     const CollectiveParams params = one_channel(kibibytes(32));
@@ -73,7 +87,7 @@ TEST(SwitchStages, AChunkPassesEveryStageWhole) {
     const StageWarps node = stage_warps(params, StageRole::kTreeNode, 8);
     double least = 0;
     for (const std::uint32_t workers : {node.scatter_workers, node.gather_workers})
-        least += 4 * to_microseconds(copy_time(params, workers, chunk));
+        least += 4 * to_microseconds(copy_time(params, workers, workers, chunk));
     // Two reductions, a round trip to the switch and on to the members for each window.
     const double rounds = static_cast<double>(chunk) / node.reduce_window;
     least += 2 * rounds * 4 * 0.52;
