@@ -171,6 +171,13 @@ void read_value(const Cursor& c, std::variant<T...>& out) {
         return;
     }
     const auto type = c.value->find(std::string(kKey));
+    const auto fits = [&]<class A>(const A&) {
+        return type == c.value->end() || *type == A::kType;
+    };
+    if (c.over_base && std::visit(fits, out)) {
+        std::visit([&](auto& held) { read_fields(c, held, {&kKey, 1}); }, out);
+        return;
+    }
     const Cursor at = c.child(kKey, type == c.value->end() ? *c.value : *type);
     if (type == c.value->end()) {
         at.fail(fmt::format("is missing; expected one of: {}", fmt::join(names, ", ")));
@@ -279,7 +286,11 @@ P read_params(
         state.overrides.push_back({change, false, {}});
     const Json value = apply_overrides(json, "", state);
     P out{};
-    read_value(Cursor{&value, file, "", "", &state}, out);
+    const Cursor root{&value, file, "", "", &state};
+    if (value.is_object() && value.contains(std::string(kBaseKey)))
+        read_over_base(root, out);
+    else
+        read_value(root, out);
     throw_problems(state);
     return out;
 }

@@ -120,6 +120,15 @@ struct SchemaOf<std::variant<T...>> {
         return {{"oneOf", choices}};
     }
 };
+/// An object that holds what differs from another value.
+inline OrderedJson over_base_schema() {
+    return {
+        {"type", "object"},
+        {"required", OrderedJson::array({std::string(kBaseKey)})},
+        {"properties", {{std::string(kBaseKey), {{"type", "string"}}}}},
+        {"description",
+         "The value that the path names, with the fields beside it in place of its own."}};
+}
 /// The file beside this one that holds the schema of P; empty where P has none of its own and is
 /// written out.
 template <class P>
@@ -138,12 +147,7 @@ struct SchemaOf<PathOr<P>> {
                  {{{"type", "string"},
                    {"description",
                     "Path of a file, relative to this one; FILE#/POINTER: a value in it."}},
-                  {{"type", "object"},
-                   {"required", OrderedJson::array({std::string(kBaseKey)})},
-                   {"properties", {{std::string(kBaseKey), {{"type", "string"}}}}},
-                   {"description",
-                    "The value that the path names, with the fields beside it in place of its "
-                    "own."}},
+                  over_base_schema(),
                   in_place})}};
     }
 };
@@ -213,9 +217,10 @@ template <class P>
 OrderedJson schema_of(std::string_view title) {
     OrderedJson out{
         {"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", std::string(title)}};
-    out.update(SchemaOf<P>::make());
+    OrderedJson in_place = SchemaOf<P>::make();
     if constexpr (Params<P>)
-        out["properties"]["$schema"] = {{"type", "string"}};
+        in_place["properties"]["$schema"] = {{"type", "string"}};
+    out["anyOf"] = OrderedJson::array({over_base_schema(), std::move(in_place)});
     return out;
 }
 

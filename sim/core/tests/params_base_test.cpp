@@ -43,6 +43,32 @@ struct Root {
     }
 };
 
+struct Turbine {
+    static constexpr std::string_view kType = "turbine";
+    std::uint32_t blades = 1;
+    std::uint32_t speed = 1;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("blades", &Turbine::blades, "Blades."),
+            field("speed", &Turbine::speed, "Turns a second.")};
+    }
+};
+
+struct Piston {
+    static constexpr std::string_view kType = "piston";
+    std::uint32_t strokes = 4;
+    static constexpr auto fields() {
+        return std::tuple{field("strokes", &Piston::strokes, "Strokes a turn.").required()};
+    }
+};
+
+struct Vehicle {
+    std::variant<Turbine, Piston> engine;
+    static constexpr auto fields() {
+        return std::tuple{field("engine", &Vehicle::engine, "What drives it.").required()};
+    }
+};
+
 class ParamsBase : public testing::Test {
 protected:
     ParamsBase() :
@@ -57,6 +83,7 @@ protected:
     void write(const std::string& name, const std::string& text) {
         std::ofstream(folder_ / name) << text;
     }
+    [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
     [[nodiscard]] Root
     read(const std::string& text, const std::vector<Override>& overrides = {}) const {
         return read_params<Root>(Json::parse(text), folder_ / "root.json", overrides);
@@ -92,6 +119,35 @@ TEST_F(ParamsBase, ABaseMayHaveItsOwn) {
     EXPECT_EQ(root.machine->inner.rate, 2U);
     EXPECT_EQ(root.machine->inner.depth, 1U);
     EXPECT_FALSE(root.machine->extra);
+}
+
+TEST_F(ParamsBase, AWholeFileMayHaveABase) {
+    write("whole.json", R"({"machine": "base.json#/machine"})");
+    const Root root = read(R"({"$base": "whole.json", "machine": {"inner": {"rate": 5}}})");
+    EXPECT_EQ(root.machine->inner.rate, 5U);
+    EXPECT_EQ(root.machine->inner.depth, 8U);
+    EXPECT_EQ(root.machine->name, "base");
+}
+
+TEST_F(ParamsBase, AChoiceKeepsItsTypeUnlessAnotherIsNamed) {
+    const std::string base = R"({"engine": {"type": "turbine", "blades": 3, "speed": 8}})";
+    write("engine.json", base);
+    const auto engine = [&](const std::string& text) {
+        return read_params<Vehicle>(Json::parse(text), folder() / "root.json").engine;
+    };
+    const auto kept = engine(R"({"$base": "engine.json", "engine": {"blades": 7}})");
+    EXPECT_EQ(std::get<Turbine>(kept).blades, 7U);
+    EXPECT_EQ(std::get<Turbine>(kept).speed, 8U);
+    const auto same =
+        engine(R"({"$base": "engine.json", "engine": {"type": "turbine", "speed": 1}})");
+    EXPECT_EQ(std::get<Turbine>(same).blades, 3U);
+    const auto other =
+        engine(R"({"$base": "engine.json", "engine": {"type": "piston", "strokes": 2}})");
+    EXPECT_EQ(std::get<Piston>(other).strokes, 2U);
+    EXPECT_THROW(
+        (void)engine(R"({"$base": "engine.json", "engine": {"type": "piston"}})"), ConfigError);
+    EXPECT_THROW(
+        (void)engine(R"({"$base": "engine.json", "engine": {"strokes": 2}})"), ConfigError);
 }
 
 TEST_F(ParamsBase, OverridesReachWhatTheBaseHolds) {
