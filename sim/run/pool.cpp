@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/pool.h"
 
+#include "sim/core/huge_pages.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <new>
 #include <utility>
 
+#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -111,7 +114,12 @@ void confine(const PoolOptions& options, pid_t parent) {
         _exit(1);  // it died before we asked
     if (kCanLimit && options.most_bytes > 0) {
         const rlimit limit{options.most_bytes, options.most_bytes};
+#ifdef __GLIBC__
+        // What the heap had in reserve before the fork would be free of the limit.
+        ::malloc_trim(0);
+#endif
         ::setrlimit(RLIMIT_DATA, &limit);
+        use_huge_pages();
     }
 }
 

@@ -89,7 +89,7 @@ class Sweeps(unittest.TestCase):
             return database.execute("SELECT count(*) FROM runs").fetchone()[0]
 
     def test_killed_ten_times_it_ends_as_if_undisturbed(self):
-        self.sweep["axes"][0]["range"] = "1 KiB..256 KiB +1 KiB"
+        self.sweep["axes"][0]["range"] = "1 MiB..16 MiB +64 KiB"
         self.done("whole")
         total = self.finished("whole")
         chance = random.Random(1)
@@ -114,14 +114,17 @@ class Sweeps(unittest.TestCase):
     def test_a_failed_point_is_told_and_the_others_go_on(self):
         self.sweep["axes"][0]["values"] = ["1 KiB", "2 KiB"]
         del self.sweep["axes"][0]["range"]
+        self.sweep["axes"][1]["values"] = [2, 256]
+        self.sweep["experiment"]["system"] = {
+            "$base": str(SOURCE / "configs/systems/dgx_h100_ndr.json"), "topology": {"nodes": 32}}
         if b"__asan_init" in PROGRAM.read_bytes():
             self.skipTest("AddressSanitizer's memory cannot be limited")
-        # A worker has next to nothing beyond what it inherits: the larger simulations do not fit.
-        result = self.run_sweep("out", "--memory", "1 MiB")
+        # A worker has little beyond what it inherits: machines of 256 GPUs do not fit.
+        result = self.run_sweep("out", "--memory", "4 MiB")
         self.assertEqual(result.returncode, 3, result.stderr)
-        self.assertRegex(result.stdout, r"6 points, [0-5] done, [1-6] failed; 6 experiments ran now")
-        self.assertRegex(result.stderr, r"failed: size=\d KiB, ranks=\d: needs more than the 1 MiB")
-        self.assertRegex(self.done("out"), r"6 done, 0 failed; [1-6] experiments ran now")
+        self.assertRegex(result.stdout, r"4 points, [0-2] done, [2-4] failed; 4 experiments ran now")
+        self.assertRegex(result.stderr, r"failed: size=\d KiB, ranks=256: needs more than the 4 MiB")
+        self.assertRegex(self.done("out"), r"4 done, 0 failed; [2-4] experiments ran now")
 
     def test_two_sweeps_in_one_folder(self):
         self.sweep["axes"][0]["range"] = "1 MiB..64 MiB +64 KiB"
