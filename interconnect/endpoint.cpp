@@ -31,6 +31,7 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     if (memory_ != nullptr && packet.kind != PacketKind::kReduceResult &&
         packet.kind != PacketKind::kReadResponse)
         visible = memory_->write(packet.payload);  // answers to loads end in registers
+    visible = std::max(visible, Time(packet.tail));
     const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
     if (back > 0 && packet.kind == PacketKind::kWrite)
         from.reverse().add_overhead(back);

@@ -21,6 +21,8 @@ public:
     /// \returns when the bytes have been read, written; later calls finish later.
     virtual Time read(std::uint32_t bytes) = 0;
     virtual Time write(std::uint32_t bytes) = 0;
+    /// What every access touches, to ask for it ahead of time; or null.
+    [[nodiscard]] virtual const void* touched() const { return nullptr; }
 
 protected:
     ~EndpointMemory() = default;
@@ -56,12 +58,16 @@ public:
         Scheduler& scheduler);
 
     /// Without one, memory is infinitely fast.
-    void set_memory(EndpointMemory* memory) { memory_ = memory; }
+    void set_memory(EndpointMemory* memory) {
+        memory_ = memory;
+        touched_ = memory == nullptr ? nullptr : memory->touched();
+    }
     void attach(Link& incoming) { incoming.bind(*this, 0, false); }
 
     OptionalTime accept(const Packet& packet, Link& from) override;
     void prepare(const Packet& packet) const override {
         prefetch(memory_);
+        prefetch(touched_);
         if (const PacketClient* client = clients_[packet.client])
             client->prepare(packet);
     }
@@ -79,6 +85,7 @@ private:
     const std::vector<PacketClient*>& clients_;
     Scheduler& scheduler_;
     EndpointMemory* memory_ = nullptr;
+    const void* touched_ = nullptr;  ///< by each of its accesses
     RingQueue<Answer>
         answers_;  ///< being read from memory, in the order in which they will be ready
     Time last_ready_;

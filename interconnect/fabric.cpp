@@ -13,6 +13,9 @@ namespace switchfold {
 
 namespace {
 
+// With a kilobyte for each, the GPUs' share in it, more links do not fit a core's cache.
+constexpr std::size_t kCachedLinks = 1024;
+
 /// slot % stripes; a division of 64 bits takes some processors several times as long as one of 32.
 std::size_t stripe_of(std::uint64_t slot, std::size_t stripes) {
     if (slot > UINT32_MAX)
@@ -39,10 +42,13 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
             const std::string label = fmt::format("{}_to_{}_e{}", from, to, i);
             links_.push_back(std::make_unique<Link>(
                 label.c_str(), params, edge.lanes, 2 * i + (back ? 1U : 0U), scheduler_));
+            links_.back()->set_routes(routes_);
         }
         links_[2UL * i]->set_reverse(*links_[2UL * i + 1]);
         links_[2UL * i + 1]->set_reverse(*links_[2UL * i]);
     }
+    if (links_.size() > kCachedLinks)
+        scheduler_.expect_large_machine();
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i].kind == NodeKind::kGpu) {
             SWITCHFOLD_CHECK(endpoints_.size() == i, "GPUs must come first in a topology");

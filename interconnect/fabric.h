@@ -92,6 +92,10 @@ public:
     /// Throws SimulationError if there is no way from one to the other.
     const Connection& connect(std::uint32_t from, std::uint32_t to);
 
+    /// Bytes of pushed lines that the group can have open at once before a table is full, if they
+    /// take turns over stripes and homes.
+    [[nodiscard]] std::uint64_t push_room(const ReductionGroup& group) const;
+
     /// Input buffer of the narrowest link.
     [[nodiscard]] Bytes smallest_buffer() const;
 
@@ -125,6 +129,7 @@ public:
         std::uint64_t slot = 0;
         std::uint32_t values = 0;
         std::uint32_t home = 0;  ///< pushes: the member that merges partial sums of the line
+        std::uint8_t lines = 1;  ///< pushes: that travel as a train, at most kLinesInTrain
     };
     OptionalTime send(const Connection& connection, const Transfer& transfer);
     OptionalTime send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer);

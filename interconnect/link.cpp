@@ -117,7 +117,9 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
         busy_fraction_ = 0;
     }
     const std::uint64_t tail = busy_until_ + latency_;
-    const std::uint64_t due = cut_through_ ? std::min(start + head_time_ + latency_, tail) : tail;
+    std::uint64_t due = cut_through_ ? std::min(start + head_time_ + latency_, tail) : tail;
+    if (packet.lines > 1 && !cut_through_)
+        due -= (busy_until_ - start) / packet.lines * (packet.lines - 1);
     ++statistics_.packets;
     if (packet.kind != PacketKind::kReadRequest && packet.kind != PacketKind::kReduceRequest &&
         packet.kind != PacketKind::kReduceFetch)
@@ -131,6 +133,10 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
     sent.packet.channel = channel;
     sent.packet.route = packet.route + (follows_route(packet.kind) ? 1U : 0U);
     sent.due = due;
+    // The table's entry lies beside the one that led here.
+    sent.onward = cut_through_ && routes_ != nullptr && follows_route(packet.kind)
+                      ? (*routes_)[packet.route + 1]
+                      : nullptr;
     if (in_flight_.size() == 1)
         scheduler_.at(Time(due), *this, kDeliver);
     return Time(busy_until_);
@@ -177,6 +183,18 @@ void Link::add_overhead(std::uint32_t bytes) {
     occupy(scheduler_.now().count(), bytes);
 }
 
+void Link::prepare(Prepare step) const {
+    if (in_flight_.empty())
+        return;
+    const InFlight& next = in_flight_.front();
+    if (step == Prepare::kSecond)
+        sink_->prepare(next.packet);
+    else if (next.onward != nullptr)
+        next.onward->fetch();
+    else
+        prefetch(sink_, kSinkBytes);
+}
+
 void Link::on_event(std::uint64_t tag) {
     if (tag == kDeliver)
         deliver();
@@ -186,7 +204,6 @@ void Link::on_event(std::uint64_t tag) {
 
 void Link::deliver() {
     const std::uint64_t now = scheduler_.now().count();
-    __builtin_prefetch(sink_);
     do {
         const Packet packet = in_flight_.front().packet;
         in_flight_.pop_front();

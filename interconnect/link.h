@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace switchfold {
 
@@ -32,7 +33,7 @@ protected:
 /// credit is given its time on the wire at once, in the order of asking; without a credit it waits
 /// in the queue of its virtual channel. The end of a busy period is kept to a fraction of a
 /// picosecond, so rounding never accumulates. The far end sees a packet when its head arrives (a
-/// switch) or when its tail does (an endpoint).
+/// switch) or when its tail does (an endpoint; of a train of lines, its first line).
 class alignas(64) Link final : public sc_core::sc_module, private EventHandler {
 public:
     Link(
@@ -50,6 +51,8 @@ public:
     }
     [[nodiscard]] std::uint32_t port() const { return port_; }
     void set_reverse(Link& reverse) { reverse_ = &reverse; }
+    /// The fabric's route table, to know what a packet will touch.
+    void set_routes(const std::vector<Link*>& routes) { routes_ = &routes; }
     [[nodiscard]] Link& reverse() { return *reverse_; }
 
     /// Sends a packet that is ready at `earliest` (>= now). `upstream` is the link whose buffer it
@@ -107,6 +110,7 @@ private:
     struct InFlight {
         Packet packet;
         std::uint64_t due;
+        const Link* onward;  ///< that it takes next, as far as that is known; a hint
     };
     struct Returning {
         std::uint64_t due;
@@ -121,13 +125,11 @@ private:
     };
     static constexpr std::uint64_t kDeliver = 0;
     static constexpr std::uint64_t kPump = 1;
+    static constexpr std::size_t kSinkBytes = 128;
     static constexpr std::size_t kHotBytes = 336;  ///< from EventHandler to the first in flight
 
     void on_event(std::uint64_t tag) override;
-    void prepare() const override {
-        if (!in_flight_.empty())
-            sink_->prepare(in_flight_.front().packet);
-    }
+    void prepare(Prepare step) const override;
     void deliver();
     void pump();
     void collect_credits(std::uint64_t now);
@@ -165,6 +167,7 @@ private:
     std::unique_ptr<Errors> errors_;
     LinkStatistics statistics_;
     RingQueue<InFlight, 2> in_flight_;
+    const std::vector<Link*>* routes_ = nullptr;
     Link* reverse_ = nullptr;
     std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
     std::uint32_t id_;

@@ -50,6 +50,9 @@ inline constexpr std::size_t kVirtualChannels = 3;
     return kind <= PacketKind::kReadResponse;
 }
 
+/// Most lines of a push that travel together.
+inline constexpr std::uint32_t kLinesInTrain = 8;
+
 /// One transfer unit on its way: a train of link packets that travel together. `transfer_unit`
 /// bounds its payload; timing comes from the wire bytes of the whole train, and a switch starts to
 /// forward it when its head is there.
@@ -67,6 +70,8 @@ struct Packet {
     PacketKind kind = PacketKind::kWrite;
     VirtualChannel channel = VirtualChannel::kRequest;  ///< whose credit it holds on this hop
     std::uint8_t widening = 1;                          ///< partial sums: times the element's width
+    std::uint8_t lines = 1;  ///< pushes and their sums: of one length, each with the next tag, and
+                             ///< the next member as its home
 };
 
 /// How a link cuts a transfer into packets and what each costs on the wire.

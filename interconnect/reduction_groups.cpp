@@ -86,6 +86,20 @@ Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type, std
     return group;
 }
 
+std::uint64_t Fabric::push_room(const ReductionGroup& group) const {
+    std::uint64_t least = UINT64_MAX;
+    for (std::uint32_t p = 0; p < group.planes.size(); ++p) {
+        const auto stripes =
+            static_cast<std::uint64_t>(std::count(group.stripes.begin(), group.stripes.end(), p));
+        for (Switch* member : group.planes[p].switches)
+            if (const std::uint64_t room = member->push_room(group.planes[p].id);
+                room < UINT64_MAX / group.stripes.size())
+                least = std::min(
+                    least, room * group.stripes.size() / std::max(stripes, std::uint64_t{1}));
+    }
+    return least;
+}
+
 void Fabric::remove_group(const ReductionGroup& group) {
     for (const ReductionPlane& plane : group.planes) {
         for (Switch* member : plane.switches)
@@ -114,6 +128,7 @@ Fabric::send(const ReductionGroup& group, std::uint32_t member, const Transfer& 
     packet.kind = transfer.kind;
     packet.route = push ? transfer.home : member;
     packet.count = 1;
+    packet.lines = transfer.lines;
     return plane.uplinks[member]->send(
         packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
 }

@@ -52,6 +52,14 @@ bool ReductionUnit::room(const Packet& packet, TreeRole role, std::uint32_t byte
            (t.entries_used + needed <= entries_ && t.buffer_used + bytes <= buffer_);
 }
 
+std::uint64_t ReductionUnit::room_of(std::uint16_t group, std::uint32_t widening) const {
+    std::uint64_t entries = entries_;
+    for (const Quota& q : quotas_)
+        if (q.group == group)
+            entries = params_.group_entries;
+    return std::min(entries * params_.line.count(), buffer_ / widening);
+}
+
 std::uint32_t ReductionUnit::take(const Packet& packet, TreeRole role, std::uint32_t bytes) {
     std::uint32_t index = 0;
     if (free_.empty()) {
@@ -82,14 +90,17 @@ std::uint32_t ReductionUnit::take(const Packet& packet, TreeRole role, std::uint
 
 ReductionUnit::Span ReductionUnit::through_adder(const Packet& operands, Time now) {
     // Line by line as they come in: work that has not arrived yet does not hold up other lines'.
-    const Time length = serialization_time(Bytes(operands.payload), adder_rate_);
-    const Bytes one = std::min(params_.line, Bytes(operands.payload));
-    const Time line = serialization_time(one, adder_rate_);
+    if (operands.payload != timed_payload_) {
+        timed_payload_ = operands.payload;
+        const Bytes one = std::min(params_.line, Bytes(operands.payload));
+        payload_time_ = serialization_time(Bytes(operands.payload), adder_rate_);
+        line_time_ = serialization_time(one, adder_rate_);
+    }
     const Time start = std::max(adder_free_, now);
-    adder_free_ = start + length;
-    statistics_.busy_time += length;
+    adder_free_ = start + payload_time_;
+    statistics_.busy_time += payload_time_;
     statistics_.bytes_in += operands.payload;
-    return {start + line, std::max(adder_free_, Time(operands.tail) + line)};
+    return {start + line_time_, std::max(adder_free_, Time(operands.tail) + line_time_)};
 }
 
 std::optional<std::uint32_t> ReductionUnit::open(

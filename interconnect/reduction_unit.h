@@ -114,6 +114,9 @@ public:
     /// this was the last one.
     std::optional<Span> add(std::uint32_t line, const Packet& answer, Time now);
 
+    /// Bytes of lines that a group may have open in one role, however wide their sums.
+    [[nodiscard]] std::uint64_t room_of(std::uint16_t group, std::uint32_t widening) const;
+
     /// Gives up a pull: its sum is word of a time-out.
     void fail(std::uint32_t line);
 
@@ -198,6 +201,10 @@ private:
     std::vector<Quota> quotas_;  ///< of admitted groups, where groups can be refused
     std::array<Table, kTreeRoles> tables_;
     Time adder_free_;
+    // Most operands are as long as those before them.
+    std::uint32_t timed_payload_ = 0;
+    Time payload_time_;  ///< in which the adders take so much
+    Time line_time_;     ///< and its first line
 };
 
 }  // namespace switchfold

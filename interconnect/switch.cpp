@@ -66,9 +66,8 @@ void Switch::remove_group(std::uint16_t id) {
     --groups_held_;
 }
 
-SwitchGroup& Switch::group(std::uint16_t id) {
+void Switch::no_group(std::uint16_t id) const {
     SWITCHFOLD_CHECK(id < groups_.size() && groups_[id].held(), "{}: no group {}", name(), id);
-    return groups_[id];
 }
 
 OptionalTime Switch::accept(const Packet& packet, Link& from) {

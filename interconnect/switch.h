@@ -81,6 +81,8 @@ public:
     void remove_group(std::uint16_t id);
     /// Drops what the group's lines hold and what still comes for them.
     void flush_group(std::uint16_t id);
+    /// Bytes of pushed lines that the group can have open here at once, if their homes take turns.
+    [[nodiscard]] std::uint64_t push_room(std::uint16_t id);
     /// From now on no reduction here ends: each reports a time-out instead.
     void fail_reductions() { failed_ = true; }
 
@@ -113,6 +115,16 @@ private:
             return stalled[static_cast<std::size_t>(role)];
         }
     };
+    /// Sums of the lines of a train that were complete with the same operands: they leave as one.
+    struct SumTrain {
+        struct Line {
+            std::uint32_t port;
+            std::uint32_t index;
+            ReductionUnit::Span ready;
+        };
+        std::array<Line, kLinesInTrain> lines;
+        std::uint32_t count = 0;
+    };
     void on_event(std::uint64_t tag) override;
     OptionalTime forward(const Packet& packet, Link& from);
     OptionalTime pass(const Packet& packet, Link& from, Link& out);
@@ -120,16 +132,26 @@ private:
     OptionalTime accept_fetch(const Packet& packet, Link& from);
     Time accept_answer(const Packet& packet, Link& from);
     OptionalTime accept_push(const Packet& packet, Link& from);
+    OptionalTime accept_train(const Packet& train, Link& from);
+    [[nodiscard]] Packet line_of(const Packet& train, std::uint32_t index);
     bool open_pull(std::uint32_t port, const Packet& packet);
+    /// With when the sum can leave, if it is complete; nothing where there is no room.
+    std::optional<ReductionUnit::Push> add_push(std::uint32_t port, const Packet& packet, Time now);
     bool merge_push(std::uint32_t port, const Packet& packet, Time now);
     void stall(std::uint32_t port, TreeRole role, const Packet& packet, Link& from);
     void evict_for(std::uint32_t port, TreeRole role);
     void arm_timer(std::uint32_t port);
     void expire(std::uint32_t port);
+    Time leaves_at(std::uint32_t port, std::uint32_t line, ReductionUnit::Span ready);
     void stream_out(std::uint32_t port, std::uint32_t line, ReductionUnit::Span ready);
+    void leave_together(const SumTrain& sums);
+    void post_train(Time start, std::uint32_t train);
     void line_ready(std::uint32_t port, std::uint32_t line);
-    void send_line(Port& port, std::uint32_t line);
-    void send_push(const SwitchGroup& group, const Packet& sum, bool complete);
+    void train_ready(std::uint32_t train);
+    void send_line(std::uint32_t port, std::uint32_t line);
+    /// Gives the line's place back. \returns its sum, whole or in part.
+    Packet close_line(Port& port, std::uint32_t line);
+    void send_sum(const Packet& sum);
     void drain(std::uint32_t port, TreeRole role);
     void merge_stalled(std::uint32_t port, TreeRole role, const Packet& like);
     static TreeRole role_in(const SwitchGroup& group) {
@@ -137,7 +159,12 @@ private:
     }
     [[nodiscard]] std::uint32_t push_port(const SwitchGroup& group, const Packet& packet) const;
     [[nodiscard]] std::string why_refused(std::uint16_t id, ElementType type);
-    SwitchGroup& group(std::uint16_t id);
+    SwitchGroup& group(std::uint16_t id) {
+        if (id >= groups_.size() || !groups_[id].held()) [[unlikely]]
+            no_group(id);
+        return groups_[id];
+    }
+    void no_group(std::uint16_t id) const;
 
     SwitchParams params_;
     SwitchStatistics statistics_;
@@ -147,6 +174,8 @@ private:
     std::vector<Port> ports_;
     std::vector<Link*> incoming_;
     std::vector<SwitchGroup> groups_;
+    std::vector<SumTrain> trains_;
+    std::vector<std::uint32_t> free_trains_;
     std::uint32_t groups_held_ = 0;
     bool failed_ = false;
 };

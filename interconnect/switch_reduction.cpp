@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kLineBits = 20;
 constexpr std::uint32_t kLineMask = (1U << kLineBits) - 1;
 
-enum class UnitEvent : std::uint8_t { kLineReady, kTimeout };
+enum class UnitEvent : std::uint8_t { kLineReady, kTimeout, kTrainReady };
 
 std::uint64_t event_tag(UnitEvent what, std::uint32_t port, std::uint32_t line) {
     return static_cast<std::uint64_t>(what) << 60U | std::uint64_t{port} << kLineBits | line;
@@ -85,15 +85,24 @@ Time Switch::accept_answer(const Packet& packet, Link& from) {
     return std::max(scheduler_.now(), Time(packet.tail));
 }
 
-void Switch::stream_out(std::uint32_t port, std::uint32_t index, ReductionUnit::Span ready) {
+Time Switch::leaves_at(std::uint32_t port, std::uint32_t index, ReductionUnit::Span ready) {
     // The sum follows the adders at the link's own pace, no earlier than it can go in one piece.
     ReductionUnit::Line& line = ports_[port].unit->line(index);
     const Time length =
         serialization_time(Bytes(line.packet.payload), ports_[port].out->bandwidth());
     const Time start = ready.last - std::min(ready.last, length);
     line.tail = ready.last;
+    return std::max(ready.first, start);
+}
+
+void Switch::stream_out(std::uint32_t port, std::uint32_t index, ReductionUnit::Span ready) {
     scheduler_.at(
-        std::max(ready.first, start), *this, event_tag(UnitEvent::kLineReady, port, index));
+        leaves_at(port, index, ready), *this, event_tag(UnitEvent::kLineReady, port, index));
+}
+
+void Switch::post_train(Time start, std::uint32_t train) {
+    SWITCHFOLD_CHECK(train <= kLineMask, "{}: too many sums on their way out", name());
+    scheduler_.at(start, *this, event_tag(UnitEvent::kTrainReady, 0, train));
 }
 
 std::uint32_t Switch::push_port(const SwitchGroup& members, const Packet& packet) const {
@@ -109,6 +118,8 @@ OptionalTime Switch::accept_push(const Packet& packet, Link& from) {
         values_.drop(packet.values);
         return arrived;
     }
+    if (packet.lines > 1)
+        return accept_train(packet, from);
     const std::uint32_t port = push_port(members, packet);
     // Operands of an open line never wait behind those of lines that found no room: what an entry
     // waits for must get through.
@@ -121,29 +132,36 @@ OptionalTime Switch::accept_push(const Packet& packet, Link& from) {
     return std::nullopt;
 }
 
-bool Switch::merge_push(std::uint32_t port, const Packet& packet, Time now) {
+std::optional<ReductionUnit::Push>
+Switch::add_push(std::uint32_t port, const Packet& packet, Time now) {
     const SwitchGroup& members = group(packet.group);
     ReductionUnit& unit = *ports_[port].unit;
     // A failed unit never sees a line complete.
     const std::uint32_t wanted = failed_ ? ReductionUnit::kNone : members.leaves;
-    const auto pushed = unit.push(
+    auto pushed = unit.push(
         packet,
         role_in(members),
         wanted,
         widening(members.type, params_.reduction->accumulation),
         now);
     if (!pushed)
-        return false;
+        return std::nullopt;
     SWITCHFOLD_CHECK(pushed->line <= kLineMask, "{}: too many open reductions", name());
     if (failed_)
         unit.line(pushed->line).failed = true;
     const Time crossing = params_.latency;  // of the last operands, to the unit
     if (pushed->ready)
-        stream_out(
-            port, pushed->line, {pushed->ready->first + crossing, pushed->ready->last + crossing});
+        pushed->ready = {pushed->ready->first + crossing, pushed->ready->last + crossing};
     else if (pushed->fresh)
         arm_timer(port);
-    return true;
+    return pushed;
+}
+
+bool Switch::merge_push(std::uint32_t port, const Packet& packet, Time now) {
+    const auto pushed = add_push(port, packet, now);
+    if (pushed && pushed->ready)
+        stream_out(port, pushed->line, *pushed->ready);
+    return pushed.has_value();
 }
 
 void Switch::evict_for(std::uint32_t port, TreeRole role) {
@@ -191,19 +209,27 @@ void Switch::expire(std::uint32_t port) {
 
 void Switch::on_event(std::uint64_t tag) {
     const auto port = static_cast<std::uint32_t>(tag >> kLineBits) & kLineMask;
-    if (static_cast<UnitEvent>(tag >> 60U) == UnitEvent::kTimeout)
+    const auto line = static_cast<std::uint32_t>(tag) & kLineMask;
+    switch (static_cast<UnitEvent>(tag >> 60U)) {
+    case UnitEvent::kLineReady:
+        line_ready(port, line);
+        break;
+    case UnitEvent::kTimeout:
         expire(port);
-    else
-        line_ready(port, static_cast<std::uint32_t>(tag) & kLineMask);
+        break;
+    case UnitEvent::kTrainReady:
+        train_ready(line);
+        break;
+    }
 }
 
 void Switch::line_ready(std::uint32_t port, std::uint32_t line) {
     const TreeRole role = ports_[port].unit->line(line).role;
-    send_line(ports_[port], line);
+    send_line(port, line);
     drain(port, role);
 }
 
-void Switch::send_line(Port& port, std::uint32_t index) {
+Packet Switch::close_line(Port& port, std::uint32_t index) {
     ReductionUnit::Line& line = port.unit->line(index);
     const SwitchGroup& members = group(line.packet.group);
     Packet sum = line.packet;
@@ -225,21 +251,27 @@ void Switch::send_line(Port& port, std::uint32_t index) {
         sum.values = fold(values_, line.values, members.type, accumulation, whole);
     }
     sum.widening = static_cast<std::uint8_t>(whole ? 1 : widening(members.type, accumulation));
-    const bool push = line.push;
     port.unit->close(index, complete);
-    if (dropped) {
-        values_.drop(sum.values);
-    } else if (push) {
-        send_push(members, sum, complete);
-    } else {
-        const bool asked = sum.kind == PacketKind::kReduceRequest;
-        sum.kind = asked ? PacketKind::kReduceResult : PacketKind::kReduceData;
-        port.out->send(sum, scheduler_.now());
-    }
+    return sum;
 }
 
-void Switch::send_push(const SwitchGroup& members, const Packet& sum, bool complete) {
+void Switch::send_line(std::uint32_t port, std::uint32_t index) {
+    Packet sum = close_line(ports_[port], index);
+    if (sum.kind == PacketKind::kReducePush) {
+        send_sum(sum);
+        return;
+    }
+    const bool asked = sum.kind == PacketKind::kReduceRequest;
+    sum.kind = asked ? PacketKind::kReduceResult : PacketKind::kReduceData;
+    ports_[port].out->send(sum, scheduler_.now());
+}
+
+void Switch::send_sum(const Packet& sum) {
+    const SwitchGroup& members = group(sum.group);
+    if (members.flushed)
+        return;
     const Time now = scheduler_.now();
+    const bool complete = sum.count == members.leaves;
     Packet next = sum;
     if (members.up != nullptr && sum.count > 0) {
         members.up->send(next, now);
@@ -312,7 +344,7 @@ void Switch::flush_group(std::uint16_t id) {
             const ReductionUnit::Line& l = unit.line(line);
             if (l.open && l.push && !l.leaving && l.packet.group == id) {
                 unit.expel(line, scheduler_.now());
-                send_line(ports_[p], line);
+                send_line(p, line);
             }
         }
         for (const TreeRole role : {TreeRole::kRoot, TreeRole::kBelow})

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interconnect/fabric.h"
-#include "interconnect/topology_builder.h"
+#include "interconnect/tests/pusher.h"
 #include "sim/core/error.h"
 #include "sim/core/params_reader.h"
 #include "sim/kernel/simulation.h"
@@ -10,8 +9,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 
 namespace switchfold {
 namespace {
@@ -20,169 +17,6 @@ struct Machine {
     Topology topology;
     std::vector<std::uint32_t> ranks;
 };
-
-SwitchParams reducing(const ReductionUnitParams& unit) {
-    SwitchParams p;
-    p.multicast = true;
-    p.reduction = unit;
-    return p;
-}
-
-std::uint32_t add_node(Topology& t, NodeKind kind, const std::string& name, std::uint32_t of) {
-    t.nodes.push_back({kind, name, of});
-    return static_cast<std::uint32_t>(t.nodes.size() - 1);
-}
-
-/// Every GPU on every one of three switches.
-Topology one_level(std::uint32_t gpus, const ReductionUnitParams& unit) {
-    SwitchedTopology t;
-    t.gpus = gpus;
-    t.lanes_to_switch = {2, 1, 1};
-    t.node = reducing(unit);
-    return t.build();
-}
-
-/// As DGX-2: two boards of two switches; each switch has a trunk to its twin on the other board.
-Topology two_boards(std::uint32_t gpus, const ReductionUnitParams& unit) {
-    Topology t;
-    t.links = {LinkParams{}};
-    t.switches = {reducing(unit)};
-    for (std::uint32_t g = 0; g < gpus; ++g)
-        add_node(t, NodeKind::kGpu, fmt::format("gpu{}", g), 0);
-    for (std::uint32_t s = 0; s < 4; ++s)
-        add_node(t, NodeKind::kSwitch, fmt::format("board{}switch{}", s / 2, s % 2), 0);
-    for (std::uint32_t g = 0; g < gpus; ++g)
-        for (std::uint32_t s = 0; s < 2; ++s)
-            t.edges.push_back({g, gpus + 2 * (g % 2) + s, 1, 0});
-    for (std::uint32_t s = 0; s < 2; ++s)
-        t.edges.push_back({gpus + s, gpus + 2 + s, 4, 0});
-    return t;
-}
-
-/// As InfiniBand with SHARP: a NIC a GPU, two GPUs a leaf, two spines.
-Topology fat_tree(std::uint32_t gpus, const ReductionUnitParams& unit) {
-    Topology t;
-    t.links = {LinkParams{}};
-    t.switches = {reducing(unit), SwitchParams{}};
-    for (std::uint32_t g = 0; g < gpus; ++g)
-        add_node(t, NodeKind::kGpu, fmt::format("gpu{}", g), 0);
-    std::vector<std::uint32_t> spines;
-    for (std::uint32_t s = 0; s < 2; ++s)
-        spines.push_back(add_node(t, NodeKind::kSwitch, fmt::format("spine{}", s), 0));
-    std::uint32_t leaf = 0;
-    for (std::uint32_t g = 0; g < gpus; ++g) {
-        if (g % 2 == 0) {
-            leaf = add_node(t, NodeKind::kSwitch, fmt::format("leaf{}", g / 2), 0);
-            for (const std::uint32_t spine : spines)
-                t.edges.push_back({leaf, spine, 1, 0});
-        }
-        const std::uint32_t nic = add_node(t, NodeKind::kNic, fmt::format("nic{}", g), 1);
-        t.edges.push_back({g, nic, 1, 0});
-        t.edges.push_back({nic, leaf, 1, 0});
-    }
-    return t;
-}
-
-Topology family(int index, std::uint32_t gpus, const ReductionUnitParams& unit) {
-    return index == 0   ? one_level(gpus, unit)
-           : index == 1 ? two_boards(gpus, unit)
-                        : fat_tree(gpus, unit);
-}
-
-/// Every member pushes numbers for every line; the home merges what comes back in parts and stores
-/// it to all.
-struct Pusher : PacketClient {
-    Pusher(Fabric& f, ElementType type) : fabric(f), id(f.add_client(*this)) {
-        ranks.resize(f.gpus());
-        std::iota(ranks.begin(), ranks.end(), 0U);
-        group = fabric.create_group(ranks, type, refused);
-    }
-    ~Pusher() {
-        if (group)
-            fabric.remove_group(*group);
-    }
-    Pusher(const Pusher&) = delete;
-    Pusher& operator=(const Pusher&) = delete;
-
-    void push(std::uint32_t member, std::uint64_t line, std::vector<float> values) {
-        fabric.send(
-            *group,
-            member,
-            {.kind = PacketKind::kReducePush,
-             .payload = static_cast<std::uint32_t>(values.size()) * 4,
-             .tag = line,
-             .client = id,
-             .slot = line,
-             .values = fabric.values().put(std::move(values)),
-             .home = static_cast<std::uint32_t>(line % ranks.size())});
-    }
-    void on_packet(const Packet& packet, std::uint32_t rank, Time) override {
-        const std::vector<float> values = fabric.values().get(packet.values);
-        fabric.values().drop(packet.values);
-        if (packet.kind == PacketKind::kMulticastCopy) {
-            ++arrived[{packet.tag, rank}];
-            sums[{packet.tag, rank}] = values;
-            return;
-        }
-        ASSERT_EQ(packet.kind, PacketKind::kReducePartial);
-        EXPECT_EQ(rank, packet.tag % ranks.size());
-        ++partials;
-        auto& merged = home[packet.tag];
-        merged.first += packet.count;
-        merged.second.resize(values.size());
-        for (std::size_t i = 0; i < values.size(); ++i)
-            merged.second[i] += values[i];
-        EXPECT_LE(merged.first, ranks.size());
-        if (merged.first == ranks.size())
-            fabric.send(
-                *group,
-                rank,
-                {.kind = PacketKind::kMulticastWrite,
-                 .payload = static_cast<std::uint32_t>(values.size()) * 4,
-                 .tag = packet.tag,
-                 .client = id,
-                 .slot = packet.tag,
-                 .values = fabric.values().put(merged.second)});
-    }
-    std::uint32_t supply(const Packet&, std::uint32_t) override { return 0; }
-    void on_departure(std::uint64_t, Time) override {}
-
-    Fabric& fabric;
-    std::uint32_t id;
-    std::vector<std::uint32_t> ranks;
-    std::string refused;
-    std::unique_ptr<ReductionGroup> group;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, int> arrived;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<float>> sums;
-    std::map<std::uint64_t, std::pair<std::uint32_t, std::vector<float>>> home;
-    std::uint64_t partials = 0;
-};
-
-ReductionUnitStatistics total(const Fabric& fabric) {
-    ReductionUnitStatistics sum;
-    for (const auto& node : fabric.switches())
-        for (std::size_t p = 0; p < node->incoming().size(); ++p)
-            if (const ReductionUnit* unit = node->unit(p)) {
-                sum.reductions += unit->statistics().reductions;
-                sum.bytes_in += unit->statistics().bytes_in;
-                sum.stalled_requests += unit->statistics().stalled_requests;
-                sum.evictions += unit->statistics().evictions;
-                sum.timeouts += unit->statistics().timeouts;
-            }
-    return sum;
-}
-
-void expect_clean(const Fabric& fabric) {
-    for (const auto& node : fabric.switches())
-        for (std::size_t port = 0; port < node->incoming().size(); ++port)
-            if (const ReductionUnit* unit = node->unit(port))
-                RC_ASSERT(unit->entries_used() == 0U);
-    for (const auto& link : fabric.links())
-        RC_ASSERT(
-            link->outstanding(VirtualChannel::kRequest) + link->outstanding(VirtualChannel::kDown) +
-                link->outstanding(VirtualChannel::kResponse) ==
-            0U);
-}
 
 RC_GTEST_PROP(PushProperty, NoContributionIsLostOrCountedTwice, ()) {
     ReductionUnitParams unit;

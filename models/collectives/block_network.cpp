@@ -132,6 +132,7 @@ std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
         fifo->inbound = &proxy_of(to);
     }
     fifos_.push_back(std::move(fifo));
+    receivers_.push_back(nullptr);
     return index;
 }
 
@@ -163,7 +164,7 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
             std::make_unique<ThreadBlock>(context_, *ports_[ranks_[plan.rank]], self, plan);
         for (const std::uint32_t from : plan.receive_from) {
             const std::uint32_t fifo = index.at(key(from, plan.rank));
-            fifos_[fifo]->receiver = block.get();
+            receivers_[fifo] = fifos_[fifo]->receiver = block.get();
             block->add_receive({fifos_[fifo].get(), fifo});
         }
         for (const std::uint32_t to : plan.send_to) {
@@ -244,7 +245,9 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
 }
 
 void BlockNetwork::prepare(const Packet& packet) const {
-    prefetch(fifos_[PacketTag::unpack(packet.tag).fifo].get(), sizeof(Fifo));
+    const std::uint32_t fifo = PacketTag::unpack(packet.tag).fifo;
+    prefetch(fifos_[fifo].get(), sizeof(Fifo));
+    prefetch(receivers_[fifo], sizeof(ThreadBlock));
 }
 
 std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/) {

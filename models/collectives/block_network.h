@@ -93,6 +93,7 @@ private:
     bool abandoned_ = false;
     std::vector<std::unique_ptr<ThreadBlock>> blocks_;
     std::vector<std::unique_ptr<Fifo>> fifos_;
+    std::vector<const ThreadBlock*> receivers_;  ///< of each, without a look into it
     std::vector<Member> members_;
 };
 

@@ -63,6 +63,7 @@ struct Fifo {
     NetworkProxy* inbound = nullptr;    ///< of the receiver, where it comes over the network
     std::uint64_t credit_overhead = 0;  ///< ps, of a free slot's way back, beside the wires
     std::uint64_t hop_overhead = 0;     ///< ps, from data in the FIFO to the receiver's first move
+    bool full_for_sender = false;       ///< it waits for the next free slot
     bool read = false;                  ///< the receiver loads from the sender's FIFO
     std::uint64_t posted = 0;           ///< slices begun by the sender
     std::uint64_t ready = 0;            ///< slices complete at the receiver

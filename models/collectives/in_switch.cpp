@@ -62,7 +62,7 @@ private:
         std::uint32_t heads = 0;   ///< whose sums are at every member, acknowledged and posted
         Time heads_at;
         std::uint32_t gathered = 0;
-        std::vector<std::uint64_t> delivered;  ///< by head: bytes of its sums, over all members
+        std::vector<std::uint64_t> missing;  ///< by head: bytes of its sums, over all members
         std::vector<Time> delivered_at;
     };
     struct Channel {
@@ -144,7 +144,7 @@ PullAllReduce::PullAllReduce(
         channel.loops = shape_.pieces.loops(c);
         channel.slots.resize(std::min<std::uint64_t>(depth_, channel.loops));
         for (Slot& slot : channel.slots) {
-            slot.delivered.assign(n_, 0);
+            slot.missing.assign(n_, 0);
             slot.delivered_at.assign(n_, Time());
         }
         channels_.push_back(std::move(channel));
@@ -325,6 +325,8 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
         return;
     }
     const auto slot = static_cast<std::uint32_t>(b.reduced % channel.slots.size());
+    if (b.requested == 0)
+        channel.slots[slot].missing[head] = part.bytes * n_;
     while (b.requested < part.bytes && (b.requested == b.answered ||
                                         b.requested - b.answered + unit_ <= shape_.reduce_window)) {
         const auto bytes =
@@ -393,12 +395,15 @@ void PullAllReduce::on_store(const Packet& packet, std::uint32_t position, Time 
     const PieceTag tag = PieceTag::unpack(packet.tag);
     Channel& channel = channels_[tag.channel];
     Slot& slot = channel.slots[tag.slot];
-    const Part part = piece(channel, slot.loop, tag.head);
-    keep_values(position, part.begin + std::uint64_t{tag.unit} * unit_, packet.values);
-    slot.delivered[tag.head] += packet.payload;
+    if (functional_)
+        keep_values(
+            position,
+            piece(channel, slot.loop, tag.head).begin + std::uint64_t{tag.unit} * unit_,
+            packet.values);
+    SWITCHFOLD_CHECK(slot.missing[tag.head] >= packet.payload, "more sums than a piece holds");
+    slot.missing[tag.head] -= packet.payload;
     slot.delivered_at[tag.head] = std::max(slot.delivered_at[tag.head], visible);
-    SWITCHFOLD_CHECK(slot.delivered[tag.head] <= part.bytes * n_, "more sums than a piece holds");
-    if (slot.delivered[tag.head] == part.bytes * n_)
+    if (slot.missing[tag.head] == 0)
         end_head(channel, slot, tag.head, tag.channel);
 }
 
@@ -439,7 +444,6 @@ void PullAllReduce::end_gather(std::uint32_t position, std::uint32_t c) {
     if (all) {
         slot.posted = slot.heads = slot.gathered = 0;
         slot.posted_at = slot.heads_at = Time();
-        std::fill(slot.delivered.begin(), slot.delivered.end(), 0);
         std::fill(slot.delivered_at.begin(), slot.delivered_at.end(), Time());
         ++channel.finished;
     }

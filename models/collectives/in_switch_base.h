@@ -76,6 +76,8 @@ protected:
         listener_.on_member_done(position, end_[position]);
     }
     [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
+        if (rank < n_ && spec_.ranks[rank] == rank)
+            return rank;  // of a group of all
         const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
         return static_cast<std::uint32_t>(at - spec_.ranks.begin());
     }

@@ -17,6 +17,13 @@ namespace {
 /// What one instruction of a warp stores. The next one's lines have another home and take another
 /// lane, so nothing larger meets at one adder.
 constexpr std::uint32_t kWarpStore = 32 * 16;
+/// A long part's lines go in trains, which are cheaper to simulate: one that is so many windows
+/// long, so that neither its first lines nor its last, which a train holds up, count.
+constexpr std::uint64_t kWindowsOfTrains = 8;
+constexpr std::uint64_t kTrainsInWindow = 8;  // at least, or its end would wait for whole trains
+/// Where tables can be full, who stalls or is evicted hangs on each line. A member is never further
+/// ahead of another than its window; twice that, since lines are not spread evenly.
+constexpr std::uint64_t kRoomForTrains = 2;
 
 /// All-reduce by pushes (Klenk et al., ISCA 2020): every rank writes its whole buffer to a region
 /// that the switch reduces, and the sum of each line comes to every rank when the last rank's
@@ -52,6 +59,12 @@ private:
         std::vector<std::uint32_t> values;
     };
 
+    /// A stripe's place among those of its plane.
+    struct Turn {
+        std::uint32_t number;
+        std::uint32_t of;
+    };
+
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
     std::uint32_t supply(const Packet& /*packet*/, std::uint32_t /*rank*/) override { return 0; }
     void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
@@ -60,15 +73,28 @@ private:
     Block& block(std::uint32_t position, std::uint32_t channel) {
         return blocks_[std::size_t{position} * parts_.size() + channel];
     }
-    /// Units are counted over the whole buffer, channel after channel.
     [[nodiscard]] std::uint64_t offset_of(std::uint64_t tag) const {
         return parts_[tag >> 40U].begin + (tag & kUnitMask) * unit_;
     }
+    /// The train that a line is in: its stripe. They are counted over the whole buffer, channel
+    /// after channel.
+    [[nodiscard]] std::uint64_t train_of(std::uint64_t tag) const {
+        const std::uint64_t train = (tag & kUnitMask) / lines_ * lines_;
+        return (parts_[tag >> 40U].begin / unit_ + train) / lines_;
+    }
     [[nodiscard]] std::uint32_t home_of(std::uint64_t tag) const {
         // Neighbours have different homes, and every stripe meets every home.
-        const std::uint64_t unit = offset_of(tag) / unit_;
-        return static_cast<std::uint32_t>((unit + unit / group_->stripes.size()) % n_);
+        const std::uint64_t stripes = group_->stripes.size();
+        const std::uint64_t train = train_of(tag);
+        const std::uint64_t round = train / stripes;
+        if (lines_ == 1)
+            return static_cast<std::uint32_t>((train + round) % n_);
+        // Trains that follow each other in one plane go round, and those of channels side by side.
+        const Turn& turn = turns_[train % stripes];
+        const std::uint64_t place = round * turn.of + turn.number + (tag >> 40U);
+        return static_cast<std::uint32_t>((place * lines_ + (tag & kUnitMask) % lines_) % n_);
     }
+    [[nodiscard]] std::uint32_t lines_in_train(std::uint64_t most, std::uint32_t channels) const;
     [[nodiscard]] Time pace(std::uint64_t bytes) const;
     void push(std::uint32_t position, std::uint32_t channel);
     void on_sum(const Packet& packet, std::uint32_t position, Time visible);
@@ -76,8 +102,10 @@ private:
     void send_merged(std::uint64_t line);
 
     static constexpr std::uint64_t kUnitMask = (1ULL << 40U) - 1;
-    std::uint32_t unit_;
+    std::uint32_t unit_;       ///< bytes of a line
+    std::uint32_t lines_ = 1;  ///< of a train
     std::uint64_t window_;
+    std::vector<Turn> turns_;  ///< by stripe
     std::vector<Part> parts_;  ///< by channel
     std::vector<Block> blocks_;
     std::unordered_map<std::uint64_t, Merge> merges_;
@@ -99,6 +127,24 @@ PushAllReduce::PushAllReduce(
     for (std::uint32_t c = 0; c < channels; ++c)
         parts_.push_back(part_of_channel(spec.bytes.count(), channels, c, kGrain));
     blocks_.resize(std::size_t{n_} * channels);
+    const std::vector<std::uint32_t>& stripes = group_->stripes;
+    for (auto at = stripes.begin(); at != stripes.end(); ++at)
+        turns_.push_back(
+            {static_cast<std::uint32_t>(std::count(stripes.begin(), at, *at)),
+             static_cast<std::uint32_t>(std::count(stripes.begin(), stripes.end(), *at))});
+    lines_ = lines_in_train(environment.params.transfer_unit.count(), channels);
+}
+
+std::uint32_t PushAllReduce::lines_in_train(std::uint64_t most, std::uint32_t channels) const {
+    if (parts_.back().bytes < kWindowsOfTrains * window_ ||
+        fabric_.push_room(*group_) < kRoomForTrains * window_ * channels)
+        return 1;
+    // A window is filled by whole trains.
+    std::uint32_t lines = kLinesInTrain;
+    while (lines > 1 && (lines * unit_ > most || lines * unit_ * kTrainsInWindow > window_ ||
+                         window_ % (lines * unit_) != 0))
+        lines /= 2;
+    return lines;
 }
 
 Time PushAllReduce::pace(std::uint64_t bytes) const {
@@ -149,9 +195,11 @@ void PushAllReduce::on_event(std::uint64_t tag) {
 void PushAllReduce::push(std::uint32_t position, std::uint32_t c) {
     Block& b = block(position, c);
     const Part& part = parts_[c];
-    while (b.sent < part.bytes && (b.sent == b.arrived || b.sent - b.arrived + unit_ <= window_)) {
-        const auto bytes =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - b.sent));
+    const std::uint64_t train = std::uint64_t{unit_} * lines_;
+    while (b.sent < part.bytes && (b.sent == b.arrived || b.sent - b.arrived + train <= window_)) {
+        const bool whole = part.bytes - b.sent >= train;
+        const auto bytes = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(whole ? train : unit_, part.bytes - b.sent));
         port(position).access(bytes, 0);
         const std::uint64_t tag = std::uint64_t{c} << 40U | b.sent / unit_;
         const std::uint64_t offset = part.begin + b.sent;
@@ -162,9 +210,10 @@ void PushAllReduce::push(std::uint32_t position, std::uint32_t c) {
              .payload = bytes,
              .tag = tag,
              .client = client_,
-             .slot = offset / unit_,
+             .slot = train_of(tag),
              .values = own_values(position, offset, bytes),
-             .home = home_of(tag)});
+             .home = home_of(tag),
+             .lines = static_cast<std::uint8_t>(whole ? lines_ : 1)});
         b.sent += bytes;
     }
 }
@@ -243,7 +292,7 @@ void PushAllReduce::send_merged(std::uint64_t line) {
          .payload = merge.payload,
          .tag = line,
          .client = client_,
-         .slot = offset_of(line) / unit_,
+         .slot = train_of(line),
          .values = sum});
 }
 

@@ -44,6 +44,8 @@ public:
     /// Bytes that a communication block reads and writes in local memory.
     /// \returns when they have been served; later calls are served later.
     virtual Time access(std::uint64_t read, std::uint64_t written) = 0;
+    /// What every access touches, to ask for it ahead of time; or null.
+    [[nodiscard]] virtual const void* touched() const { return nullptr; }
 };
 
 }  // namespace switchfold

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::uint64_t kNextRequest = 1;  // tag of the event that ends a pause between loads
 
+constexpr std::size_t kProgramBytes = 128;  // which most touch
+
 /// How many peers these bits are; std::popcount would be a call.
 std::uint32_t peers_in(unsigned bits) {
     constexpr std::array<std::uint8_t, 1U << kMaxPeers> kCounts{0, 1, 1, 2, 1, 2, 2, 3};
@@ -29,6 +31,7 @@ ThreadBlock::ThreadBlock(
     BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan) :
     context_(context),
     port_(port),
+    touched_(port.touched()),
     listener_(listener),
     program_(std::move(plan.program)),
     rank_(plan.rank),
@@ -128,6 +131,7 @@ void ThreadBlock::advance() {
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
         if (fifo.full()) {
+            fifo.full_for_sender = true;
             state_ = State::kWaitSlot;
             return;
         }
@@ -166,11 +170,22 @@ void ThreadBlock::on_event(std::uint64_t tag) {
     }
 }
 
-void ThreadBlock::prepare() const {
-    next_unit_.fetch();
-    prefetch(send_[0].fifo, sizeof(Fifo));
-    prefetch(program_.get());
-    prefetch(&port_);
+void ThreadBlock::prepare(Prepare step) const {
+    if (step == Prepare::kFirst) {
+        next_unit_.fetch();
+        prefetch(send_[0].fifo, sizeof(Fifo));
+        prefetch(receive_[0].fifo, sizeof(Fifo));
+        prefetch(program_.get(), kProgramBytes);
+        prefetch(&port_);
+        prefetch(touched_);
+        return;
+    }
+    if (const Fifo* fifo = send_[0].fifo; fifo != nullptr && fifo->posted > 0)
+        prefetch(&fifo->slots[fifo->slot_of(fifo->posted - 1)]);
+    if (const Fifo* fifo = receive_[0].fifo; fifo != nullptr) {
+        prefetch(&fifo->slots[fifo->slot_of(fifo->consumed)]);
+        prefetch(fifo->route);
+    }
 }
 
 void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
@@ -404,7 +419,9 @@ void ThreadBlock::finish_slice() {
         if (fifo.inbound != nullptr && transport.lines && step_done_ == step_.bytes)
             slot.credit_time += fifo.inbound->serve(now) - now;
         ++fifo.consumed;
-        fifo.sender->wake();
+        // Most senders do not wait, and lie elsewhere in memory.
+        if (std::exchange(fifo.full_for_sender, false))
+            fifo.sender->wake();
     }
     advance();
 }

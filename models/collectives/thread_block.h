@@ -86,7 +86,7 @@ private:
     };
 
     void on_event(std::uint64_t tag) override;
-    void prepare() const override;
+    void prepare(Prepare step) const override;
     void advance();
     void move_unit();
     void request_units();
@@ -105,6 +105,7 @@ private:
 
     BlockContext& context_;
     RankPort& port_;
+    const void* touched_;  ///< by each access through it
     BlockListener& listener_;
     std::unique_ptr<Program> program_;
     std::array<Peer, kMaxPeers> receive_{};

@@ -52,16 +52,18 @@ Time MemorySystem::access(std::uint64_t read, std::uint64_t written) {
     const Time now = scheduler_.now();
     if (bytes == 0)
         return now;
-    const auto now_ps = static_cast<double>(now.count());
+    // By way of signed numbers, which the processor converts in one step.
+    const auto now_ps = static_cast<double>(static_cast<std::int64_t>(now.count()));
     statistics_.packet_bytes += bytes;
-    free_at_ = std::max(free_at_, now_ps) + static_cast<double>(bytes) * ps_per_byte_;
+    free_at_ = std::max(free_at_, now_ps) +
+               static_cast<double>(static_cast<std::int64_t>(bytes)) * ps_per_byte_;
     if (!ticking_ && kernels_ > 0) {
         ticking_ = true;
         window_bytes_ = 0;  // what came before, while no kernel ran, is no demand of this window
         scheduler_.after(params_.share_window, *this, 0);
     }
     window_bytes_ += bytes;
-    return Time(static_cast<std::uint64_t>(free_at_));
+    return Time(static_cast<std::uint64_t>(static_cast<std::int64_t>(free_at_)));
 }
 
 void MemorySystem::on_event(std::uint64_t /*tag*/) {

@@ -87,6 +87,9 @@ public:
     /// A packet's bytes. \returns when they have been served, after those of all packets before it.
     Time access(std::uint64_t read, std::uint64_t written);
 
+    /// The memory that access() touches.
+    [[nodiscard]] const void* touched() const { return &free_at_; }
+
     /// What each kernel could draw at most beside the packets and the other kernels' demands (bytes
     /// a second at full speed): its max-min fair share if it asked for everything.
     void share(std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers);

@@ -156,6 +156,38 @@ TEST(InSwitch, HalvingTheTransferUnitConverges) {
             }
 }
 
+TEST(Push, TrainsOfLinesTakeTheTimeOfLines) {
+    // A transfer unit of a line's size rules trains out.
+    struct Timed {
+        double us;
+        std::uint64_t events;
+    };
+    const auto run = [](const Topology& topology, bool registered, std::uint64_t size, Bytes unit) {
+        CollectiveParams params = TestMachine::params();
+        params.transfer_unit = unit;
+        TestMachine machine(topology, params, in_switch(InSwitchMode::kPush, registered));
+        const double us = microseconds_of(machine.run(all_reduce(size)));
+        return Timed{us, machine.simulation.scheduler().events()};
+    };
+    for (const std::uint32_t gpus : {6U, 8U, 24U})
+        for (const bool registered : {false, true})
+            for (const std::uint64_t size : {10'000'016ULL, 1ULL << 25U}) {
+                const Topology topology = TestMachine::hgx(gpus).build();
+                const Timed trains = run(topology, registered, size, kibibytes(4));
+                const Timed lines = run(topology, registered, size, Bytes(512));
+                EXPECT_NEAR(trains.us / lines.us, 1.0, 0.005)
+                    << gpus << " " << registered << " " << size;
+                EXPECT_LT(4 * trains.events, lines.events) << gpus << " " << registered;
+            }
+    // Where tables can be full, lines go alone, whatever the transfer unit.
+    SwitchedTopology small = TestMachine::hgx(8);
+    small.node.reduction->entries = 16;
+    const Timed alone = run(small.build(), true, 1ULL << 23U, kibibytes(4));
+    const Timed lines = run(small.build(), true, 1ULL << 23U, Bytes(512));
+    EXPECT_EQ(alone.us, lines.us);
+    EXPECT_EQ(alone.events, lines.events);
+}
+
 TEST(InSwitch, HalvingConvergesBelowWhatAWarpMovesAtOnceToo) {
     // Packets are no larger than that, so the test above compares two equal cuts.
     const auto time = [](InSwitchMode mode, bool registered, std::uint64_t size, std::uint64_t u) {

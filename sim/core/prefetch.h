@@ -13,6 +13,8 @@ inline void prefetch(const void* begin, std::size_t bytes = 1) {
     const auto* first = static_cast<const std::byte*>(begin);
     for (std::size_t at = 0; at < bytes; at += kLine)
         __builtin_prefetch(first + at);
+    if (bytes > 1)
+        __builtin_prefetch(first + bytes - 1);
 }
 
 }  // namespace switchfold

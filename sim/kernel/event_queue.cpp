@@ -7,12 +7,11 @@
 namespace switchfold {
 
 namespace {
-// A slot of no more events than this, no further apart, is sorted and not spread over the levels
-// below. What is posted meanwhile seldom falls in between: hardly any delay is so short.
-constexpr std::size_t kShort = 8;
-constexpr std::uint64_t kNear = 4096;        // ps
-constexpr std::size_t kInSight = 16;         // events to sort ahead of time, if so many are near:
-constexpr std::uint32_t kNearLevels = 0b11;  // the levels of the 4096 ps that base_ lies in
+// A slot of no more events than this is sorted and not spread over its instants. What is posted
+// meanwhile seldom falls in between: hardly any delay is so short.
+constexpr std::size_t kFew = 12;
+constexpr std::size_t kInSight = 16;   // events to sort ahead of time, if so many
+constexpr std::uint64_t kView = 4096;  // ps, are no further apart than this
 }  // namespace
 
 void EventQueue::grow() {
@@ -27,8 +26,8 @@ void EventQueue::grow() {
 
 void EventQueue::insert(std::uint32_t node) {
     const std::uint64_t due = nodes_[node].due;
-    if (front_.first == kNone || nodes_[front_.last].due <= due) {
-        nodes_[node].next = kNone;
+    if (front_.empty() || nodes_[front_.last].due <= due) {
+        nodes_[node].next = kNoNode;
         join({node, node});
         return;
     }
@@ -46,25 +45,22 @@ void EventQueue::insert(std::uint32_t node) {
     *link = node;
 }
 
-void EventQueue::join(const List& list) {
-    if (front_.first == kNone)
-        front_.first = list.first;
-    else
-        nodes_[front_.last].next = list.first;
+void EventQueue::join(const NodeList& list) {
+    (front_.empty() ? front_.first : nodes_[front_.last].next) = list.first;
     front_.last = list.last;
     for (Cursor& cursor : ahead_)
-        if (cursor.node == kNone)
+        if (cursor.node == kNoNode)
             cursor.node = list.first;
 }
 
-EventQueue::List EventQueue::sorted(const List& list) {
+NodeList EventQueue::sorted(const NodeList& list) {
     // By insertion from behind: a list is short, and its events seldom come out of order.
-    List result;
-    for (std::uint32_t node = list.first; node != kNone;) {
+    NodeList result;
+    for (std::uint32_t node = list.first; node != kNoNode;) {
         const std::uint32_t next = nodes_[node].next;
         const std::uint64_t due = nodes_[node].due;
-        if (result.first == kNone || nodes_[result.last].due <= due) {
-            append(result, node);
+        if (result.empty() || nodes_[result.last].due <= due) {
+            result.append(nodes_, node);
         } else {
             std::uint32_t* link = &result.first;
             while (nodes_[*link].due <= due)
@@ -77,60 +73,76 @@ EventQueue::List EventQueue::sorted(const List& list) {
     return result;
 }
 
-std::size_t EventQueue::count_if_short(const List& list) const {
-    std::uint64_t least = UINT64_MAX;
-    std::uint64_t most = 0;
+std::size_t EventQueue::count_if_few(const NodeList& list) const {
     std::size_t count = 0;
-    for (std::uint32_t node = list.first; node != kNone; node = nodes_[node].next) {
-        least = std::min(least, nodes_[node].due);
-        most = std::max(most, nodes_[node].due);
-        if (++count > kShort)
+    for (std::uint32_t node = list.first; node != kNoNode; node = nodes_[node].next)
+        if (++count > kFew)
             return 0;
-    }
-    return most - least < kNear ? count : 0;
+    return count;
 }
 
-std::uint64_t EventQueue::least_due(const List& list) const {
-    std::uint64_t least = UINT64_MAX;
-    for (std::uint32_t node = list.first; node != kNone; node = nodes_[node].next)
-        least = std::min(least, nodes_[node].due);
-    return least;
+void EventQueue::place_far(std::uint32_t node) {
+    const std::uint64_t due = nodes_[node].due;
+    const auto highest = 63U - static_cast<std::size_t>(std::countl_zero(due ^ base_));
+    const std::size_t level = (highest - kFarFirst) / kFarBits;
+    far_[level].append(nodes_, due >> (kFarFirst + level * kFarBits), node);
+    far_levels_ |= 1U << level;
 }
 
-void EventQueue::refill() {
-    // On to the events of the next few nanoseconds, so that look_ahead() sees some.
-    std::size_t events = 0;
-    do
-        events += take_first_list();
-    while (front_.first == kNone || (events < kInSight && (levels_ & kNearLevels) != 0));
-}
-
-std::size_t EventQueue::take_first_list() {
-    const auto level = static_cast<std::size_t>(std::countr_zero(levels_));
-    Level& slots = slots_[level];
-    const auto digit = static_cast<std::size_t>(std::countr_zero(slots.used));
-    const List list = std::exchange(slots.lists[digit], List{});
-    slots.used &= slots.used - 1;
-    if (slots.used == 0)
-        levels_ &= ~(1U << level);
+void EventQueue::spread(const NodeList& list) {
     // Events keep their order on the way: those of one time stay in the order of posting.
-    if (level == 0) {  // all of one time
-        join(list);
-        base_ = nodes_[list.first].due;
-        return list.first == list.last ? 1 : kInSight;
-    }
-    if (const std::size_t few = count_if_short(list); few > 0) {
-        join(sorted(list));
-        base_ = nodes_[front_.last].due;
-        return few;
-    }
-    base_ = least_due(list);
-    for (std::uint32_t node = list.first; node != kNone;) {
+    for (std::uint32_t node = list.first; node != kNoNode;) {
         const std::uint32_t next = nodes_[node].next;
         place(node);
         node = next;
     }
-    return 0;
+}
+
+void EventQueue::refill() {
+    std::size_t events = take_first_list();
+    if (!watched_)
+        return;
+    // On to the events of the next few nanoseconds, so that look_ahead() sees some.
+    const std::uint64_t first = nodes_[front_.first].due;
+    while (events < kInSight && (!instants_.empty() || !near_.empty()) && base_ < first + kView)
+        events += take_first_list();
+}
+
+std::size_t EventQueue::take_first_list() {
+    constexpr std::uint64_t kInstants = (std::uint64_t{1} << kInstantBits) - 1;
+    // Nothing may be posted between the end of this and what is spread here, so it goes on until
+    // some events are in front.
+    while (instants_.empty()) {
+        if (near_.empty()) {
+            spread_far_list();
+            continue;
+        }
+        const NodeList list = near_.take(near_.first());
+        const std::uint64_t start = nodes_[list.first].due & ~kInstants;
+        if (const std::size_t few = count_if_few(list); few > 0) {
+            join(few == 1 ? list : sorted(list));
+            base_ = start | kInstants;
+            return few;
+        }
+        base_ = start;
+        spread(list);
+    }
+    const NodeList list = instants_.take(instants_.first());
+    base_ = nodes_[list.first].due;  // of all of them
+    join(list);
+    return list.first == list.last ? 1 : kInSight;
+}
+
+void EventQueue::spread_far_list() {
+    const auto level = static_cast<std::size_t>(std::countr_zero(far_levels_));
+    NodeLists<kFarBits>& slots = far_[level];
+    const NodeList list = slots.take(slots.first());
+    if (slots.empty())
+        far_levels_ &= ~(1U << level);
+    // What lies in one slot differs in lower digits only.
+    const std::size_t lower = kFarFirst + level * kFarBits;
+    base_ = nodes_[list.first].due >> lower << lower;
+    spread(list);
 }
 
 }  // namespace switchfold

@@ -13,8 +13,9 @@ namespace {
 // What the next events need comes in while this one runs: first their handlers, which keep what
 // they use most right behind their EventHandler, then what those refer to.
 constexpr std::size_t kHandlerBytes = 384;
-constexpr std::uint32_t kFarEvents = 6;
-constexpr std::uint32_t kNearEvents = 2;
+constexpr std::uint32_t kFarEvents = 9;
+constexpr std::uint32_t kMiddleEvents = 6;
+constexpr std::uint32_t kNearEvents = 3;
 
 }  // namespace
 
@@ -25,11 +26,20 @@ Scheduler::Scheduler(const sc_core::sc_module_name& name) : sc_module(name) {
     dont_initialize();
 }
 
-void Scheduler::at(Time due, EventHandler& handler, std::uint64_t tag) {
+void Scheduler::look_ahead() {
+    queue_.look_ahead(EventQueue::kFar, kFarEvents, [](const EventHandler* handler) {
+        prefetch(handler, kHandlerBytes);
+    });
+    queue_.look_ahead(EventQueue::kMiddle, kMiddleEvents, [](const EventHandler* handler) {
+        handler->prepare(Prepare::kFirst);
+    });
+    queue_.look_ahead(EventQueue::kNear, kNearEvents, [](const EventHandler* handler) {
+        handler->prepare(Prepare::kSecond);
+    });
+}
+
+void Scheduler::too_early(Time due) const {
     SWITCHFOLD_CHECK(due >= now(), "an event {} ps before now", now().count() - due.count());
-    queue_.push({due.count(), &handler, tag});
-    if (!draining_)
-        arm(due.count());
 }
 
 void Scheduler::arm(std::uint64_t due) {
@@ -73,12 +83,8 @@ void Scheduler::run_events() {
             throw SimulationError(
                 name(), now(), "events repeat without time passing; a loop has no delay");
         }
-        queue_.look_ahead(EventQueue::kFar, kFarEvents, [](const EventHandler* handler) {
-            prefetch(handler, kHandlerBytes);
-        });
-        queue_.look_ahead(EventQueue::kNear, kNearEvents, [](const EventHandler* handler) {
-            handler->prepare();
-        });
+        if (queue_.watched())
+            look_ahead();
         ++events_;
         event.handler->on_event(event.tag);
     }

@@ -27,10 +27,20 @@ public:
         return draining_ ? Time(local_now_) : Time(sc_core::sc_time_stamp().value());
     }
     /// Posts an event. A time before now is our bug.
-    void at(Time due, EventHandler& handler, std::uint64_t tag);
+    void at(Time due, EventHandler& handler, std::uint64_t tag) {
+        if (due < now()) [[unlikely]]
+            too_early(due);
+        queue_.push({due.count(), &handler, tag});
+        if (!draining_) [[unlikely]]
+            arm(due.count());
+    }
     void after(Time delay, EventHandler& handler, std::uint64_t tag) {
         at(now() + delay, handler, tag);
     }
+
+    /// The simulated machine is larger than the caches: from now on the memory of events to come is
+    /// asked for ahead of time.
+    void expect_large_machine() { queue_.watch_ahead(); }
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }
     [[nodiscard]] std::uint64_t events() const { return events_; }
@@ -44,6 +54,8 @@ public:
 private:
     void drain();
     void run_events();
+    void look_ahead();
+    void too_early(Time due) const;
     void arm(std::uint64_t due);
 
     std::uint64_t local_now_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernel/event_queue.h"
 
+#include "sim/core/random_stream.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -8,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -104,6 +107,45 @@ TEST(EventQueue, TheOrderOfPostingHoldsAcrossTheEndOfASlot) {
     }
 }
 
+RC_GTEST_PROP(EventQueueProperty, ACrowdComesInOrderAndIsSeenInOrder, ()) {
+    struct Handler final : EventHandler {
+        void on_event(std::uint64_t) override {}
+    };
+    // Delays of which many share a slot or an instant, others lie beyond the next slots.
+    const auto spread = *rc::gen::element<std::uint64_t>(1, 64, 1000, 100'000, 50'000'000);
+    RandomStream stream(*rc::gen::arbitrary<std::uint64_t>(), "crowd");
+    const auto delay = [&] {
+        return static_cast<std::uint64_t>(stream.share() * static_cast<double>(spread));
+    };
+    constexpr std::size_t kEvents = 2000;
+    std::vector<Handler> handlers(kEvents);
+    std::vector<std::uint32_t> seen(kEvents);
+    EventQueue queue;
+    queue.watch_ahead();
+    std::set<std::pair<std::uint64_t, std::uint64_t>> reference;
+    std::uint64_t tag = 0;
+    const auto post = [&](std::uint64_t due) {
+        queue.push({due, &handlers[tag], tag});
+        reference.emplace(due, tag++);
+    };
+    while (tag < kEvents / 2)
+        post(delay());
+    EventQueue::Event event{};
+    while (queue.pop(UINT64_MAX, event)) {
+        RC_ASSERT(std::make_pair(event.due, event.tag) == *reference.begin());
+        reference.erase(reference.begin());
+        queue.look_ahead(EventQueue::kNear, 4, [&](const EventHandler* handler) {
+            const auto at =
+                static_cast<std::size_t>(static_cast<const Handler*>(handler) - handlers.data());
+            ++seen[at];
+        });
+        if (tag < kEvents)
+            post(event.due + delay());
+    }
+    RC_ASSERT(reference.empty());
+    RC_ASSERT(*std::max_element(seen.begin(), seen.end()) == 1U);
+}
+
 TEST(EventQueue, LooksAtEachEventOnceAndNoFurtherThanAsked) {
     struct Handler final : EventHandler {
         void on_event(std::uint64_t) override {}
@@ -112,6 +154,7 @@ TEST(EventQueue, LooksAtEachEventOnceAndNoFurtherThanAsked) {
     const std::uint32_t distance = 3;
     std::array<Handler, kEvents + 1> handlers;
     EventQueue queue;
+    queue.watch_ahead();
     for (std::uint32_t i = 0; i < kEvents; ++i)
         queue.push({1'000'000 + 100 * i, &handlers[i], i});
     std::vector<std::ptrdiff_t> seen;

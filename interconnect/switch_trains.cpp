@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/switch.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+/// When the first `lines` lines of a train are there whose head comes in now.
+Time lines_in(const Packet& train, Time now, std::uint32_t lines) {
+    const Time tail(train.tail);
+    return tail <= now ? now : now + (tail - now) * lines / train.lines;
+}
+
+}  // namespace
+
+Packet Switch::line_of(const Packet& train, std::uint32_t index) {
+    Packet line = train;
+    line.lines = 1;
+    line.tag += index;
+    line.payload /= train.lines;
+    const auto members = static_cast<std::uint32_t>(group(train.group).towards.size());
+    line.route = (train.route + index) % members;
+    line.tail = lines_in(train, scheduler_.now(), index + 1).count();
+    // Its share of the place in the input buffer.
+    line.wire /= train.lines;
+    if (index == 0)
+        line.wire += train.wire % train.lines;
+    if (train.values != 0) {
+        const std::vector<float>& numbers = values_.get(train.values);
+        const std::size_t count = numbers.size() / train.lines;
+        const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(index * count);
+        line.values =
+            values_.put(std::vector<float>(first, first + static_cast<std::ptrdiff_t>(count)));
+    }
+    return line;
+}
+
+std::uint64_t Switch::push_room(std::uint16_t id) {
+    const SwitchGroup& members = group(id);
+    if (!members.reduces)
+        return UINT64_MAX;
+    const std::uint32_t wide = widening(members.type, params_.reduction->accumulation);
+    const auto room = [&](Link& out) {
+        return ports_[out.reverse().port()].unit->room_of(id, wide);
+    };
+    if (members.up != nullptr)
+        return room(*members.up);
+    std::uint64_t least = UINT64_MAX;
+    for (Link* down : members.down)
+        least = std::min(least, room(*down));
+    return least * members.down.size();
+}
+
+OptionalTime Switch::accept_train(const Packet& train, Link& from) {
+    const SwitchGroup& members = group(train.group);
+    const TreeRole role = role_in(members);
+    const Time now = scheduler_.now();
+    const Time arrived = std::max(now, Time(train.tail));
+    SumTrain sums;
+    std::uint32_t merged = 0;  // bytes that need their place no longer than they come in
+    for (std::uint32_t i = 0; i < train.lines; ++i) {
+        const Packet line = line_of(train, i);
+        const std::uint32_t port = push_port(members, line);
+        const bool may_open = ports_[port].stalled_as(role).empty();
+        std::optional<ReductionUnit::Push> pushed;
+        if (may_open || ports_[port].unit->has_line(line))
+            pushed = add_push(port, line, lines_in(train, now, i));
+        if (!pushed) {
+            stall(port, role, line, from);
+            evict_for(port, role);
+            continue;
+        }
+        merged += line.wire;
+        if (pushed->ready)
+            sums.lines[sums.count++] = {port, pushed->line, *pushed->ready};
+    }
+    values_.drop(train.values);
+    if (sums.count == train.lines)
+        leave_together(sums);
+    else
+        for (std::uint32_t i = 0; i < sums.count; ++i)
+            stream_out(sums.lines[i].port, sums.lines[i].index, sums.lines[i].ready);
+    if (merged == train.wire)
+        return arrived;
+    if (merged > 0)
+        from.release(train.channel, merged, arrived);
+    return std::nullopt;
+}
+
+void Switch::leave_together(const SumTrain& sums) {
+    // It starts when no line has to wait for its sum behind those in front of it.
+    Time start;
+    Time before;
+    for (std::uint32_t i = 0; i < sums.count; ++i) {
+        const SumTrain::Line& line = sums.lines[i];
+        const Time leaves = leaves_at(line.port, line.index, line.ready);
+        start = std::max(start, leaves - std::min(leaves, before));
+        const Packet& packet = ports_[line.port].unit->line(line.index).packet;
+        const Link& out = *ports_[line.port].out;
+        before += serialization_time(
+            Bytes(out.format().wire_bytes(packet.kind, packet.payload)), out.bandwidth());
+    }
+    std::uint32_t train = 0;
+    if (free_trains_.empty()) {
+        train = static_cast<std::uint32_t>(trains_.size());
+        trains_.push_back(sums);
+    } else {
+        train = free_trains_.back();
+        free_trains_.pop_back();
+        trains_[train] = sums;
+    }
+    post_train(start, train);
+}
+
+void Switch::train_ready(std::uint32_t train) {
+    const SumTrain sums = trains_[train];
+    free_trains_.push_back(train);
+    const SumTrain::Line& first = sums.lines.front();
+    const TreeRole role = ports_[first.port].unit->line(first.index).role;
+    Packet sum = close_line(ports_[first.port], first.index);
+    std::vector<float> numbers;
+    for (std::uint32_t i = 0; i < sums.count; ++i) {
+        Packet line = sum;
+        if (i > 0) {
+            line = close_line(ports_[sums.lines[i].port], sums.lines[i].index);
+            sum.payload += line.payload;
+            sum.tail = std::max(sum.tail, line.tail);
+        }
+        if (line.values == 0)
+            continue;
+        const std::vector<float>& own = values_.get(line.values);
+        numbers.insert(numbers.end(), own.begin(), own.end());
+        values_.drop(line.values);
+    }
+    sum.lines = static_cast<std::uint8_t>(sums.count);
+    sum.values = numbers.empty() ? 0 : values_.put(std::move(numbers));
+    send_sum(sum);
+    for (std::uint32_t i = 0; i < sums.count; ++i)
+        drain(sums.lines[i].port, role);
+}
+
+}  // namespace switchfold

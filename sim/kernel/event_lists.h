@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace switchfold {
+
+inline constexpr std::uint32_t kNoNode = UINT32_MAX;
+
+/// A list of nodes of a vector, linked by their `next`.
+struct NodeList {
+    std::uint32_t first = kNoNode;
+    std::uint32_t last = kNoNode;
+    [[nodiscard]] bool empty() const { return first == kNoNode; }
+    template <class Nodes>
+    void append(Nodes& nodes, std::uint32_t node) {
+        nodes[node].next = kNoNode;
+        (empty() ? first : nodes[last].next) = node;
+        last = node;
+    }
+};
+
+/// One list for each value of a digit of `kBits` bits, and which of them are in use: the first is
+/// found by two looks at a word.
+template <std::size_t kBits>
+class NodeLists {
+public:
+    [[nodiscard]] bool empty() const { return words_used_ == 0; }
+    /// Of `digit` only the lowest bits count.
+    template <class Nodes>
+    void append(Nodes& nodes, std::uint64_t digit, std::uint32_t node) {
+        const auto at = static_cast<std::size_t>(digit) % kDigits;
+        lists_[at].append(nodes, node);
+        used_[at / kWord] |= std::uint64_t{1} << at % kWord;
+        words_used_ |= std::uint64_t{1} << at / kWord;
+    }
+    /// The lowest digit in use; there is one.
+    [[nodiscard]] std::size_t first() const {
+        const auto word = static_cast<std::size_t>(std::countr_zero(words_used_));
+        return word * kWord + static_cast<std::size_t>(std::countr_zero(used_[word]));
+    }
+    [[nodiscard]] NodeList take(std::size_t digit) {
+        const std::size_t word = digit / kWord;
+        used_[word] &= ~(std::uint64_t{1} << digit % kWord);
+        if (used_[word] == 0)
+            words_used_ &= ~(std::uint64_t{1} << word);
+        return std::exchange(lists_[digit], NodeList{});
+    }
+
+private:
+    static constexpr std::size_t kDigits = std::size_t{1} << kBits;
+    static constexpr std::size_t kWord = 64;
+    static_assert(kBits <= 12, "a word of words");
+    std::array<NodeList, kDigits> lists_;
+    std::array<std::uint64_t, (kDigits + kWord - 1) / kWord> used_{};
+    std::uint64_t words_used_ = 0;
+};
+
+}  // namespace switchfold
