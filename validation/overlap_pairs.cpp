@@ -25,6 +25,10 @@ struct Run {
     std::optional<std::uint32_t> step;
 };
 
+std::uint64_t device_of(const RawTrace& raw, const RawGpuEvent& gpu) {
+    return raw.streams[gpu.stream].device;
+}
+
 double us(std::uint64_t ps) {
     return static_cast<double>(ps) * 1e-6;
 }
@@ -71,8 +75,8 @@ private:
         const std::size_t first = trace_.communication.size();
         for (std::size_t i = 0; i < raw.gpu.size(); ++i)
             if (raw.gpu[i].work == GpuWork::kCommunication) {
-                const TraceEvent& e = raw.gpu[i].event;
-                resident[e.device.value_or(0)].push_back({e.start, e.start + e.duration});
+                const RawGpuEvent& gpu = raw.gpu[i];
+                resident[device_of(raw, gpu)].push_back({gpu.start, gpu.end()});
                 add_communication(raw, raw.gpu[i], *operations[i], file);
             }
         for (auto& [device, intervals] : resident)
@@ -80,10 +84,10 @@ private:
         // Places in a step count in the order of start.
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < raw.gpu.size(); ++i)
-            if (raw.gpu[i].work == GpuWork::kKernel && raw.gpu[i].event.duration > 0)
+            if (raw.gpu[i].work == GpuWork::kKernel && raw.gpu[i].duration > 0)
                 order.push_back(i);
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            return raw.gpu[a].event.start < raw.gpu[b].event.start;
+            return raw.gpu[a].start < raw.gpu[b].start;
         });
         std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> places;
         for (const std::size_t i : order) {
@@ -91,26 +95,25 @@ private:
             const auto* kernel = std::get_if<KernelOperation>(&operations[i]->body);
             if (kernel == nullptr)
                 continue;
-            const std::string key = identity_of(gpu);
+            const std::string key = identity_of(raw, gpu);
             Run run;
             run.step = step_of(raw, gpu);
             if (run.step)
                 run.run.ordinal = places[{key, *run.step}]++;
             run.run.file = file;
-            run.run.device = gpu.event.device.value_or(0);
-            run.run.start_us = us(gpu.event.start);
-            run.run.duration_us = us(gpu.event.duration);
-            const std::uint64_t end = gpu.event.start + gpu.event.duration;
+            run.run.device = device_of(raw, gpu);
+            run.run.start_us = us(gpu.start);
+            run.run.duration_us = us(gpu.duration);
             run.share =
-                static_cast<double>(covered(resident[run.run.device], gpu.event.start, end)) /
-                static_cast<double>(gpu.event.duration);
+                static_cast<double>(covered(resident[run.run.device], gpu.start, gpu.end())) /
+                static_cast<double>(gpu.duration);
             run.run.beside = most_beside(run.run, first);
             run.run.kernel = *kernel;
             auto [at, fresh] = runs_.try_emplace(key);
             if (fresh) {
                 order_.push_back(key);
-                at->second.group.kernel = gpu.event.name;
-                at->second.group.op = gpu.launching_op;
+                at->second.group.kernel = raw.name_of(gpu);
+                at->second.group.op = raw.operator_of(gpu);
                 at->second.group.kernel_class = kernel->kernel_class;
             }
             at->second.runs.push_back(std::move(run));
@@ -122,9 +125,9 @@ private:
         const auto* collective = std::get_if<CollectiveOperation>(&operation.body);
         CommunicationKernelSeen seen;
         seen.file = file;
-        seen.device = gpu.event.device.value_or(0);
-        seen.start_us = us(gpu.event.start);
-        seen.end_us = us(gpu.event.start + gpu.event.duration);
+        seen.device = device_of(raw, gpu);
+        seen.start_us = us(gpu.start);
+        seen.end_us = us(gpu.end());
         seen.step = step_of(raw, gpu).value_or(UINT32_MAX);
         if (collective != nullptr)
             seen.operation = *collective;

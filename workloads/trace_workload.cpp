@@ -2,6 +2,7 @@
 #include "workloads/trace_workload.h"
 
 #include "sim/core/error.h"
+#include "workloads/group_table.h"
 
 #include <fmt/format.h>
 
@@ -28,10 +29,10 @@ public:
             names.push_back(names_.intern(name));
         std::vector<std::uint32_t> groups;
         for (const Group& group : workload.graph.groups)
-            groups.push_back(group_of(group));
+            groups.push_back(group_table_.index(group));
         std::vector<Part> parts;
         for (std::size_t i = 0; i < workload.graph.ranks.size(); ++i) {
-            auto graph = std::make_shared<RankGraph>(*workload.graph.ranks[i]);
+            const std::shared_ptr<RankGraph> graph = taken(std::move(workload.graph.ranks[i]));
             for (Operation& operation : graph->operations) {
                 operation.name = names[operation.name];
                 if (auto* c = std::get_if<CollectiveOperation>(&operation.body))
@@ -39,7 +40,7 @@ public:
             }
             parts.push_back(
                 {std::move(workload.files[i]),
-                 std::move(graph),
+                 graph,
                  i < workload.measured.size() ? std::move(workload.measured[i])
                                               : std::vector<TraceWorkload::Measured>{}});
         }
@@ -51,16 +52,17 @@ public:
     }
 
 private:
-    std::uint32_t group_of(const Group& group) {
-        const auto found = std::find(groups_.begin(), groups_.end(), group);
-        if (found != groups_.end())
-            return static_cast<std::uint32_t>(found - groups_.begin());
-        groups_.push_back(group);
-        return static_cast<std::uint32_t>(groups_.size() - 1);
+    /// The graph to change: itself if nobody else has it, for the ranks of a run may fill the
+    /// memory; else a copy.
+    static std::shared_ptr<RankGraph> taken(std::shared_ptr<const RankGraph> graph) {
+        if (graph.use_count() == 1)
+            return std::const_pointer_cast<RankGraph>(std::move(graph));
+        return std::make_shared<RankGraph>(*graph);
     }
 
     NameTable names_;
     std::vector<Group> groups_;
+    GroupTable group_table_{groups_};
 };
 
 void check_ranks(const std::vector<Part>& parts) {

@@ -126,7 +126,8 @@ int convert_traces(const Arguments& arguments, const Log& log) {
 
 void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
     CLI::App* command = app.add_subcommand(
-        "trace", "Look at traces: Kineto's and switchfold's own (docs/traces.md).");
+        "trace",
+        "Look at traces of any kind, and write them in switchfold's own format (docs/traces.md).");
     command->require_subcommand(1);
     using Action = int (*)(const Arguments&, const Log&);
     const auto add = [&](const char* name, const char* text, Action action) {

@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace switchfold {
 
@@ -27,6 +29,21 @@ OrderedJson counts_json(const Counts& counts) {
     for (const auto& [what, count] : counts)
         out[what] = count;
     return out;
+}
+
+/// Exact where that is short, "64 MiB", else "9.72 MB".
+std::string readable(Bytes bytes) {
+    std::string exact = to_string(bytes);
+    constexpr std::size_t kShort = 4;  // digits
+    if (exact.find_first_not_of("0123456789") <= kShort)
+        return exact;
+    const auto count = static_cast<double>(bytes.count());
+    constexpr std::array<std::pair<const char*, double>, 3> kUnits{
+        {{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}};
+    for (const auto& [unit, size] : kUnits)
+        if (count >= size)
+            return fmt::format("{:.3g} {}", count / size, unit);
+    return exact;
 }
 
 double share(Time part, Time whole) {
@@ -102,7 +119,7 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
             to_microseconds(c.time),
             c.count,
             to_string(c.kind),
-            c.bytes == Bytes() ? "unknown size" : to_string(c.bytes),
+            c.bytes == Bytes() ? "unknown size" : readable(c.bytes),
             to_microseconds(c.shortest));
     if (summary.communication != Time())
         fmt::print(

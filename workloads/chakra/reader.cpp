@@ -110,9 +110,9 @@ private:
         const Node& node = nodes_[index];
         Operation operation;
         operation.name = names_.intern(node.name);
+        std::vector<std::uint32_t> before;
         for (const std::uint64_t id : node.dependencies)
-            depend(operation, id);
-        auto& before = operation.dependencies;
+            depend(before, id);
         std::sort(before.begin(), before.end());
         before.erase(std::unique(before.begin(), before.end()), before.end());
         // What does not run hands its dependencies on: a few such nodes could multiply them.
@@ -126,6 +126,7 @@ private:
             stands_for_[index] = std::move(before);
             return;
         }
+        operation.dependencies = before;
         index_of_[index] = static_cast<std::uint32_t>(rank_->operations.size());
         // The host's operations have no times.
         const bool host = std::holds_alternative<HostDelayOperation>(operation.body);
@@ -136,11 +137,10 @@ private:
 
     /// What a node that does not run (metadata, barriers) waits for, whoever depends on it waits
     /// for.
-    void depend(Operation& operation, std::uint64_t id) {
+    void depend(std::vector<std::uint32_t>& all, std::uint64_t id) const {
         const auto found = position_.find(id);
         if (found == position_.end())
             return;
-        auto& all = operation.dependencies;
         if (index_of_[found->second] != UINT32_MAX) {
             all.push_back(index_of_[found->second]);
             return;
@@ -335,6 +335,20 @@ private:
     std::uint64_t dependencies_ = 0;
 };
 
+/// Takes a message, its length before it, off the beginning of `bytes`. Throws WireError.
+std::string_view take_message(std::string_view& bytes) {
+    chakra::WireReader reader(bytes);
+    const std::uint64_t length = reader.varint();
+    std::size_t before = 1;
+    for (std::uint64_t rest = length >> 7U; rest != 0; rest >>= 7U)
+        ++before;
+    if (bytes.size() < before || bytes.size() - before < length)
+        throw chakra::WireError("ends within a message; expected a whole one");
+    const std::string_view message = bytes.substr(before, length);
+    bytes.remove_prefix(before + length);
+    return message;
+}
+
 }  // namespace
 
 TraceWorkload read_chakra(const ChakraOptions& options) {
@@ -357,15 +371,14 @@ std::uint32_t rank_in_name(const std::filesystem::path& file, std::uint32_t othe
 
 bool is_chakra(std::string_view beginning) {
     try {
-        chakra::WireReader reader(beginning);
-        const std::uint64_t length = reader.varint();
-        const std::size_t before = length < 128 ? 1 : length < 16384 ? 2 : 3;
-        if (length == 0 || beginning.size() < before + length)
-            return false;
-        const std::string version = chakra::parse_version(beginning.substr(before, length));
-        return !version.empty() &&
-               version.find_first_not_of("0123456789.-abcdefghijklmnopqrstuvwxyz") ==
+        const std::string_view metadata = take_message(beginning);
+        const std::string version = chakra::parse_version(metadata);
+        if (!version.empty())
+            return version.find_first_not_of("0123456789.-abcdefghijklmnopqrstuvwxyz") ==
                    std::string::npos;
+        // Some writers leave the version out: then the first node tells.
+        static_cast<void>(chakra::parse_node(take_message(beginning)));
+        return true;
     } catch (const chakra::WireError&) {
         return false;
     }

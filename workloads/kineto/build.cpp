@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "workloads/group_table.h"
+#include "workloads/input/text.h"
 #include "workloads/kineto/classify.h"
 #include "workloads/kineto/collective_operation.h"
 #include "workloads/kineto/raw_trace.h"
@@ -10,6 +12,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <tuple>
 
 namespace switchfold {
 
@@ -23,7 +27,12 @@ constexpr std::uint64_t kMostMembers = 16'000'000;
 class RankBuilder {
 public:
     RankBuilder(RawTrace& raw, NameTable& names, std::vector<Group>& groups) :
-        raw_(raw), names_(names), groups_(groups), order_(raw) {
+        raw_(raw),
+        names_(names),
+        groups_(groups),
+        group_table_(groups),
+        order_(raw),
+        streams_(raw.streams.size()) {
         built_.graph = std::make_shared<RankGraph>();
         built_.graph->streams.push_back({StreamKind::kHost, "host", 0});
         host_name_ = names_.intern("host");
@@ -42,6 +51,11 @@ public:
             origin_ = std::min(origin_, gpu.launch);
         host_time_ = origin_;
         operation_of_.reserve(raw_.gpu.size());
+        // A call and what it launched; memory that is never written to costs nothing.
+        const std::size_t most = 2 * raw_.gpu.size() + 2 * raw_.syncs.size();
+        built_.graph->operations.reserve(most);
+        built_.measured.reserve(most);
+        scheduled_ends_.reserve(most);
         std::size_t sync = 0;
         for (std::size_t i = 0; i < raw_.gpu.size(); ++i) {
             while (sync < raw_.syncs.size() && raw_.syncs[sync].start < raw_.gpu[i].launch) {
@@ -68,14 +82,19 @@ public:
 
 private:
     struct OnStream {
-        std::uint32_t index = 0;         ///< in the graph
+        std::uint32_t index = 0;         ///< in the graph; 0, the host's: not there yet
         std::uint64_t measured_end = 0;  ///< of the operation launched last
         std::uint64_t scheduled_end = 0;
     };
 
-    [[nodiscard]] std::uint64_t end_of(std::size_t raw) const {
-        return raw_.gpu[raw].event.start + raw_.gpu[raw].event.duration;
-    }
+    /// What all events of a task have in common.
+    struct Kind {
+        std::uint32_t name = 0;  ///< in the graph
+        KernelClass kernel = KernelClass::kOther;
+        CopyKind copy = CopyKind::kDeviceToDevice;
+    };
+
+    [[nodiscard]] std::uint64_t end_of(std::size_t raw) const { return raw_.gpu[raw].end(); }
 
     /// When an operation ends if everything takes as long as it did in the trace: what its measured
     /// end should be, but for clock noise. Gaps count from here, so that noise does not add up
@@ -129,14 +148,15 @@ private:
     }
 
     OnStream& stream_of(const RawGpuEvent& gpu) {
-        const auto [at, fresh] = streams_.try_emplace(gpu.event.stream);
-        if (fresh) {
-            at->second.index = static_cast<std::uint32_t>(built_.graph->streams.size());
-            const auto busy = raw_.busy_before.find(gpu.event.stream);
-            at->second.measured_end = busy == raw_.busy_before.end() ? 0 : busy->second;
-            built_.graph->streams.push_back({StreamKind::kGpu, gpu.event.stream, 0});
+        OnStream& stream = streams_[gpu.stream];
+        if (stream.index == 0) {
+            stream.index = static_cast<std::uint32_t>(built_.graph->streams.size());
+            const auto busy = raw_.busy_before.find(gpu.stream);
+            stream.measured_end = busy == raw_.busy_before.end() ? 0 : busy->second;
+            const std::string name(raw_.texts[raw_.streams[gpu.stream].name]);
+            built_.graph->streams.push_back({StreamKind::kGpu, name, 0});
         }
-        return at->second;
+        return stream;
     }
 
     [[nodiscard]] std::uint32_t step_of(std::uint64_t launch) const {
@@ -172,11 +192,12 @@ private:
     }
 
     void add_gpu(std::size_t index) {
-        RawGpuEvent& gpu = raw_.gpu[index];
+        const RawGpuEvent& gpu = raw_.gpu[index];
+        const Kind& kind = kind_of(gpu);
         host_until(gpu.launch);
         OnStream& own = stream_of(gpu);
         Operation operation;
-        operation.name = names_.intern(gpu.event.name);
+        operation.name = kind.name;
         operation.stream = own.index;
         operation.step = step_of(gpu.launch);
         operation.phase = phase_of(gpu.launch);
@@ -190,12 +211,12 @@ private:
         }
         // Behind the measurement the gap shrinks to catch up; ahead of it there is nothing to make
         // up for: work from before the trace held up the real run.
-        const std::uint64_t start = gpu.event.start;
+        const std::uint64_t start = gpu.start;
         const std::uint64_t gap = std::min(
             start - std::min(start, measured_ready), start - std::min(start, scheduled_ready));
         operation.gap = Time(gap);
-        const Interval scheduled{scheduled_ready + gap, scheduled_ready + gap + gpu.event.duration};
-        set_body(gpu, operation);
+        const Interval scheduled{scheduled_ready + gap, scheduled_ready + gap + gpu.duration};
+        set_body(gpu, kind, operation);
         operation_of_.push_back(add(std::move(operation), scheduled, {start, end_of(index)}));
         own.measured_end = end_of(index);
         own.scheduled_end = scheduled.end;
@@ -205,17 +226,16 @@ private:
             host_until(gpu.launch_end, index);
     }
 
-    void set_body(const RawGpuEvent& gpu, Operation& operation) {
-        const TraceEvent& e = gpu.event;
+    void set_body(const RawGpuEvent& gpu, const Kind& kind, Operation& operation) {
         if (gpu.work == GpuWork::kCopy) {
-            operation.body = CopyOperation{copy_kind(e), Bytes(e.bytes), Time(e.duration), 0};
+            operation.body = CopyOperation{kind.copy, Bytes(gpu.bytes), Time(gpu.duration), 0};
             return;
         }
         if (gpu.work == GpuWork::kCommunication) {
-            if (const auto kind = collective_kind(gpu)) {
-                const std::uint32_t group = group_of(e);
+            if (const auto found = collective_kind(raw_, gpu)) {
+                const std::uint32_t group = group_of(raw_.collectives[gpu.details]);
                 CollectiveOperation collective =
-                    describe_collective(gpu, *kind, groups_[group].ranks.size());
+                    describe_collective(raw_, gpu, *found, groups_[group].ranks.size());
                 collective.group = group;
                 collective.sequence = sequences_[group]++;
                 operation.body = std::move(collective);
@@ -223,27 +243,29 @@ private:
             }
             ++unknown_communication_;
         }
+        const GpuTask& task = raw_.tasks[gpu.task];
         KernelOperation kernel;
-        kernel.grid = e.grid.value_or(Dim3{});
-        kernel.block = e.block.value_or(Dim3{256, 1, 1});
-        kernel.registers_per_thread = e.registers_per_thread;
-        kernel.shared_memory = Bytes(e.shared_memory);
-        kernel.kernel_class = class_of(operation.name, e.name);
+        kernel.grid = task.grid == kUnknownShape ? Dim3{} : task.grid;
+        kernel.block = task.block == kUnknownShape ? Dim3{256, 1, 1} : task.block;
+        kernel.registers_per_thread = task.registers_per_thread;
+        kernel.shared_memory = Bytes(task.shared_memory);
+        kernel.kernel_class = kind.kernel;
         operation.body = kernel;
     }
 
-    /// Few names stand for many kernels.
-    KernelClass class_of(std::uint32_t name, const std::string& text) {
-        const auto [at, fresh] = classes_.try_emplace(name, KernelClass::kOther);
-        if (fresh)
-            at->second = classify_kernel(text);
-        return at->second;
+    /// What follows from a task's name: few names stand for many events.
+    const Kind& kind_of(const RawGpuEvent& gpu) {
+        kinds_.resize(raw_.tasks.size());
+        std::optional<Kind>& kind = kinds_[gpu.task];
+        if (!kind) {
+            const std::string_view name = raw_.name_of(gpu);
+            kind = Kind{names_.intern(name), classify_kernel(name), copy_kind(name)};
+        }
+        return *kind;
     }
 
-    static CopyKind copy_kind(const TraceEvent& event) {
-        const auto has = [&](std::string_view word) {
-            return event.name.find(word) != std::string::npos;
-        };
+    static CopyKind copy_kind(std::string_view name) {
+        const auto has = [&](std::string_view word) { return contains(name, word); };
         if (has("emset"))
             return CopyKind::kMemset;
         if (has("HtoD") || has("HostToDevice"))
@@ -253,14 +275,21 @@ private:
         return CopyKind::kDeviceToDevice;
     }
 
-    std::uint32_t group_of(const TraceEvent& event) {
-        const std::vector<std::uint32_t> ranks =
-            group_ranks(event, raw_.report.rank, raw_.report.world_size);
-        const std::string name = event.group_name.empty() ? "world" : event.group_name;
-        for (std::uint32_t g = 0; g < groups_.size(); ++g)
-            if (groups_[g].name == name && groups_[g].ranks == ranks)
-                return g;
-        members_ += ranks.size();
+    std::uint32_t group_of(const CollectiveDetails& details) {
+        const auto known =
+            group_of_.find({details.group_name, details.group_ranks, details.group_size});
+        if (known != group_of_.end())
+            return known->second;
+        const std::uint32_t group = find_group(details);
+        group_of_[{details.group_name, details.group_ranks, details.group_size}] = group;
+        return group;
+    }
+
+    std::uint32_t find_group(const CollectiveDetails& details) {
+        Group group;
+        group.name = details.group_name == 0 ? "world" : raw_.texts[details.group_name];
+        group.ranks = group_ranks(raw_, details);
+        members_ += group.ranks.size();
         if (members_ > kMostMembers)
             throw ConfigError(
                 raw_.report.file,
@@ -268,9 +297,8 @@ private:
                 fmt::format(
                     "has {} process groups of up to {} ranks; expected fewer",
                     groups_.size() + 1,
-                    ranks.size()));
-        groups_.push_back({name, ranks});
-        return static_cast<std::uint32_t>(groups_.size() - 1);
+                    group.ranks.size()));
+        return group_table_.index(std::move(group));
     }
 
     /// Idle time that nothing in the trace explains is replayed as it was, whatever the machine:
@@ -290,6 +318,7 @@ private:
     RawTrace& raw_;
     NameTable& names_;
     std::vector<Group>& groups_;
+    GroupTable group_table_;
     BuiltRank built_;
     double peak_ = 0;
     std::uint32_t host_name_ = 0;
@@ -299,9 +328,10 @@ private:
     std::uint64_t unknown_communication_ = 0;
     std::uint64_t members_ = 0;
     StreamOrder order_;
-    std::map<std::uint32_t, KernelClass> classes_;  ///< by name
-    std::map<std::string, OnStream> streams_;
+    std::vector<std::optional<Kind>> kinds_;  ///< by task
+    std::vector<OnStream> streams_;           ///< as RawTrace::streams
     std::map<std::uint32_t, std::uint64_t> sequences_;
+    std::map<std::tuple<Texts::Id, Texts::Id, std::uint64_t>, std::uint32_t> group_of_;
     std::vector<std::uint32_t> operation_of_;    ///< by raw index
     std::vector<std::uint64_t> scheduled_ends_;  ///< by operation, ps of the trace's clock
 };

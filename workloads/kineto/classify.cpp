@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/classify.h"
 
+#include "workloads/input/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,14 +12,6 @@
 namespace switchfold {
 
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
-    return out;
-}
 
 template <std::size_t N>
 bool any_of(const std::string& text, const std::array<std::string_view, N>& words) {

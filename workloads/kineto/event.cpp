@@ -21,11 +21,16 @@ std::string_view trim(std::string_view text) {
     return text;
 }
 
-/// A scalar as text: strings without their quotes, numbers as written.
-std::string scalar(od::value value) {
+/// A scalar as text: strings without their quotes, numbers as written. Lasts until the next parse.
+std::string_view scalar(od::value value) {
     if (value.type() == od::json_type::string)
-        return std::string(std::string_view(value.get_string()));
-    return std::string(trim(value.raw_json_token()));
+        return value.get_string();
+    return trim(value.raw_json_token());
+}
+
+/// An array as it is written.
+std::string_view raw_array(od::value value) {
+    return trim(value.get_array().value().raw_json().value());
 }
 
 std::uint64_t whole(std::string_view field, std::string_view text) {
@@ -55,7 +60,7 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
     const auto number = [&] { return whole(key, scalar(value)); };
     const auto lenient = [&]() -> std::optional<std::uint64_t> {
         // Fields that some versions fill with -1, an empty string or a list.
-        const std::string text = scalar(value);
+        const std::string_view text = scalar(value);
         std::uint64_t n = 0;
         const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
         if (code != std::errc{} || end != text.data() + text.size())
@@ -99,23 +104,76 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
         event.group_name = scalar(value);
     else if (key == "Process Group Ranks")
         event.group_ranks =
-            value.type() == od::json_type::string
-                ? scalar(value)
-                : std::string(trim(std::string_view(value.get_array().value().raw_json())));
+            value.type() == od::json_type::string ? scalar(value) : raw_array(value);
     else if ((key == "Input Dims" || key == "Input dims") && value.type() == od::json_type::array)
-        event.input_dims =
-            std::string(trim(std::string_view(value.get_array().value().raw_json())));
+        event.input_dims = raw_array(value);
     else if (key == "Concrete Inputs" && value.type() == od::json_type::array)
-        event.concrete_inputs =
-            std::string(trim(std::string_view(value.get_array().value().raw_json())));
+        event.concrete_inputs = raw_array(value);
     else if (key == "Input type" && value.type() == od::json_type::array)
-        event.input_types =
-            std::string(trim(std::string_view(value.get_array().value().raw_json())));
+        event.input_types = raw_array(value);
+}
+
+/// What nearly all time stamps look like: up to 16 digits, and a point and some more of them.
+/// Nothing for all else, whether it is a number or not.
+std::optional<std::uint64_t>
+plain_microseconds_to_ps(std::string_view text, std::uint64_t base_us) {
+    constexpr std::size_t kMostDigits = 16;  // fit 64 bits
+    constexpr std::uint64_t kPsPerUs = 1'000'000;
+    const auto digit = [&](std::size_t i) {
+        return static_cast<unsigned>(static_cast<unsigned char>(text[i])) - '0';
+    };
+    std::uint64_t us = 0;
+    std::size_t i = 0;
+    for (; i < text.size() && digit(i) <= 9; ++i)
+        us = us * 10 + digit(i);
+    if (i == 0 || i > kMostDigits || us < base_us || us - base_us >= UINT64_MAX / kPsPerUs)
+        return std::nullopt;
+    std::uint64_t ps = 0;
+    if (i < text.size()) {
+        if (text[i] != '.' || i + 1 == text.size())
+            return std::nullopt;
+        std::uint64_t place = kPsPerUs / 10;
+        for (++i; i < text.size() && digit(i) <= 9; ++i, place /= 10)
+            ps += digit(i) * place;
+    }
+    if (i != text.size())
+        return std::nullopt;
+    return (us - base_us) * kPsPerUs + ps;
 }
 
 }  // namespace
 
+void TraceEvent::clear() {
+    for (std::string* text :
+         {&phase,
+          &category,
+          &name,
+          &thread,
+          &stream,
+          &collective_name,
+          &datatype,
+          &group_name,
+          &group_ranks,
+          &algorithm,
+          &protocol,
+          &input_dims,
+          &input_types,
+          &concrete_inputs})
+        text->clear();
+    for (std::optional<std::uint64_t>* number :
+         {&correlation, &external_id, &device, &counted_read, &counted_written})
+        number->reset();
+    grid.reset();
+    block.reset();
+    registers_per_thread = 0;
+    for (std::uint64_t* number :
+         {&start, &duration, &shared_memory, &bytes, &in_elements, &out_elements, &group_size})
+        *number = 0;
+}
+
 std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint64_t base_us) {
+    if (const std::optional<std::uint64_t> ps = plain_microseconds_to_ps(text, base_us))
+        return ps;
     // All digits in a row, and how many of them stand before the point once it has moved six places
     // to the right.
     unsigned __int128 ps = 0;
@@ -168,9 +226,9 @@ EventParser::EventParser() : implementation_(std::make_unique<Implementation>())
 EventParser::~EventParser() = default;
 
 void EventParser::parse(std::string& text, TraceEvent& event) {
-    event = TraceEvent{};
-    std::string start;
-    std::string duration;
+    event.clear();
+    std::string_view start;
+    std::string_view duration;
     const std::size_t size = text.size();
     text.resize(size + simdjson::SIMDJSON_PADDING);
     try {
@@ -216,7 +274,7 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
                 start.empty() ? "missing" : start));
         base_us_ = first > kDayUs ? first - kDayUs : 0;
     }
-    const auto read = [&](std::string_view key, const std::string& token, std::uint64_t base) {
+    const auto read = [&](std::string_view key, std::string_view token, std::uint64_t base) {
         const std::optional<std::uint64_t> ps = microseconds_to_ps(token, base);
         if (!ps)
             throw std::invalid_argument(fmt::format(

@@ -46,6 +46,9 @@ struct TraceEvent {
     std::string input_dims;       ///< raw JSON
     std::string input_types;      ///< raw JSON
     std::string concrete_inputs;  ///< raw JSON
+
+    /// As new, but for the memory that the texts hold: readers fill one event again and again.
+    void clear();
 };
 
 /// A launch's grid or block; nothing where the profiler left a zero, which no launch has.

@@ -2,52 +2,28 @@
 #include "workloads/kineto/event_collector.h"
 
 #include "sim/core/error.h"
-#include "workloads/kineto/classify.h"
+#include "workloads/input/text.h"
 #include "workloads/kineto/kernel_traffic.h"
 #include "workloads/kineto/launching.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace switchfold {
 
 namespace {
 
-bool starts_with(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
-bool contains(std::string_view text, std::string_view word) {
-    return text.find(word) != std::string_view::npos;
-}
-
-bool is_synchronising(std::string_view name) {
-    return contains(name, "Synchronize") || name == "cudaMemcpy" || name == "hipMemcpy" ||
-           name == "hipMemcpyWithStream";
-}
-
 bool by_start(const Interval& a, const Interval& b) {
     return a.start < b.start;
 }
 
-/// A node of the autograd graph that runs in the backward pass: "AddmmBackward0",
-/// "CudnnConvolutionBackward".
-bool is_autograd_node(std::string_view name) {
-    if (starts_with(name, "autograd::engine::evaluate_function") ||
-        name == "torch::autograd::AccumulateGrad")
-        return true;
-    while (!name.empty() && name.back() >= '0' && name.back() <= '9')
-        name.remove_suffix(1);
-    constexpr std::string_view kSuffix = "Backward";
-    return name.size() >= kSuffix.size() && name.substr(name.size() - kSuffix.size()) == kSuffix;
-}
-
 }  // namespace
 
-void EventCollector::add(TraceEvent& event) {
+void EventCollector::add(const TraceEvent& event) {
     if (event.phase != "X") {
-        drop(
+        dropped_.add(
             event.phase == "M" ? "metadata"
             : event.phase == "s" || event.phase == "f" || event.phase == "t"
                 ? "flow arrows"
@@ -55,97 +31,79 @@ void EventCollector::add(TraceEvent& event) {
         return;
     }
     switch (kind_of(event)) {
-    case Kind::kKernel:
-        add_gpu(event, communicates(event.name) ? GpuWork::kCommunication : GpuWork::kKernel);
+    case EventKind::kKernel:
+        add_gpu(
+            event,
+            meanings_.communicates(raw_.texts.add(event.name)) ? GpuWork::kCommunication
+                                                               : GpuWork::kKernel);
         break;
-    case Kind::kCopy:
+    case EventKind::kCopy:
         add_gpu(event, GpuWork::kCopy);
         break;
-    case Kind::kCall:
+    case EventKind::kCall:
         add_call(event);
         break;
-    case Kind::kOperator:
+    case EventKind::kOperator:
         add_operator(event);
         break;
-    case Kind::kAnnotation:
+    case EventKind::kAnnotation:
         add_annotation(event);
         break;
-    case Kind::kMirrored:
-        drop("annotations mirrored on the GPU");
+    case EventKind::kMirrored:
+        dropped_.add("annotations mirrored on the GPU");
         break;
-    case Kind::kPython:
-        drop("Python frames");
+    case EventKind::kPython:
+        dropped_.add("Python frames");
         break;
-    case Kind::kUnknown:
-        drop("other categories");
+    case EventKind::kUnknown:
+        dropped_.add("other categories");
         break;
     }
 }
 
-EventCollector::Kind EventCollector::kind_of(const TraceEvent& event) {
+EventKind EventCollector::kind_of(const TraceEvent& event) {
     if (event.category.empty())
-        return event.grid ? Kind::kKernel : Kind::kUnknown;
-    const auto [at, fresh] = kinds_.try_emplace(event.category, Kind::kUnknown);
-    if (fresh)
-        at->second = classify_category(event.category);
-    return at->second;
-}
-
-bool EventCollector::communicates(const std::string& name) {
-    const auto [at, fresh] = communicates_.try_emplace(name, false);
-    if (fresh)
-        at->second = is_communication(name);
-    return at->second;
-}
-
-EventCollector::Kind EventCollector::classify_category(std::string_view name) {
-    std::string category(name);
-    std::transform(category.begin(), category.end(), category.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
-    if (category == "kernel")
-        return Kind::kKernel;
-    if (category == "gpu_memcpy" || category == "memcpy" || category == "gpu_memset" ||
-        category == "memset")
-        return Kind::kCopy;
-    if (category == "cuda_runtime" || category == "runtime" || category == "cuda_driver" ||
-        category == "hip_runtime" || category == "driver")
-        return Kind::kCall;
-    if (category == "cpu_op" || category == "operator")
-        return Kind::kOperator;
-    if (category == "user_annotation")
-        return Kind::kAnnotation;
-    if (category == "gpu_user_annotation")
-        return Kind::kMirrored;
-    if (category == "python_function")
-        return Kind::kPython;
-    return Kind::kUnknown;
+        return event.grid ? EventKind::kKernel : EventKind::kUnknown;
+    return meanings_.category(raw_.texts.add(event.category));
 }
 
 void EventCollector::join_launches() {
-    for (RawGpuEvent& gpu : raw_.gpu) {
-        gpu.launch = gpu.launch_end = gpu.event.start;
-        const auto call =
-            gpu.event.correlation ? launches_.find(*gpu.event.correlation) : launches_.end();
-        if (call == launches_.end())
-            continue;
-        gpu.has_launch = true;
-        gpu.launch = call->second.start;
-        gpu.launch_end = call->second.end;
-        gpu.launch_thread = call->second.thread;
-        if (!gpu.event.external_id)
-            gpu.event.external_id = call->second.external_id;
-        take_shape(call->second, gpu.event);
+    launches_.sort();
+    for (std::size_t i = 0; i < raw_.gpu.size(); ++i) {
+        RawGpuEvent& gpu = raw_.gpu[i];
+        gpu.launch = gpu.launch_end = gpu.start;
+        std::uint64_t& external_id = external_ids_[i];
+        const LaunchCall* const call =
+            correlations_[i] == kNoId ? nullptr : launches_.find(correlations_[i]);
+        if (call != nullptr) {
+            gpu.has_launch = true;
+            gpu.launch = call->start;
+            gpu.launch_end = call->end;
+            gpu.launch_thread = call->thread;
+            if (external_id == kNoId)
+                external_id = call->external_id;
+            const GpuTask task = launches_.shaped(raw_.tasks[gpu.task], *call);
+            if (task != raw_.tasks[gpu.task])
+                gpu.task = raw_.tasks.add(task);
+        }
+        // Profilers before 2023 repeat the correlation there.
+        if (external_id == correlations_[i])
+            external_id = kNoId;
     }
+    launches_ = {};
+    correlations_ = {};
 }
 
 void EventCollector::finish() {
     join_launches();
+    sort_streams();
     for (const RawGpuEvent& gpu : raw_.gpu)
         if (gpu.work == GpuWork::kCommunication)
-            raw_.communication.push_back({gpu.event.start, gpu.event.start + gpu.event.duration});
+            raw_.communication.push_back({gpu.start, gpu.end()});
     merge_intervals(raw_.communication);
-    find_launching_operators(raw_, operators_);
+    find_launching_operators(raw_, operators_, external_ids_);
+    operators_ = {};
+    external_ids_ = {};
     order_launches(raw_);
     const auto without_launch = std::count_if(
         raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) { return !gpu.has_launch; });
@@ -154,126 +112,184 @@ void EventCollector::finish() {
             "{} GPU operations have no launching call (CUDA graphs, cut traces): taken as "
             "launched just before the next of their stream",
             without_launch));
-    for (const RawGpuEvent& gpu : raw_.gpu)
-        use(gpu.work == GpuWork::kCopy            ? "copies"
-            : gpu.work == GpuWork::kCommunication ? "communication kernels"
-                                                  : "kernels");
     std::sort(raw_.syncs.begin(), raw_.syncs.end(), by_start);
     std::sort(raw_.steps.begin(), raw_.steps.end(), by_start);
     for (auto* intervals : {&raw_.forward, &raw_.backward, &raw_.optimizer})
         merge_intervals(*intervals);
+    count_events();
     check_kernels();
 }
 
-void EventCollector::add_gpu(TraceEvent& event, GpuWork work) {
-    RawGpuEvent gpu;
-    gpu.work = work;
-    if (event.stream.empty())
-        event.stream = event.thread;
-    if (!device_)
-        device_ = event.device;
-    else if (event.device && event.device != device_)
-        event.stream = fmt::format("device {} stream {}", *event.device, event.stream);
-    gpu.event = std::move(event);
-    raw_.gpu.push_back(std::move(gpu));
+void EventCollector::count_events() {
+    for (const RawGpuEvent& gpu : raw_.gpu)
+        used_.add(
+            gpu.work == GpuWork::kCopy            ? "copies"
+            : gpu.work == GpuWork::kCommunication ? "communication kernels"
+                                                  : "kernels");
+    used_.move_to(raw_.report.used);
+    dropped_.move_to(raw_.report.dropped);
 }
 
-/// AMD's profiler may leave the launch's shape on the call alone.
-void EventCollector::take_shape(const LaunchCall& call, TraceEvent& event) {
-    if (!event.grid)
-        event.grid = call.grid;
-    if (!event.block)
-        event.block = call.block;
-    if (event.shared_memory == 0)
-        event.shared_memory = call.shared_memory;
-    if (!call.counts_threads || !event.grid || !event.block)
-        return;
-    const auto blocks = [](std::uint32_t threads, std::uint32_t block) {
-        return block == 0 ? threads : threads / block + (threads % block != 0 ? 1 : 0);
-    };
-    event.grid = Dim3{
-        blocks(event.grid->x, event.block->x),
-        blocks(event.grid->y, event.block->y),
-        blocks(event.grid->z, event.block->z)};
+void EventCollector::add_gpu(const TraceEvent& event, GpuWork work) {
+    RawGpuEvent gpu;
+    gpu.work = work;
+    gpu.start = event.start;
+    gpu.duration = event.duration;
+    gpu.bytes = event.bytes;
+    gpu.task = raw_.tasks.add(
+        {raw_.texts.add(event.name),
+         event.registers_per_thread,
+         event.grid.value_or(kUnknownShape),
+         event.block.value_or(kUnknownShape),
+         event.shared_memory});
+    gpu.stream = stream_of(event);
+    gpu.details = details_of(event, work);
+    raw_.gpu.push_back(gpu);
+    correlations_.push_back(event.correlation.value_or(kNoId));
+    external_ids_.push_back(event.external_id.value_or(kNoId));
+}
+
+std::uint32_t EventCollector::details_of(const TraceEvent& event, GpuWork work) {
+    if (work == GpuWork::kKernel && event.counted_read && event.counted_written) {
+        raw_.counted.push_back({*event.counted_read, *event.counted_written});
+        return static_cast<std::uint32_t>(raw_.counted.size() - 1);
+    }
+    if (work != GpuWork::kCommunication)
+        return RawGpuEvent::kNone;
+    CollectiveDetails details;
+    details.name = raw_.texts.add(event.collective_name);
+    details.datatype = raw_.texts.add(event.datatype);
+    details.group_name = raw_.texts.add(event.group_name);
+    details.group_ranks = raw_.texts.add(event.group_ranks);
+    details.algorithm = raw_.texts.add(event.algorithm);
+    details.protocol = raw_.texts.add(event.protocol);
+    details.in_elements = event.in_elements;
+    details.out_elements = event.out_elements;
+    details.group_size = event.group_size;
+    raw_.collectives.push_back(details);
+    return static_cast<std::uint32_t>(raw_.collectives.size() - 1);
+}
+
+/// Streams of the trace's first device are called as the trace calls them.
+std::uint32_t EventCollector::stream_of(const TraceEvent& event) {
+    if (!device_)
+        device_ = event.device;
+    const std::string_view text = event.stream.empty() ? event.thread : event.stream;
+    const std::uint32_t key = stream_keys_.add(
+        {event.device.value_or(0), event.device.has_value(), raw_.texts.add(text)});
+    if (key < streams_.size())
+        return streams_[key];
+    const Texts::Id name =
+        event.device && event.device != device_
+            ? raw_.texts.add(fmt::format("device {} stream {}", *event.device, text))
+            : raw_.texts.add(text);
+    const auto same =
+        std::find_if(raw_.streams.begin(), raw_.streams.end(), [name](const RawStream& stream) {
+            return stream.name == name;
+        });
+    // What waits for what is looked for on all streams.
+    constexpr std::size_t kMostStreams = 4096;
+    if (raw_.streams.size() == kMostStreams)
+        throw ConfigError(
+            raw_.report.file,
+            "",
+            fmt::format("has more than {} GPU streams; expected fewer", kMostStreams));
+    streams_.push_back(static_cast<std::uint32_t>(same - raw_.streams.begin()));
+    if (same == raw_.streams.end())
+        raw_.streams.push_back({name, event.device.value_or(0)});
+    return streams_[key];
+}
+
+/// By name, so that nothing depends on which stream the trace shows first.
+void EventCollector::sort_streams() {
+    std::vector<std::uint32_t> order(raw_.streams.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return raw_.texts[raw_.streams[a].name] < raw_.texts[raw_.streams[b].name];
+    });
+    std::vector<std::uint32_t> place(order.size());
+    std::vector<RawStream> sorted;
+    for (const std::uint32_t stream : order) {
+        place[stream] = static_cast<std::uint32_t>(sorted.size());
+        sorted.push_back(raw_.streams[stream]);
+    }
+    raw_.streams = std::move(sorted);
+    for (RawGpuEvent& gpu : raw_.gpu)
+        gpu.stream = place[gpu.stream];
 }
 
 std::uint32_t EventCollector::thread_of(const TraceEvent& event) {
-    return threads_.try_emplace(event.thread, static_cast<std::uint32_t>(threads_.size()))
+    return threads_
+        .try_emplace(raw_.texts.add(event.thread), static_cast<std::uint32_t>(threads_.size()))
         .first->second;
 }
 
-std::string_view EventCollector::text(std::string&& value) {
-    return *raw_.texts.insert(std::move(value)).first;
-}
-
 void EventCollector::add_call(const TraceEvent& event) {
-    use("runtime calls");
+    used_.add("runtime calls");
     const std::uint32_t thread = thread_of(event);
-    const std::uint64_t end = event.start + event.duration;
-    // hipExtModuleLaunchKernel takes its grid in work items.
-    if (event.correlation)
-        launches_[*event.correlation] = {
-            event.start,
-            end,
-            thread,
-            event.name == "hipExtModuleLaunchKernel",
-            event.external_id,
-            event.grid,
-            event.block,
-            event.shared_memory};
-    if (contains(event.name, "StreamWaitEvent"))
+    const CallKind kind = meanings_.call(raw_.texts.add(event.name));
+    launches_.add(event, thread, kind == CallKind::kLaunchInThreads);
+    if (kind == CallKind::kStreamWait)
         raw_.waits.push_back({event.start, thread, false});
-    if (is_synchronising(event.name))
-        raw_.syncs.push_back({event.start, end});
+    if (kind == CallKind::kSynchronize)
+        raw_.syncs.push_back({event.start, event.start + event.duration});
 }
 
-void EventCollector::add_operator(TraceEvent& event) {
-    use("operators");
-    mark_phase(event);
-    keep_operator(event);
+void EventCollector::add_operator(const TraceEvent& event) {
+    used_.add("operators");
+    const Texts::Id name = raw_.texts.add(event.name);
+    mark_phase(event, name);
+    keep_operator(event, name);
 }
 
-void EventCollector::add_annotation(TraceEvent& event) {
-    const bool collective = starts_with(event.name, "nccl:");
-    if (mark_phase(event))
-        use("annotations");
+void EventCollector::add_annotation(const TraceEvent& event) {
+    const bool collective = event.name.starts_with("nccl:");
+    const Texts::Id name = raw_.texts.add(event.name);
+    if (mark_phase(event, name))
+        used_.add("annotations");
     else if (collective)
-        use("annotations of collectives");
+        used_.add("annotations of collectives");
     else
-        drop("annotations that name no phase");
+        dropped_.add("annotations that name no phase");
     // Others span whole phases and would hide which operator launched what.
     if (collective)
-        keep_operator(event);
+        keep_operator(event, name);
 }
 
-void EventCollector::keep_operator(TraceEvent& event) {
-    const bool convolution = contains(event.name, "conv") && !event.concrete_inputs.empty();
-    const auto stride = static_cast<std::uint32_t>(
+void EventCollector::keep_operator(const TraceEvent& event, Texts::Id name) {
+    const bool convolution = !event.concrete_inputs.empty() && contains(event.name, "conv");
+    OperatorKind kind;
+    kind.name = name;
+    kind.input_dims = raw_.texts.add(event.input_dims);
+    kind.input_types = raw_.texts.add(event.input_types);
+    kind.stride = static_cast<std::uint32_t>(
         convolution ? parse_stride(event.name, event.concrete_inputs) : 1);
     operators_.push_back(
         {event.start,
          event.start + event.duration,
+         event.external_id.value_or(kNoId),
          thread_of(event),
-         text(std::move(event.name)),
-         text(std::move(event.input_dims)),
-         text(std::move(event.input_types)),
-         stride,
-         event.external_id});
+         raw_.operator_kinds.add(kind)});
 }
 
-bool EventCollector::mark_phase(const TraceEvent& event) {
+bool EventCollector::mark_phase(const TraceEvent& event, Texts::Id name) {
     const Interval interval{event.start, event.start + event.duration};
-    const std::string& name = event.name;
-    if (starts_with(name, "ProfilerStep"))
+    switch (meanings_.mark(name)) {
+    case PhaseMark::kStep:
         raw_.steps.push_back(interval);
-    else if (starts_with(name, "Optimizer.") || contains(name, "## optimizer ##"))
-        raw_.optimizer.push_back(interval);
-    else if (contains(name, "## forward ##") || contains(name, "DistributedDataParallel.forward"))
+        break;
+    case PhaseMark::kForward:
         raw_.forward.push_back(interval);
-    else if (contains(name, "## backward ##") || is_autograd_node(name))
+        break;
+    case PhaseMark::kBackward:
         raw_.backward.push_back(interval);
-    else
+        break;
+    case PhaseMark::kOptimizer:
+        raw_.optimizer.push_back(interval);
+        break;
+    case PhaseMark::kNothing:
         return false;
+    }
     return true;
 }
 
@@ -289,20 +305,30 @@ void EventCollector::check_kernels() const {
 
 namespace {
 
+/// The execution trace's node of an operator; null if it has none of that number and name.
+const ExecutionTrace::Node* node_of(
+    const RawTrace& raw, const CpuOperator& op, std::uint64_t offset, const ExecutionTrace& trace) {
+    if (op.external_id == CpuOperator::kNoId || op.external_id < offset)
+        return nullptr;
+    const auto node = trace.by_record.find(op.external_id - offset);
+    if (node == trace.by_record.end() ||
+        node->second.name != raw.texts[raw.operator_kinds[op.kind].name])
+        return nullptr;
+    return &node->second;
+}
+
 /// What to take from an operator's external id to get the number that the execution trace gave it:
 /// the two count the same calls from different starts. The one that most names agree on.
-std::optional<std::uint64_t>
-record_offset(const std::vector<CpuOperator>& operators, const ExecutionTrace& trace) {
+std::optional<std::uint64_t> record_offset(
+    const RawTrace& raw, const std::vector<CpuOperator>& operators, const ExecutionTrace& trace) {
     constexpr std::uint64_t kFurthest = 8;
     std::optional<std::uint64_t> best;
     std::uint64_t most = 0;
     for (std::uint64_t offset = 0; offset <= kFurthest; ++offset) {
         std::uint64_t agree = 0;
         for (const CpuOperator& op : operators) {
-            if (!op.external_id || *op.external_id < offset)
-                continue;
-            const auto node = trace.by_record.find(*op.external_id - offset);
-            agree += node != trace.by_record.end() && node->second.name == op.name ? 1 : 0;
+            const ExecutionTrace::Node* const node = node_of(raw, op, offset, trace);
+            agree += node != nullptr ? 1 : 0;
         }
         if (agree > most) {
             most = agree;
@@ -318,7 +344,7 @@ record_offset(const std::vector<CpuOperator>& operators, const ExecutionTrace& t
 }  // namespace
 
 void EventCollector::take_shapes(const ExecutionTrace& trace) {
-    const std::optional<std::uint64_t> offset = record_offset(operators_, trace);
+    const std::optional<std::uint64_t> offset = record_offset(raw_, operators_, trace);
     if (!offset)
         throw ConfigError(
             trace.file,
@@ -330,17 +356,17 @@ void EventCollector::take_shapes(const ExecutionTrace& trace) {
     std::uint64_t found = 0;
     std::uint64_t filled = 0;
     for (CpuOperator& op : operators_) {
-        if (!op.external_id || *op.external_id < *offset)
-            continue;
-        const auto node = trace.by_record.find(*op.external_id - *offset);
-        if (node == trace.by_record.end() || node->second.name != op.name)
+        const ExecutionTrace::Node* const node = node_of(raw_, op, *offset, trace);
+        if (node == nullptr)
             continue;
         ++found;
-        if (!op.input_dims.empty())
+        OperatorKind kind = raw_.operator_kinds[op.kind];
+        if (kind.input_dims != 0)
             continue;
         ++filled;
-        op.input_dims = text(std::string(node->second.input_dims));
-        op.input_types = text(std::string(node->second.input_types));
+        kind.input_dims = raw_.texts.add(node->input_dims);
+        kind.input_types = raw_.texts.add(node->input_types);
+        op.kind = raw_.operator_kinds.add(kind);
     }
     raw_.report.warnings.push_back(fmt::format(
         "execution trace {}: {} of its {} nodes are operators of this trace, {} of them got their "

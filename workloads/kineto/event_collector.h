@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/kineto/event.h"
+#include "workloads/kineto/launch_calls.h"
+#include "workloads/kineto/meaning.h"
 #include "workloads/kineto/raw_trace.h"
+#include "workloads/kineto/tally.h"
 
+#include <array>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -17,8 +21,7 @@ class EventCollector {
 public:
     explicit EventCollector(RawTrace& raw) : raw_(raw) {}
 
-    /// Takes what it needs out of `event`.
-    void add(TraceEvent& event);
+    void add(const TraceEvent& event);
     /// After the last event, for operators without shapes. Throws ConfigError if the execution
     /// trace is of another run.
     void take_shapes(const ExecutionTrace& trace);
@@ -26,56 +29,46 @@ public:
     void finish();
 
 private:
-    /// What an event's category says that it is; profilers' versions spell them in several ways.
-    enum class Kind : std::uint8_t {
-        kKernel,
-        kCopy,
-        kCall,
-        kOperator,
-        kAnnotation,
-        kMirrored,
-        kPython,
-        kUnknown,
-    };
-    static Kind classify_category(std::string_view name);
-    // Traces repeat few categories and names many times.
-    Kind kind_of(const TraceEvent& event);
-    bool communicates(const std::string& name);
+    static constexpr std::uint64_t kNoId = CpuOperator::kNoId;
 
-    /// A runtime or driver call that put something on the GPU.
-    struct LaunchCall {
-        std::uint64_t start = 0;
-        std::uint64_t end = 0;
-        std::uint32_t thread = 0;
-        bool counts_threads = false;  ///< its grid is in threads, not in blocks
-        std::optional<std::uint64_t> external_id;
-        std::optional<Dim3> grid;
-        std::optional<Dim3> block;
-        std::uint64_t shared_memory = 0;
+    /// A stream as events name it.
+    struct StreamKey {
+        std::uint64_t device = 0;
+        bool has_device = false;
+        Texts::Id text = 0;
+        [[nodiscard]] std::array<std::uint64_t, 3> parts() const {
+            return {device, has_device ? 1U : 0U, text};
+        }
     };
 
-    void drop(const char* reason) { ++raw_.report.dropped[reason]; }
-    void use(const char* what) { ++raw_.report.used[what]; }
-    void add_gpu(TraceEvent& event, GpuWork work);
-    static void take_shape(const LaunchCall& call, TraceEvent& event);
+    void add_gpu(const TraceEvent& event, GpuWork work);
+    std::uint32_t details_of(const TraceEvent& event, GpuWork work);
+    std::uint32_t stream_of(const TraceEvent& event);
+    [[nodiscard]] EventKind kind_of(const TraceEvent& event);
     std::uint32_t thread_of(const TraceEvent& event);
-    std::string_view text(std::string&& value);
     void add_call(const TraceEvent& event);
-    void add_operator(TraceEvent& event);
-    void add_annotation(TraceEvent& event);
-    void keep_operator(TraceEvent& event);
+    void add_operator(const TraceEvent& event);
+    void add_annotation(const TraceEvent& event);
+    void keep_operator(const TraceEvent& event, Texts::Id name);
     /// \returns whether the name marks a phase or a step.
-    bool mark_phase(const TraceEvent& event);
+    bool mark_phase(const TraceEvent& event, Texts::Id name);
+    void sort_streams();
     void join_launches();
+    void count_events();
     void check_kernels() const;
 
     RawTrace& raw_;
     std::vector<CpuOperator> operators_;
-    std::unordered_map<std::uint64_t, LaunchCall> launches_;
-    std::unordered_map<std::string, std::uint32_t> threads_;
-    std::unordered_map<std::string, Kind> kinds_;
-    std::unordered_map<std::string, bool> communicates_;
+    LaunchCalls launches_;
+    Meanings meanings_{raw_.texts};
+    std::vector<std::uint64_t> correlations_;  ///< of raw_.gpu, until they are joined
+    std::vector<std::uint64_t> external_ids_;  ///< the same
+    Distinct<StreamKey> stream_keys_;
+    std::vector<std::uint32_t> streams_;  ///< of raw_, by key
+    std::unordered_map<Texts::Id, std::uint32_t> threads_;
     std::optional<std::uint64_t> device_;
+    Tally used_;
+    Tally dropped_;
 };
 
 }  // namespace switchfold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/kernel_traffic.h"
 
+#include "workloads/input/text.h"
 #include "workloads/kineto/classify.h"
 
 #include <nlohmann/json.hpp>
@@ -35,10 +36,6 @@ void add_shapes(const Json& dims, std::uint64_t element_bytes, Shapes& shapes, i
         for (const Json& d : dims)
             shape.dimensions.push_back(d.get<std::uint64_t>());
     shapes.push_back(std::move(shape));
-}
-
-bool contains(std::string_view text, std::string_view word) {
-    return text.find(word) != std::string_view::npos;
 }
 
 template <std::size_t N>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -11,37 +11,43 @@ namespace switchfold {
 
 namespace {
 
-bool starts_with(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
-bool issues_collective(const CpuOperator& op) {
-    return starts_with(op.name, "nccl:") || starts_with(op.name, "c10d::") ||
-           op.name == "record_param_comms";
-}
-
-bool names_tensor(std::string_view dims) {
-    return dims.find_first_of("123456789") != std::string_view::npos;
-}
-
-void take(RawGpuEvent& gpu, const CpuOperator& op) {
-    gpu.launching_op = op.name;
-    gpu.input_dims = op.input_dims;
-    gpu.input_types = op.input_types;
-    gpu.stride = op.stride;
-    gpu.call = &op;
-}
-
-void take_collective(RawGpuEvent& gpu, const CpuOperator& op) {
-    if (!issues_collective(op))
-        return;
-    if (gpu.collective.empty() && op.name != "record_param_comms")
-        gpu.collective = op.name;
-    if (gpu.collective_dims.empty() && names_tensor(op.input_dims)) {
-        gpu.collective_dims = op.input_dims;
-        gpu.collective_types = op.input_types;
+/// Which operators issue collectives, and what of them the GPU events take.
+class Operators {
+public:
+    Operators(RawTrace& raw, const std::vector<CpuOperator>& calls) :
+        raw_(raw), calls_(calls), issues_(raw.operator_kinds.size()) {
+        for (std::uint32_t kind = 0; kind < issues_.size(); ++kind) {
+            const std::string_view name = raw.texts[raw.operator_kinds[kind].name];
+            issues_[kind] = name.starts_with("nccl:") || name.starts_with("c10d::") ||
+                            name == "record_param_comms";
+        }
     }
-}
+    [[nodiscard]] bool issues_collective(const CpuOperator& op) const { return issues_[op.kind]; }
+
+    void take(RawGpuEvent& gpu, const CpuOperator& op) const {
+        gpu.op = op.kind;
+        gpu.call = static_cast<std::uint32_t>(&op - calls_.data());
+    }
+    void take_collective(const RawGpuEvent& gpu, const CpuOperator& op) const {
+        if (!issues_collective(op))
+            return;
+        const OperatorKind& kind = raw_.operator_kinds[op.kind];
+        CollectiveDetails& details = raw_.collectives[gpu.details];
+        if (details.call == 0 && raw_.texts[kind.name] != "record_param_comms")
+            details.call = kind.name;
+        const bool names_tensor =
+            raw_.texts[kind.input_dims].find_first_of("123456789") != std::string_view::npos;
+        if (details.call_dims == 0 && names_tensor) {
+            details.call_dims = kind.input_dims;
+            details.call_types = kind.input_types;
+        }
+    }
+
+private:
+    RawTrace& raw_;
+    const std::vector<CpuOperator>& calls_;
+    std::vector<bool> issues_;  ///< by kind
+};
 
 /// Walks a trace's operators thread by thread, in time, and knows which are open.
 class OpenOperators {
@@ -78,47 +84,59 @@ private:
     std::vector<const CpuOperator*> open_;
 };
 
-void find_for_gpu(RawTrace& raw, const std::vector<CpuOperator>& operators) {
-    std::vector<RawGpuEvent*> launched;
-    for (RawGpuEvent& gpu : raw.gpu)
-        if (gpu.has_launch)
-            launched.push_back(&gpu);
-    std::sort(launched.begin(), launched.end(), [](const RawGpuEvent* a, const RawGpuEvent* b) {
-        return std::tie(a->launch_thread, a->launch) < std::tie(b->launch_thread, b->launch);
+void find_for_gpu(
+    RawTrace& raw, const std::vector<CpuOperator>& calls, const Operators& operators) {
+    std::vector<std::uint32_t> launched;
+    for (std::uint32_t i = 0; i < raw.gpu.size(); ++i)
+        if (raw.gpu[i].has_launch)
+            launched.push_back(i);
+    std::sort(launched.begin(), launched.end(), [&raw](std::uint32_t a, std::uint32_t b) {
+        return std::tie(raw.gpu[a].launch_thread, raw.gpu[a].launch) <
+               std::tie(raw.gpu[b].launch_thread, raw.gpu[b].launch);
     });
-    OpenOperators open(operators);
-    for (RawGpuEvent* gpu : launched) {
-        const auto& around = open.at(gpu->launch_thread, gpu->launch);
+    OpenOperators open(calls);
+    for (const std::uint32_t i : launched) {
+        RawGpuEvent& gpu = raw.gpu[i];
+        const auto& around = open.at(gpu.launch_thread, gpu.launch);
         if (around.empty())
             continue;
-        take(*gpu, *around.back());
-        if (gpu->work == GpuWork::kCommunication)
+        operators.take(gpu, *around.back());
+        if (gpu.work == GpuWork::kCommunication)
             for (auto op = around.rbegin(); op != around.rend(); ++op)
-                take_collective(*gpu, **op);
+                operators.take_collective(gpu, **op);
     }
 }
 
-void find_by_external_id(RawTrace& raw, const std::vector<CpuOperator>& operators) {
+void find_by_external_id(
+    RawTrace& raw,
+    const std::vector<CpuOperator>& calls,
+    const Operators& operators,
+    const std::vector<std::uint64_t>& external_ids) {
+    const auto wants_one = [&](std::size_t i) {
+        return raw.gpu[i].op == RawGpuEvent::kNone && external_ids[i] != CpuOperator::kNoId;
+    };
     std::unordered_map<std::uint64_t, const CpuOperator*> by_id;
-    for (const CpuOperator& op : operators)
-        if (op.external_id)
-            by_id.emplace(*op.external_id, &op);
-    for (RawGpuEvent& gpu : raw.gpu) {
-        const auto& id = gpu.event.external_id;
-        if (!gpu.launching_op.empty() || !id || id == gpu.event.correlation)
+    for (std::size_t i = 0; i < raw.gpu.size(); ++i)
+        if (wants_one(i))
+            by_id.emplace(external_ids[i], nullptr);
+    for (const CpuOperator& op : calls)
+        if (const auto wanted = by_id.find(op.external_id);
+            wanted != by_id.end() && wanted->second == nullptr)
+            wanted->second = &op;
+    for (std::size_t i = 0; i < raw.gpu.size(); ++i) {
+        const CpuOperator* const op = wants_one(i) ? by_id.at(external_ids[i]) : nullptr;
+        if (op == nullptr)
             continue;
-        const auto found = by_id.find(*id);
-        if (found == by_id.end())
-            continue;
-        take(gpu, *found->second);
-        if (gpu.work == GpuWork::kCommunication)
-            take_collective(gpu, *found->second);
+        operators.take(raw.gpu[i], *op);
+        if (raw.gpu[i].work == GpuWork::kCommunication)
+            operators.take_collective(raw.gpu[i], *op);
     }
 }
 
 /// record_param_comms stands around waiting for a collective as well as around issuing one: what
 /// tells them apart is that issuing launches its kernel.
-void mark_issuing_waits(RawTrace& raw, const std::vector<CpuOperator>& operators) {
+void mark_issuing_waits(
+    RawTrace& raw, const std::vector<CpuOperator>& calls, const Operators& operators) {
     std::map<std::uint32_t, std::vector<std::uint64_t>> launches;  // of collectives, by thread
     for (const RawGpuEvent& gpu : raw.gpu)
         if (gpu.work == GpuWork::kCommunication && gpu.has_launch)
@@ -130,12 +148,12 @@ void mark_issuing_waits(RawTrace& raw, const std::vector<CpuOperator>& operators
         const auto first = std::lower_bound(times.begin(), times.end(), op.start);
         return first != times.end() && *first <= op.end;
     };
-    OpenOperators open(operators);
+    OpenOperators open(calls);
     for (StreamWait& wait : raw.waits) {
         const auto& around = open.at(wait.thread, wait.start);
         const auto innermost =
-            std::find_if(around.rbegin(), around.rend(), [](const CpuOperator* op) {
-                return issues_collective(*op);
+            std::find_if(around.rbegin(), around.rend(), [&operators](const CpuOperator* op) {
+                return operators.issues_collective(*op);
             });
         wait.issues_collective = innermost != around.rend() && launches_within(**innermost);
     }
@@ -143,16 +161,20 @@ void mark_issuing_waits(RawTrace& raw, const std::vector<CpuOperator>& operators
 
 }  // namespace
 
-void find_launching_operators(RawTrace& raw, std::vector<CpuOperator>& operators) {
+void find_launching_operators(
+    RawTrace& raw,
+    std::vector<CpuOperator>& operators,
+    const std::vector<std::uint64_t>& external_ids) {
     std::sort(operators.begin(), operators.end(), [](const CpuOperator& a, const CpuOperator& b) {
         return std::tie(a.thread, a.start, b.end) < std::tie(b.thread, b.start, a.end);
     });
-    find_for_gpu(raw, operators);
-    find_by_external_id(raw, operators);
+    const Operators kinds(raw, operators);
+    find_for_gpu(raw, operators, kinds);
+    find_by_external_id(raw, operators, kinds, external_ids);
     std::sort(raw.waits.begin(), raw.waits.end(), [](const StreamWait& a, const StreamWait& b) {
         return std::tie(a.thread, a.start) < std::tie(b.thread, b.start);
     });
-    mark_issuing_waits(raw, operators);
+    mark_issuing_waits(raw, operators, kinds);
 }
 
 void order_launches(RawTrace& raw) {
@@ -162,14 +184,14 @@ void order_launches(RawTrace& raw) {
         std::uint64_t first = UINT64_MAX;
         for (const RawGpuEvent& gpu : raw.gpu)
             if (gpu.has_launch)
-                first = std::min(first, gpu.event.start);
+                first = std::min(first, gpu.start);
         const auto left_over = [&](const RawGpuEvent& gpu) {
-            return !gpu.has_launch && gpu.event.start < first;
+            return !gpu.has_launch && gpu.start < first;
         };
         for (const RawGpuEvent& gpu : raw.gpu)
             if (left_over(gpu)) {
-                std::uint64_t& busy = raw.busy_before[gpu.event.stream];
-                busy = std::max(busy, gpu.event.start + gpu.event.duration);
+                std::uint64_t& busy = raw.busy_before[gpu.stream];
+                busy = std::max(busy, gpu.end());
             }
         const auto kept = std::remove_if(raw.gpu.begin(), raw.gpu.end(), left_over);
         const auto dropped = static_cast<std::uint64_t>(raw.gpu.end() - kept);
@@ -177,28 +199,19 @@ void order_launches(RawTrace& raw) {
             raw.report.dropped["GPU operations launched before the trace began"] = dropped;
         raw.gpu.erase(kept, raw.gpu.end());
     }
-    // Events are large: only their order is sorted, and each is moved once.
-    std::vector<std::size_t> order(raw.gpu.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return raw.gpu[a].event.start < raw.gpu[b].event.start;
-    });
-    std::map<std::string_view, std::uint64_t> next_launch;
-    for (auto i = order.rbegin(); i != order.rend(); ++i) {
-        RawGpuEvent& gpu = raw.gpu[*i];
-        const auto [next, last] = next_launch.try_emplace(gpu.event.stream, UINT64_MAX);
-        static_cast<void>(last);
-        gpu.launch = std::min({gpu.launch, gpu.event.start, next->second});
-        next->second = gpu.launch;
+    std::stable_sort(
+        raw.gpu.begin(), raw.gpu.end(), [](const RawGpuEvent& a, const RawGpuEvent& b) {
+            return a.start < b.start;
+        });
+    std::vector<std::uint64_t> next_launch(raw.streams.size(), UINT64_MAX);
+    for (auto gpu = raw.gpu.rbegin(); gpu != raw.gpu.rend(); ++gpu) {
+        std::uint64_t& next = next_launch[gpu->stream];
+        gpu->launch = next = std::min({gpu->launch, gpu->start, next});
     }
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return raw.gpu[a].launch < raw.gpu[b].launch;
-    });
-    std::vector<RawGpuEvent> sorted;
-    sorted.reserve(order.size());
-    for (const std::size_t i : order)
-        sorted.push_back(std::move(raw.gpu[i]));
-    raw.gpu = std::move(sorted);
+    std::stable_sort(
+        raw.gpu.begin(), raw.gpu.end(), [](const RawGpuEvent& a, const RawGpuEvent& b) {
+            return a.launch < b.launch;
+        });
 }
 
 }  // namespace switchfold

@@ -9,9 +9,12 @@ namespace switchfold {
 
 /// Fills in for which operator each GPU event was launched and which stream waits belong to issuing
 /// a collective: the innermost operator around the call on its thread, else the one that the
-/// event's external id names (profilers before 2023 repeat the correlation there). Sorts
-/// `operators` and the trace's waits.
-void find_launching_operators(RawTrace& raw, std::vector<CpuOperator>& operators);
+/// event's of `external_ids` names (CpuOperator::kNoId: none). Sorts `operators` and the trace's
+/// waits.
+void find_launching_operators(
+    RawTrace& raw,
+    std::vector<CpuOperator>& operators,
+    const std::vector<std::uint64_t>& external_ids);
 
 /// Puts the GPU events in launch order such that every stream keeps its start order. Events without
 /// a launching call, as of CUDA graphs, count as launched just before the next of their stream;

@@ -2,39 +2,16 @@
 #pragma once
 
 #include "workloads/execution_trace/execution_trace.h"
-#include "workloads/kineto/event.h"
+#include "workloads/kineto/gpu_event.h"
 #include "workloads/kineto/reader.h"
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 namespace switchfold {
-
-enum class GpuWork : std::uint8_t { kKernel, kCommunication, kCopy };
-
-/// A GPU event with what the CPU side says of it. The views point into RawTrace::texts.
-struct RawGpuEvent {
-    GpuWork work = GpuWork::kKernel;
-    TraceEvent event;
-    std::uint64_t launch = 0;  ///< start of the launching call, ps; never after the event's start
-    std::uint64_t launch_end = 0;
-    bool has_launch = false;
-    std::uint32_t launch_thread = 0;
-    std::string_view launching_op;  ///< innermost operator that it was launched for; may be empty
-    std::string_view input_dims;
-    std::string_view input_types;
-    std::uint32_t stride = 1;    ///< of a convolution
-    const void* call = nullptr;  ///< the same for all that one call of the operator launched
-    /// What c10d calls the collective ("nccl:all_reduce") and its tensors, where recorded.
-    std::string_view collective;
-    std::string_view collective_dims;
-    std::string_view collective_types;
-};
 
 struct Interval {
     std::uint64_t start = 0;
@@ -49,16 +26,15 @@ struct StreamWait {
     bool issues_collective = false;
 };
 
-/// An operator or annotation on a CPU thread. The texts live in RawTrace::texts.
+/// A call of an operator, or an annotation, on a CPU thread.
 struct CpuOperator {
+    static constexpr std::uint64_t kNoId = UINT64_MAX;
+
     std::uint64_t start = 0;
     std::uint64_t end = 0;
+    std::uint64_t external_id = kNoId;
     std::uint32_t thread = 0;
-    std::string_view name;
-    std::string_view input_dims;
-    std::string_view input_types;
-    std::uint32_t stride = 1;  ///< of a convolution
-    std::optional<std::uint64_t> external_id;
+    std::uint32_t kind = 0;  ///< of RawTrace::operator_kinds
 };
 
 /// All of one file that the graph is made from.
@@ -73,8 +49,22 @@ struct RawTrace {
     std::vector<Interval> steps;          ///< by start
     std::vector<Interval> communication;  ///< when any communication kernel ran, merged
     /// When each stream got through with what was launched before the trace began.
-    std::map<std::string, std::uint64_t, std::less<>> busy_before;
-    std::unordered_set<std::string> texts;
+    std::map<std::uint32_t, std::uint64_t> busy_before;
+    std::vector<RawStream> streams;
+    std::vector<CollectiveDetails> collectives;
+    std::vector<CountedTraffic> counted;
+    Distinct<GpuTask> tasks;
+    Distinct<OperatorKind> operator_kinds;
+    Texts texts;
+
+    [[nodiscard]] std::string_view name_of(const RawGpuEvent& event) const {
+        return texts[tasks[event.task].name];
+    }
+    /// Of the operator that the event was launched for; empty if there is none.
+    [[nodiscard]] std::string_view operator_of(const RawGpuEvent& event) const {
+        return event.op == RawGpuEvent::kNone ? std::string_view()
+                                              : texts[operator_kinds[event.op].name];
+    }
 };
 
 /// Reads a file. Operators that have no shapes get them from `shapes`, if there are any: the
@@ -102,9 +92,9 @@ struct BuiltRank {
 /// The workload of one rank from its raw trace.
 [[nodiscard]] TraceWorkload workload_of(RawTrace raw);
 
-/// What makes two runs the same kernel: name, launch geometry, resources and the operator that
-/// launched it with its shapes and thread.
-[[nodiscard]] std::string identity_of(const RawGpuEvent& gpu);
+/// What makes two runs the same kernel, also in traces of several ranks: name, launch geometry,
+/// resources and the operator that launched it with its shapes and thread.
+[[nodiscard]] std::string identity_of(const RawTrace& raw, const RawGpuEvent& gpu);
 
 /// Gives every kernel its isolated duration (see DurationSource).
 void set_isolated_durations(

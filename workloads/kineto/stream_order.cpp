@@ -18,7 +18,7 @@ constexpr std::uint64_t kToldToWaitGap = 20'000'000;
 
 }  // namespace
 
-StreamOrder::StreamOrder(RawTrace& raw) : raw_(raw) {
+StreamOrder::StreamOrder(RawTrace& raw) : raw_(raw), streams_(raw.streams.size()) {
     for (const StreamWait& wait : raw.waits)
         if (!wait.issues_collective)
             waits_.push_back(wait.start);
@@ -30,12 +30,11 @@ StreamOrder::StreamOrder(RawTrace& raw) : raw_(raw) {
 }
 
 std::uint64_t StreamOrder::end_of(std::size_t index) const {
-    const TraceEvent& event = raw_.gpu[index].event;
-    return event.start + event.duration;
+    return raw_.gpu[index].end();
 }
 
 bool StreamOrder::in_order(std::size_t before, std::size_t after) const {
-    return end_of(before) <= raw_.gpu[after].event.start + kClockNoise;
+    return end_of(before) <= raw_.gpu[after].start + kClockNoise;
 }
 
 std::size_t StreamOrder::last_before(const Stream& stream, std::size_t index) {
@@ -83,7 +82,7 @@ std::size_t StreamOrder::waits_in_a_row(std::uint64_t time) const {
 std::size_t
 StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end) {
     auto& pending = stream.not_waited_for;
-    const std::uint64_t start = raw_.gpu[index].event.start;
+    const std::uint64_t start = raw_.gpu[index].start;
     // One that ended just when this could start, and nothing else held it up, is the one. It also
     // says that those before it are through.
     for (std::size_t i = pending.size(); i-- > 0;) {
@@ -112,7 +111,7 @@ StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t 
 std::vector<std::size_t> StreamOrder::add(std::size_t index) {
     const RawGpuEvent& gpu = raw_.gpu[index];
     const bool communication = gpu.work == GpuWork::kCommunication;
-    Stream& own = streams_[gpu.event.stream];
+    Stream& own = streams_[gpu.stream];
     std::vector<std::size_t> found;
     const auto depend = [&](std::size_t before) {
         if (before != kNone && std::find(found.begin(), found.end(), before) == found.end())
@@ -121,12 +120,13 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
     const auto current = current_.find(gpu.launch_thread);
     const std::size_t waits = waits_before(gpu);
     const std::uint64_t previous_end = own.launched.empty() ? 0 : end_of(own.launched.back());
-    for (auto& [name, other] : streams_) {
+    for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+        Stream& other = streams_[s];
         if (&other == &own || other.launched.empty())
             continue;
         if (communication) {
             const bool is_current = gpu.has_launch && current != current_.end()
-                                        ? name == current->second
+                                        ? s == current->second
                                         : !other.communicates;
             if (is_current)
                 depend(last_before(other, index));
@@ -140,7 +140,7 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
         // Held up by the other stream, whatever the calls say.
         const std::size_t last = other.launched.back();
         const std::uint64_t end = end_of(last);
-        if (in_order(last, index) && gpu.event.start <= end + kWaitedGap && gpu.launch < end &&
+        if (in_order(last, index) && gpu.start <= end + kWaitedGap && gpu.launch < end &&
             previous_end < end && (waits > 0 || other.communicates))
             depend(last);
     }
@@ -149,7 +149,7 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
         own.communicates = true;
         own.not_waited_for.push_back(index);
     } else {
-        current_[gpu.launch_thread] = gpu.event.stream;
+        current_[gpu.launch_thread] = gpu.stream;
     }
     if (gpu.has_launch)
         last_launch_[gpu.launch_thread] = gpu.launch;

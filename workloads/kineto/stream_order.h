@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <deque>
 #include <map>
-#include <string_view>
 #include <vector>
 
 namespace switchfold {
@@ -45,9 +44,9 @@ private:
     RawTrace& raw_;
     std::vector<std::uint64_t> waits_;        ///< times of those that issue no collective
     std::vector<std::uint64_t> collectives_;  ///< launch times
-    std::map<std::string_view, Stream> streams_;
+    std::vector<Stream> streams_;             ///< as RawTrace::streams
     std::map<std::uint32_t, std::uint64_t> last_launch_;  ///< by thread
-    std::map<std::uint32_t, std::string_view>
+    std::map<std::uint32_t, std::uint32_t>
         current_;  ///< by thread: its stream for what is no collective
 };
 

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
 
 namespace switchfold {
 
@@ -35,6 +38,30 @@ void set_known(KernelOperation& kernel, const Traffic& traffic, double share, do
     kernel.byte_source = ByteSource::kShapes;
 }
 
+/// What operators move, worked out once for all calls with the same tensors.
+class KnownTraffic {
+public:
+    explicit KnownTraffic(const RawTrace& raw) : raw_(raw) {}
+    std::optional<Traffic> of(const RawGpuEvent& gpu, KernelClass kernel_class) {
+        if (gpu.op == RawGpuEvent::kNone || raw_.operator_kinds[gpu.op].input_dims == 0)
+            return std::nullopt;
+        const auto [at, fresh] = known_.try_emplace({gpu.op, kernel_class});
+        if (fresh) {
+            const OperatorKind& op = raw_.operator_kinds[gpu.op];
+            at->second = traffic_of(
+                raw_.texts[op.name],
+                parse_shapes(raw_.texts[op.input_dims], raw_.texts[op.input_types]),
+                kernel_class,
+                op.stride);
+        }
+        return at->second;
+    }
+
+private:
+    const RawTrace& raw_;
+    std::map<std::pair<std::uint32_t, KernelClass>, std::optional<Traffic>> known_;
+};
+
 }  // namespace
 
 void set_traffic(
@@ -48,30 +75,30 @@ void set_traffic(
                    : nullptr;
     };
     // One operator call may launch several kernels of a class: its bytes are theirs together.
-    std::map<std::pair<const void*, KernelClass>, std::uint64_t> together;
+    std::unordered_map<std::uint64_t, std::uint64_t> together;
+    const auto shared_by = [&](std::size_t i, KernelClass kernel_class) -> std::uint64_t& {
+        constexpr std::uint64_t kClasses = 16;
+        return together[raw.gpu[i].call * kClasses + static_cast<std::uint64_t>(kernel_class)];
+    };
     for (std::size_t i = 0; i < raw.gpu.size(); ++i)
         if (const KernelOperation* kernel = kernel_of(i))
-            together[{raw.gpu[i].call, kernel->kernel_class}] += kernel->isolated.count();
+            shared_by(i, kernel->kernel_class) += kernel->isolated.count();
+    KnownTraffic known(raw);
     for (std::size_t i = 0; i < raw.gpu.size(); ++i) {
         KernelOperation* kernel = kernel_of(i);
         if (kernel == nullptr)
             continue;
         const RawGpuEvent& gpu = raw.gpu[i];
-        if (gpu.event.counted_read && gpu.event.counted_written) {
-            kernel->bytes_read = Bytes(*gpu.event.counted_read);
-            kernel->bytes_written = Bytes(*gpu.event.counted_written);
+        if (gpu.details != RawGpuEvent::kNone) {
+            const CountedTraffic& counted = raw.counted[gpu.details];
+            kernel->bytes_read = Bytes(counted.read);
+            kernel->bytes_written = Bytes(counted.written);
             kernel->byte_source = ByteSource::kCounters;
             continue;
         }
         const double most = peak * to_seconds(kernel->isolated);
-        std::optional<Traffic> traffic;
-        if (gpu.call != nullptr && !gpu.input_dims.empty())
-            traffic = traffic_of(
-                gpu.launching_op,
-                parse_shapes(gpu.input_dims, gpu.input_types),
-                kernel->kernel_class,
-                gpu.stride);
-        const std::uint64_t all = together[{gpu.call, kernel->kernel_class}];
+        const std::optional<Traffic> traffic = known.of(gpu, kernel->kernel_class);
+        const std::uint64_t all = shared_by(i, kernel->kernel_class);
         if (traffic && all > 0)
             set_known(
                 *kernel,

@@ -56,6 +56,13 @@ std::optional<std::uint64_t> Rows::number(int column) const {
     return static_cast<std::uint64_t>(value);
 }
 
+std::optional<std::uint64_t> Rows::if_known(int column) const {
+    sqlite3_stmt* const s = statement_.get();
+    if (sqlite3_column_type(s, column) == SQLITE_INTEGER && sqlite3_column_int64(s, column) < 0)
+        return std::nullopt;
+    return number(column);
+}
+
 std::uint64_t Rows::needed(int column) const {
     const std::optional<std::uint64_t> value = number(column);
     if (!value)

@@ -28,8 +28,11 @@ public:
     bool next();
     /// Whole, not negative, or nothing where it is null. Throws ConfigError (table, row, column).
     [[nodiscard]] std::optional<std::uint64_t> number(int column) const;
-    /// The same, but it has to be there.
+    /// The same, but nothing too where it is negative: older exports put -1 where nothing is.
+    [[nodiscard]] std::optional<std::uint64_t> if_known(int column) const;
+    /// As number(), but it has to be there.
     [[nodiscard]] std::uint64_t needed(int column) const;
+    /// Nothing where it is null or no text.
     [[nodiscard]] std::optional<std::string> text(int column) const;
     [[noreturn]] void fail(int column, std::string_view what) const;
 

@@ -4,12 +4,17 @@
 #include "sim/core/error.h"
 #include "workloads/kineto/event_collector.h"
 #include "workloads/nsight/database.h"
-#include "workloads/nsight/nvtx.h"
+#include "workloads/nsight/gpus.h"
+#include "workloads/nvtx/range.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <initializer_list>
 #include <map>
+#include <memory>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -26,13 +31,32 @@ constexpr const char* kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
 constexpr const char* kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
 constexpr const char* kCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr const char* kRanges = "NVTX_EVENTS";
+constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 constexpr std::uint64_t kMostRanks = 65'536;
-constexpr std::uint64_t kPushPop = 59;   // eventType of NVTX_EVENTS: a range of one thread
-constexpr std::uint64_t kStartEnd = 60;  // of any threads
 
 /// Global ids hold the process in the 24 bits above the thread's.
 std::uint64_t process_of(std::uint64_t global_id) {
     return (global_id >> 24U) & 0xffffffU;
+}
+
+/// Whether an eventType of NVTX_EVENTS is a range: pushed and popped or started and ended, by NVTX
+/// (59, 60) or NVTX-T (70, 71). Exports without types hold ranges alone.
+bool is_range(std::optional<std::uint64_t> type) {
+    return !type || *type == 59 || *type == 60 || *type == 70 || *type == 71;
+}
+
+/// The size in what NCCL tells with its ranges (its nvtx.h), where the export has it as JSON
+/// (nsys export --include-json).
+std::optional<std::uint64_t> message_size(std::string_view json) {
+    constexpr std::string_view kKey = "\"Message size [bytes]\"";
+    const std::size_t key = json.find(kKey);
+    if (key == std::string_view::npos)
+        return std::nullopt;
+    json.remove_prefix(key + kKey.size());
+    json.remove_prefix(std::min(json.find_first_not_of(" :\""), json.size()));
+    std::uint64_t size = 0;
+    const auto [end, code] = std::from_chars(json.data(), json.data() + json.size(), size);
+    return code == std::errc{} ? std::optional(size) : std::nullopt;
 }
 
 /// A GPU and the process that used it.
@@ -55,13 +79,13 @@ public:
                 kKernels,
                 "is not there; expected the export of a run that was traced with --trace=cuda");
         read_strings();
-        read_gpus();
         find_ranks();
         read_kernels();
         read_copies(kCopies, false);
         read_copies(kMemsets, true);
         read_calls();
         read_ranges();
+        count_graphs();
         return finish();
     }
 
@@ -72,20 +96,6 @@ private:
         Rows rows = database_.rows("StringIds", {{"id"}, {"value"}});
         while (rows.next())
             strings_[rows.needed(0)] = rows.text(1).value_or("");
-    }
-
-    void read_gpus() {
-        if (!database_.has("TARGET_INFO_GPU"))
-            return;
-        Rows rows = database_.rows(
-            "TARGET_INFO_GPU", {{"id"}, {"name"}, {"totalMemory", false}, {"smCount", false}});
-        while (rows.next()) {
-            Gpu& gpu = gpus_[rows.needed(0)];
-            gpu.name = rows.text(1).value_or("");
-            gpu.memory = rows.number(2).value_or(0);
-            gpu.sms = static_cast<std::uint32_t>(
-                std::min<std::uint64_t>(rows.number(3).value_or(0), UINT32_MAX));
-        }
     }
 
     /// Times are ns from the session's start or from an epoch: ps from the first event.
@@ -103,13 +113,14 @@ private:
         constexpr std::uint64_t kHour = 3'600'000'000'000;
         origin_ -= std::min(origin_, kHour);
         std::uint32_t number = 0;
+        const nsight::Gpus gpus(database_);
         for (auto& [key, rank] : ranks_) {
             TraceFileReport& report = rank.raw.report;
             report.file = file_;
             report.format = "Nsight Systems";
             report.rank = number++;
             report.world_size = static_cast<std::uint32_t>(ranks_.size());
-            const Gpu& gpu = gpus_[key.first];
+            const nsight::Gpu gpu = gpus.of(key.first, key.second);
             report.gpu_name = gpu.name;
             report.memory_bytes = gpu.memory;
             report.sms = gpu.sms;
@@ -133,12 +144,21 @@ private:
         event.duration = (end - start) * 1000;
     }
 
-    std::string name(std::optional<std::uint64_t> id) const {
-        const auto found = id ? strings_.find(*id) : strings_.end();
-        return found == strings_.end() ? "unknown" : found->second;
+    /// The first of the columns that holds a name: a text, or the number of one.
+    [[nodiscard]] std::string name_in(const Rows& rows, std::initializer_list<int> columns) const {
+        for (const int column : columns) {
+            std::optional<std::string> text = rows.text(column);
+            if (text && !text->empty())
+                return std::move(*text);
+            const auto id = text ? std::nullopt : rows.if_known(column);
+            const auto found = id ? strings_.find(*id) : strings_.end();
+            if (found != strings_.end())
+                return found->second;
+        }
+        return "unknown";
     }
 
-    void add(Rank& rank, TraceEvent& event) {
+    static void add(Rank& rank, const TraceEvent& event) {
         ++rank.raw.report.events;
         rank.collector->add(event);
     }
@@ -149,17 +169,41 @@ private:
             rows.fail(column, fmt::format("is {}; expected less than 2^32", value));
         return static_cast<std::uint32_t>(value);
     }
+    static std::uint64_t shared_memory(const Rows& rows, int column) {
+        return std::min<std::uint64_t>(rows.if_known(column).value_or(0), UINT32_MAX);
+    }
+
+    /// The rows of a table of what ran on GPUs: first what all of these have, then `more`.
+    [[nodiscard]] Rows gpu_rows(const char* table, std::initializer_list<Column> more) const {
+        std::vector<Column> columns{
+            {"start"},
+            {"end"},
+            {"deviceId"},
+            {"globalPid", false},
+            {"streamId"},
+            {"correlationId", false}};
+        columns.insert(columns.end(), more);
+        return database_.rows(table, columns);
+    }
+    static constexpr int kMore = 6;  ///< the first column of `more`
+
+    /// What all rows of such a table say.
+    void fill(const Rows& rows, const char* category, TraceEvent& event) const {
+        event.clear();
+        set_times(rows, event);
+        event.category = category;
+        event.stream = fmt::format("{}", rows.needed(4));
+        event.correlation = rows.if_known(5);
+    }
+    Rank* rank_of(const Rows& rows) {
+        const auto rank = ranks_.find({rows.needed(2), process_of(rows.number(3).value_or(0))});
+        return rank == ranks_.end() ? nullptr : &rank->second;
+    }
 
     void read_kernels() {
-        Rows rows = database_.rows(
+        Rows rows = gpu_rows(
             kKernels,
-            {{"start"},
-             {"end"},
-             {"deviceId"},
-             {"globalPid", false},
-             {"streamId"},
-             {"correlationId", false},
-             {"demangledName", false},
+            {{"demangledName", false},
              {"shortName", false},
              {"gridX"},
              {"gridY"},
@@ -172,53 +216,53 @@ private:
              {"dynamicSharedMemory", false}});
         TraceEvent event;
         while (rows.next()) {
-            event = TraceEvent{};
-            set_times(rows, event);
-            event.category = "kernel";
-            const auto long_name = rows.number(6);
-            event.name = name(long_name ? long_name : rows.number(7));
-            event.stream = fmt::format("{}", rows.needed(4));
-            event.correlation = rows.number(5);
-            event.grid = launch_shape({small(rows, 8), small(rows, 9), small(rows, 10)});
-            event.block = launch_shape({small(rows, 11), small(rows, 12), small(rows, 13)});
+            fill(rows, "kernel", event);
+            event.name = name_in(rows, {kMore, kMore + 1});
+            const auto shape = [&rows](int first) {
+                return launch_shape(
+                    {small(rows, first), small(rows, first + 1), small(rows, first + 2)});
+            };
+            event.grid = shape(kMore + 2);
+            event.block = shape(kMore + 5);
             event.registers_per_thread = static_cast<std::uint32_t>(
-                std::min<std::uint64_t>(rows.number(14).value_or(0), 255));
-            event.shared_memory = std::min<std::uint64_t>(rows.number(15).value_or(0), UINT32_MAX) +
-                                  std::min<std::uint64_t>(rows.number(16).value_or(0), UINT32_MAX);
-            add(ranks_.at({rows.needed(2), process_of(rows.number(3).value_or(0))}), event);
+                std::min<std::uint64_t>(rows.if_known(kMore + 8).value_or(0), 255));
+            event.shared_memory = shared_memory(rows, kMore + 9) + shared_memory(rows, kMore + 10);
+            add(*rank_of(rows), event);
         }
     }
 
     void read_copies(const char* table, bool memset) {
         if (!database_.has(table))
             return;
-        Rows rows = database_.rows(
-            table,
-            {{"start"},
-             {"end"},
-             {"deviceId"},
-             {"globalPid", false},
-             {"streamId"},
-             {"correlationId", false},
-             {"bytes"},
-             {"copyKind", false}});
+        Rows rows = gpu_rows(table, {{"bytes"}, {"copyKind", false}});
         TraceEvent event;
         while (rows.next()) {
-            const auto rank = ranks_.find({rows.needed(2), process_of(rows.number(3).value_or(0))});
-            if (rank == ranks_.end()) {
-                ++ranks_.begin()->second.raw.report.events;
-                ++ranks_.begin()->second.raw.report.dropped["copies of a GPU that ran no kernel"];
+            Rank* const rank = rank_of(rows);
+            if (rank == nullptr) {
+                drop("copies of a GPU that ran no kernel");
                 continue;
             }
-            event = TraceEvent{};
-            set_times(rows, event);
-            event.category = memset ? "gpu_memset" : "gpu_memcpy";
-            event.name = memset ? "Memset (Device)" : copy_name(rows.number(7).value_or(0));
-            event.stream = fmt::format("{}", rows.needed(4));
-            event.correlation = rows.number(5);
-            event.bytes = rows.needed(6);
-            add(rank->second, event);
+            fill(rows, memset ? "gpu_memset" : "gpu_memcpy", event);
+            event.name =
+                memset ? "Memset (Device)" : copy_name(rows.if_known(kMore + 1).value_or(0));
+            event.bytes = rows.needed(kMore);
+            add(*rank, event);
         }
+    }
+
+    /// CUDA graphs that were traced as one: what ran in them nobody knows.
+    void count_graphs() {
+        if (!database_.has(kGraphs))
+            return;
+        Rows rows = database_.rows(kGraphs, {{"start"}});
+        std::uint64_t graphs = 0;
+        for (; rows.next(); ++graphs)
+            drop("CUDA graphs traced as a whole");
+        if (graphs > 0)
+            ranks_.begin()->second.raw.report.warnings.push_back(fmt::format(
+                "{} launches of CUDA graphs hold kernels that are not here: profile with "
+                "--cuda-graph-trace=node",
+                graphs));
     }
 
     /// CUpti_ActivityMemcpyKind.
@@ -253,19 +297,19 @@ private:
             {{"start"}, {"end"}, {"globalTid", false}, {"correlationId", false}, {"nameId"}});
         TraceEvent event;
         while (rows.next()) {
-            if (!rows.number(0) || !rows.number(1) || rows.needed(0) < origin_) {
+            if (!rows.if_known(0) || !rows.if_known(1) || rows.needed(0) < origin_) {
                 drop("calls without times or long before the first kernel");
                 continue;
             }
             const std::uint64_t thread = rows.number(2).value_or(0);
             for_process(thread, [&](Rank& rank) {
-                event = TraceEvent{};
+                event.clear();
                 set_times(rows, event);
                 event.category = "cuda_runtime";
-                event.name = name(rows.number(4));
+                event.name = name_in(rows, {4});
                 event.name.resize(std::min(event.name.find("_v"), event.name.size()));
                 event.thread = fmt::format("{}", thread);
-                event.correlation = rows.number(3);
+                event.correlation = rows.if_known(3);
                 add(rank, event);
             });
         }
@@ -282,20 +326,25 @@ private:
              {"eventType", false},
              {"text", false},
              {"textId", false},
-             {"uint64Value", false}});
+             {"uint64Value", false},
+             {"jsonText", false},
+             {"jsonTextId", false}});
+        TraceEvent event;
         while (rows.next()) {
-            const std::uint64_t type = rows.number(3).value_or(0);
-            const bool range = type == kPushPop || type == kStartEnd;
-            if (!range || !rows.number(0) || !rows.number(1) || rows.needed(0) < origin_) {
+            const std::optional<std::uint64_t> start = rows.if_known(0);
+            const std::optional<std::uint64_t> end = rows.if_known(1);
+            // Where nothing ended, older exports have a zero.
+            if (!is_range(rows.if_known(3)) || !start || end.value_or(0) == 0 || *start < origin_) {
                 drop("NVTX marks, open ranges and ranges long before the first kernel");
                 continue;
             }
-            const std::uint64_t thread = rows.number(2).value_or(0);
-            const std::optional<std::string> text = rows.text(4);
+            const std::uint64_t thread = rows.if_known(2).value_or(0);
+            const std::string text = name_in(rows, {4, 5});
+            const std::optional<std::uint64_t> json_size = message_size(name_in(rows, {7, 8}));
             for_process(thread, [&](Rank& rank) {
-                TraceEvent event =
-                    nsight::event_of_range(text ? *text : name(rows.number(5)), rows.number(6));
+                event.clear();
                 set_times(rows, event);
+                describe_range(text, json_size ? json_size : rows.if_known(6), event);
                 event.thread = fmt::format("{}", thread);
                 add(rank, event);
             });
@@ -317,16 +366,9 @@ private:
         return join_ranks(std::move(workloads));
     }
 
-    struct Gpu {
-        std::string name;
-        std::uint64_t memory = 0;
-        std::uint32_t sms = 0;
-    };
-
     std::string file_;
     Database database_;
     std::unordered_map<std::uint64_t, std::string> strings_;
-    std::map<std::uint64_t, Gpu> gpus_;
     std::map<RankKey, Rank> ranks_;
     std::uint64_t origin_ = UINT64_MAX;
 };

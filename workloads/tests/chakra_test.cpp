@@ -43,6 +43,8 @@ constexpr unsigned kCollective = 7;
 /// Writes Chakra as the protobuf library would.
 class ChakraText {
 public:
+    explicit ChakraText(const std::string& metadata = bytes(1, "0.0.4")) :
+        text_(framed(metadata)) {}
     ChakraText& node(
         std::uint64_t id,
         const std::string& name,
@@ -67,7 +69,7 @@ public:
     }
 
 private:
-    std::string text_ = framed(bytes(1, "0.0.4"));
+    std::string text_;
 };
 
 ChakraText sample() {
@@ -86,6 +88,59 @@ ChakraText sample() {
                 attribute("pg_name", std::string("dp")))
         .node(5, "relu", kCompute, {3, 99}, 51, 5, attribute("stream", 7));
     return text;
+}
+
+ChakraText one_kernel(ChakraText text) {
+    return text.node(7, "gemm", kCompute, {}, 1, 2);
+}
+
+TEST(ChakraVersions, TheMetadataMaySayMoreOrLess) {
+    const std::string schema = bytes(2, bytes(1, "schema") + bytes(29, "symbolic_tensor_network"));
+    for (const std::string& metadata :
+         {bytes(1, "0.0.1"),
+          bytes(1, "1.0.2-chakra.0.0.4"),
+          bytes(1, "0.0.4") + schema,
+          schema,
+          std::string()}) {
+        const TraceWorkload workload = one_kernel(ChakraText(metadata)).read();
+        EXPECT_EQ(workload.files[0].kernels, 1U);
+    }
+}
+
+TEST(ChakraVersions, AnAttributeMayBeOfAnyTypeOfNumber) {
+    const double eight = 8;
+    const float eight_too = 8;
+    const auto fixed = [](unsigned field, unsigned wire, const void* from, std::size_t size) {
+        return varint(field << 3U | wire) + std::string(static_cast<const char*>(from), size);
+    };
+    const std::vector<std::string> values{
+        number(7, 8),                                // int32
+        number(9, 8),                                // int64
+        number(11, 8),                               // uint32
+        number(13, 8),                               // uint64
+        number(15, 16),                              // sint32
+        number(17, 16),                              // sint64
+        bytes(29, "8"),                              // a text
+        fixed(3, 1, &eight, sizeof eight),           // double
+        fixed(5, 5, &eight_too, sizeof eight_too)};  // float
+    for (const std::string& value : values) {
+        ChakraText text;
+        text.node(
+            1,
+            "all_reduce",
+            kCollective,
+            {},
+            0,
+            9,
+            attribute("comm_type", std::uint64_t{0}) + bytes(10, bytes(1, "comm_size") + value));
+        const TraceWorkload workload = text.read();
+        const Operation& operation = workload.graph.ranks[0]->operations.at(0);
+        EXPECT_EQ(std::get<CollectiveOperation>(operation.body).bytes, Bytes(8));
+    }
+    ChakraText host;
+    host.node(1, "aten::mm", kCompute, {}, 0, 9, bytes(10, bytes(1, "is_cpu_op") + number(27, 1)))
+        .node(2, "gemm", kCompute, {1}, 9, 9, bytes(10, bytes(1, "is_cpu_op") + number(27, 0)));
+    EXPECT_EQ(host.read().files[0].kernels, 1U);
 }
 
 TEST(Chakra, NodesBecomeOperationsWithTheirDependencies) {

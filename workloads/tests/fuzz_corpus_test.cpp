@@ -2,13 +2,12 @@
 // What the fuzzers start from and what they once found, read again without them: on any compiler,
 // every time.
 #include "workloads/fuzz/readers.h"
+#include "workloads/tests/trace_file.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -27,19 +26,13 @@ std::vector<std::filesystem::path> inputs_of(std::string_view reader) {
     return files;
 }
 
-std::string content_of(const std::filesystem::path& path) {
-    std::stringstream content;
-    content << std::ifstream(path, std::ios::binary).rdbuf();
-    return content.str();
-}
-
 class FuzzCorpus : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(FuzzCorpus, EveryInputIsReadOrRefused) {
     std::size_t accepted = 0;
     for (const std::filesystem::path& file : inputs_of(GetParam())) {
         SCOPED_TRACE(file);
-        const bool read = fuzz::try_reader(GetParam(), content_of(file));
+        const bool read = fuzz::try_reader(GetParam(), testing::content_of(file));
         accepted += read ? 1 : 0;
         // What a fuzzer found may be anything; what it starts from has to get all the way through.
         const bool found = file.filename().string().starts_with("found");

@@ -6,7 +6,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include <zlib.h>
 
@@ -25,10 +24,7 @@ std::string gzip(const std::string& text) {
     gzFile out = gzopen(file.path().c_str(), "wb");
     gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
     gzclose(out);
-    std::ifstream in(file.path(), std::ios::binary);
-    std::stringstream content;
-    content << in.rdbuf();
-    return content.str();
+    return testing::content_of(file.path());
 }
 
 /// What the reader says of a file with this content, without the file's name.
@@ -62,6 +58,13 @@ TEST(KinetoErrors, MissingFile) {
     }
     EXPECT_THROW(static_cast<void>(read_kineto({{"/tmp"}})), ConfigError) << "a folder";
     EXPECT_THROW(static_cast<void>(read_kineto({})), ConfigError) << "no file at all";
+}
+
+TEST(KinetoErrors, MoreStreamsThanAnyProgramHas) {
+    TraceText text;
+    for (int i = 0; i < 4097; ++i)
+        text.event("kernel", "k", "7", fmt::format("{}", i), "1", fmt::format("\"stream\": {}", i));
+    EXPECT_EQ(message(text.text()), "/: has more than 4096 GPU streams; expected fewer");
 }
 
 TEST(KinetoErrors, CutGzip) {

@@ -14,19 +14,11 @@
 #include <array>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
 namespace switchfold {
 namespace {
 
 using testing::TemporaryFile;
-
-std::string content_of(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::stringstream content;
-    content << in.rdbuf();
-    return content.str();
-}
 
 /// Numbers and signs that parsers trip over.
 constexpr std::array<std::string_view, 10> kTraps{
@@ -86,7 +78,7 @@ class Malformed : public ::testing::TestWithParam<const char*> {};
 TEST_P(Malformed, EndsInAWorkloadOrInTheUsersError) {
     const std::filesystem::path file =
         std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "workloads/fuzz/corpus" / GetParam();
-    const std::string whole = content_of(file);
+    const std::string whole = testing::content_of(file);
     ASSERT_FALSE(whole.empty()) << file;
     RandomStream random(1, GetParam());
     std::uint64_t refused = 0;

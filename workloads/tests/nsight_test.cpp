@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
-#include "workloads/nsight/nvtx.h"
 #include "workloads/read_traces.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/trace_file.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include <sqlite3.h>
 
@@ -142,17 +144,99 @@ TEST(Nsight, EachGpuIsARank) {
     EXPECT_EQ(workload.files[1].kernels, 1U);
 }
 
-TEST(Nsight, RangesOfOthers) {
-    using nsight::event_of_range;
-    EXPECT_EQ(event_of_range("step 12", {}).name, "ProfilerStep#0");
-    EXPECT_EQ(event_of_range("Forward", {}).name, "## forward ##");
-    EXPECT_EQ(event_of_range("forwarding", {}).name, "forwarding");
-    const TraceEvent op = event_of_range("aten::mm, seq = 3, sizes = [[2, 3], [3, 4]]", {});
-    EXPECT_EQ(op.category, "cpu_op");
-    EXPECT_EQ(op.name, "aten::mm");
-    EXPECT_EQ(op.input_dims, "[[2, 3], [3, 4]]");
-    EXPECT_EQ(event_of_range("ncclGroupEnd", {}).name, "ncclGroupEnd");
-    EXPECT_EQ(event_of_range(", sizes = [", {}).input_dims, "");
+TEST(NsightVersions, WhereNothingIsOlderExportsHaveDefaults) {
+    NsightFile file;
+    file.sql("UPDATE NVTX_EVENTS SET text = '' WHERE text IS NULL;"
+             "UPDATE NVTX_EVENTS SET uint64Value = -1 WHERE uint64Value IS NULL;"
+             "INSERT INTO NVTX_EVENTS VALUES (9500, 0, 59, 'open', 16777217, 0, 0), (9600, -1, 59, "
+             "'open too', 16777217, -1, 0);"
+             "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET registersPerThread = -1");
+    const TraceWorkload workload = file.read();
+    EXPECT_EQ(
+        workload.files[0].dropped.at(
+            "NVTX marks, open ranges and ranges long before the first kernel"),
+        3U);
+    EXPECT_EQ(workload.files[0].used.at("annotations"), 1U) << "backward, by its number";
+}
+
+TEST(NsightVersions, RangesMayHaveNoTypes) {
+    NsightFile file;
+    file.sql("DELETE FROM NVTX_EVENTS WHERE eventType = 34; ALTER TABLE NVTX_EVENTS DROP COLUMN "
+             "eventType; ALTER TABLE NVTX_EVENTS DROP COLUMN uint64Value");
+    EXPECT_EQ(file.read().files[0].used.at("annotations"), 1U);
+    NsightFile other;
+    other.sql("UPDATE NVTX_EVENTS SET eventType = 70 WHERE eventType = 59");
+    EXPECT_EQ(other.read().files[0].used.at("annotations"), 1U);
+}
+
+TEST(NsightVersions, KernelsHaveTextsOrShortNamesForNames) {
+    for (const char* change :
+         {"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = 'mine'",
+          "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN demangledName; INSERT INTO StringIds "
+          "VALUES (77, 'mine'); UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET shortName = 77"}) {
+        NsightFile file;
+        file.sql(change);
+        const TraceWorkload workload = file.read();
+        EXPECT_EQ(workload.files[0].kernels, 3U);
+        EXPECT_EQ(std::count(workload.graph.names.begin(), workload.graph.names.end(), "mine"), 1)
+            << change;
+    }
+}
+
+TEST(NsightVersions, WhichGpuADeviceIs) {
+    const auto gpu_with = [](const std::string& sql) {
+        NsightFile file;
+        file.sql("INSERT INTO TARGET_INFO_GPU VALUES (5, 'NVIDIA A100-SXM4-80GB', 1, 108);" + sql);
+        return file.read().files[0].gpu_name;
+    };
+    EXPECT_EQ(gpu_with(""), "NVIDIA H100 80GB HBM3") << "the same number";
+    EXPECT_EQ(
+        gpu_with("CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid "
+                 "INTEGER); INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0, 0, 9), (5, 0, 1)"),
+        "NVIDIA A100-SXM4-80GB")
+        << "of process 1";
+    EXPECT_EQ(
+        gpu_with("ALTER TABLE TARGET_INFO_GPU ADD COLUMN cuDevice INTEGER; UPDATE TARGET_INFO_GPU "
+                 "SET cuDevice = 5 - id"),
+        "NVIDIA A100-SXM4-80GB");
+}
+
+TEST(NsightVersions, TheSizeOfACollectiveMayBeInJson) {
+    const auto bytes_with = [](const std::string& sql) {
+        NsightFile file;
+        file.sql(
+            "UPDATE NVTX_EVENTS SET uint64Value = NULL; ALTER TABLE NVTX_EVENTS ADD COLUMN "
+            "jsonText TEXT;" +
+            sql);
+        const TraceWorkload workload = file.read();
+        for (const Operation& operation : workload.graph.ranks[0]->operations)
+            if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))
+                return collective->bytes;
+        return Bytes();
+    };
+    EXPECT_EQ(bytes_with(""), Bytes(0));
+    EXPECT_EQ(
+        bytes_with(
+            "UPDATE NVTX_EVENTS SET jsonText = '{\"NCCL communicator ID\": 7, \"Message size "
+            "[bytes]\": 4096}' WHERE text = 'ncclAllReduce'"),
+        Bytes(4096));
+    EXPECT_EQ(
+        bytes_with(
+            "UPDATE NVTX_EVENTS SET jsonText = '{\"Message size [bytes]\":\"8192\"}', text = "
+            "'ncclReduceScatter' WHERE text = 'ncclAllReduce'"),
+        Bytes(8192));
+}
+
+TEST(NsightVersions, GraphsTracedAsAWholeAreCountedAsLost) {
+    NsightFile file;
+    file.sql("CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId "
+             "INTEGER, graphId INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1, 2, "
+             "0, 1), (3, 4, 0, 1)");
+    const TraceFileReport report = file.read().files[0];
+    EXPECT_EQ(report.dropped.at("CUDA graphs traced as a whole"), 2U);
+    EXPECT_NE(
+        fmt::format("{}", fmt::join(report.warnings, " ")).find("cuda-graph-trace=node"),
+        std::string::npos);
 }
 
 TEST(NsightErrors, NameTableRowAndColumn) {

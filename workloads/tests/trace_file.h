@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,12 @@ private:
 
     std::filesystem::path path_;
 };
+
+/// All bytes of a file.
+inline std::string content_of(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
 
 /// Writes small Kineto traces. Times are microseconds as text, so that tests can say what a file
 /// says.

@@ -10,7 +10,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
 namespace switchfold {
 namespace {
@@ -19,13 +18,6 @@ using testing::again;
 using testing::expect_same;
 using testing::TemporaryFile;
 using testing::TraceText;
-
-std::string bytes_of(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::stringstream content;
-    content << in.rdbuf();
-    return content.str();
-}
 
 TraceWorkload sample() {
     return TraceText()
@@ -53,8 +45,8 @@ TEST(TraceFormat, SameWorkloadSameBytes) {
     const TemporaryFile b("b.swt", "");
     write_trace(workload, a.path(), "test");
     write_trace(workload, b.path(), "test");
-    EXPECT_EQ(bytes_of(a.path()), bytes_of(b.path()));
-    EXPECT_EQ(bytes_of(a.path()).substr(0, 4), "\x28\xb5\x2f\xfd");
+    EXPECT_EQ(testing::content_of(a.path()), testing::content_of(b.path()));
+    EXPECT_EQ(testing::content_of(a.path()).substr(0, 4), "\x28\xb5\x2f\xfd");
 }
 
 RC_GTEST_PROP(TraceFormatProperty, AnyGraphComesBackTheSame, ()) {
@@ -171,7 +163,7 @@ TEST(TraceFormatErrors, OrderOfRecords) {
 TEST(TraceFormatErrors, ACutFileNeverPasses) {
     const TemporaryFile file("trace.swt", "");
     write_trace(sample(), file.path(), "test");
-    const std::string whole = bytes_of(file.path());
+    const std::string whole = testing::content_of(file.path());
     for (std::size_t size = 0; size < whole.size(); ++size)
         EXPECT_NE(message(whole.substr(0, size)), "accepted") << size;
     for (std::size_t at = 0; at < whole.size(); ++at) {

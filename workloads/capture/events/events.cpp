@@ -3,13 +3,13 @@
 
 #include "sim/core/error.h"
 #include "workloads/capture/events/counted_bytes.h"
-#include "workloads/capture/events/ranges.h"
+#include "workloads/input/text.h"
+#include "workloads/nvtx/range.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -28,14 +28,6 @@ std::string demangled(const std::string& name) {
     const std::unique_ptr<char, void (*)(void*)> text(
         abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
     return status == 0 ? std::string(text.get()) : name;
-}
-
-/// NCCL's "RING" is the graph's "ring".
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
-    return text;
 }
 
 /// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": CUPTI's names carry the version of the function.
@@ -148,7 +140,7 @@ private:
         for (const Range& range : capture_.ranges) {
             TraceEvent event = timed(range);
             event.thread = std::to_string(range.thread);
-            describe_range(capture_.name(range.name), event);
+            describe_range(capture_.name(range.name), {}, event);
             add_(event);
         }
     }
@@ -208,6 +200,7 @@ private:
         event.datatype = first.datatype;
         event.in_elements = first.function == "ReduceScatter" ? count * ranks : count;
         event.out_elements = first.function == "AllGather" ? count * ranks : count;
+        // NCCL's "RING" is the graph's "ring".
         event.algorithm = lower(first.algorithm);
         event.protocol = lower(first.protocol);
     }

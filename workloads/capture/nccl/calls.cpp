@@ -8,13 +8,14 @@ namespace switchfold::capture::nccl {
 
 namespace {
 
-std::string text(const char* words) {
-    return words == nullptr ? "" : words;
-}
-
+/// A word as NCCL tells it: by itself, or as a place in a list.
 template <std::size_t N>
-std::string entry(const std::array<std::string_view, N>& table, std::uint8_t index) {
-    return std::string(index < N ? table[index] : std::string_view("unknown"));
+std::string word(const std::array<std::string_view, N>& /*list*/, const char* told) {
+    return told == nullptr ? "" : told;
+}
+template <std::size_t N>
+std::string word(const std::array<std::string_view, N>& list, std::uint8_t told) {
+    return std::string(told < N ? list[told] : std::string_view("unknown"));
 }
 
 // Version 1 tells numbers where later ones tell words: NCCL 2.23's ncclFunc_t, ncclDataType_t and
@@ -38,45 +39,20 @@ constexpr std::array<std::string_view, 7> kAlgorithms{
     "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 constexpr std::array<std::string_view, 3> kProtocols{"LL", "LL128", "SIMPLE"};
 
-std::string function(const char* name) {
-    return text(name);
-}
-std::string function(std::uint8_t index) {
-    return entry(kFunctions, index);
-}
-std::string datatype(const char* name) {
-    return text(name);
-}
-std::string datatype(std::uint8_t index) {
-    return entry(kDatatypes, index);
-}
-std::string algorithm(const char* name) {
-    return text(name);
-}
-std::string algorithm(std::uint8_t index) {
-    return entry(kAlgorithms, index);
-}
-std::string protocol(const char* name) {
-    return text(name);
-}
-std::string protocol(std::uint8_t index) {
-    return entry(kProtocols, index);
-}
-
 template <class CollectivePart>
 NcclCall collective(const CollectivePart& part) {
     NcclCall call;
     if constexpr (requires { part.communicator; })
         call.communicator = part.communicator;
     call.sequence = part.sequence;
-    call.function = function(part.function);
-    call.datatype = datatype(part.datatype);
+    call.function = word(kFunctions, part.function);
+    call.datatype = word(kDatatypes, part.datatype);
     call.count = part.count;
     call.root_or_peer = static_cast<std::uint32_t>(part.root);
     call.channels = part.channels;
     call.warps = part.warps;
-    call.algorithm = algorithm(part.algorithm);
-    call.protocol = protocol(part.protocol);
+    call.algorithm = word(kAlgorithms, part.algorithm);
+    call.protocol = word(kProtocols, part.protocol);
     return call;
 }
 
@@ -87,8 +63,8 @@ NcclCall point_to_point(const PointToPointPart& part) {
         call.communicator = part.communicator;
     if constexpr (requires { part.channels; })
         call.channels = part.channels;
-    call.function = function(part.function);
-    call.datatype = datatype(part.datatype);
+    call.function = word(kFunctions, part.function);
+    call.datatype = word(kDatatypes, part.datatype);
     call.count = part.count;
     call.root_or_peer = static_cast<std::uint32_t>(part.peer);
     return call;

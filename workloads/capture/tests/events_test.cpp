@@ -3,56 +3,11 @@
 
 #include "sim/core/error.h"
 #include "workloads/capture/events/counted_bytes.h"
-#include "workloads/capture/events/ranges.h"
 
 #include <gtest/gtest.h>
 
 namespace switchfold::capture {
 namespace {
-
-struct Meaning {
-    const char* range;
-    const char* category;
-    const char* name;
-    const char* dims;
-};
-
-class RangeMeaning : public ::testing::TestWithParam<Meaning> {};
-
-TEST_P(RangeMeaning, IsUnderstood) {
-    TraceEvent event;
-    describe_range(GetParam().range, event);
-    EXPECT_EQ(event.category, GetParam().category);
-    EXPECT_EQ(event.name, GetParam().name);
-    EXPECT_EQ(event.input_dims, GetParam().dims);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Ranges,
-    RangeMeaning,
-    ::testing::Values(
-        Meaning{
-            "aten::mm, seq = 3, op_id = 7, sizes = [[8, 4], [4, 2], []], input_op_ids = [(1,0)]",
-            "cpu_op",
-            "aten::mm",
-            "[[8, 4], [4, 2], []]"},
-        Meaning{"aten::relu", "cpu_op", "aten::relu", ""},
-        Meaning{"AddmmBackward0, seq = 5", "cpu_op", "AddmmBackward0", ""},
-        Meaning{
-            "autograd::engine::evaluate_function: MmBackward0",
-            "cpu_op",
-            "autograd::engine::evaluate_function: MmBackward0",
-            ""},
-        Meaning{"aten::cat, sizes = [[1, 2], [3", "cpu_op", "aten::cat", ""},
-        Meaning{"Step 12", "user_annotation", "ProfilerStep#", ""},
-        Meaning{"iteration", "user_annotation", "ProfilerStep#", ""},
-        Meaning{"ProfilerStep#4", "user_annotation", "ProfilerStep#4", ""},
-        Meaning{"forward", "user_annotation", "## forward ##", ""},
-        Meaning{"Backward pass", "user_annotation", "## backward ##", ""},
-        Meaning{"optimizer", "user_annotation", "## optimizer ##", ""},
-        Meaning{"Optimizer.step#SGD.step", "user_annotation", "Optimizer.step#SGD.step", ""},
-        Meaning{"nccl:all_reduce", "user_annotation", "nccl:all_reduce", ""},
-        Meaning{"epoch, first", "user_annotation", "epoch, first", ""}));
 
 Kernel kernel(std::uint32_t name, std::uint32_t correlation) {
     Kernel kernel;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// Counts few things very often. What they are called must last as long as the tally.
+class Tally {
+public:
+    void add(const char* what) {
+        // By address: literals that are alike come together only when they are read out.
+        const auto found = std::find_if(counts_.begin(), counts_.end(), [what](const auto& count) {
+            return count.first == what;
+        });
+        if (found != counts_.end())
+            ++found->second;
+        else
+            counts_.emplace_back(what, 1);
+    }
+    /// Adds all to `counts` and begins anew.
+    void move_to(std::map<std::string, std::uint64_t>& counts) {
+        for (const auto& [what, count] : counts_)
+            counts[what] += count;
+        counts_.clear();
+    }
+
+private:
+    std::vector<std::pair<const char*, std::uint64_t>> counts_;
+};
+
+}  // namespace switchfold
