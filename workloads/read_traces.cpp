@@ -30,6 +30,8 @@ public:
         for (const auto& [file, format] : files_) {
             if (format == TraceFormat::kCapture)
                 captures_.push_back(file);
+            if (format == TraceFormat::kNsight)
+                nsight_world_ += ranks_in_nsight(file);
             if (format == TraceFormat::kChakra)
                 chakra_world_ = std::max(chakra_world_, rank_in_name(file, position++) + 1);
         }
@@ -69,7 +71,7 @@ private:
         case TraceFormat::kOwn:
             return read_trace(file, options_.most);
         case TraceFormat::kNsight:
-            return read_nsight(file);
+            return read_nsight_report(file);
         case TraceFormat::kChakra:
             return read_chakra(
                 {file, rank_in_name(file, chakra_files_++), chakra_world_, options_.most});
@@ -83,11 +85,20 @@ private:
         return workload_of(read_raw_trace(file, options_.most));
     }
 
+    /// Ranks of several reports count on, in the order in which they are given.
+    TraceWorkload read_nsight_report(const std::filesystem::path& file) {
+        TraceWorkload workload = read_nsight(file, {nsight_ranks_, nsight_world_});
+        nsight_ranks_ += static_cast<std::uint32_t>(workload.files.size());
+        return workload;
+    }
+
     const ReadOptions& options_;
     std::vector<std::pair<std::filesystem::path, TraceFormat>> files_;
     std::vector<std::filesystem::path> captures_;
     std::uint32_t chakra_world_ = 1;
     std::uint32_t chakra_files_ = 0;
+    std::uint32_t nsight_world_ = 0;
+    std::uint32_t nsight_ranks_ = 0;
 };
 
 }  // namespace

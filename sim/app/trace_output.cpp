@@ -31,6 +31,10 @@ OrderedJson counts_json(const Counts& counts) {
     return out;
 }
 
+std::string counted(std::uint64_t count, const char* one, const char* more) {
+    return fmt::format("{} {}", count, count == 1 ? one : more);
+}
+
 /// Exact where that is short, "64 MiB", else "9.72 MB".
 std::string readable(Bytes bytes) {
     std::string exact = to_string(bytes);
@@ -80,23 +84,25 @@ std::string listed(const std::vector<std::uint32_t>& ranks) {
 
 void print_machine(const TraceFileReport& file) {
     fmt::print(
-        "{}\n  {}, rank {} of {}, {} step{}, {} streams\n  {} kernels, {} collectives, {} copies\n",
+        "{}\n  {}, rank {} of {}, {}, {}\n  {}, {}, {}\n",
         file.file,
         file.gpu_name.empty() ? "unknown GPU" : file.gpu_name,
         file.rank,
         file.world_size,
-        file.steps,
-        file.steps == 1 ? "" : "s",
-        file.streams,
-        file.kernels,
-        file.collectives,
-        file.copies);
+        counted(file.steps, "step", "steps"),
+        counted(file.streams, "stream", "streams"),
+        counted(file.kernels, "kernel", "kernels"),
+        counted(file.collectives, "collective", "collectives"),
+        counted(file.copies, "copy", "copies"));
     if (file.synthetic)
         fmt::print("  synthetic: no real run behind it\n");
 }
 
 void print_losses(const TraceFileReport& file) {
-    fmt::print("  {} trace, {} events\n", file.format, file.events);
+    fmt::print(
+        "  {} trace, {}\n",
+        file.format.empty() ? "switchfold" : file.format,
+        counted(file.events, "event", "events"));
     print_counts("used", file.used);
     print_counts("dropped, by reason", file.dropped);
     for (const std::string& warning : file.warnings)

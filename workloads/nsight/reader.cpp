@@ -69,17 +69,18 @@ struct Rank {
 
 class NsightReader {
 public:
-    explicit NsightReader(const std::filesystem::path& file) :
-        file_(file.string()), database_(file) {}
+    NsightReader(const std::filesystem::path& file, const NsightPlace& place) :
+        file_(file.string()), database_(file), place_(place) {}
+
+    std::uint32_t count_ranks() {
+        find_ranks();
+        return static_cast<std::uint32_t>(ranks_.size());
+    }
 
     TraceWorkload run() {
-        if (!database_.has(kKernels))
-            throw ConfigError(
-                file_,
-                kKernels,
-                "is not there; expected the export of a run that was traced with --trace=cuda");
         read_strings();
         find_ranks();
+        describe_ranks();
         read_kernels();
         read_copies(kCopies, false);
         read_copies(kMemsets, true);
@@ -90,16 +91,13 @@ public:
     }
 
 private:
-    void read_strings() {
-        if (!database_.has("StringIds"))
-            return;
-        Rows rows = database_.rows("StringIds", {{"id"}, {"value"}});
-        while (rows.next())
-            strings_[rows.needed(0)] = rows.text(1).value_or("");
-    }
-
     /// Times are ns from the session's start or from an epoch: ps from the first event.
     void find_ranks() {
+        if (!database_.has(kKernels))
+            throw ConfigError(
+                file_,
+                kKernels,
+                "is not there; expected the export of a run that was traced with --trace=cuda");
         Rows rows = database_.rows(kKernels, {{"start"}, {"deviceId"}, {"globalPid", false}});
         while (rows.next()) {
             origin_ = std::min(origin_, rows.needed(0));
@@ -112,14 +110,26 @@ private:
         // Launching calls and ranges begin a little before the first kernel.
         constexpr std::uint64_t kHour = 3'600'000'000'000;
         origin_ -= std::min(origin_, kHour);
-        std::uint32_t number = 0;
+    }
+
+    void read_strings() {
+        if (!database_.has("StringIds"))
+            return;
+        Rows rows = database_.rows("StringIds", {{"id"}, {"value"}});
+        while (rows.next())
+            strings_[rows.needed(0)] = rows.text(1).value_or("");
+    }
+
+    void describe_ranks() {
+        std::uint32_t number = place_.first_rank;
+        const auto here = static_cast<std::uint32_t>(ranks_.size());
         const nsight::Gpus gpus(database_);
         for (auto& [key, rank] : ranks_) {
             TraceFileReport& report = rank.raw.report;
             report.file = file_;
             report.format = "Nsight Systems";
             report.rank = number++;
-            report.world_size = static_cast<std::uint32_t>(ranks_.size());
+            report.world_size = place_.world_size == 0 ? here : place_.world_size;
             const nsight::Gpu gpu = gpus.of(key.first, key.second);
             report.gpu_name = gpu.name;
             report.memory_bytes = gpu.memory;
@@ -368,6 +378,7 @@ private:
 
     std::string file_;
     Database database_;
+    NsightPlace place_;
     std::unordered_map<std::uint64_t, std::string> strings_;
     std::map<RankKey, Rank> ranks_;
     std::uint64_t origin_ = UINT64_MAX;
@@ -380,8 +391,12 @@ bool is_sqlite(std::string_view beginning) {
     return beginning.substr(0, kMagic.size()) == kMagic;
 }
 
-TraceWorkload read_nsight(const std::filesystem::path& file) {
-    return NsightReader(file).run();
+TraceWorkload read_nsight(const std::filesystem::path& file, const NsightPlace& place) {
+    return NsightReader(file, place).run();
+}
+
+std::uint32_t ranks_in_nsight(const std::filesystem::path& file) {
+    return NsightReader(file, {}).count_ranks();
 }
 
 }  // namespace switchfold

@@ -3,17 +3,28 @@
 
 #include "workloads/trace_workload.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
 namespace switchfold {
+
+/// Which of a run's ranks a report holds.
+struct NsightPlace {
+    std::uint32_t first_rank = 0;
+    std::uint32_t world_size = 0;  ///< 0: as many ranks as this file has
+};
 
 /// Reads what `nsys export --type sqlite` writes: kernels, copies, runtime calls and NVTX ranges.
 /// Each GPU that a process used is a rank, by GPU, then process. Ranges named forward, backward,
 /// optimizer and step or iteration (and a number) mark phases and steps; the sizes of PyTorch's
 /// emit_nvtx and the payload of NCCL's own ranges are used where they are. Throws ConfigError:
 /// file, table, row and column.
-[[nodiscard]] TraceWorkload read_nsight(const std::filesystem::path& file);
+[[nodiscard]] TraceWorkload
+read_nsight(const std::filesystem::path& file, const NsightPlace& place = {});
+
+/// How many ranks read_nsight() will find. Throws ConfigError.
+[[nodiscard]] std::uint32_t ranks_in_nsight(const std::filesystem::path& file);
 
 /// Whether a file that begins so is a SQLite database.
 [[nodiscard]] bool is_sqlite(std::string_view beginning);

@@ -93,6 +93,17 @@ private:
     TemporaryFile file_;
 };
 
+TEST(Nsight, OneReportARankIsOneRun) {
+    const NsightFile first;
+    const TemporaryFile second("second.sqlite", testing::content_of(first.path()));
+    const TraceWorkload workload = read_traces({{first.path(), second.path()}});
+    ASSERT_EQ(workload.graph.ranks.size(), 2U);
+    EXPECT_EQ(workload.files[1].file, second.path().string());
+    EXPECT_EQ(workload.files[1].rank, 1U);
+    EXPECT_EQ(workload.files[1].world_size, 2U);
+    EXPECT_EQ(workload.graph.groups.at(0).ranks, (std::vector<std::uint32_t>{0, 1}));
+}
+
 TEST(Nsight, AZeroInAGridIsAnUnknownGrid) {
     NsightFile file;
     file.sql("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET gridY = 0");
