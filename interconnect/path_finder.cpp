@@ -25,6 +25,7 @@ std::uint64_t mix(std::uint64_t x) {
 PathFinder::PathFinder(const Topology& topology) :
     topology_(topology),
     neighbours_(topology.nodes.size()),
+    ends_(topology.nodes.size(), 0),
     distance_(topology.nodes.size(), kUnseen),
     ways_(topology.nodes.size(), 0) {
     for (std::uint32_t i = 0; i < topology.edges.size(); ++i) {
@@ -34,6 +35,9 @@ PathFinder::PathFinder(const Topology& topology) :
         neighbours_[edge.a].push_back({edge.b, 2 * i});
         neighbours_[edge.b].push_back({edge.a, 2 * i + 1});
     }
+    for (std::size_t i = 0; i < topology.nodes.size(); ++i)
+        ends_[i] =
+            topology.nodes[i].kind == NodeKind::kGpu && topology.nodes[i].machine != kNoMachine;
     has_memory_ =
         std::any_of(topology.nodes.begin(), topology.nodes.end(), [](const TopologyNode& n) {
             return n.kind == NodeKind::kMemory;
@@ -69,6 +73,8 @@ void PathFinder::search(std::uint32_t from, std::uint32_t to, const Rule& rule) 
         if (node == from)
             break;
         for (const Neighbour& n : neighbours_[node]) {
+            if (ends_[n.node] != 0 && n.node != from)
+                continue;  // most neighbours of a large switch
             if (distance_[n.node] == kUnseen) {
                 if (n.node != from && !passes(n.node, rule))
                     continue;

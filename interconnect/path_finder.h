@@ -63,6 +63,7 @@ private:
     const Topology& topology_;
     bool has_memory_ = false;
     std::vector<std::vector<Neighbour>> neighbours_;
+    std::vector<std::uint8_t> ends_;       ///< by node: 1 where paths end only, a GPU
     std::vector<std::uint32_t> distance_;  ///< to the destination of the search
     std::vector<std::uint64_t> ways_;      ///< shortest paths to it
     std::vector<std::uint32_t> touched_;

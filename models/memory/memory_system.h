@@ -118,13 +118,13 @@ private:
     void update_rate();
     [[nodiscard]] double packet_miss_share() const;
 
-    // What every packet needs comes first and together.
-    Scheduler& scheduler_;
-    double free_at_ = 0;      ///< ps
-    double ps_per_byte_ = 0;  ///< of packets
+    // What every packet needs lies in one line of the cache.
+    alignas(64) double free_at_ = 0;  ///< ps
+    double ps_per_byte_ = 0;          ///< of packets
     std::uint64_t window_bytes_ = 0;
     std::size_t kernels_ = 0;
     bool ticking_ = false;
+    Scheduler& scheduler_;
     MemoryStatistics statistics_;
     Listener* listener_ = nullptr;
     MemoryParams params_;

@@ -9,7 +9,7 @@ namespace switchfold {
 namespace {
 // A slot of no more events than this is sorted and not spread over its instants. What is posted
 // meanwhile seldom falls in between: hardly any delay is so short.
-constexpr std::size_t kFew = 12;
+constexpr std::size_t kFew = 32;
 constexpr std::size_t kInSight = 16;   // events to sort ahead of time, if so many
 constexpr std::uint64_t kView = 4096;  // ps, are no further apart than this
 }  // namespace
