@@ -56,12 +56,15 @@ public:
     void operator()(const ExternalCorrelation& record) { file_.external.push_back(record); }
     void operator()(const Marker& record) {
         if (record.edge == Marker::Edge::kStart) {
-            open_[record.id] = record;
+            if (!open_.insert_or_assign(record.id, record).second)
+                ++file_.open_ranges;  // the one before of that id
             return;
         }
         const auto start = open_.find(record.id);
-        if (record.edge != Marker::Edge::kEnd || start == open_.end())
+        if (record.edge != Marker::Edge::kEnd || start == open_.end()) {
+            ++file_.marks;
             return;
+        }
         const Marker& first = start->second;
         file_.ranges.push_back(
             {first.time, std::max(first.time, record.time), first.thread, first.name});
@@ -82,7 +85,7 @@ public:
     void operator()(const End&) { file_.ended = true; }
 
     void finish() {
-        file_.open_ranges = open_.size();
+        file_.open_ranges += open_.size();
         std::stable_sort(
             file_.ranges.begin(), file_.ranges.end(), [](const Range& a, const Range& b) {
                 return std::tuple(a.start, b.end) < std::tuple(b.start, a.end);

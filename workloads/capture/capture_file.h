@@ -43,6 +43,7 @@ struct CaptureFile {
     std::uint64_t records = 0;          ///< whole ones
     std::uint64_t unknown_records = 0;  ///< of a kind that a newer writer added
     std::uint64_t open_ranges = 0;      ///< NVTX ranges without an end
+    std::uint64_t marks = 0;            ///< NVTX marks, and ends of ranges without a start
 
     [[nodiscard]] std::string_view name(std::uint32_t id) const {
         return id < names.size() ? std::string_view(names[id]) : std::string_view();

@@ -91,6 +91,31 @@ void warn_of_unknown_ranks(
             unknown.size()));
 }
 
+/// What becomes of the records that are no events themselves, so that all of them are accounted
+/// for.
+void count_other_records(const CaptureFile& file, TraceFileReport& report) {
+    const auto count = [](auto& counts, const char* what, std::uint64_t records) {
+        if (records > 0)
+            counts[what] += records;
+    };
+    const std::uint64_t session = file.ended ? 2 : 1;
+    count(
+        report.used,
+        "names, devices and other descriptions",
+        session + file.names.size() - 1 + file.devices.size() + file.streams.size() +
+            file.communicators.size() + file.lost.size());
+    count(report.used, "second ends of NVTX ranges", file.ranges.size());
+    const auto unmatched = report.dropped.find(kCallsWithoutKernel);
+    count(
+        report.used,
+        "NCCL calls",
+        file.nccl_calls.size() - (unmatched == report.dropped.end() ? 0 : unmatched->second));
+    count(report.dropped, "NVTX marks and ends of ranges without a start", file.marks);
+    count(report.dropped, "NVTX ranges without an end", file.open_ranges);
+    count(report.dropped, "records of an unknown kind", file.unknown_records);
+    count(report.dropped, "counters beside times", file.counters.size());
+}
+
 TraceWorkload workload_of_capture(
     const CaptureFile& file, const CaptureFile* counters, const CommunicatorRanks& communicators) {
     RawTrace raw;
@@ -101,6 +126,7 @@ TraceWorkload workload_of_capture(
     for (const auto& [reason, count] : events.dropped)
         raw.report.dropped[reason] += count;
     raw.report.warnings = events.warnings;
+    count_other_records(file, raw.report);
     warn_of_unknown_ranks(file, communicators, raw.report);
     collector.finish();
     return workload_of(std::move(raw));

@@ -166,8 +166,7 @@ private:
                 "plugin, or a CUDA graph): their sizes are estimated",
                 nccl.kernels_without_calls));
         if (nccl.calls_without_kernel != 0)
-            report_.dropped["NCCL calls whose kernel is not in the capture"] +=
-                nccl.calls_without_kernel;
+            report_.dropped[kCallsWithoutKernel] += nccl.calls_without_kernel;
     }
 
     void add_kernel(const Kernel& kernel, const std::vector<const NcclCall*>& calls) {

@@ -13,6 +13,9 @@
 
 namespace switchfold::capture {
 
+/// The reason in EventsReport::dropped for calls of NCCL that no kernel carries out.
+inline constexpr const char* kCallsWithoutKernel = "NCCL calls whose kernel is not in the capture";
+
 /// What the events of a capture do not say themselves.
 struct EventsReport {
     std::map<std::string, std::uint64_t> dropped;  ///< records, by reason

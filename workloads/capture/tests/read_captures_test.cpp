@@ -58,6 +58,27 @@ std::vector<const Body*> all(const TraceWorkload& workload, std::size_t rank = 0
     return bodies;
 }
 
+TEST_F(ReadCapturesTest, EveryRecordIsUsedOrDropped) {
+    WrittenCapture capture = step(0, 1);
+    capture.add(Marker{capture.clock(), 50, Marker::Edge::kStart, WrittenCapture::kThread, 0, 0})
+        .add(Marker{capture.clock(), 50, Marker::Edge::kStart, WrittenCapture::kThread, 0, 0})
+        .add(Marker{capture.clock(), 51, Marker::Edge::kMark, WrittenCapture::kThread, 0, 0})
+        .add(EventRecord{1, 1, 7, 5, 1})
+        .add(Lost{3, "records"})
+        .nccl("AllReduce", 1, 1)
+        .end();
+    const TraceFileReport report = read({"rank0.sfcapture"}).files.at(0);
+    std::uint64_t accounted = 0;
+    for (const auto& counts : {report.used, report.dropped})
+        for (const auto& [what, count] : counts)
+            accounted += count;
+    EXPECT_EQ(accounted, report.events);
+    EXPECT_EQ(report.dropped.at("NVTX ranges without an end"), 2U);
+    EXPECT_EQ(report.dropped.at("NVTX marks and ends of ranges without a start"), 1U);
+    EXPECT_EQ(report.dropped.at("NCCL calls whose kernel is not in the capture"), 1U);
+    EXPECT_EQ(report.used.at("NCCL calls"), 1U);
+}
+
 TEST_F(ReadCapturesTest, ACaptureIsAnExecutionGraph) {
     step(0, 2).end();
     const TraceWorkload workload = read({"rank0.sfcapture"});
