@@ -13,9 +13,9 @@ namespace {
 // What the next events need comes in while this one runs: first their handlers, which keep what
 // they use most right behind their EventHandler, then what those refer to.
 constexpr std::size_t kHandlerBytes = 384;
-constexpr std::uint32_t kFarEvents = 9;
-constexpr std::uint32_t kMiddleEvents = 6;
-constexpr std::uint32_t kNearEvents = 3;
+constexpr std::uint32_t kFarEvents = 6;
+constexpr std::uint32_t kMiddleEvents = 4;
+constexpr std::uint32_t kNearEvents = 2;
 
 }  // namespace
 
