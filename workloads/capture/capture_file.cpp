@@ -16,7 +16,7 @@ namespace switchfold::capture {
 
 namespace {
 
-constexpr std::uint32_t kMostRanks = 1'000'000;
+constexpr std::uint32_t kMostRanks = 65'536;  // as in our own format
 
 std::string contents(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);

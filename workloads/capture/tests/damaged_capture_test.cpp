@@ -160,7 +160,7 @@ TEST(DamagedCapture, WhatCannotBeIsSaid) {
     expect("a name is out of order", Name{1U << 30U, "far"});
     expect("is a second session", Session{});
     expect(
-        "has 4000000000 ranks; expected 1000000 at most", Communicator{1, "", 0, 4'000'000'000, 1});
+        "has 4000000000 ranks; expected 65536 at most", Communicator{1, "", 0, 4'000'000'000, 1});
 }
 
 TEST(DamagedCapture, RanksThatCannotBeAreSaid) {
