@@ -286,6 +286,25 @@ TEST(CollectiveEngine, AMissingRankLeavesTheOthersWaitingAndSaysSo) {
     EXPECT_NE(machine.engine->blocked()[0].find("waits for rank 3"), std::string::npos);
 }
 
+TEST(CollectiveEngine, AGroupOfOneMovesNothing) {
+    for (const CollectiveKind kind :
+         {CollectiveKind::kAllReduce,
+          CollectiveKind::kReduceScatter,
+          CollectiveKind::kAllGather,
+          CollectiveKind::kBroadcast,
+          CollectiveKind::kReduce,
+          CollectiveKind::kAllToAll}) {
+        TestMachine machine(
+            TestMachine::hgx(2).build(), TestMachine::params(), policy(Algorithm::kRing), 0, {1});
+        CollectiveOperation operation = all_reduce(1 << 20U);
+        operation.kind = kind;
+        machine.run(operation);
+        EXPECT_EQ(machine.ended, 1U);
+        for (const auto& link : machine.fabric.links())
+            EXPECT_EQ(link->statistics().packets, 0U);
+    }
+}
+
 TEST(CollectiveEngine, RanksThatDisagreeAreAnError) {
     TestMachine machine(
         TestMachine::hgx(2).build(), TestMachine::params(), policy(Algorithm::kRing));
