@@ -2,6 +2,7 @@
 #include "workloads/capture/capture_file.h"
 
 #include "sim/core/error.h"
+#include "sim/core/json.h"
 #include "workloads/capture/format/frame.h"
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <stdexcept>
 #include <tuple>
 #include <unordered_map>
+
+#include <simdjson.h>
 
 namespace switchfold::capture {
 
@@ -26,6 +29,23 @@ std::string contents(const std::filesystem::path& path) {
     if (in.bad())
         throw IoError(path.string(), errno, "read");
     return bytes;
+}
+
+template <class T>
+void make_readable(T& /*field*/) {}
+/// Programs name things in any encoding; what we write is UTF-8.
+void make_readable(std::string& text) {
+    if (!simdjson::validate_utf8(text))
+        text = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
+                   .get<std::string>();
+}
+
+void make_texts_readable(Record& record) {
+    std::visit(
+        [](auto& r) {
+            std::apply([](auto&... field) { (make_readable(field), ...); }, r.fields());
+        },
+        record);
 }
 
 /// Puts each record where it belongs and joins the two ends of ranges.
@@ -138,10 +158,12 @@ CaptureFile read_capture(const std::filesystem::path& path) {
             std::optional<Record> record = decode(*frame);
             if (file.records++ == 0)
                 check_session(file, record.value_or(End{}));
-            if (record)
+            if (record) {
+                make_texts_readable(*record);
                 std::visit(collector, *record);
-            else
+            } else {
                 ++file.unknown_records;
+            }
         } catch (const std::invalid_argument& error) {
             throw ConfigError(path.string(), fmt::format("byte {}", at), error.what());
         }
