@@ -139,16 +139,8 @@ FifoCollective::FifoCollective(
         network_.use_buffers(buffers_, results());
     }
     const std::uint32_t channels = spec.choice.channels / bundle_;
-    for (std::uint32_t channel = 0; channel < channels; ++channel) {
-        std::vector<BlockPlan> plans = plan(channel, channels);
-        // Who is alone is its own neighbour: nothing moves, and there is no way to itself.
-        for (BlockPlan& alone : plans)
-            if (spec.ranks.size() == 1) {
-                alone.receive_from.clear();
-                alone.send_to.clear();
-            }
-        network_.add_channel(std::move(plans));
-    }
+    for (std::uint32_t channel = 0; channel < channels; ++channel)
+        network_.add_channel(plan(channel, channels));
     const std::uint64_t touched = std::min(
         BlockNetwork::buffer_bytes(environment.params, spec.choice.protocol) * spec.choice.channels,
         2 * network_.wire(1024) * spec.bytes.count() / 1024);

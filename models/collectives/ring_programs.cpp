@@ -146,8 +146,11 @@ plan_ring(const std::vector<std::uint32_t>& order, std::uint32_t channel, MakePr
         BlockPlan plan;
         plan.rank = order[place];
         plan.channel = channel;
-        plan.receive_from = {order[(place + n - 1) % n]};
-        plan.send_to = {order[(place + 1) % n]};
+        // Who is alone is its own neighbour: nothing moves, and there is no way to itself.
+        if (n > 1) {
+            plan.receive_from = {order[(place + n - 1) % n]};
+            plan.send_to = {order[(place + 1) % n]};
+        }
         plan.program = make(place);
         plans.push_back(std::move(plan));
     }
