@@ -44,9 +44,14 @@ void use_huge_pages() {
             MADV_HUGEPAGE));
 }
 
+void give_back_reserve() {
+    malloc_trim(0);
+}
+
 #else
 
 void use_huge_pages() {}
+void give_back_reserve() {}
 
 #endif
 

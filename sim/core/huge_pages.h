@@ -9,4 +9,7 @@ namespace switchfold {
 /// there are other threads.
 void use_huge_pages();
 
+/// Gives back what the heap has in reserve: before a limit of memory, which would not count it.
+void give_back_reserve();
+
 }  // namespace switchfold

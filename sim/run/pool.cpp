@@ -14,7 +14,6 @@
 #include <new>
 #include <utility>
 
-#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -114,10 +113,7 @@ void confine(const PoolOptions& options, pid_t parent) {
         _exit(1);  // it died before we asked
     if (kCanLimit && options.most_bytes > 0) {
         const rlimit limit{options.most_bytes, options.most_bytes};
-#ifdef __GLIBC__
-        // What the heap had in reserve before the fork would be free of the limit.
-        ::malloc_trim(0);
-#endif
+        give_back_reserve();
         ::setrlimit(RLIMIT_DATA, &limit);
         use_huge_pages();
     }
