@@ -2,7 +2,7 @@
 #include "sim/output/timeline.h"
 
 #include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "sim/core/json_text.h"
 
 #include <fmt/format.h>
 
@@ -16,10 +16,6 @@
 namespace switchfold {
 
 namespace {
-
-std::string json_text(std::string_view text) {
-    return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// Microseconds with six decimals, exactly.
 std::string us(std::uint64_t ps) {

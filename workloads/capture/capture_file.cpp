@@ -2,7 +2,7 @@
 #include "workloads/capture/capture_file.h"
 
 #include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "sim/core/json_text.h"
 #include "workloads/capture/format/frame.h"
 
 #include <algorithm>
@@ -36,8 +36,7 @@ void make_readable(T& /*field*/) {}
 /// Programs name things in any encoding; what we write is UTF-8.
 void make_readable(std::string& text) {
     if (!simdjson::validate_utf8(text))
-        text = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
-                   .get<std::string>();
+        text = Json::parse(json_text(text)).get<std::string>();
 }
 
 void make_texts_readable(Record& record) {

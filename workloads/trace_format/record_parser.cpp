@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/trace_format/record_parser.h"
 
-#include "sim/core/json.h"
+#include "sim/core/json_text.h"
 #include "workloads/trace_format/record_writer.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace switchfold::trace_format {
 
 void write_text(fmt::memory_buffer& out, std::string_view text) {
-    out.append(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+    out.append(json_text(text));
 }
 
 namespace {
@@ -169,7 +169,7 @@ Record read_type(std::string_view type, od::object object) {
             fmt::format(
                 "is {}, which no record is called; expected trace, name, group, rank, stream, "
                 "kernel, collective, send, receive, copy, host or end",
-                Json(type).dump(-1, ' ', false, Json::error_handler_t::replace)));
+                json_text(type)));
     } else {
         using R = std::variant_alternative_t<I, Record>;
         if (type == R::kType)

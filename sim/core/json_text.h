@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/json.h"
+
+#include <string>
+#include <string_view>
+
+namespace switchfold {
+
+/// A text as JSON writes it, quotes included; what is no UTF-8 is replaced, never refused.
+[[nodiscard]] inline std::string json_text(std::string_view text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace switchfold
