@@ -77,7 +77,8 @@ struct CounterSample {
     double value = 0;
 };
 
-struct ScenarioResult {
+/// A scenario in a few numbers.
+struct ScenarioFigures {
     std::string name;
     bool overlap = true;
     double iteration_us = 0;
@@ -87,12 +88,15 @@ struct ScenarioResult {
     double exposed_communication_us = 0;
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
+    std::uint64_t events = 0;
+};
+
+struct ScenarioResult : ScenarioFigures {
     std::vector<KernelClassResult> kernel_classes;
     std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
     std::vector<CollectiveResult> collectives;
     std::vector<StatisticTable> statistics;  ///< of the same kinds in every scenario
     std::vector<std::string> notes;
-    std::uint64_t events = 0;
     std::vector<CounterSample> counters;
 };
 

@@ -95,16 +95,7 @@ RunRecord record_of(const ExperimentResult& result) {
     record.host = {{}, result.host.wall_s, result.host.peak_rss_bytes};
     for (const ScenarioResult& from : result.scenarios) {
         RecordedScenario& to = record.scenarios.emplace_back();
-        to.name = from.name;
-        to.overlap = from.overlap;
-        to.iteration_us = from.iteration_us;
-        to.forward_us = from.forward_us;
-        to.backward_us = from.backward_us;
-        to.optimizer_us = from.optimizer_us;
-        to.exposed_communication_us = from.exposed_communication_us;
-        to.backward_slowdown = from.backward_slowdown;
-        to.causes = from.causes;
-        to.events = from.events;
+        static_cast<ScenarioFigures&>(to) = from;
         to.collectives = from.collectives.size();
         for (const CollectiveResult& c : from.collectives)
             to.collectives_us += c.time_us;

@@ -25,19 +25,9 @@ struct RecordedCollective {
 };
 
 /// What a sweep keeps of a scenario.
-struct RecordedScenario {
-    std::string name;
-    bool overlap = true;
-    double iteration_us = 0;
-    double forward_us = 0;
-    double backward_us = 0;
-    double optimizer_us = 0;
-    double exposed_communication_us = 0;
-    std::optional<double> backward_slowdown;
-    std::optional<SlowdownByCause> causes;
+struct RecordedScenario : ScenarioFigures {
     std::uint64_t collectives = 0;
     double collectives_us = 0;  ///< of all of them together
-    std::uint64_t events = 0;
     std::optional<RecordedCollective> collective;
 };
 
