@@ -88,6 +88,16 @@ inline Topology family(int index, std::uint32_t gpus, const ReductionUnitParams&
                         : fat_tree(gpus, unit);
 }
 
+/// Any unit, small enough to be full now and then.
+inline ReductionUnitParams any_unit() {
+    ReductionUnitParams unit;
+    unit.entries = *rc::gen::inRange(1U, 40U);
+    unit.buffer = Bytes(*rc::gen::inRange<std::uint64_t>(128, 8192));
+    unit.when_full = *rc::gen::element(WhenFull::kStall, WhenFull::kEvict);
+    unit.timeout = nanoseconds(*rc::gen::inRange<std::uint64_t>(100, 20'000));
+    return unit;
+}
+
 /// Every member pushes numbers for every line; the home merges what comes back in parts and stores
 /// it to all.
 struct Pusher : PacketClient {

@@ -19,11 +19,7 @@ struct Machine {
 };
 
 RC_GTEST_PROP(PushProperty, NoContributionIsLostOrCountedTwice, ()) {
-    ReductionUnitParams unit;
-    unit.entries = *rc::gen::inRange(1U, 40U);
-    unit.buffer = Bytes(*rc::gen::inRange<std::uint64_t>(128, 8192));
-    unit.when_full = *rc::gen::element(WhenFull::kStall, WhenFull::kEvict);
-    unit.timeout = nanoseconds(*rc::gen::inRange<std::uint64_t>(100, 20'000));
+    const ReductionUnitParams unit = any_unit();
     const std::uint32_t gpus = *rc::gen::inRange(2U, 9U);
     Simulation simulation;
     Fabric fabric("fabric", family(*rc::gen::inRange(0, 3), gpus, unit), simulation.scheduler());

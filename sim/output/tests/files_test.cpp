@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "sim/output/writers.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +10,6 @@
 #include <iterator>
 #include <set>
 
-#include <stdlib.h>  // mkdtemp
-
 namespace switchfold {
 namespace {
 
@@ -18,13 +17,6 @@ namespace fs = std::filesystem;
 
 class ResultFolderTest : public testing::Test {
 protected:
-    void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "switchfold-XXXXXX").string();
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        folder_ = name;
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     void put(const std::string& name, const std::string& text) const {
         std::ofstream(folder_ / name) << text;
     }
@@ -39,7 +31,8 @@ protected:
         return found;
     }
 
-    fs::path folder_;
+    TemporaryFolder holder_;
+    fs::path folder_ = holder_.path();
 };
 
 TEST_F(ResultFolderTest, FilesAppearTogetherAtTheCommit) {

@@ -2,7 +2,7 @@
 #include "workloads/capture/front/plan.h"
 
 #include "sim/core/error.h"
-#include "workloads/capture/tests/temporary_folder.h"
+#include "sim/core/tests/temporary_folder.h"
 
 #include <gtest/gtest.h>
 

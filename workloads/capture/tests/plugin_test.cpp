@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/tests/temporary_folder.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/nccl/interface.h"
 #include "workloads/capture/runtime/settings.h"
 #include "workloads/capture/tests/child_process.h"
-#include "workloads/capture/tests/temporary_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "workloads/capture/read_captures.h"
 
 #include "sim/core/error.h"
-#include "workloads/capture/tests/temporary_folder.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "workloads/capture/tests/written_capture.h"
 #include "workloads/read_traces.h"
 #include "workloads/tests/round_trip.h"

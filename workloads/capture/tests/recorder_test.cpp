@@ -2,10 +2,10 @@
 #include "workloads/capture/runtime/recorder.h"
 
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/format/frame.h"
 #include "workloads/capture/tests/child_process.h"
-#include "workloads/capture/tests/temporary_folder.h"
 
 #include <gtest/gtest.h>
 

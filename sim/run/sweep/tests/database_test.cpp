@@ -2,6 +2,7 @@
 #include "sim/run/sweep/database.h"
 
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -17,16 +18,12 @@ namespace fs = std::filesystem;
 class Database : public ::testing::Test {
 protected:
     void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "database-XXXXXX").string();
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        folder_ = name;
         plan_.name = "s";
         plan_.axes = {
             {"size", {"/workload/size"}, {{{"1 KiB"}, "1 KiB", measure_of("1 KiB")}}},
             {"odd \"name\"", {"/x", "/y"}, {{{"a", 1}, "a", {}}, {{"b", 2}, "b, too", {}}}}};
         plan_.points = {{{0, 0}, "d0"}, {{0, 1}, "d1"}};
     }
-    void TearDown() override { fs::remove_all(folder_); }
 
     static RunRecord run(const std::string& digest) {
         RunRecord record;
@@ -56,7 +53,8 @@ protected:
         return text.str();
     }
 
-    fs::path folder_;
+    TemporaryFolder holder_;
+    fs::path folder_ = holder_.path();
     SweepPlan plan_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/plan.h"
 
+#include "sim/core/tests/temporary_folder.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,9 +18,6 @@ namespace fs = std::filesystem;
 class Plan : public ::testing::Test {
 protected:
     void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "plan-XXXXXX").string();
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        folder_ = name;
         sweep_ = {
             {"name", "s"},
             {"experiment",
@@ -28,7 +27,6 @@ protected:
               {"scenarios", {{{"name", "x"}, {"all_reduce", {{"algorithm", "ring"}}}}}}}},
             {"axes", {size_axis(), algorithm_axis()}}};
     }
-    void TearDown() override { fs::remove_all(folder_); }
 
     static Json size_axis() {
         return {{"name", "size"}, {"pointer", "/workload/size"}, {"range", "1 KiB..4 KiB x2"}};
@@ -58,7 +56,8 @@ protected:
         EXPECT_NE(text.find(what), std::string::npos) << text;
     }
 
-    fs::path folder_;
+    TemporaryFolder holder_;
+    fs::path folder_ = holder_.path();
     Json sweep_;
 };
 

@@ -6,13 +6,13 @@
 #include <stdexcept>
 #include <string>
 
-namespace switchfold::capture {
+namespace switchfold {
 
 /// A folder that lives as long as this.
 class TemporaryFolder {
 public:
     TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "capture-XXXXXX").string();
+        std::string name = (std::filesystem::temp_directory_path() / "switchfold-XXXXXX").string();
         if (mkdtemp(name.data()) == nullptr)
             throw std::runtime_error("mkdtemp failed");
         path_ = name;
@@ -29,4 +29,4 @@ private:
     std::filesystem::path path_;
 };
 
-}  // namespace switchfold::capture
+}  // namespace switchfold
