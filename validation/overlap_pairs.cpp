@@ -71,7 +71,7 @@ private:
         for (const Operation& operation : graph.operations)
             if (graph.streams[operation.stream].kind == StreamKind::kGpu)
                 operations.push_back(&operation);
-        std::map<std::uint64_t, std::vector<Interval>> resident;  // by device
+        std::map<std::uint64_t, BigVector<Interval>> resident;  // by device
         const std::size_t first = trace_.communication.size();
         for (std::size_t i = 0; i < raw.gpu.size(); ++i)
             if (raw.gpu[i].work == GpuWork::kCommunication) {

@@ -35,7 +35,7 @@ std::string protocol_by_threads(const CollectiveOperation& operation) {
     case kSimple:
         return "simple";
     default:
-        return operation.protocol;
+        return std::string(operation.protocol.text());
     }
 }
 

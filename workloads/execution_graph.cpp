@@ -36,6 +36,7 @@ namespace {
 
 void check_rank(const ExecutionGraph& graph, const RankGraph& rank) {
     for (std::uint32_t i = 0; i < rank.operations.size(); ++i) {
+        rank.operations.forget_at(i);
         const Operation& operation = rank.operations[i];
         SWITCHFOLD_CHECK(operation.name < graph.names.size(), "operation {} has no name", i);
         const std::string& name = graph.names[operation.name];

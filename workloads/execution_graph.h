@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/big_vector.h"
 #include "sim/core/units.h"
+#include "workloads/dependencies.h"
+#include "workloads/short_text.h"
 
 #include <cstdint>
 #include <memory>
@@ -108,8 +111,8 @@ struct CollectiveOperation {
     std::uint32_t threads_per_block = 0;
     std::uint32_t registers_per_thread = 0;
     Bytes shared_memory;
-    std::string algorithm;  ///< "ring", "tree", "nvls" or empty, as the trace's kernel name says
-    std::string protocol;   ///< "ll", "ll128", "simple" or empty
+    ShortText algorithm;  ///< "ring", "tree", "nvls" or empty, as the trace's kernel name says
+    ShortText protocol;   ///< "ll", "ll128", "simple" or empty
     bool operator==(const CollectiveOperation&) const = default;
 };
 
@@ -164,10 +167,15 @@ struct Operation {
     std::uint32_t step = 0;    ///< training iteration, from 0
     Phase phase = Phase::kOther;
     Time gap;  ///< launch latency or a wait of the trace that no dependency explains
-    std::vector<std::uint32_t>
-        dependencies;  ///< operations of the same rank, each with a smaller index
+    Dependencies dependencies;  ///< operations of the same rank, each with a smaller index
     OperationBody body;
     bool operator==(const Operation&) const = default;
+};
+
+/// All of it lies in place but dependencies that are many, and those elsewhere.
+template <>
+struct IsRelocatable<Operation> : std::true_type {
+    static_assert(std::is_trivially_copyable_v<OperationBody>);
 };
 
 enum class StreamKind : std::uint8_t { kGpu, kHost };
@@ -183,7 +191,7 @@ struct Stream {
 /// backwards only, so the graph has no cycles by construction.
 struct RankGraph {
     std::vector<Stream> streams;
-    std::vector<Operation> operations;
+    BigVector<Operation> operations;
     bool operator==(const RankGraph&) const = default;
 };
 

@@ -16,7 +16,9 @@ constexpr std::size_t kMostProblems = 20;
 
 struct Part {
     std::size_t rank = 0;  ///< index into the workload
-    const CollectiveOperation* collective = nullptr;
+    CollectiveKind kind = CollectiveKind::kAllReduce;
+    Bytes bytes;
+    SizeSource size_source = SizeSource::kTrace;
     double start_us = 0;
     double end_us = 0;
 };
@@ -28,10 +30,18 @@ Collectives parts_of(const TraceWorkload& workload) {
     for (std::size_t r = 0; r < workload.graph.ranks.size(); ++r) {
         const auto& operations = workload.graph.ranks[r]->operations;
         const auto& measured = workload.measured.at(r);
-        for (std::size_t i = 0; i < operations.size() && i < measured.size(); ++i)
+        for (std::size_t i = 0; i < operations.size() && i < measured.size(); ++i) {
+            operations.forget_at(i);
+            measured.forget_at(i);
             if (const auto* c = std::get_if<CollectiveOperation>(&operations[i].body))
                 found[{c->group, c->sequence}].push_back(
-                    {r, c, to_microseconds(measured[i].start), to_microseconds(measured[i].end)});
+                    {r,
+                     c->kind,
+                     c->bytes,
+                     c->size_source,
+                     to_microseconds(measured[i].start),
+                     to_microseconds(measured[i].end)});
+        }
     }
     return found;
 }
@@ -79,7 +89,7 @@ private:
     [[nodiscard]] std::string called(const Key& key, const Part& part) const {
         return fmt::format(
             "{} number {} of group {}",
-            to_string(part.collective->kind),
+            to_string(part.kind),
             key.second,
             workload_.graph.groups[key.first].name);
     }
@@ -111,28 +121,26 @@ private:
                         parts[i],
                         fmt::format("has {} twice; expected it once", called(key, parts[i])));
             for (const Part& part : parts) {
-                const CollectiveOperation& c = *part.collective;
-                const bool sizes = c.size_source == SizeSource::kTrace &&
-                                   first.collective->size_source == SizeSource::kTrace;
-                if (c.kind != first.collective->kind)
+                const bool sizes = part.size_source == SizeSource::kTrace &&
+                                   first.size_source == SizeSource::kTrace;
+                if (part.kind != first.kind)
                     problem(
                         part,
                         fmt::format(
                             "has {} where rank {} has {}; expected the same order of collectives",
                             called(key, part),
                             workload_.files[first.rank].rank,
-                            to_string(first.collective->kind)));
+                            to_string(first.kind)));
                 else if (
-                    sizes && c.bytes != first.collective->bytes &&
-                    c.kind != CollectiveKind::kAllToAll)
+                    sizes && part.bytes != first.bytes && part.kind != CollectiveKind::kAllToAll)
                     problem(
                         part,
                         fmt::format(
                             "has {} with {} where rank {} has {}; expected the same size",
                             called(key, part),
-                            to_string(c.bytes),
+                            to_string(part.bytes),
                             workload_.files[first.rank].rank,
-                            to_string(first.collective->bytes)));
+                            to_string(first.bytes)));
             }
         }
     }
@@ -158,7 +166,7 @@ private:
         for (const auto& [key, parts] : collectives_) {
             const Part* a = part_of(parts, rank);
             const Part* b = part_of(parts, reference);
-            if (a != nullptr && b != nullptr && ends_together(a->collective->kind))
+            if (a != nullptr && b != nullptr && ends_together(a->kind))
                 found.push_back(a->end_us - b->end_us);
         }
         return found;
@@ -208,7 +216,7 @@ private:
                 {key.first,
                  key.second,
                  static_cast<std::uint32_t>(parts.size()),
-                 parts.front().collective->bytes,
+                 parts.front().bytes,
                  ps(last_start - first_start),
                  ps(end - last_start)});
         }

@@ -20,9 +20,9 @@ void accumulate(Time& sum, Time more) {
     sum = more > kTimeMax - sum ? kTimeMax : sum + more;
 }
 
-Time total(const std::vector<Interval>& merged) {
+Time total(const BigVector<Interval>& merged) {
     Time sum;
-    for (const Interval& interval : merged)
+    for (const Interval& interval : merged.pass())
         accumulate(sum, Time(interval.end - interval.start));
     return sum;
 }
@@ -36,6 +36,8 @@ public:
 
     TraceSummary run() {
         for (std::size_t i = 0; i < rank_.operations.size(); ++i) {
+            rank_.operations.forget_at(i);
+            measured_.forget_at(i);
             const Operation& operation = rank_.operations[i];
             if (const auto* kernel = std::get_if<KernelOperation>(&operation.body)) {
                 add(operation, *kernel);
@@ -50,13 +52,13 @@ public:
         merge_intervals(communication_);
         summary_.compute = total(compute_);
         summary_.communication = total(communication_);
-        for (const Interval& interval : communication_)
+        for (const Interval& interval : communication_.pass())
             accumulate(summary_.overlapped, Time(covered(compute_, interval.start, interval.end)));
         return std::move(summary_);
     }
 
 private:
-    void busy(std::vector<Interval>& intervals, std::size_t index) const {
+    void busy(BigVector<Interval>& intervals, std::size_t index) const {
         if (index < measured_.size())
             intervals.push_back({measured_[index].start.count(), measured_[index].end.count()});
     }
@@ -103,12 +105,12 @@ private:
 
     const ExecutionGraph& graph_;
     const RankGraph& rank_;
-    const std::vector<Measured>& measured_;
+    const BigVector<Measured>& measured_;
     std::map<Phase, TraceSummary::Phase> phases_;
     std::map<std::uint32_t, TraceSummary::Kernel> kernels_;
     std::map<std::pair<CollectiveKind, std::uint64_t>, TraceSummary::Collective> collectives_;
-    std::vector<Interval> compute_;
-    std::vector<Interval> communication_;
+    BigVector<Interval> compute_;
+    BigVector<Interval> communication_;
     TraceSummary summary_;
 };
 
@@ -133,7 +135,7 @@ std::vector<Problem> impossible_orders(const TraceWorkload& workload) {
     const ExecutionGraph& graph = workload.graph;
     for (std::size_t r = 0; r < graph.ranks.size() && r < workload.measured.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
-        const std::vector<Measured>& measured = workload.measured[r];
+        const BigVector<Measured>& measured = workload.measured[r];
         std::vector<std::size_t> last(rank.streams.size(), SIZE_MAX);
         const auto look = [&](std::size_t before, std::size_t after, const char* why) {
             if (measured[before].end <= measured[after].start + kClockNoise ||
@@ -150,6 +152,8 @@ std::vector<Problem> impossible_orders(const TraceWorkload& workload) {
                      why)});
         };
         for (std::size_t i = 0; i < rank.operations.size() && i < measured.size(); ++i) {
+            rank.operations.forget_at(i);
+            measured.forget_at(i);
             const Operation& operation = rank.operations[i];
             if (rank.streams[operation.stream].kind != StreamKind::kGpu)
                 continue;  // the host's operations have no times

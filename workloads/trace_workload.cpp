@@ -17,7 +17,7 @@ namespace {
 struct Part {
     TraceFileReport report;
     std::shared_ptr<const RankGraph> graph;
-    std::vector<TraceWorkload::Measured> measured;
+    BigVector<TraceWorkload::Measured> measured;
 };
 
 /// Gives the names and groups of several graphs common indices.
@@ -33,7 +33,7 @@ public:
         std::vector<Part> parts;
         for (std::size_t i = 0; i < workload.graph.ranks.size(); ++i) {
             const std::shared_ptr<RankGraph> graph = taken(std::move(workload.graph.ranks[i]));
-            for (Operation& operation : graph->operations) {
+            for (Operation& operation : graph->operations.pass()) {
                 operation.name = names[operation.name];
                 if (auto* c = std::get_if<CollectiveOperation>(&operation.body))
                     c->group = groups[c->group];
@@ -42,7 +42,7 @@ public:
                 {std::move(workload.files[i]),
                  graph,
                  i < workload.measured.size() ? std::move(workload.measured[i])
-                                              : std::vector<TraceWorkload::Measured>{}});
+                                              : BigVector<TraceWorkload::Measured>{}});
         }
         return parts;
     }
@@ -94,7 +94,7 @@ void count_operations(const RankGraph& rank, TraceFileReport& report) {
         std::count_if(rank.streams.begin(), rank.streams.end(), [](const Stream& stream) {
             return stream.kind == StreamKind::kGpu;
         }));
-    for (const Operation& operation : rank.operations) {
+    for (const Operation& operation : rank.operations.pass()) {
         if (const auto* kernel = std::get_if<KernelOperation>(&operation.body)) {
             ++report.kernels;
             ++report.durations[std::string(to_string(kernel->duration_source))];

@@ -45,7 +45,7 @@ struct TraceWorkload {
         Time end;
         bool operator==(const Measured&) const = default;
     };
-    std::vector<std::vector<Measured>> measured;
+    std::vector<BigVector<Measured>> measured;
 };
 
 /// Counts a rank's streams and operations, and where their numbers came from, into its report.

@@ -101,7 +101,6 @@ private:
 std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
     auto out = std::make_shared<RankGraph>();
     out->streams = rank.streams;
-    out->operations.reserve(rank.operations.size());
     Order order(rank);
     std::vector<std::uint32_t> new_index(rank.operations.size(), 0);
     std::uint32_t last_collective = Order::kNone;

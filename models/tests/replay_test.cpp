@@ -128,10 +128,10 @@ std::vector<OperationTimes> evaluate(const RankGraph& graph) {
 
 constexpr std::uint32_t kStreams = 5;
 
-std::shared_ptr<RankGraph> graph_of(std::vector<Operation> operations) {
+std::shared_ptr<RankGraph> graph_of(const std::vector<Operation>& operations) {
     auto graph = std::make_shared<RankGraph>();
     graph->streams.resize(kStreams);
-    graph->operations = std::move(operations);
+    graph->operations = {operations.begin(), operations.end()};
     return graph;
 }
 
@@ -161,7 +161,7 @@ std::shared_ptr<RankGraph> any_graph() {
             o.dependencies.push_back(*rc::gen::inRange(0U, i));
         operations.push_back(std::move(o));
     }
-    return graph_of(std::move(operations));
+    return graph_of(operations);
 }
 
 RC_GTEST_PROP(Replay, FollowsStreamsDependenciesAndGaps, ()) {

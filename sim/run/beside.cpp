@@ -135,7 +135,7 @@ private:
 
 Protocol protocol_of(const CollectiveOperation& operation) {
     for (const auto& [protocol, name] : EnumNames<Protocol>::kNames)
-        if (name == operation.protocol)
+        if (name == operation.protocol.text())
             return protocol;
     return Protocol::kAuto;
 }

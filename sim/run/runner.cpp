@@ -52,7 +52,7 @@ ExecutionGraph first_steps(const ExecutionGraph& graph, std::uint32_t steps) {
                 copy->operations.begin(), copy->operations.end(), [&](const Operation& operation) {
                     return operation.step >= steps;
                 });
-            copy->operations.erase(end, copy->operations.end());
+            copy->operations.shrink(static_cast<std::size_t>(end - copy->operations.begin()));
             shorter = std::move(copy);
         }
         rank = shorter;

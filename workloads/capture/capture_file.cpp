@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/capture_file.h"
 
+#include "sim/core/big_sort.h"
 #include "sim/core/error.h"
 #include "sim/core/json_text.h"
 #include "workloads/capture/format/frame.h"
@@ -105,15 +106,14 @@ public:
 
     void finish() {
         file_.open_ranges += open_.size();
-        std::stable_sort(
-            file_.ranges.begin(), file_.ranges.end(), [](const Range& a, const Range& b) {
-                return std::tuple(a.start, b.end) < std::tuple(b.start, a.end);
-            });
+        big_sort(file_.ranges, [](const Range& a, const Range& b) {
+            return std::tuple(a.start, b.end) < std::tuple(b.start, a.end);
+        });
     }
 
 private:
     template <class R>
-    void timed(const R& record, std::vector<R>& into) {
+    void timed(const R& record, BigVector<R>& into) {
         if (record.end < record.start)
             throw std::invalid_argument("a record ends before it starts");
         into.push_back(record);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/big_vector.h"
 #include "workloads/capture/format/records.h"
 
 #include <cstdint>
@@ -25,13 +26,13 @@ struct CaptureFile {
     Session session;
     std::vector<std::string> names;  ///< by id, which count from 1; id 0 is no name
     std::vector<Device> devices;
-    std::vector<Kernel> kernels;
-    std::vector<Copy> copies;
-    std::vector<Call> calls;
-    std::vector<ExternalCorrelation> external;
-    std::vector<Range> ranges;  ///< by start
-    std::vector<Synchronization> synchronizations;
-    std::vector<EventRecord> event_records;
+    BigVector<Kernel> kernels;
+    BigVector<Copy> copies;
+    BigVector<Call> calls;
+    BigVector<ExternalCorrelation> external;
+    BigVector<Range> ranges;  ///< by start
+    BigVector<Synchronization> synchronizations;
+    BigVector<EventRecord> event_records;
     std::vector<StreamInfo> streams;
     std::vector<Communicator> communicators;
     std::vector<NcclCall> nccl_calls;

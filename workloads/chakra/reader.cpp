@@ -308,7 +308,7 @@ private:
         graph.names = names_.take();
         graph.groups = groups_->groups();
         Time end;
-        for (const auto& measured : measured_)
+        for (const auto& measured : measured_.pass())
             end = std::max(end, measured.end);
         graph.provenance = {file_, "", false, 1, options_.world_size, end};
         graph.ranks.push_back(std::move(rank_));
@@ -326,7 +326,7 @@ private:
     std::optional<chakra::ProcessGroups> groups_;
     NameTable names_;
     std::shared_ptr<RankGraph> rank_ = std::make_shared<RankGraph>();
-    std::vector<TraceWorkload::Measured> measured_;
+    BigVector<TraceWorkload::Measured> measured_;
     std::map<std::pair<StreamKind, std::string>, std::uint32_t> streams_;
     std::map<std::uint32_t, std::uint64_t> sequences_;  ///< by group
     std::vector<std::uint32_t> index_of_;               ///< operation of each node that runs

@@ -47,18 +47,14 @@ public:
 
     BuiltRank build() {
         origin_ = raw_.gpu.front().launch;
-        for (const RawGpuEvent& gpu : raw_.gpu)
+        for (const RawGpuEvent& gpu : raw_.gpu.pass())
             origin_ = std::min(origin_, gpu.launch);
         host_time_ = origin_;
-        operation_of_.reserve(raw_.gpu.size());
-        // A call and what it launched; memory that is never written to costs nothing.
-        const std::size_t most = 2 * raw_.gpu.size() + 2 * raw_.syncs.size();
-        built_.graph->operations.reserve(most);
-        built_.measured.reserve(most);
-        scheduled_ends_.reserve(most);
         std::size_t sync = 0;
         for (std::size_t i = 0; i < raw_.gpu.size(); ++i) {
+            raw_.gpu.forget_at(i);
             while (sync < raw_.syncs.size() && raw_.syncs[sync].start < raw_.gpu[i].launch) {
+                raw_.syncs.forget_at(sync);
                 add_sync(raw_.syncs[sync], i);
                 ++sync;
             }
@@ -68,7 +64,9 @@ public:
         set_traffic(raw_, *built_.graph, operation_of_, peak_);
         TraceFileReport& report = raw_.report;
         report.steps = static_cast<std::uint32_t>(std::max<std::size_t>(1, raw_.steps.size()));
-        const std::uint64_t end = *std::max_element(scheduled_ends_.begin(), scheduled_ends_.end());
+        std::uint64_t end = 0;
+        for (const std::uint64_t one : scheduled_ends_.pass())
+            end = std::max(end, one);
         built_.iteration = Time((end - origin_) / report.steps);
         warn_of_idle_time(end - origin_);
         if (unknown_communication_ > 0)
@@ -305,7 +303,7 @@ private:
     /// worth saying if it is much.
     void warn_of_idle_time(std::uint64_t whole) {
         std::uint64_t idle = 0;
-        for (const Operation& operation : built_.graph->operations)
+        for (const Operation& operation : built_.graph->operations.pass())
             if (operation.gap > microseconds(20))  // below: launch latency
                 idle += operation.gap.count();
         if (idle > whole / 10)
@@ -332,8 +330,8 @@ private:
     std::vector<OnStream> streams_;           ///< as RawTrace::streams
     std::map<std::uint32_t, std::uint64_t> sequences_;
     std::map<std::tuple<Texts::Id, Texts::Id, std::uint64_t>, std::uint32_t> group_of_;
-    std::vector<std::uint32_t> operation_of_;    ///< by raw index
-    std::vector<std::uint64_t> scheduled_ends_;  ///< by operation, ps of the trace's clock
+    BigVector<std::uint32_t> operation_of_;    ///< by raw index
+    BigVector<std::uint64_t> scheduled_ends_;  ///< by operation, ps of the trace's clock
 };
 
 }  // namespace

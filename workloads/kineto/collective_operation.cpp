@@ -127,8 +127,9 @@ CollectiveOperation describe_collective(
     const KernelVariant variant = kernel_variant(raw.texts[task.name]);
     // NCCL since 2.19 compiles several under one name: what it tells of the call is surer.
     collective.algorithm =
-        details.algorithm == 0 ? variant.algorithm : raw.texts[details.algorithm];
-    collective.protocol = details.protocol == 0 ? variant.protocol : raw.texts[details.protocol];
+        details.algorithm == 0 ? std::string_view(variant.algorithm) : raw.texts[details.algorithm];
+    collective.protocol =
+        details.protocol == 0 ? std::string_view(variant.protocol) : raw.texts[details.protocol];
     return collective;
 }
 

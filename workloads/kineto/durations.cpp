@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/big_sort.h"
 #include "workloads/kineto/raw_trace.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -32,97 +32,149 @@ struct Identity {
     }
 };
 
-/// One run of a kernel.
-struct Occurrence {
-    std::uint32_t raw = 0;
+/// One run of a kernel. Runs whose identity and ordinal are equal are the same kernel of the same
+/// layer in different steps.
+struct Run {
+    std::uint32_t kernel = 0;
     std::uint32_t ordinal = 0;  ///< within its step, among its like
-    bool alone = false;
+    std::uint64_t duration = 0;
 };
 
-/// All runs of one kernel.
-struct Occurrences {
-    std::vector<Occurrence> runs;
-    std::map<std::uint32_t, std::uint32_t> per_step;
-
-    /// Whether each step ran it as often: then equal ordinals are the same kernel of the same
-    /// layer.
-    [[nodiscard]] bool even() const {
-        return std::all_of(per_step.begin(), per_step.end(), [this](const auto& entry) {
-            return entry.second == per_step.begin()->second;
-        });
-    }
-};
-
-/// How long the runs of one kernel took that were alone.
-class AloneDurations {
+/// How often one kernel ran in the steps so far, which come in order.
+class Count {
 public:
-    AloneDurations(const RawTrace& raw, const Occurrences& kernel) {
-        const bool even = kernel.even();
-        for (const Occurrence& run : kernel.runs)
-            if (run.alone) {
-                const std::uint64_t duration = raw.gpu[run.raw].duration;
-                all_.push_back(duration);
-                if (even)
-                    by_ordinal_.emplace_back(run.ordinal, duration);
-            }
-        std::sort(all_.begin(), all_.end());
-        std::sort(by_ordinal_.begin(), by_ordinal_.end());
+    /// \returns how often it ran in this step before.
+    std::uint32_t add(std::uint32_t step) {
+        if (step != step_ && here_ > 0)
+            end_step();
+        step_ = step;
+        return here_++;
+    }
+    /// After the last: whether each step that ran it did so as often.
+    [[nodiscard]] bool even() const { return even_ && (first_ == 0 || here_ == first_); }
+
+private:
+    void end_step() {
+        even_ = even();
+        first_ = first_ == 0 ? here_ : first_;
+        here_ = 0;
+    }
+    std::uint32_t step_ = 0;
+    std::uint32_t here_ = 0;
+    std::uint32_t first_ = 0;  ///< in the first step that ran it; 0 before that is over
+    bool even_ = true;
+};
+
+/// All kernels of a trace and their runs.
+class Kernels {
+public:
+    explicit Kernels(const RawTrace& raw) : raw_(raw) {}
+
+    void add(std::uint32_t raw, std::uint32_t step) {
+        const RawGpuEvent& gpu = raw_.gpu[raw];
+        const std::uint32_t kernel = identities_.add(Identity(raw_, gpu));
+        if (kernel == counts_.size()) {
+            counts_.emplace_back();
+            beside_.push_back(false);
+        }
+        const Run run{kernel, counts_[kernel].add(step), gpu.duration};
+        if (covered(raw_.communication, gpu.start, gpu.end()) == 0) {
+            alone_.push_back(run);
+        } else {
+            overlapped_.push_back({run, raw});
+            beside_[kernel] = true;
+        }
     }
 
-    /// The same kernel of the same layer first; any if no step ran that one alone.
-    [[nodiscard]] std::optional<std::uint64_t> median(std::uint32_t ordinal) const {
-        const auto from = std::lower_bound(
-            by_ordinal_.begin(), by_ordinal_.end(), std::pair(ordinal, std::uint64_t{0}));
-        const auto to = std::upper_bound(from, by_ordinal_.end(), std::pair(ordinal, UINT64_MAX));
-        if (from != to)
-            return middle(static_cast<std::size_t>(to - from), [from](std::size_t i) {
-                return from[static_cast<std::ptrdiff_t>(i)].second;
-            });
-        if (all_.empty())
-            return std::nullopt;
-        return middle(all_.size(), [this](std::size_t i) { return all_[i]; });
+    /// Each run beside communication: `set(raw, median)` with the median duration of those that ran
+    /// alone, nothing if there is none.
+    template <class Set>
+    void finish(Set set) {
+        sort_alone();
+        std::size_t i = 0;
+        for (const Overlapped& one : overlapped_.pass()) {
+            by_ordinal_.forget_at(i);
+            by_duration_.forget_at(i++);
+            set(one.raw, median(one.run));
+        }
     }
 
 private:
-    template <class Sorted>
-    static std::uint64_t middle(std::size_t count, Sorted at) {
-        const std::size_t half = count / 2;
-        return count % 2 == 1 ? at(half) : at(half - 1) + (at(half) - at(half - 1)) / 2;
+    struct Overlapped {
+        Run run;
+        std::uint32_t raw = 0;
+    };
+
+    /// Few kernels are needed: those that also ran beside something.
+    void sort_alone() {
+        for (const Run& run : alone_.pass()) {
+            if (!beside_[run.kernel])
+                continue;
+            by_duration_.push_back(run);
+            if (counts_[run.kernel].even())
+                by_ordinal_.push_back(run);
+        }
+        alone_.clear();
+        big_sort(by_duration_, [](const Run& a, const Run& b) {
+            return std::tie(a.kernel, a.duration) < std::tie(b.kernel, b.duration);
+        });
+        big_sort(by_ordinal_, [](const Run& a, const Run& b) {
+            return std::tie(a.kernel, a.ordinal, a.duration) <
+                   std::tie(b.kernel, b.ordinal, b.duration);
+        });
     }
-    std::vector<std::uint64_t> all_;
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> by_ordinal_;
+
+    /// Of the same kernel of the same layer; of any if no step ran that one alone.
+    [[nodiscard]] std::optional<std::uint64_t> median(const Run& run) const {
+        const auto same = std::equal_range(
+            by_ordinal_.begin(), by_ordinal_.end(), run, [](const Run& a, const Run& b) {
+                return std::tie(a.kernel, a.ordinal) < std::tie(b.kernel, b.ordinal);
+            });
+        if (same.first != same.second)
+            return middle(same.first, same.second);
+        const auto any = std::equal_range(
+            by_duration_.begin(), by_duration_.end(), run, [](const Run& a, const Run& b) {
+                return a.kernel < b.kernel;
+            });
+        if (any.first != any.second)
+            return middle(any.first, any.second);
+        return std::nullopt;
+    }
+
+    static std::uint64_t middle(const Run* from, const Run* to) {
+        const std::ptrdiff_t half = (to - from) / 2;
+        const std::uint64_t upper = from[half].duration;
+        if ((to - from) % 2 == 1)
+            return upper;
+        const std::uint64_t lower = from[half - 1].duration;
+        return lower + (upper - lower) / 2;
+    }
+
+    const RawTrace& raw_;
+    Distinct<Identity> identities_;
+    std::vector<Count> counts_;  ///< by identity
+    std::vector<bool> beside_;   ///< by identity: whether it ever ran beside communication
+    BigVector<Run> alone_;
+    BigVector<Overlapped> overlapped_;
+    BigVector<Run> by_ordinal_;   ///< of alone_, where ordinals tell layers apart
+    BigVector<Run> by_duration_;  ///< of alone_
 };
 
-void set_durations(
+/// Each kernel with the index of its event: `visit(raw, operation, kernel)`.
+template <class Visit>
+void each_kernel(
     const RawTrace& raw,
     RankGraph& graph,
-    const std::vector<std::uint32_t>& operation_of,
-    const Occurrences& kernel) {
-    std::optional<AloneDurations> alone;  // few kernels need it
-    for (const Occurrence& run : kernel.runs) {
-        auto& operation = std::get<KernelOperation>(graph.operations[operation_of[run.raw]].body);
-        operation.measured = operation.isolated = Time(raw.gpu[run.raw].duration);
-        operation.duration_source = DurationSource::kMeasuredAlone;
-        if (run.alone)
-            continue;
-        if (!alone)
-            alone.emplace(raw, kernel);
-        const std::optional<std::uint64_t> median = alone->median(run.ordinal);
-        operation.isolated = median ? Time(*median) : operation.measured;
-        operation.duration_source =
-            median ? DurationSource::kOtherOccurrence : DurationSource::kMeasuredOverlapped;
+    const BigVector<std::uint32_t>& operation_of,
+    Visit visit) {
+    for (std::uint32_t i = 0; i < raw.gpu.size(); ++i) {
+        raw.gpu.forget_at(i);
+        operation_of.forget_at(i);
+        graph.operations.forget_at(i);
+        Operation& operation = graph.operations[operation_of[i]];
+        if (auto* kernel = std::get_if<KernelOperation>(&operation.body))
+            visit(i, operation, *kernel);
     }
-}
-
-/// A synthetic trace's durations are those of kernels alone, whatever runs beside them.
-void take_modelled_durations(
-    const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
-    for (std::size_t i = 0; i < raw.gpu.size(); ++i)
-        if (auto* kernel = std::get_if<KernelOperation>(&graph.operations[operation_of[i]].body)) {
-            kernel->measured = Time(raw.gpu[i].duration);
-            kernel->isolated = kernel->measured;
-            kernel->duration_source = DurationSource::kModel;
-        }
 }
 
 }  // namespace
@@ -148,29 +200,25 @@ std::string identity_of(const RawTrace& raw, const RawGpuEvent& gpu) {
 }
 
 void set_isolated_durations(
-    const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of) {
-    if (raw.report.synthetic) {
-        take_modelled_durations(raw, graph, operation_of);
-        return;
-    }
-    Distinct<Identity> identities;
-    std::vector<Occurrences> kernels;  // by identity
-    for (std::uint32_t i = 0; i < raw.gpu.size(); ++i) {
-        const RawGpuEvent& gpu = raw.gpu[i];
-        const Operation& operation = graph.operations[operation_of[i]];
-        if (!std::holds_alternative<KernelOperation>(operation.body))
-            continue;
-        const std::uint32_t identity = identities.add(Identity(raw, gpu));
-        if (identity == kernels.size())
-            kernels.emplace_back();
-        Occurrences& kernel = kernels[identity];
-        kernel.runs.push_back(
-            {i,
-             kernel.per_step[operation.step]++,
-             covered(raw.communication, gpu.start, gpu.end()) == 0});
-    }
-    for (const Occurrences& kernel : kernels)
-        set_durations(raw, graph, operation_of, kernel);
+    const RawTrace& raw, RankGraph& graph, const BigVector<std::uint32_t>& operation_of) {
+    Kernels kernels(raw);
+    each_kernel(
+        raw, graph, operation_of, [&](std::uint32_t i, const Operation& operation, auto& kernel) {
+            kernel.measured = kernel.isolated = Time(raw.gpu[i].duration);
+            // A synthetic trace's durations are those of kernels alone, whatever runs beside them.
+            kernel.duration_source =
+                raw.report.synthetic ? DurationSource::kModel : DurationSource::kMeasuredAlone;
+            if (!raw.report.synthetic)
+                kernels.add(i, operation.step);
+        });
+    BigVector<Operation>::Skipping skipping(graph.operations);
+    kernels.finish([&](std::uint32_t i, const std::optional<std::uint64_t>& median) {
+        skipping.at(operation_of[i]);
+        auto& kernel = std::get<KernelOperation>(graph.operations[operation_of[i]].body);
+        kernel.isolated = median ? Time(*median) : kernel.measured;
+        kernel.duration_source =
+            median ? DurationSource::kOtherOccurrence : DurationSource::kMeasuredOverlapped;
+    });
 }
 
 }  // namespace switchfold

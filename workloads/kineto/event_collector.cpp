@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/event_collector.h"
 
+#include "sim/core/big_sort.h"
 #include "sim/core/error.h"
 #include "workloads/input/text.h"
 #include "workloads/kineto/kernel_traffic.h"
@@ -67,14 +68,22 @@ EventKind EventCollector::kind_of(const TraceEvent& event) {
     return meanings_.category(raw_.texts.add(event.category));
 }
 
+/// Kernels stand nearly in the order of their launches: what was joined before is over.
+void EventCollector::forget_joined(std::size_t joined) const {
+    correlations_.forget_at(joined);
+    external_ids_.forget_at(joined);
+    launches_.forget_at(joined);
+}
+
 void EventCollector::join_launches() {
     launches_.sort();
-    for (std::size_t i = 0; i < raw_.gpu.size(); ++i) {
-        RawGpuEvent& gpu = raw_.gpu[i];
+    std::size_t i = 0;
+    for (RawGpuEvent& gpu : raw_.gpu.pass()) {
+        forget_joined(i);
         gpu.launch = gpu.launch_end = gpu.start;
         std::uint64_t& external_id = external_ids_[i];
-        const LaunchCall* const call =
-            correlations_[i] == kNoId ? nullptr : launches_.find(correlations_[i]);
+        const std::uint64_t correlation = correlations_[i++];
+        const LaunchCall* const call = correlation == kNoId ? nullptr : launches_.find(correlation);
         if (call != nullptr) {
             gpu.has_launch = true;
             gpu.launch = call->start;
@@ -87,7 +96,7 @@ void EventCollector::join_launches() {
                 gpu.task = raw_.tasks.add(task);
         }
         // Profilers before 2023 repeat the correlation there.
-        if (external_id == correlations_[i])
+        if (external_id == correlation)
             external_id = kNoId;
     }
     launches_ = {};
@@ -97,7 +106,7 @@ void EventCollector::join_launches() {
 void EventCollector::finish() {
     join_launches();
     sort_streams();
-    for (const RawGpuEvent& gpu : raw_.gpu)
+    for (const RawGpuEvent& gpu : raw_.gpu.pass())
         if (gpu.work == GpuWork::kCommunication)
             raw_.communication.push_back({gpu.start, gpu.end()});
     merge_intervals(raw_.communication);
@@ -105,14 +114,15 @@ void EventCollector::finish() {
     operators_ = {};
     external_ids_ = {};
     order_launches(raw_);
-    const auto without_launch = std::count_if(
-        raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) { return !gpu.has_launch; });
+    std::uint64_t without_launch = 0;
+    for (const RawGpuEvent& gpu : raw_.gpu.pass())
+        without_launch += gpu.has_launch ? 0 : 1;
     if (without_launch > 0)
         raw_.report.warnings.push_back(fmt::format(
             "{} GPU operations have no launching call (CUDA graphs, cut traces): taken as "
             "launched just before the next of their stream",
             without_launch));
-    std::sort(raw_.syncs.begin(), raw_.syncs.end(), by_start);
+    big_sort(raw_.syncs, by_start);
     std::sort(raw_.steps.begin(), raw_.steps.end(), by_start);
     for (auto* intervals : {&raw_.forward, &raw_.backward, &raw_.optimizer})
         merge_intervals(*intervals);
@@ -121,7 +131,7 @@ void EventCollector::finish() {
 }
 
 void EventCollector::count_events() {
-    for (const RawGpuEvent& gpu : raw_.gpu)
+    for (const RawGpuEvent& gpu : raw_.gpu.pass())
         used_.add(
             gpu.work == GpuWork::kCopy            ? "copies"
             : gpu.work == GpuWork::kCommunication ? "communication kernels"
@@ -214,7 +224,7 @@ void EventCollector::sort_streams() {
         sorted.push_back(raw_.streams[stream]);
     }
     raw_.streams = std::move(sorted);
-    for (RawGpuEvent& gpu : raw_.gpu)
+    for (RawGpuEvent& gpu : raw_.gpu.pass())
         gpu.stream = place[gpu.stream];
 }
 
@@ -294,9 +304,10 @@ bool EventCollector::mark_phase(const TraceEvent& event, Texts::Id name) {
 }
 
 void EventCollector::check_kernels() const {
-    if (std::all_of(raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) {
-            return gpu.work == GpuWork::kCopy;
-        }))
+    bool computes = false;
+    for (const RawGpuEvent& gpu : raw_.gpu.pass())
+        computes = computes || gpu.work != GpuWork::kCopy;
+    if (!computes)
         throw ConfigError(
             raw_.report.file,
             "",
@@ -320,13 +331,13 @@ const ExecutionTrace::Node* node_of(
 /// What to take from an operator's external id to get the number that the execution trace gave it:
 /// the two count the same calls from different starts. The one that most names agree on.
 std::optional<std::uint64_t> record_offset(
-    const RawTrace& raw, const std::vector<CpuOperator>& operators, const ExecutionTrace& trace) {
+    const RawTrace& raw, const BigVector<CpuOperator>& operators, const ExecutionTrace& trace) {
     constexpr std::uint64_t kFurthest = 8;
     std::optional<std::uint64_t> best;
     std::uint64_t most = 0;
     for (std::uint64_t offset = 0; offset <= kFurthest; ++offset) {
         std::uint64_t agree = 0;
-        for (const CpuOperator& op : operators) {
+        for (const CpuOperator& op : operators.pass()) {
             const ExecutionTrace::Node* const node = node_of(raw, op, offset, trace);
             agree += node != nullptr ? 1 : 0;
         }
@@ -355,7 +366,7 @@ void EventCollector::take_shapes(const ExecutionTrace& trace) {
                 raw_.report.file));
     std::uint64_t found = 0;
     std::uint64_t filled = 0;
-    for (CpuOperator& op : operators_) {
+    for (CpuOperator& op : operators_.pass()) {
         const ExecutionTrace::Node* const node = node_of(raw_, op, *offset, trace);
         if (node == nullptr)
             continue;

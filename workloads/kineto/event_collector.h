@@ -54,15 +54,16 @@ private:
     bool mark_phase(const TraceEvent& event, Texts::Id name);
     void sort_streams();
     void join_launches();
+    void forget_joined(std::size_t joined) const;
     void count_events();
     void check_kernels() const;
 
     RawTrace& raw_;
-    std::vector<CpuOperator> operators_;
+    BigVector<CpuOperator> operators_;
     LaunchCalls launches_;
     Meanings meanings_{raw_.texts};
-    std::vector<std::uint64_t> correlations_;  ///< of raw_.gpu, until they are joined
-    std::vector<std::uint64_t> external_ids_;  ///< the same
+    BigVector<std::uint64_t> correlations_;  ///< of raw_.gpu, until they are joined
+    BigVector<std::uint64_t> external_ids_;  ///< the same
     Distinct<StreamKey> stream_keys_;
     std::vector<std::uint32_t> streams_;  ///< of raw_, by key
     std::unordered_map<Texts::Id, std::uint32_t> threads_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/launch_calls.h"
 
+#include "sim/core/big_sort.h"
 #include "workloads/kineto/raw_trace.h"
 
 #include <algorithm>
@@ -28,8 +29,7 @@ void LaunchCalls::sort() {
     const auto before = [](const LaunchCall& a, const LaunchCall& b) {
         return a.correlation < b.correlation;
     };
-    if (!std::is_sorted(calls_.begin(), calls_.end(), before))
-        std::stable_sort(calls_.begin(), calls_.end(), before);
+    big_sort(calls_, before);
 }
 
 const LaunchCall* LaunchCalls::find(std::uint64_t correlation) const {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/big_vector.h"
 #include "workloads/kineto/event.h"
 #include "workloads/kineto/gpu_event.h"
 #include "workloads/kineto/texts.h"
 
 #include <cstdint>
-#include <vector>
 
 namespace switchfold {
 
@@ -29,6 +29,8 @@ public:
     void sort();
     /// The last call with that number; null if there is none.
     [[nodiscard]] const LaunchCall* find(std::uint64_t correlation) const;
+    /// In a pass that asks for one after the other: see BigVector.
+    void forget_at(std::size_t asked) const { calls_.forget_at(asked); }
     /// The task with what the call alone says of it: AMD's profiler may leave the shape there.
     [[nodiscard]] GpuTask shaped(GpuTask task, const LaunchCall& call) const;
 
@@ -50,7 +52,7 @@ private:
                 in_threads ? 1U : 0U};
         }
     };
-    std::vector<LaunchCall> calls_;
+    BigVector<LaunchCall> calls_;
     Distinct<Shape> shapes_;
 };
 

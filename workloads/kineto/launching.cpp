@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/launching.h"
 
+#include "sim/core/big_sort.h"
+
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 
 namespace switchfold {
 
@@ -14,7 +15,7 @@ namespace {
 /// Which operators issue collectives, and what of them the GPU events take.
 class Operators {
 public:
-    Operators(RawTrace& raw, const std::vector<CpuOperator>& calls) :
+    Operators(RawTrace& raw, const BigVector<CpuOperator>& calls) :
         raw_(raw), calls_(calls), issues_(raw.operator_kinds.size()) {
         for (std::uint32_t kind = 0; kind < issues_.size(); ++kind) {
             const std::string_view name = raw.texts[raw.operator_kinds[kind].name];
@@ -45,14 +46,14 @@ public:
 
 private:
     RawTrace& raw_;
-    const std::vector<CpuOperator>& calls_;
+    const BigVector<CpuOperator>& calls_;
     std::vector<bool> issues_;  ///< by kind
 };
 
 /// Walks a trace's operators thread by thread, in time, and knows which are open.
 class OpenOperators {
 public:
-    explicit OpenOperators(const std::vector<CpuOperator>& operators) : operators_(operators) {}
+    explicit OpenOperators(const BigVector<CpuOperator>& operators) : operators_(operators) {}
 
     /// The operators around a time, innermost last. Times of one thread must not go back.
     const std::vector<const CpuOperator*>& at(std::uint32_t thread, std::uint64_t time) {
@@ -60,7 +61,7 @@ public:
                std::tie(operators_[next_].thread, operators_[next_].start) <=
                    std::tie(thread, time)) {
             open_.push_back(&operators_[next_]);
-            ++next_;
+            operators_.forget_at(next_++);
             // Keeps the stack as deep as the nesting, also while nobody asks.
             while (open_.size() > 1 && ended(*open_[open_.size() - 2], *open_.back()))
                 open_.erase(open_.end() - 2);
@@ -79,24 +80,32 @@ private:
         return before.thread != now.thread || before.end < now.start;
     }
 
-    const std::vector<CpuOperator>& operators_;
+    const BigVector<CpuOperator>& operators_;
     std::size_t next_ = 0;
     std::vector<const CpuOperator*> open_;
 };
 
-void find_for_gpu(
-    RawTrace& raw, const std::vector<CpuOperator>& calls, const Operators& operators) {
-    std::vector<std::uint32_t> launched;
-    for (std::uint32_t i = 0; i < raw.gpu.size(); ++i)
-        if (raw.gpu[i].has_launch)
-            launched.push_back(i);
-    std::sort(launched.begin(), launched.end(), [&raw](std::uint32_t a, std::uint32_t b) {
-        return std::tie(raw.gpu[a].launch_thread, raw.gpu[a].launch) <
-               std::tie(raw.gpu[b].launch_thread, raw.gpu[b].launch);
+void find_for_gpu(RawTrace& raw, const BigVector<CpuOperator>& calls, const Operators& operators) {
+    struct Launched {
+        std::uint64_t launch;
+        std::uint32_t thread;
+        std::uint32_t index;
+    };
+    BigVector<Launched> launched;
+    std::uint32_t index = 0;
+    for (const RawGpuEvent& gpu : raw.gpu.pass()) {
+        if (gpu.has_launch)
+            launched.push_back({gpu.launch, gpu.launch_thread, index});
+        ++index;
+    }
+    big_sort(launched, [](const Launched& a, const Launched& b) {
+        return std::tie(a.thread, a.launch) < std::tie(b.thread, b.launch);
     });
     OpenOperators open(calls);
-    for (const std::uint32_t i : launched) {
-        RawGpuEvent& gpu = raw.gpu[i];
+    std::size_t looked_at = 0;
+    for (const Launched& one : launched.pass()) {
+        raw.gpu.forget_at(looked_at++);
+        RawGpuEvent& gpu = raw.gpu[one.index];
         const auto& around = open.at(gpu.launch_thread, gpu.launch);
         if (around.empty())
             continue;
@@ -109,36 +118,51 @@ void find_for_gpu(
 
 void find_by_external_id(
     RawTrace& raw,
-    const std::vector<CpuOperator>& calls,
+    const BigVector<CpuOperator>& calls,
     const Operators& operators,
-    const std::vector<std::uint64_t>& external_ids) {
-    const auto wants_one = [&](std::size_t i) {
-        return raw.gpu[i].op == RawGpuEvent::kNone && external_ids[i] != CpuOperator::kNoId;
+    const BigVector<std::uint64_t>& external_ids) {
+    struct Wanted {
+        std::uint64_t id;
+        std::uint32_t index;  ///< of the GPU event
+        bool found;           ///< of the first of an id: whether all of them are
     };
-    std::unordered_map<std::uint64_t, const CpuOperator*> by_id;
-    for (std::size_t i = 0; i < raw.gpu.size(); ++i)
-        if (wants_one(i))
-            by_id.emplace(external_ids[i], nullptr);
-    for (const CpuOperator& op : calls)
-        if (const auto wanted = by_id.find(op.external_id);
-            wanted != by_id.end() && wanted->second == nullptr)
-            wanted->second = &op;
-    for (std::size_t i = 0; i < raw.gpu.size(); ++i) {
-        const CpuOperator* const op = wants_one(i) ? by_id.at(external_ids[i]) : nullptr;
-        if (op == nullptr)
+    BigVector<Wanted> wanted;
+    std::uint32_t index = 0;
+    for (const RawGpuEvent& gpu : raw.gpu.pass()) {
+        external_ids.forget_at(index);
+        if (gpu.op == RawGpuEvent::kNone && external_ids[index] != CpuOperator::kNoId)
+            wanted.push_back({external_ids[index], index, false});
+        ++index;
+    }
+    if (wanted.empty())
+        return;
+    big_sort(wanted, [](const Wanted& a, const Wanted& b) { return a.id < b.id; });
+    std::size_t asked = 0;
+    for (const CpuOperator& op : calls.pass()) {
+        wanted.forget_at(asked);
+        raw.gpu.forget_at(asked++);
+        Wanted* one = std::lower_bound(
+            wanted.begin(), wanted.end(), op.external_id, [](const Wanted& w, std::uint64_t id) {
+                return w.id < id;
+            });
+        if (one == wanted.end() || one->found)
             continue;
-        operators.take(raw.gpu[i], *op);
-        if (raw.gpu[i].work == GpuWork::kCommunication)
-            operators.take_collective(raw.gpu[i], *op);
+        one->found = true;
+        for (; one != wanted.end() && one->id == op.external_id; ++one) {
+            RawGpuEvent& gpu = raw.gpu[one->index];
+            operators.take(gpu, op);
+            if (gpu.work == GpuWork::kCommunication)
+                operators.take_collective(gpu, op);
+        }
     }
 }
 
 /// record_param_comms stands around waiting for a collective as well as around issuing one: what
 /// tells them apart is that issuing launches its kernel.
 void mark_issuing_waits(
-    RawTrace& raw, const std::vector<CpuOperator>& calls, const Operators& operators) {
+    RawTrace& raw, const BigVector<CpuOperator>& calls, const Operators& operators) {
     std::map<std::uint32_t, std::vector<std::uint64_t>> launches;  // of collectives, by thread
-    for (const RawGpuEvent& gpu : raw.gpu)
+    for (const RawGpuEvent& gpu : raw.gpu.pass())
         if (gpu.work == GpuWork::kCommunication && gpu.has_launch)
             launches[gpu.launch_thread].push_back(gpu.launch);
     for (auto& [thread, times] : launches)
@@ -149,7 +173,7 @@ void mark_issuing_waits(
         return first != times.end() && *first <= op.end;
     };
     OpenOperators open(calls);
-    for (StreamWait& wait : raw.waits) {
+    for (StreamWait& wait : raw.waits.pass()) {
         const auto& around = open.at(wait.thread, wait.start);
         const auto innermost =
             std::find_if(around.rbegin(), around.rend(), [&operators](const CpuOperator* op) {
@@ -159,59 +183,62 @@ void mark_issuing_waits(
     }
 }
 
+/// What the GPU did first without a launch in the trace was launched before it began.
+void drop_left_over(RawTrace& raw) {
+    std::uint64_t first = UINT64_MAX;
+    bool any_launch = false;
+    for (const RawGpuEvent& gpu : raw.gpu.pass())
+        if (gpu.has_launch) {
+            first = std::min(first, gpu.start);
+            any_launch = true;
+        }
+    if (!any_launch)
+        return;
+    std::size_t kept = 0;
+    for (const RawGpuEvent& gpu : raw.gpu.pass()) {
+        if (gpu.has_launch || gpu.start >= first) {
+            raw.gpu[kept++] = gpu;
+            continue;
+        }
+        std::uint64_t& busy = raw.busy_before[gpu.stream];
+        busy = std::max(busy, gpu.end());
+    }
+    if (kept < raw.gpu.size())
+        raw.report.dropped["GPU operations launched before the trace began"] =
+            raw.gpu.size() - kept;
+    raw.gpu.shrink(kept);
+}
+
 }  // namespace
 
 void find_launching_operators(
     RawTrace& raw,
-    std::vector<CpuOperator>& operators,
-    const std::vector<std::uint64_t>& external_ids) {
-    std::sort(operators.begin(), operators.end(), [](const CpuOperator& a, const CpuOperator& b) {
+    BigVector<CpuOperator>& operators,
+    const BigVector<std::uint64_t>& external_ids) {
+    big_sort(operators, [](const CpuOperator& a, const CpuOperator& b) {
         return std::tie(a.thread, a.start, b.end) < std::tie(b.thread, b.start, a.end);
     });
     const Operators kinds(raw, operators);
     find_for_gpu(raw, operators, kinds);
     find_by_external_id(raw, operators, kinds, external_ids);
-    std::sort(raw.waits.begin(), raw.waits.end(), [](const StreamWait& a, const StreamWait& b) {
+    big_sort(raw.waits, [](const StreamWait& a, const StreamWait& b) {
         return std::tie(a.thread, a.start) < std::tie(b.thread, b.start);
     });
     mark_issuing_waits(raw, operators, kinds);
 }
 
 void order_launches(RawTrace& raw) {
-    const bool any_launch = std::any_of(
-        raw.gpu.begin(), raw.gpu.end(), [](const RawGpuEvent& gpu) { return gpu.has_launch; });
-    if (any_launch) {
-        std::uint64_t first = UINT64_MAX;
-        for (const RawGpuEvent& gpu : raw.gpu)
-            if (gpu.has_launch)
-                first = std::min(first, gpu.start);
-        const auto left_over = [&](const RawGpuEvent& gpu) {
-            return !gpu.has_launch && gpu.start < first;
-        };
-        for (const RawGpuEvent& gpu : raw.gpu)
-            if (left_over(gpu)) {
-                std::uint64_t& busy = raw.busy_before[gpu.stream];
-                busy = std::max(busy, gpu.end());
-            }
-        const auto kept = std::remove_if(raw.gpu.begin(), raw.gpu.end(), left_over);
-        const auto dropped = static_cast<std::uint64_t>(raw.gpu.end() - kept);
-        if (dropped > 0)
-            raw.report.dropped["GPU operations launched before the trace began"] = dropped;
-        raw.gpu.erase(kept, raw.gpu.end());
-    }
-    std::stable_sort(
-        raw.gpu.begin(), raw.gpu.end(), [](const RawGpuEvent& a, const RawGpuEvent& b) {
-            return a.start < b.start;
-        });
+    drop_left_over(raw);
+    big_sort(raw.gpu, [](const RawGpuEvent& a, const RawGpuEvent& b) { return a.start < b.start; });
     std::vector<std::uint64_t> next_launch(raw.streams.size(), UINT64_MAX);
-    for (auto gpu = raw.gpu.rbegin(); gpu != raw.gpu.rend(); ++gpu) {
-        std::uint64_t& next = next_launch[gpu->stream];
-        gpu->launch = next = std::min({gpu->launch, gpu->start, next});
+    for (std::size_t i = raw.gpu.size(); i-- > 0;) {
+        raw.gpu.forget_at(i);
+        RawGpuEvent& gpu = raw.gpu[i];
+        std::uint64_t& next = next_launch[gpu.stream];
+        gpu.launch = next = std::min({gpu.launch, gpu.start, next});
     }
-    std::stable_sort(
-        raw.gpu.begin(), raw.gpu.end(), [](const RawGpuEvent& a, const RawGpuEvent& b) {
-            return a.launch < b.launch;
-        });
+    big_sort(
+        raw.gpu, [](const RawGpuEvent& a, const RawGpuEvent& b) { return a.launch < b.launch; });
 }
 
 }  // namespace switchfold

@@ -3,8 +3,6 @@
 
 #include "workloads/kineto/raw_trace.h"
 
-#include <vector>
-
 namespace switchfold {
 
 /// Fills in for which operator each GPU event was launched and which stream waits belong to issuing
@@ -12,9 +10,7 @@ namespace switchfold {
 /// event's of `external_ids` names (CpuOperator::kNoId: none). Sorts `operators` and the trace's
 /// waits.
 void find_launching_operators(
-    RawTrace& raw,
-    std::vector<CpuOperator>& operators,
-    const std::vector<std::uint64_t>& external_ids);
+    RawTrace& raw, BigVector<CpuOperator>& operators, const BigVector<std::uint64_t>& external_ids);
 
 /// Puts the GPU events in launch order such that every stream keeps its start order. Events without
 /// a launching call, as of CUDA graphs, count as launched just before the next of their stream;

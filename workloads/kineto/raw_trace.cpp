@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/raw_trace.h"
 
+#include "sim/core/big_sort.h"
 #include "sim/core/error.h"
 #include "workloads/kineto/event_collector.h"
 #include "workloads/kineto/scanner.h"
@@ -99,12 +100,10 @@ RawTrace read_raw_trace(
     return raw;
 }
 
-void merge_intervals(std::vector<Interval>& intervals) {
-    std::sort(intervals.begin(), intervals.end(), [](const auto& a, const auto& b) {
-        return a.start < b.start;
-    });
-    std::vector<Interval> merged;
-    for (const Interval& interval : intervals) {
+void merge_intervals(BigVector<Interval>& intervals) {
+    big_sort(intervals, [](const auto& a, const auto& b) { return a.start < b.start; });
+    BigVector<Interval> merged;
+    for (const Interval& interval : intervals.pass()) {
         if (!merged.empty() && interval.start <= merged.back().end)
             merged.back().end = std::max(merged.back().end, interval.end);
         else
@@ -113,7 +112,7 @@ void merge_intervals(std::vector<Interval>& intervals) {
     intervals = std::move(merged);
 }
 
-bool covers(const std::vector<Interval>& merged, std::uint64_t time) {
+bool covers(const BigVector<Interval>& merged, std::uint64_t time) {
     const auto after = std::upper_bound(
         merged.begin(), merged.end(), time, [](std::uint64_t t, const Interval& i) {
             return t < i.start;
@@ -121,7 +120,7 @@ bool covers(const std::vector<Interval>& merged, std::uint64_t time) {
     return after != merged.begin() && time < std::prev(after)->end;
 }
 
-std::uint64_t covered(const std::vector<Interval>& merged, std::uint64_t start, std::uint64_t end) {
+std::uint64_t covered(const BigVector<Interval>& merged, std::uint64_t start, std::uint64_t end) {
     auto at = std::upper_bound(
         merged.begin(), merged.end(), start, [](std::uint64_t t, const Interval& i) {
             return t < i.start;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/big_vector.h"
 #include "workloads/execution_trace/execution_trace.h"
 #include "workloads/kineto/gpu_event.h"
 #include "workloads/kineto/reader.h"
@@ -40,19 +41,19 @@ struct CpuOperator {
 /// All of one file that the graph is made from.
 struct RawTrace {
     TraceFileReport report;
-    std::vector<RawGpuEvent> gpu;         ///< in launch order, which is start order on each stream
-    std::vector<Interval> syncs;          ///< calls that may wait for the GPU, by start
-    std::vector<StreamWait> waits;        ///< by thread, then start
-    std::vector<Interval> forward;        ///< merged
-    std::vector<Interval> backward;       ///< merged
-    std::vector<Interval> optimizer;      ///< merged
-    std::vector<Interval> steps;          ///< by start
-    std::vector<Interval> communication;  ///< when any communication kernel ran, merged
+    BigVector<RawGpuEvent> gpu;         ///< in launch order, which is start order on each stream
+    BigVector<Interval> syncs;          ///< calls that may wait for the GPU, by start
+    BigVector<StreamWait> waits;        ///< by thread, then start
+    BigVector<Interval> forward;        ///< merged
+    BigVector<Interval> backward;       ///< merged
+    BigVector<Interval> optimizer;      ///< merged
+    BigVector<Interval> steps;          ///< by start
+    BigVector<Interval> communication;  ///< when any communication kernel ran, merged
     /// When each stream got through with what was launched before the trace began.
     std::map<std::uint32_t, std::uint64_t> busy_before;
     std::vector<RawStream> streams;
-    std::vector<CollectiveDetails> collectives;
-    std::vector<CountedTraffic> counted;
+    BigVector<CollectiveDetails> collectives;
+    BigVector<CountedTraffic> counted;
     Distinct<GpuTask> tasks;
     Distinct<OperatorKind> operator_kinds;
     Texts texts;
@@ -75,16 +76,16 @@ struct RawTrace {
     const ExecutionTrace* shapes = nullptr);
 
 /// Merges overlapping intervals; sorts.
-void merge_intervals(std::vector<Interval>& intervals);
-[[nodiscard]] bool covers(const std::vector<Interval>& merged, std::uint64_t time);
+void merge_intervals(BigVector<Interval>& intervals);
+[[nodiscard]] bool covers(const BigVector<Interval>& merged, std::uint64_t time);
 /// ps of [start, end) that `merged` covers.
 [[nodiscard]] std::uint64_t
-covered(const std::vector<Interval>& merged, std::uint64_t start, std::uint64_t end);
+covered(const BigVector<Interval>& merged, std::uint64_t start, std::uint64_t end);
 
 /// Makes a rank's graph from a raw trace; fills the counts of its report.
 struct BuiltRank {
     std::shared_ptr<RankGraph> graph;
-    std::vector<TraceWorkload::Measured> measured;
+    BigVector<TraceWorkload::Measured> measured;
     Time iteration;
 };
 [[nodiscard]] BuiltRank build_rank(RawTrace& raw, NameTable& names, std::vector<Group>& groups);
@@ -98,6 +99,6 @@ struct BuiltRank {
 
 /// Gives every kernel its isolated duration (see DurationSource).
 void set_isolated_durations(
-    const RawTrace& raw, RankGraph& graph, const std::vector<std::uint32_t>& operation_of);
+    const RawTrace& raw, RankGraph& graph, const BigVector<std::uint32_t>& operation_of);
 
 }  // namespace switchfold

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/stream_order.h"
 
+#include "sim/core/big_sort.h"
+
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 namespace switchfold {
@@ -19,11 +22,11 @@ constexpr std::uint64_t kToldToWaitGap = 20'000'000;
 }  // namespace
 
 StreamOrder::StreamOrder(RawTrace& raw) : raw_(raw), streams_(raw.streams.size()) {
-    for (const StreamWait& wait : raw.waits)
+    for (const StreamWait& wait : raw.waits.pass())
         if (!wait.issues_collective)
             waits_.push_back(wait.start);
-    std::sort(waits_.begin(), waits_.end());
-    for (const RawGpuEvent& gpu : raw.gpu)
+    big_sort(waits_, std::less<>{});
+    for (const RawGpuEvent& gpu : raw.gpu.pass())
         if (gpu.work == GpuWork::kCommunication)
             collectives_.push_back(gpu.launch);
     std::sort(collectives_.begin(), collectives_.end());
@@ -144,7 +147,7 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
             previous_end < end && (waits > 0 || other.communicates))
             depend(last);
     }
-    own.launched.push_back(index);
+    own.launched.push_back(static_cast<std::uint32_t>(index));
     if (communication) {
         own.communicates = true;
         own.not_waited_for.push_back(index);

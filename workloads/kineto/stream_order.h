@@ -25,7 +25,7 @@ public:
 
 private:
     struct Stream {
-        std::vector<std::size_t> launched;
+        BigVector<std::uint32_t> launched;
         std::deque<std::size_t> not_waited_for;  ///< collectives
         bool communicates = false;
     };
@@ -42,7 +42,7 @@ private:
     std::size_t waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end);
 
     RawTrace& raw_;
-    std::vector<std::uint64_t> waits_;        ///< times of those that issue no collective
+    BigVector<std::uint64_t> waits_;          ///< times of those that issue no collective
     std::vector<std::uint64_t> collectives_;  ///< launch times
     std::vector<Stream> streams_;             ///< as RawTrace::streams
     std::map<std::uint32_t, std::uint64_t> last_launch_;  ///< by thread

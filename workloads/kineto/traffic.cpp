@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kineto/traffic.h"
 
+#include "sim/core/big_sort.h"
 #include "workloads/kineto/classify.h"
 #include "workloads/kineto/kernel_traffic.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 namespace switchfold {
@@ -62,27 +62,69 @@ private:
     std::map<std::pair<std::uint32_t, KernelClass>, std::optional<Traffic>> known_;
 };
 
+/// How long all kernels of a class took together that one call of an operator launched: its bytes
+/// are theirs together.
+class SharedTime {
+public:
+    void add(const RawGpuEvent& gpu, const KernelOperation& kernel) {
+        if (gpu.call != RawGpuEvent::kNone)
+            times_.push_back({key(gpu, kernel), kernel.isolated.count()});
+    }
+    /// After the last.
+    void sum_up() {
+        big_sort(times_, [](const Sum& a, const Sum& b) { return a.key < b.key; });
+        std::size_t sums = 0;
+        for (const Sum& time : times_.pass()) {
+            if (sums > 0 && times_[sums - 1].key == time.key)
+                times_[sums - 1].ps += time.ps;
+            else
+                times_[sums++] = time;
+        }
+        times_.shrink(sums);
+    }
+    /// ps, of the kernel's like with itself.
+    [[nodiscard]] std::uint64_t
+    of(std::size_t asked, const RawGpuEvent& gpu, const KernelOperation& kernel) const {
+        times_.forget_at(asked);
+        const auto found = std::lower_bound(
+            times_.begin(), times_.end(), key(gpu, kernel), [](const Sum& s, std::uint64_t k) {
+                return s.key < k;
+            });
+        return found == times_.end() || found->key != key(gpu, kernel) ? 0 : found->ps;
+    }
+
+private:
+    struct Sum {
+        std::uint64_t key = 0;
+        std::uint64_t ps = 0;
+    };
+    static std::uint64_t key(const RawGpuEvent& gpu, const KernelOperation& kernel) {
+        constexpr std::uint64_t kClasses = 16;
+        return gpu.call * kClasses + static_cast<std::uint64_t>(kernel.kernel_class);
+    }
+    BigVector<Sum> times_;
+};
+
 }  // namespace
 
 void set_traffic(
     const RawTrace& raw,
     RankGraph& graph,
-    const std::vector<std::uint32_t>& operation_of,
+    const BigVector<std::uint32_t>& operation_of,
     double peak) {
     const auto kernel_of = [&](std::size_t i) {
+        raw.gpu.forget_at(i);
+        operation_of.forget_at(i);
+        graph.operations.forget_at(i);
         return raw.gpu[i].work == GpuWork::kKernel
                    ? std::get_if<KernelOperation>(&graph.operations[operation_of[i]].body)
                    : nullptr;
     };
-    // One operator call may launch several kernels of a class: its bytes are theirs together.
-    std::unordered_map<std::uint64_t, std::uint64_t> together;
-    const auto shared_by = [&](std::size_t i, KernelClass kernel_class) -> std::uint64_t& {
-        constexpr std::uint64_t kClasses = 16;
-        return together[raw.gpu[i].call * kClasses + static_cast<std::uint64_t>(kernel_class)];
-    };
+    SharedTime shared;
     for (std::size_t i = 0; i < raw.gpu.size(); ++i)
         if (const KernelOperation* kernel = kernel_of(i))
-            shared_by(i, kernel->kernel_class) += kernel->isolated.count();
+            shared.add(raw.gpu[i], *kernel);
+    shared.sum_up();
     KnownTraffic known(raw);
     for (std::size_t i = 0; i < raw.gpu.size(); ++i) {
         KernelOperation* kernel = kernel_of(i);
@@ -98,8 +140,8 @@ void set_traffic(
         }
         const double most = peak * to_seconds(kernel->isolated);
         const std::optional<Traffic> traffic = known.of(gpu, kernel->kernel_class);
-        const std::uint64_t all = shared_by(i, kernel->kernel_class);
-        if (traffic && all > 0)
+        const std::uint64_t all = traffic ? shared.of(i, gpu, *kernel) : 0;
+        if (all > 0)
             set_known(
                 *kernel,
                 *traffic,

@@ -12,7 +12,7 @@ namespace switchfold {
 void set_traffic(
     const RawTrace& raw,
     RankGraph& graph,
-    const std::vector<std::uint32_t>& operation_of,
+    const BigVector<std::uint32_t>& operation_of,
     double peak);
 
 }  // namespace switchfold

@@ -153,7 +153,7 @@ private:
         rank->streams.push_back({StreamKind::kGpu, "nccl-tests", 0});
         TraceWorkload workload;
         Time now;
-        std::vector<TraceWorkload::Measured> measured;
+        BigVector<TraceWorkload::Measured> measured;
         for (const Row& row : rows_) {
             CollectiveOperation collective;
             collective.kind = kind;

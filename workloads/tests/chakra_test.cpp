@@ -134,7 +134,7 @@ TEST(ChakraVersions, AnAttributeMayBeOfAnyTypeOfNumber) {
             9,
             attribute("comm_type", std::uint64_t{0}) + bytes(10, bytes(1, "comm_size") + value));
         const TraceWorkload workload = text.read();
-        const Operation& operation = workload.graph.ranks[0]->operations.at(0);
+        const Operation& operation = workload.graph.ranks[0]->operations[0];
         EXPECT_EQ(std::get<CollectiveOperation>(operation.body).bytes, Bytes(8));
     }
     ChakraText host;

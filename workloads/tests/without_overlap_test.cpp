@@ -53,10 +53,10 @@ std::vector<std::uint32_t> order_of(const ExecutionGraph& graph) {
     return order;
 }
 
-ExecutionGraph named(std::vector<Operation> operations) {
+ExecutionGraph named(const std::vector<Operation>& operations) {
     RankGraph rank;
     rank.streams = {{StreamKind::kGpu, "7", 0}, {StreamKind::kGpu, "20", 0}};
-    rank.operations = std::move(operations);
+    rank.operations = {operations.begin(), operations.end()};
     for (std::uint32_t i = 0; i < rank.operations.size(); ++i)
         rank.operations[i].name = i;
     return testing::graph_of(std::move(rank));
@@ -80,9 +80,7 @@ TEST(WithoutOverlap, TheNextStepWaitsForThisStepsCollectives) {
         operation_on(1, {0}, CollectiveOperation{}),
         operation_on(0, {}, KernelOperation{})};
     operations[2].step = 1;  // nothing says that it needs the collective
-    EXPECT_EQ(
-        order_of(without_overlap(named(std::move(operations)))),
-        (std::vector<std::uint32_t>{0, 1, 2}));
+    EXPECT_EQ(order_of(without_overlap(named(operations))), (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
 TEST(WithoutOverlap, LeavesAGraphWithoutCollectivesAsItIs) {

@@ -35,6 +35,16 @@ Dim3 dimensions(const char* pointer, const std::vector<std::uint32_t>& sizes) {
     return dims;
 }
 
+ShortText short_text(const char* pointer, const std::string& text) {
+    const ShortText kept(text);
+    if (kept.text() != text)
+        throw RecordError(
+            pointer,
+            fmt::format(
+                "has {} letters; expected a word of at most {}", text.size(), ShortText::kLongest));
+    return kept;
+}
+
 OperationBody body_of(const tf::KernelRecord& r) {
     KernelOperation kernel;
     kernel.grid = dimensions("/grid", r.grid);
@@ -67,8 +77,8 @@ OperationBody body_of(const tf::CollectiveRecord& r) {
     collective.threads_per_block = r.threads_per_block;
     collective.registers_per_thread = r.registers_per_thread;
     collective.shared_memory = Bytes(r.shared_memory_bytes);
-    collective.algorithm = r.algorithm;
-    collective.protocol = r.protocol;
+    collective.algorithm = short_text("/algorithm", r.algorithm);
+    collective.protocol = short_text("/protocol", r.protocol);
     return collective;
 }
 
@@ -250,7 +260,7 @@ private:
     std::filesystem::path path_;
     TraceWorkload workload_;
     std::shared_ptr<RankGraph> rank_;
-    std::vector<TraceWorkload::Measured> measured_;
+    BigVector<TraceWorkload::Measured> measured_;
     std::set<std::uint32_t> ranks_;
     std::uint64_t records_ = 0;
     bool begun_ = false;

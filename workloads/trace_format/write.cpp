@@ -46,8 +46,8 @@ tf::CollectiveRecord record_of(const CollectiveOperation& collective) {
     record.threads_per_block = collective.threads_per_block;
     record.registers_per_thread = collective.registers_per_thread;
     record.shared_memory_bytes = collective.shared_memory.count();
-    record.algorithm = collective.algorithm;
-    record.protocol = collective.protocol;
+    record.algorithm = collective.algorithm.text();
+    record.protocol = collective.protocol.text();
     return record;
 }
 
@@ -132,8 +132,12 @@ private:
         const RankGraph& rank = *workload_.graph.ranks[index];
         for (const Stream& stream : rank.streams)
             write(tf::StreamRecord{{stream.kind}, stream.name, stream.priority});
-        for (std::uint32_t i = 0; i < rank.operations.size(); ++i)
+        for (std::uint32_t i = 0; i < rank.operations.size(); ++i) {
+            rank.operations.forget_at(i);
+            if (index < workload_.measured.size())
+                workload_.measured[index].forget_at(i);
             write_operation(index, i);
+        }
     }
 
     void write_operation(std::size_t rank, std::uint32_t index) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/events/events.h"
 
+#include "sim/core/big_sort.h"
 #include "sim/core/error.h"
 #include "workloads/capture/events/counted_bytes.h"
 #include "workloads/input/text.h"
@@ -77,7 +78,7 @@ public:
         add_calls(false);  // a runtime call stands for the driver's call in it
         add_ranges();
         add_kernels();
-        for (const Copy& copy : capture_.copies)
+        for (const Copy& copy : capture_.copies.pass())
             add_copy(copy);
         count_unused();
         return std::move(report_);
@@ -87,7 +88,7 @@ private:
     [[nodiscard]] std::uint64_t first_time() const {
         std::uint64_t first = capture_.session.clock_ns;
         const auto look = [&first](const auto& records) {
-            for (const auto& record : records)
+            for (const auto& record : records.pass())
                 first = std::min(first, record.start);
         };
         look(capture_.kernels);
@@ -124,7 +125,7 @@ private:
     }
 
     void add_calls(bool driver) {
-        for (const Call& call : capture_.calls) {
+        for (const Call& call : capture_.calls.pass()) {
             if (call.driver != driver)
                 continue;
             TraceEvent event = timed(call);
@@ -137,7 +138,7 @@ private:
     }
 
     void add_ranges() {
-        for (const Range& range : capture_.ranges) {
+        for (const Range& range : capture_.ranges.pass()) {
             TraceEvent event = timed(range);
             event.thread = std::to_string(range.thread);
             describe_range(capture_.name(range.name), {}, event);
@@ -148,16 +149,22 @@ private:
     void add_kernels() {
         const NcclLaunches nccl = match_nccl_calls(capture_);
         // CUPTI hands kernels over as they end; correlations count launches.
-        std::vector<std::size_t> order(capture_.kernels.size());
-        for (std::size_t i = 0; i < order.size(); ++i)
-            order[i] = i;
-        std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
-            return capture_.kernels[a].correlation < capture_.kernels[b].correlation;
+        struct Launched {
+            std::uint32_t correlation;
+            std::uint32_t kernel;
+        };
+        BigVector<Launched> order;
+        for (const Kernel& kernel : capture_.kernels.pass())
+            order.push_back({kernel.correlation, static_cast<std::uint32_t>(order.size())});
+        big_sort(order, [](const Launched& a, const Launched& b) {
+            return a.correlation < b.correlation;
         });
-        for (const std::size_t i : order) {
-            const auto calls = nccl.calls.find(i);
+        BigVector<Kernel>::Skipping skipping(capture_.kernels);
+        for (const Launched& launched : order.pass()) {
+            skipping.at(launched.kernel);
+            const auto calls = nccl.calls.find(launched.kernel);
             add_kernel(
-                capture_.kernels[i],
+                capture_.kernels[launched.kernel],
                 calls == nccl.calls.end() ? std::vector<const NcclCall*>{} : calls->second);
         }
         if (nccl.kernels_without_calls != 0)

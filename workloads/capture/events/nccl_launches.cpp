@@ -4,6 +4,7 @@
 #include "workloads/kineto/classify.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 namespace switchfold::capture {
@@ -17,19 +18,26 @@ struct Launch {
 
 /// The launches of communication kernels, by thread and in time.
 std::map<std::uint32_t, std::vector<Launch>> communication_launches(const CaptureFile& file) {
-    std::unordered_map<std::uint32_t, const Call*> launching;
-    for (const Call& call : file.calls)
-        launching.emplace(call.correlation, &call);
+    // Communication kernels alone: they are few.
+    std::unordered_map<std::uint32_t, std::vector<std::size_t>> launched;
+    std::size_t index = 0;
+    for (const Kernel& kernel : file.kernels.pass()) {
+        if (is_communication(file.name(kernel.name)))
+            launched[kernel.correlation].push_back(index);
+        ++index;
+    }
     std::map<std::uint32_t, std::vector<Launch>> by_thread;
-    for (std::size_t i = 0; i < file.kernels.size(); ++i) {
-        const Kernel& kernel = file.kernels[i];
-        const auto call = launching.find(kernel.correlation);
-        if (call != launching.end() && is_communication(file.name(kernel.name)))
-            by_thread[call->second->thread].push_back({call->second->start, i});
+    for (const Call& call : file.calls.pass()) {
+        const auto kernels = launched.find(call.correlation);
+        if (kernels == launched.end())
+            continue;
+        for (const std::size_t kernel : kernels->second)
+            by_thread[call.thread].push_back({call.start, kernel});
+        launched.erase(kernels);  // by the first call of that number
     }
     for (auto& [thread, launches] : by_thread)
         std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
-            return a.time < b.time;
+            return std::tie(a.time, a.kernel) < std::tie(b.time, b.kernel);
         });
     return by_thread;
 }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/tests/big_trace.h"
+
+#include "workloads/rank_alignment.h"
+#include "workloads/read_traces.h"
+#include "workloads/trace_format/trace_file.h"
+#include "workloads/trace_summary.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include <sys/resource.h>
+
+namespace switchfold {
+namespace {
+
+/// The most bytes that this process had in memory so far.
+std::int64_t peak() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+struct Seen {
+    std::uint64_t kernels = 0;
+    std::int64_t peak = 0;
+};
+
+/// All that `trace check`, `inspect` and `convert` do, and the same with what was converted.
+Seen work_through(const std::filesystem::path& file) {
+    const std::filesystem::path converted = file.string() + ".swt";
+    {
+        const TraceWorkload workload = read_traces({{file}});
+        check(workload.graph);
+        EXPECT_TRUE(align_ranks(workload).problems.empty());
+        EXPECT_TRUE(impossible_orders(workload).empty());
+        EXPECT_GT(summarise(workload, 0).slowed_kernels, 0U);
+        write_trace(workload, converted, "test");
+    }
+    const TraceWorkload again = read_traces({{converted}});
+    std::filesystem::remove(converted);
+    check(again.graph);
+    return {again.files[0].kernels, peak()};
+}
+
+TEST(BigTrace, MemoryDoesNotGrowWithTheTrace) {
+    constexpr std::uint64_t kSmall = 120'000'000;
+    const Seen small = work_through(testing::BigTrace(kSmall).path());
+    const Seen large = work_through(testing::BigTrace(3 * kSmall).path());
+    EXPECT_GT(large.kernels, 2 * small.kernels);
+    const auto more = static_cast<std::int64_t>(large.kernels - small.kernels);
+    // An operation alone has 176 bytes, and there are two for each kernel.
+    EXPECT_LT(large.peak - small.peak, 60 * more) << "bytes for each of " << more << " kernels";
+}
+
+}  // namespace
+}  // namespace switchfold
