@@ -274,6 +274,10 @@ void EventCollector::keep_operator(const TraceEvent& event, Texts::Id name) {
     kind.input_types = raw_.texts.add(event.input_types);
     kind.stride = static_cast<std::uint32_t>(
         convolution ? parse_stride(event.name, event.concrete_inputs) : 1);
+    kind.group_name = raw_.texts.add(event.group_name);
+    kind.group_ranks = raw_.texts.add(event.group_ranks);
+    kind.group_size =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(event.group_size, UINT32_MAX));
     operators_.push_back(
         {event.start,
          event.start + event.duration,

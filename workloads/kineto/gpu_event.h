@@ -40,8 +40,18 @@ struct OperatorKind {
     Texts::Id input_dims = 0;   ///< raw JSON
     Texts::Id input_types = 0;  ///< raw JSON
     std::uint32_t stride = 1;   ///< of a convolution
-    [[nodiscard]] std::array<std::uint64_t, 4> parts() const {
-        return {name, input_dims, input_types, stride};
+    // Of a call that issues a collective:
+    Texts::Id group_name = 0;
+    Texts::Id group_ranks = 0;  ///< "[0, 1]"
+    std::uint32_t group_size = 0;
+    [[nodiscard]] std::array<std::uint64_t, 6> parts() const {
+        return {
+            name,
+            input_dims,
+            input_types,
+            stride,
+            std::uint64_t{group_name} << 32U | group_ranks,
+            group_size};
     }
 };
 

@@ -36,6 +36,11 @@ public:
         CollectiveDetails& details = raw_.collectives[gpu.details];
         if (details.call == 0 && raw_.texts[kind.name] != "record_param_comms")
             details.call = kind.name;
+        if (details.group_name == 0 && details.group_ranks == 0 && details.group_size == 0) {
+            details.group_name = kind.group_name;
+            details.group_ranks = kind.group_ranks;
+            details.group_size = kind.group_size;
+        }
         const bool names_tensor =
             raw_.texts[kind.input_dims].find_first_of("123456789") != std::string_view::npos;
         if (details.call_dims == 0 && names_tensor) {

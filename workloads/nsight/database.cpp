@@ -70,6 +70,16 @@ std::uint64_t Rows::needed(int column) const {
     return *value;
 }
 
+std::string_view Rows::bytes(int column) const {
+    sqlite3_stmt* const s = statement_.get();
+    const int type = sqlite3_column_type(s, column);
+    if (type != SQLITE_BLOB && type != SQLITE_TEXT)
+        return {};
+    const void* const data = sqlite3_column_blob(s, column);
+    return {
+        static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(s, column))};
+}
+
 std::optional<std::string> Rows::text(int column) const {
     sqlite3_stmt* const s = statement_.get();
     if (sqlite3_column_type(s, column) != SQLITE_TEXT)

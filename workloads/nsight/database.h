@@ -34,6 +34,8 @@ public:
     [[nodiscard]] std::uint64_t needed(int column) const;
     /// Nothing where it is null or no text.
     [[nodiscard]] std::optional<std::string> text(int column) const;
+    /// Of a text or a blob, until the next row; empty where it is neither.
+    [[nodiscard]] std::string_view bytes(int column) const;
     [[noreturn]] void fail(int column, std::string_view what) const;
 
 private:

@@ -5,12 +5,13 @@
 #include "workloads/kineto/event_collector.h"
 #include "workloads/nsight/database.h"
 #include "workloads/nsight/gpus.h"
+#include "workloads/nsight/nccl_ranges.h"
 #include "workloads/nvtx/range.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -31,6 +32,7 @@ constexpr const char* kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
 constexpr const char* kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
 constexpr const char* kCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr const char* kRanges = "NVTX_EVENTS";
+constexpr const char* kPayloads = "NVTX_PAYLOAD_SCHEMA_ENTRIES";
 constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 constexpr std::uint64_t kMostRanks = 65'536;
 
@@ -43,20 +45,6 @@ std::uint64_t process_of(std::uint64_t global_id) {
 /// (59, 60) or NVTX-T (70, 71). Exports without types hold ranges alone.
 bool is_range(std::optional<std::uint64_t> type) {
     return !type || *type == 59 || *type == 60 || *type == 70 || *type == 71;
-}
-
-/// The size in what NCCL tells with its ranges (its nvtx.h), where the export has it as JSON
-/// (nsys export --include-json).
-std::optional<std::uint64_t> message_size(std::string_view json) {
-    constexpr std::string_view kKey = "\"Message size [bytes]\"";
-    const std::size_t key = json.find(kKey);
-    if (key == std::string_view::npos)
-        return std::nullopt;
-    json.remove_prefix(key + kKey.size());
-    json.remove_prefix(std::min(json.find_first_not_of(" :\""), json.size()));
-    std::uint64_t size = 0;
-    const auto [end, code] = std::from_chars(json.data(), json.data() + json.size(), size);
-    return code == std::errc{} ? std::optional(size) : std::nullopt;
 }
 
 /// A GPU and the process that used it.
@@ -325,6 +313,23 @@ private:
         }
     }
 
+    /// How NCCL's payloads lie in their bytes.
+    [[nodiscard]] NvtxPayloads read_payloads() const {
+        NvtxPayloads payloads;
+        if (!database_.has(kPayloads))
+            return payloads;
+        Rows rows = database_.rows(
+            kPayloads, {{"domainId"}, {"schemaId"}, {"name"}, {"type"}, {"offset", false}});
+        while (rows.next())
+            payloads.add(
+                {rows.needed(0),
+                 rows.needed(1),
+                 rows.bytes(2),
+                 rows.if_known(3).value_or(0),
+                 rows.if_known(4).value_or(0)});
+        return payloads;
+    }
+
     void read_ranges() {
         if (!database_.has(kRanges))
             return;
@@ -338,7 +343,10 @@ private:
              {"textId", false},
              {"uint64Value", false},
              {"jsonText", false},
-             {"jsonTextId", false}});
+             {"jsonTextId", false},
+             {"binaryData", false}});
+        const NvtxPayloads payloads = read_payloads();
+        nsight::NcclRanges nccl;
         TraceEvent event;
         while (rows.next()) {
             const std::optional<std::uint64_t> start = rows.if_known(0);
@@ -350,15 +358,64 @@ private:
             }
             const std::uint64_t thread = rows.if_known(2).value_or(0);
             const std::string text = name_in(rows, {4, 5});
-            const std::optional<std::uint64_t> json_size = message_size(name_in(rows, {7, 8}));
+            event.clear();
+            set_times(rows, event);
+            if (nccl.add(
+                    {text, thread, *start, *end, payload_of(rows, payloads)}, process_of(thread)))
+                continue;
             for_process(thread, [&](Rank& rank) {
-                event.clear();
-                set_times(rows, event);
-                describe_range(text, json_size ? json_size : rows.if_known(6), event);
-                event.thread = fmt::format("{}", thread);
-                add(rank, event);
+                TraceEvent range = event;
+                describe_range(text, rows.if_known(6), range);
+                range.thread = fmt::format("{}", thread);
+                add(rank, range);
             });
         }
+        add_nccl_calls(nccl);
+    }
+
+    [[nodiscard]] NcclPayload payload_of(const Rows& rows, const NvtxPayloads& payloads) const {
+        NcclPayload payload = payloads.nccl_payload(rows.bytes(9));
+        if (!payload.bytes)
+            payload = nccl_payload(name_in(rows, {7, 8}));
+        if (!payload.bytes)
+            payload.bytes = rows.if_known(6);
+        return payload;
+    }
+
+    void add_nccl_calls(nsight::NcclRanges& nccl) {
+        const std::size_t ranges = nccl.size();
+        const std::vector<nsight::NcclCall> calls = nccl.calls();
+        for (std::size_t i = calls.size(); i < ranges; ++i)
+            drop("NCCL's groups, and its calls that became one kernel with others");
+        TraceEvent event;
+        for (const nsight::NcclCall& call : calls)
+            for_process(call.thread, [&](Rank& rank) {
+                event.clear();
+                event.phase = "X";
+                event.start = (call.start - origin_) * 1000;
+                event.duration = (call.end - call.start) * 1000;
+                describe_range(call.function, call.payload.bytes, event);
+                event.thread = fmt::format("{}", call.thread);
+                if (call.payload.communicator)
+                    set_group(nccl, *call.payload.communicator, event);
+                add(rank, event);
+            });
+    }
+
+    /// Of one that was made before the report began, the number alone is known.
+    void
+    set_group(const nsight::NcclRanges& nccl, std::uint64_t communicator, TraceEvent& event) const {
+        event.group_name = fmt::format("communicator {:x}", communicator);
+        const nsight::NcclCommunicator* const known = nccl.communicator(communicator);
+        if (known == nullptr)
+            return;
+        event.group_size = known->size;
+        std::vector<std::uint32_t> ranks;
+        for (const auto& [number, place] : known->members)
+            if (const auto rank = ranks_.find(place); rank != ranks_.end())
+                ranks.push_back(rank->second.raw.report.rank);
+        if (ranks.size() == known->size)
+            event.group_ranks = fmt::format("[{}]", fmt::join(ranks, ", "));
     }
 
     void drop(const char* reason) {

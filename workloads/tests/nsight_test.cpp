@@ -238,6 +238,48 @@ TEST(NsightVersions, TheSizeOfACollectiveMayBeInJson) {
         Bytes(8192));
 }
 
+TEST(NsightVersions, TheSizeAndGroupOfACollectiveMayBeInBytes) {
+    NsightFile file;
+    file.kernel(1, 20'500, 30'000, 7, 11, 1);
+    const auto number = [](std::uint64_t value, int bytes) {
+        std::string hex;
+        for (int i = 0; i < bytes; ++i)
+            hex += fmt::format("{:02x}", (value >> (8 * i)) & 0xffU);
+        return hex;
+    };
+    const auto blob = [&](std::uint64_t schema, const std::string& payload) {
+        const std::uint64_t bytes = payload.size() / 2;
+        return "x'" + number(1, 8) + number(schema, 8) + number(bytes, 8) + number(32 + bytes, 8) +
+               payload + "'";
+    };
+    file.sql(
+        "UPDATE NVTX_EVENTS SET uint64Value = NULL; ALTER TABLE NVTX_EVENTS ADD COLUMN binaryData "
+        "TEXT; CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId INTEGER NOT NULL, schemaId "
+        "INTEGER NOT NULL, idx INTEGER NOT NULL, flags INTEGER, type INTEGER, name TEXT, "
+        "description TEXT, arrayOrUnionDetail INTEGER, offset INTEGER);"
+        "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId, schemaId, idx, type, name, offset) "
+        "VALUES (1, 70, 0, 18, 'NCCL communicator ID', NULL), (1, 70, 1, 5, 'No. of ranks', 8), "
+        "(1, 70, 2, 5, 'Rank', 12), (1, 70, 3, 5, 'CUDA device', 16), (1, 71, 0, 18, 'NCCL "
+        "communicator ID', NULL), (1, 71, 1, 22, 'Message size [bytes]', 8);"
+        "UPDATE NVTX_EVENTS SET binaryData = " +
+        blob(71, number(0xabc, 8) + number(1'048'576, 8)) + " WHERE text = 'ncclAllReduce';");
+    for (const std::uint64_t rank : {0, 1})
+        file.sql(fmt::format(
+            "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, binaryData) VALUES "
+            "(100, 200, 59, 'ncclCommInitRank', 16777217, {})",
+            blob(70, number(0xabc, 8) + number(2, 4) + number(1 - rank, 4) + number(rank, 4))));
+    const TraceWorkload workload = file.read();
+    const Operation* collective = nullptr;
+    for (const Operation& operation : workload.graph.ranks[0]->operations)
+        if (std::holds_alternative<CollectiveOperation>(operation.body))
+            collective = &operation;
+    ASSERT_NE(collective, nullptr);
+    const auto& reduce = std::get<CollectiveOperation>(collective->body);
+    EXPECT_EQ(reduce.bytes, Bytes(1'048'576));
+    EXPECT_EQ(workload.graph.groups[reduce.group].name, "communicator abc");
+    EXPECT_EQ(workload.graph.groups[reduce.group].ranks, (std::vector<std::uint32_t>{0, 1}));
+}
+
 TEST(NsightVersions, GraphsTracedAsAWholeAreCountedAsLost) {
     NsightFile file;
     file.sql("CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId "
