@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace switchfold {
@@ -27,6 +28,16 @@ int nameless_file() {
     if (file >= 0)
         unlink(name.c_str());
     return file;
+}
+
+/// Gives the file blocks up to `bytes`, now: a disk that is full later would be a signal in the
+/// middle of a write. \returns false if it may not be so large or the disk is full.
+bool allocate(int file, std::size_t from, std::size_t bytes) {
+    rlimit most{};
+    // Beyond that the system does not say no, it kills.
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur)
+        return false;
+    return posix_fallocate(file, static_cast<off_t>(from), static_cast<off_t>(bytes - from)) == 0;
 }
 
 void* map(int file, std::size_t bytes) {
@@ -82,9 +93,7 @@ bool BigMemory::move_to_file(std::size_t bytes) {
     const int file = nameless_file();
     if (file < 0)
         return false;
-    // Blocks now: a disk that is full later would be a signal in the middle of a write.
-    void* const mapped =
-        posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0 ? map(file, bytes) : MAP_FAILED;
+    void* const mapped = allocate(file, 0, bytes) ? map(file, bytes) : MAP_FAILED;
     if (mapped == MAP_FAILED) {
         close(file);
         return false;
@@ -100,8 +109,7 @@ bool BigMemory::move_to_file(std::size_t bytes) {
 }
 
 bool BigMemory::grow_file(std::size_t bytes) {
-    if (posix_fallocate(
-            file_, static_cast<off_t>(capacity_), static_cast<off_t>(bytes - capacity_)) != 0)
+    if (!allocate(file_, capacity_, bytes))
         return false;
     grow_mapping(bytes);
     return true;
