@@ -11,30 +11,19 @@ namespace switchfold {
 
 inline constexpr std::uint32_t kNoNode = UINT32_MAX;
 
-/// A list of nodes of a vector, linked by their `next`.
-struct NodeList {
-    std::uint32_t first = kNoNode;
-    std::uint32_t last = kNoNode;
-    [[nodiscard]] bool empty() const { return first == kNoNode; }
-    template <class Nodes>
-    void append(Nodes& nodes, std::uint32_t node) {
-        nodes[node].next = kNoNode;
-        (empty() ? first : nodes[last].next) = node;
-        last = node;
-    }
-};
-
-/// One list for each value of a digit of `kBits` bits, and which of them are in use: the first is
-/// found by two looks at a word.
+/// One list of nodes of a vector, linked by their `next`, for each value of a digit of `kBits`
+/// bits, and which of them are in use: the first is found by two looks at a word. A list begins
+/// with the node that was put there last.
 template <std::size_t kBits>
 class NodeLists {
 public:
+    NodeLists() { lists_.fill(kNoNode); }
     [[nodiscard]] bool empty() const { return words_used_ == 0; }
     /// Of `digit` only the lowest bits count.
     template <class Nodes>
-    void append(Nodes& nodes, std::uint64_t digit, std::uint32_t node) {
+    void put(Nodes& nodes, std::uint64_t digit, std::uint32_t node) {
         const auto at = static_cast<std::size_t>(digit) % kDigits;
-        lists_[at].append(nodes, node);
+        nodes[node].next = std::exchange(lists_[at], node);
         used_[at / kWord] |= std::uint64_t{1} << at % kWord;
         words_used_ |= std::uint64_t{1} << at / kWord;
     }
@@ -43,19 +32,20 @@ public:
         const auto word = static_cast<std::size_t>(std::countr_zero(words_used_));
         return word * kWord + static_cast<std::size_t>(std::countr_zero(used_[word]));
     }
-    [[nodiscard]] NodeList take(std::size_t digit) {
+    /// \returns the node that begins its list.
+    [[nodiscard]] std::uint32_t take(std::size_t digit) {
         const std::size_t word = digit / kWord;
         used_[word] &= ~(std::uint64_t{1} << digit % kWord);
         if (used_[word] == 0)
             words_used_ &= ~(std::uint64_t{1} << word);
-        return std::exchange(lists_[digit], NodeList{});
+        return std::exchange(lists_[digit], kNoNode);
     }
 
 private:
     static constexpr std::size_t kDigits = std::size_t{1} << kBits;
     static constexpr std::size_t kWord = 64;
     static_assert(kBits <= 12, "a word of words");
-    std::array<NodeList, kDigits> lists_;
+    std::array<std::uint32_t, kDigits> lists_;
     std::array<std::uint64_t, (kDigits + kWord - 1) / kWord> used_{};
     std::uint64_t words_used_ = 0;
 };

@@ -7,11 +7,33 @@
 namespace switchfold {
 
 namespace {
+
 // A slot of no more events than this is sorted and not spread over its instants. What is posted
 // meanwhile seldom falls in between: hardly any delay is so short.
 constexpr std::size_t kFew = 32;
 constexpr std::size_t kInSight = 16;   // events to sort ahead of time, if so many
 constexpr std::uint64_t kView = 4096;  // ps, are no further apart than this
+
+/// The few events of a slot as they are sorted.
+struct Few {
+    alignas(16) std::array<std::int16_t, kFew> keys;  ///< all different; what is left is largest
+    std::array<std::uint32_t, kFew> nodes;
+    std::size_t count;
+
+    /// Writes the nodes in the order of their keys, by counting for each how many are smaller:
+    /// there is no branch for the processor to guess, and which of two events comes first is as
+    /// good as random. There are no more than `kMost`.
+    template <std::size_t kMost>
+    void sort_to(std::uint32_t* sorted) const {
+        alignas(16) std::array<std::int16_t, kMost> smaller{};
+        for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t j = 0; j < kMost; ++j)
+                smaller[j] = static_cast<std::int16_t>(smaller[j] + (keys[i] < keys[j] ? 1 : 0));
+        for (std::size_t i = 0; i < count; ++i)
+            sorted[smaller[i]] = nodes[i];
+    }
+};
+
 }  // namespace
 
 void EventQueue::grow() {
@@ -24,91 +46,112 @@ void EventQueue::grow() {
     }
 }
 
+void EventQueue::push_elsewhere(const Event& event) {
+    if (free_ == kNoNode)
+        grow();
+    const std::uint32_t node = take_node(event);
+    if (event.due <= base_)
+        insert(node);
+    else
+        place(node);
+}
+
 void EventQueue::insert(std::uint32_t node) {
     const std::uint64_t due = nodes_[node].due;
-    if (front_.empty() || nodes_[front_.last].due <= due) {
-        nodes_[node].next = kNoNode;
-        join({node, node});
-        return;
-    }
-    std::uint32_t* link = &front_.first;
-    std::uint32_t before = 0;
-    for (; nodes_[*link].due <= due; ++before)
-        link = &nodes_[*link].next;
-    for (Cursor& cursor : ahead_) {
-        if (before < cursor.distance)
-            ++cursor.distance;
-        else if (before == cursor.distance)
-            cursor.node = node;
-    }
-    nodes_[node].next = *link;
-    *link = node;
+    add_to_front(1);
+    std::size_t at = end_ - 1;
+    for (; at > first_ && nodes_[front_[at - 1]].due > due; --at)
+        front_[at] = front_[at - 1];
+    front_[at] = node;
+    for (std::size_t& seen : seen_)
+        if (seen > at)
+            ++seen;
 }
 
-void EventQueue::join(const NodeList& list) {
-    (front_.empty() ? front_.first : nodes_[front_.last].next) = list.first;
-    front_.last = list.last;
-    for (Cursor& cursor : ahead_)
-        if (cursor.node == kNoNode)
-            cursor.node = list.first;
+std::uint32_t* EventQueue::add_to_front(std::size_t count) {
+    const std::size_t held = end_;
+    end_ += count;
+    if (end_ > front_.size())
+        front_.resize(2 * end_);
+    return &front_[held];
 }
 
-NodeList EventQueue::sorted(const NodeList& list) {
-    // By insertion from behind: a list is short, and its events seldom come out of order.
-    NodeList result;
-    for (std::uint32_t node = list.first; node != kNoNode;) {
-        const std::uint32_t next = nodes_[node].next;
-        const std::uint64_t due = nodes_[node].due;
-        if (result.empty() || nodes_[result.last].due <= due) {
-            result.append(nodes_, node);
-        } else {
-            std::uint32_t* link = &result.first;
-            while (nodes_[*link].due <= due)
-                link = &nodes_[*link].next;
-            nodes_[node].next = *link;
-            *link = node;
-        }
-        node = next;
+bool EventQueue::join_if_few(std::uint32_t list) {
+    constexpr std::uint64_t kInstants = (std::uint64_t{1} << kInstantBits) - 1;
+    if (nodes_[list].next == kNoNode) {
+        *add_to_front(1) = list;
+        return true;
     }
-    return result;
-}
-
-std::size_t EventQueue::count_if_few(const NodeList& list) const {
+    Few few;
+    few.keys.fill(INT16_MAX);
     std::size_t count = 0;
-    for (std::uint32_t node = list.first; node != kNoNode; node = nodes_[node].next)
-        if (++count > kFew)
-            return 0;
-    return count;
+    for (std::uint32_t node = list; node != kNoNode; node = nodes_[node].next) {
+        if (count == kFew)
+            return false;
+        // An event's time within the slot, then its turn: the list begins with the last.
+        few.keys[count] =
+            static_cast<std::int16_t>((nodes_[node].due & kInstants) * kFew + (kFew - 1 - count));
+        few.nodes[count++] = node;
+    }
+    few.count = count;
+    std::uint32_t* added = add_to_front(count);
+    if (count <= kFew / 4)
+        few.sort_to<kFew / 4>(added);
+    else if (count <= kFew / 2)
+        few.sort_to<kFew / 2>(added);
+    else
+        few.sort_to<kFew>(added);
+    return true;
+}
+
+void EventQueue::join(std::uint32_t list) {
+    const std::size_t held = end_;
+    for (std::uint32_t node = list; node != kNoNode; node = nodes_[node].next)
+        *add_to_front(1) = node;
+    std::reverse(&front_[held], &front_[held] + (end_ - held));
+}
+
+void EventQueue::place(std::uint32_t node) {
+    const std::uint64_t due = nodes_[node].due;
+    const std::uint64_t differs = due ^ base_;
+    if (differs >> kFarFirst != 0)
+        place_far(node);
+    else if (differs >> kInstantBits != 0)
+        near_.put(nodes_, due >> kInstantBits, node);
+    else
+        instants_.put(nodes_, due, node);
 }
 
 void EventQueue::place_far(std::uint32_t node) {
     const std::uint64_t due = nodes_[node].due;
     const auto highest = 63U - static_cast<std::size_t>(std::countl_zero(due ^ base_));
     const std::size_t level = (highest - kFarFirst) / kFarBits;
-    far_[level].append(nodes_, due >> (kFarFirst + level * kFarBits), node);
+    far_[level].put(nodes_, due >> (kFarFirst + level * kFarBits), node);
     far_levels_ |= 1U << level;
 }
 
-void EventQueue::spread(const NodeList& list) {
-    // Events keep their order on the way: those of one time stay in the order of posting.
-    for (std::uint32_t node = list.first; node != kNoNode;) {
-        const std::uint32_t next = nodes_[node].next;
-        place(node);
-        node = next;
-    }
+void EventQueue::spread(std::uint32_t list) {
+    // The oldest first, so that events of one time stay in the order of posting.
+    std::uint32_t oldest = kNoNode;
+    while (list != kNoNode)
+        list = std::exchange(nodes_[list].next, std::exchange(oldest, list));
+    while (oldest != kNoNode)
+        place(std::exchange(oldest, nodes_[oldest].next));
 }
 
 void EventQueue::refill() {
-    std::size_t events = take_first_list();
+    first_ = end_ = 0;
+    seen_.fill(0);
+    take_first_list();
     if (!watched_)
         return;
     // On to the events of the next few nanoseconds, so that look_ahead() sees some.
-    const std::uint64_t first = nodes_[front_.first].due;
-    while (events < kInSight && (!instants_.empty() || !near_.empty()) && base_ < first + kView)
-        events += take_first_list();
+    const std::uint64_t first = nodes_[front_[0]].due;
+    while (end_ < kInSight && (!instants_.empty() || !near_.empty()) && base_ < first + kView)
+        take_first_list();
 }
 
-std::size_t EventQueue::take_first_list() {
+void EventQueue::take_first_list() {
     constexpr std::uint64_t kInstants = (std::uint64_t{1} << kInstantBits) - 1;
     // Nothing may be posted between the end of this and what is spread here, so it goes on until
     // some events are in front.
@@ -117,31 +160,29 @@ std::size_t EventQueue::take_first_list() {
             spread_far_list();
             continue;
         }
-        const NodeList list = near_.take(near_.first());
-        const std::uint64_t start = nodes_[list.first].due & ~kInstants;
-        if (const std::size_t few = count_if_few(list); few > 0) {
-            join(few == 1 ? list : sorted(list));
+        const std::uint32_t list = near_.take(near_.first());
+        const std::uint64_t start = nodes_[list].due & ~kInstants;
+        if (join_if_few(list)) {
             base_ = start | kInstants;
-            return few;
+            return;
         }
         base_ = start;
         spread(list);
     }
-    const NodeList list = instants_.take(instants_.first());
-    base_ = nodes_[list.first].due;  // of all of them
+    const std::uint32_t list = instants_.take(instants_.first());
+    base_ = nodes_[list].due;  // of all of them
     join(list);
-    return list.first == list.last ? 1 : kInSight;
 }
 
 void EventQueue::spread_far_list() {
     const auto level = static_cast<std::size_t>(std::countr_zero(far_levels_));
     NodeLists<kFarBits>& slots = far_[level];
-    const NodeList list = slots.take(slots.first());
+    const std::uint32_t list = slots.take(slots.first());
     if (slots.empty())
         far_levels_ &= ~(1U << level);
     // What lies in one slot differs in lower digits only.
     const std::size_t lower = kFarFirst + level * kFarBits;
-    base_ = nodes_[list.first].due >> lower << lower;
+    base_ = nodes_[list].due >> lower << lower;
     spread(list);
 }
 

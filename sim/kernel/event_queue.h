@@ -3,6 +3,7 @@
 
 #include "sim/kernel/event_lists.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -43,67 +44,55 @@ public:
     };
 
     [[nodiscard]] bool empty() const {
-        return front_.empty() && near_.empty() && instants_.empty() && far_levels_ == 0;
+        return first_ == end_ && near_.empty() && instants_.empty() && far_levels_ == 0;
     }
     /// `due` is no earlier than that of the last event taken.
     void push(const Event& event) {
-        if (free_ == kNoNode)
-            grow();
-        const std::uint32_t node = free_;
-        free_ = nodes_[node].next;
-        static_cast<Event&>(nodes_[node]) = event;
-        if (event.due <= base_)
-            insert(node);
+        const std::uint64_t differs = event.due ^ base_;
+        if (free_ == kNoNode || event.due <= base_ || differs >> kFarFirst != 0) [[unlikely]]
+            return push_elsewhere(event);
+        const std::uint32_t node = take_node(event);
+        if (differs >> kInstantBits != 0)
+            near_.put(nodes_, event.due >> kInstantBits, node);
         else
-            place(node);
+            instants_.put(nodes_, event.due, node);
     }
     /// When the first event is due; the queue is not empty.
     [[nodiscard]] std::uint64_t next_due() {
-        if (front_.empty())
+        if (first_ == end_)
             refill();
-        return nodes_[front_.first].due;
+        return nodes_[front_[first_]].due;
     }
     /// Takes the first event, unless it is due after `limit` or there is none (then returns false).
     bool pop(std::uint64_t limit, Event& event) {
-        if (front_.empty()) {
+        if (first_ == end_) {
             if (empty())
                 return false;
             refill();
         }
-        const std::uint32_t node = front_.first;
+        const std::uint32_t node = front_[first_];
         Node& first = nodes_[node];
         if (first.due > limit)
             return false;
         event = first;
-        front_.first = first.next;
-        if (watched_)
-            for (Cursor& cursor : ahead_) {
-                if (cursor.distance == 0)
-                    cursor.node = first.next;
-                else
-                    --cursor.distance;
-            }
+        ++first_;
         first.next = free_;
         free_ = node;
         return true;
     }
     /// From now on look_ahead() sees some events.
-    void watch_ahead() {
-        watched_ = true;
-        ahead_.fill({front_.first, 0});
-    }
+    void watch_ahead() { watched_ = true; }
     [[nodiscard]] bool watched() const { return watched_; }
     /// Distances at which events can be looked at before they come.
     enum Sight : std::size_t { kFar, kMiddle, kNear, kSights };
     /// Tells `visit` the handlers of the events that come next, as far as they are sorted and no
     /// more than `distance` of them; each once. Of a queue that is watched.
     template <class Visit>
-    void look_ahead(Sight sight, std::uint32_t distance, const Visit& visit) {
-        Cursor& cursor = ahead_[sight];
-        for (; cursor.distance < distance && cursor.node != kNoNode; ++cursor.distance) {
-            visit(nodes_[cursor.node].handler);
-            cursor.node = nodes_[cursor.node].next;
-        }
+    void look_ahead(Sight sight, std::size_t distance, const Visit& visit) {
+        const std::size_t end = std::min(end_, first_ + distance);
+        for (std::size_t at = std::max(seen_[sight], first_); at < end; ++at)
+            visit(nodes_[front_[at]].handler);
+        seen_[sight] = end;
     }
 
 private:
@@ -116,35 +105,30 @@ private:
     struct Node : Event {
         std::uint32_t next;
     };
-    /// The first event in front that has not been looked at, and how many are before it.
-    struct Cursor {
-        std::uint32_t node = kNoNode;
-        std::uint32_t distance = 0;
-    };
-
-    void place(std::uint32_t node) {
-        const std::uint64_t due = nodes_[node].due;
-        const std::uint64_t differs = due ^ base_;
-        if (differs >> kFarFirst != 0)
-            place_far(node);
-        else if (differs >> kInstantBits != 0)
-            near_.append(nodes_, due >> kInstantBits, node);
-        else
-            instants_.append(nodes_, due, node);
+    std::uint32_t take_node(const Event& event) {
+        const std::uint32_t node = free_;
+        Node& taken = nodes_[node];
+        free_ = taken.next;
+        static_cast<Event&>(taken) = event;
+        return node;
     }
+    void push_elsewhere(const Event& event);
+    void place(std::uint32_t node);
     void place_far(std::uint32_t node);
     void grow();
     void insert(std::uint32_t node);
-    void join(const NodeList& list);
-    [[nodiscard]] NodeList sorted(const NodeList& list);
     void refill();
-    std::size_t take_first_list();
+    void take_first_list();
+    bool join_if_few(std::uint32_t list);
+    void join(std::uint32_t list);
+    std::uint32_t* add_to_front(std::size_t count);
     void spread_far_list();
-    void spread(const NodeList& list);
-    [[nodiscard]] std::size_t count_if_few(const NodeList& list) const;
+    void spread(std::uint32_t list);
 
-    NodeList front_;  ///< sorted: all events up to base_
-    std::array<Cursor, kSights> ahead_;
+    std::vector<std::uint32_t> front_;         ///< nodes, sorted: all events up to base_
+    std::size_t first_ = 0;                    ///< in front_, that has not been taken
+    std::size_t end_ = 0;                      ///< of those in front_
+    std::array<std::size_t, kSights> seen_{};  ///< ends of those that have been looked at
     bool watched_ = false;
     std::uint64_t base_ = 0;        ///< ps: all events in the lists below are due after
     std::uint32_t free_ = kNoNode;  ///< nodes that hold no event

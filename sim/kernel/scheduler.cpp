@@ -13,9 +13,9 @@ namespace {
 // What the next events need comes in while this one runs: first their handlers, which keep what
 // they use most right behind their EventHandler, then what those refer to.
 constexpr std::size_t kHandlerBytes = 384;
-constexpr std::uint32_t kFarEvents = 6;
-constexpr std::uint32_t kMiddleEvents = 4;
-constexpr std::uint32_t kNearEvents = 2;
+constexpr std::size_t kFarEvents = 6;
+constexpr std::size_t kMiddleEvents = 4;
+constexpr std::size_t kNearEvents = 2;
 
 }  // namespace
 
@@ -38,8 +38,10 @@ void Scheduler::look_ahead() {
     });
 }
 
-void Scheduler::too_early(Time due) const {
+void Scheduler::at_rest(Time due, EventHandler& handler, std::uint64_t tag) {
     SWITCHFOLD_CHECK(due >= now(), "an event {} ps before now", now().count() - due.count());
+    queue_.push({due.count(), &handler, tag});
+    arm(due.count());
 }
 
 void Scheduler::arm(std::uint64_t due) {

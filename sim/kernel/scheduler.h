@@ -28,11 +28,9 @@ public:
     }
     /// Posts an event. A time before now is our bug.
     void at(Time due, EventHandler& handler, std::uint64_t tag) {
-        if (due < now()) [[unlikely]]
-            too_early(due);
+        if (!draining_ || due.count() < local_now_) [[unlikely]]
+            return at_rest(due, handler, tag);
         queue_.push({due.count(), &handler, tag});
-        if (!draining_) [[unlikely]]
-            arm(due.count());
     }
     void after(Time delay, EventHandler& handler, std::uint64_t tag) {
         at(now() + delay, handler, tag);
@@ -55,7 +53,8 @@ private:
     void drain();
     void run_events();
     void look_ahead();
-    void too_early(Time due) const;
+    /// What at() does between the runs of drain().
+    void at_rest(Time due, EventHandler& handler, std::uint64_t tag);
     void arm(std::uint64_t due);
 
     std::uint64_t local_now_ = 0;
