@@ -29,20 +29,19 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
     sc_module(name),
     topology_(std::move(topology)),
     scheduler_(scheduler),
+    context_{scheduler, {}, {}},
     paths_(std::make_unique<PathFinder>(topology_)) {
     const auto& nodes = topology_.nodes;
     switch_of_node_.assign(nodes.size(), UINT32_MAX);
     for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {
         const TopologyEdge& edge = topology_.edges[i];
-        const LinkParams& params = topology_.links[edge.link_class];
+        const std::shared_ptr<LinkKind> kind = kind_of(edge);
         for (const bool back : {false, true}) {
             const std::string& from = nodes[back ? edge.b : edge.a].name;
             const std::string& to = nodes[back ? edge.a : edge.b].name;
             // A bundle is one edge; a second edge between the same nodes gets its number.
             const std::string label = fmt::format("{}_to_{}_e{}", from, to, i);
-            links_.push_back(std::make_unique<Link>(
-                label.c_str(), params, edge.lanes, 2 * i + (back ? 1U : 0U), scheduler_));
-            links_.back()->set_routes(routes_);
+            links_.push_back(std::make_unique<Link>(label.c_str(), kind, 2 * i + (back ? 1U : 0U)));
         }
         links_[2UL * i]->set_reverse(*links_[2UL * i + 1]);
         links_[2UL * i + 1]->set_reverse(*links_[2UL * i]);
@@ -53,13 +52,12 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
         if (nodes[i].kind == NodeKind::kGpu) {
             SWITCHFOLD_CHECK(endpoints_.size() == i, "GPUs must come first in a topology");
             endpoints_.push_back(std::make_unique<Endpoint>(
-                nodes[i].name.c_str(), i, routes_, clients_, scheduler_));
+                nodes[i].name.c_str(), i, context_.routes, clients_, scheduler_));
         } else {
             switch_of_node_[i] = static_cast<std::uint32_t>(switches_.size());
             switches_.push_back(std::make_unique<Switch>(
                 nodes[i].name.c_str(),
                 topology_.switches[nodes[i].switch_class],
-                routes_,
                 values_,
                 scheduler_));
         }
@@ -77,10 +75,17 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
     }
 }
 
+std::shared_ptr<LinkKind> Fabric::kind_of(const TopologyEdge& edge) {
+    std::shared_ptr<LinkKind>& kind = link_kinds_[{edge.link_class, edge.lanes}];
+    if (!kind)
+        kind = std::make_shared<LinkKind>(topology_.links[edge.link_class], edge.lanes, context_);
+    return kind;
+}
+
 std::uint32_t Fabric::add_route(const Path& path) {
-    const auto start = static_cast<std::uint32_t>(routes_.size());
+    const auto start = static_cast<std::uint32_t>(context_.routes.size());
     for (const std::uint32_t hop : path.hops)
-        routes_.push_back(links_[hop].get());
+        context_.routes.push_back(links_[hop].get());
     return start;
 }
 
@@ -208,7 +213,7 @@ OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer
     packet.client = transfer.client;
     packet.values = transfer.values;
     packet.kind = transfer.kind;
-    Link* first = routes_[packet.route];
+    Link* first = context_.routes[packet.route];
     return first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
 }
 
@@ -216,7 +221,7 @@ TransferTrack Fabric::track(const Connection& connection, std::uint64_t slot) co
     const Connection::Stripe& stripe =
         connection.stripes[stripe_of(slot, connection.stripes.size())];
     // A way of one hop is followed by its way back, so there is always a second.
-    Link* const* route = &routes_[stripe.route];
+    Link* const* route = &context_.routes[stripe.route];
     return {&connection, &stripe, route, {route[0], route[1]}};
 }
 

@@ -14,10 +14,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -151,6 +153,7 @@ private:
         }
         PacketClient* client = nullptr;
     };
+    std::shared_ptr<LinkKind> kind_of(const TopologyEdge& edge);
     std::uint32_t add_route(const Path& path);
     void find_routes(Connection& connection);
     [[noreturn]] void no_way(const Connection& connection) const;
@@ -160,14 +163,16 @@ private:
 
     Topology topology_;
     Scheduler& scheduler_;
+    LinkContext context_;
     ValuePool values_;
     std::unique_ptr<PathFinder> paths_;
     FabricListener* listener_ = nullptr;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::shared_ptr<LinkKind>>
+        link_kinds_;  ///< by class and lanes
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<std::unique_ptr<Switch>> switches_;
     std::vector<std::uint32_t> switch_of_node_;
     std::vector<std::unique_ptr<Endpoint>> endpoints_;
-    std::vector<Link*> routes_;  ///< hop after hop of every way of every connection
     std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
     std::vector<PacketClient*> clients_;
     std::vector<std::unique_ptr<DepartureRelay>> relays_;

@@ -8,59 +8,16 @@
 
 namespace switchfold {
 
-namespace {
-
-std::uint64_t fixed_ps_per_byte(Bandwidth bandwidth) {
-    // 1e12 ps/s with 32 fractional bits needs 72 bits.
-    const auto scaled = static_cast<unsigned __int128>(1'000'000'000'000ULL) << 32U;
-    return static_cast<std::uint64_t>((scaled + bandwidth.count() / 2) / bandwidth.count());
-}
-
-Bandwidth usable(const LinkParams& params, std::uint32_t lanes) {
-    return params.lane_bandwidth * lanes * params.efficiency_ppm / 1'000'000;
-}
-
-}  // namespace
-
-Link::Link(
-    const sc_core::sc_module_name& name,
-    const LinkParams& params,
-    std::uint32_t lanes,
-    std::uint32_t id,
-    Scheduler& scheduler) :
-    sc_module(name),
-    latency_(params.latency.count()),
-    scheduler_(scheduler),
-    acknowledges_writes_(params.format.write_ack_flits > 0),
-    buffer_((params.buffer_per_lane * lanes).count()),
-    id_(id),
-    bandwidth_(usable(params, lanes)),
-    lanes_(lanes),
-    params_(params) {
-    ps_per_byte_ = fixed_ps_per_byte(bandwidth_);
-    const Bytes first =
-        params_.format.max_payload + params_.format.flit * params_.format.header_flits;
-    head_time_ = serialization_time(first, usable(params, 1)).count();
-}
-
-std::uint32_t Link::wire_bytes(const Packet& packet) {
-    if (packet.widening != 1) [[unlikely]]
-        return params_.format.wire_bytes(packet.kind, packet.payload * packet.widening);
-    if (packet.payload != last_payload_ || packet.kind != last_kind_) {
-        last_payload_ = packet.payload;
-        last_kind_ = packet.kind;
-        last_wire_ = params_.format.wire_bytes(packet.kind, packet.payload);
-    }
-    return last_wire_;
-}
+Link::Link(const sc_core::sc_module_name& name, std::shared_ptr<LinkKind> kind, std::uint32_t id) :
+    LinkState(*kind), sc_module(name), id_(id), own_kind_(std::move(kind)) {}
 
 OptionalTime
 Link::send(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener) {
     const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
-    const std::uint64_t now = scheduler_.now().count();
-    if (!returning_.empty())
-        collect_credits(now);
-    if ((queued_ != 0 && !waiting_[channel].empty()) || !has_credit(channel))
+    // Credits that came back are not looked at before they are needed, or many.
+    if (returning_.full() || !has_credit(channel))
+        collect_credits(kind_->context.scheduler.now().count());
+    if ((queued_ != 0 && !waiting_[channel].empty()) || !has_credit(channel)) [[unlikely]]
         return wait(packet, earliest, upstream, listener);
     const Time finish = commit(packet, earliest.count());
     // The upstream place is given back with the bytes it took there.
@@ -71,17 +28,18 @@ Link::send(const Packet& packet, Time earliest, Link* upstream, LinkListener* li
 
 OptionalTime
 Link::wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener) {
+    collect_credits(kind_->context.scheduler.now().count());
     ++statistics_.blocked_packets;
     ++queued_;
     waiting_[static_cast<std::size_t>(virtual_channel(packet.kind))].push_back(
         {packet, upstream, listener, earliest.count()});
     statistics_.peak_waiting = std::max<std::uint64_t>(statistics_.peak_waiting, waiting());
-    arm_pump(scheduler_.now().count());
+    arm_pump(kind_->context.scheduler.now().count());
     return std::nullopt;
 }
 
 bool Link::can_send(PacketKind kind) {
-    collect_credits(scheduler_.now().count());
+    collect_credits(kind_->context.scheduler.now().count());
     const auto channel = static_cast<std::size_t>(virtual_channel(kind));
     return waiting_[channel].empty() && has_credit(channel);
 }
@@ -89,69 +47,74 @@ bool Link::can_send(PacketKind kind) {
 bool Link::has_credit(std::size_t channel) const {
     // A train of packets sets out when there is room for its first; the rest follows as the far end
     // drains.
-    return used_[channel] < buffer_;
+    return used_[channel] < kind_->buffer;
 }
 
 void Link::occupy(std::uint64_t start, std::uint32_t bytes) {
-    if (start > busy_until_) {
-        busy_until_ = start;
-        busy_fraction_ = 0;
-    }
-    const auto length = static_cast<unsigned __int128>(bytes) * ps_per_byte_ + busy_fraction_;
-    busy_until_ += static_cast<std::uint64_t>(length >> 32U);
+    const std::uint64_t fraction = start > busy_until_ ? 0 : busy_fraction_;
+    const auto length = static_cast<unsigned __int128>(bytes) * kind_->ps_per_byte + fraction;
+    busy_until_ = std::max(start, busy_until_) + static_cast<std::uint64_t>(length >> 32U);
     busy_fraction_ = static_cast<std::uint32_t>(length);
-    statistics_.wire_bytes += bytes;
+    wire_bytes_ += bytes;
 }
 
 Time Link::commit(const Packet& packet, std::uint64_t earliest) {
-    const std::uint32_t wire = wire_bytes(packet);
-    const VirtualChannel channel = virtual_channel(packet.kind);
-    used_[static_cast<std::size_t>(channel)] += wire;
+    LinkKind& kind = *kind_;
+    const PacketTraits& like = traits(packet.kind);
+    const std::uint32_t wire = kind.wire_bytes(packet);
+    const std::uint64_t latency = kind.latency;
+    used_[static_cast<std::size_t>(like.channel)] += wire;
     const std::uint64_t start = std::max(earliest, busy_until_);
     occupy(start, wire);
-    if (errors_ != nullptr) [[unlikely]]
+    if (errors_expected_) [[unlikely]]
         replay(wire);
     // The tail cannot leave before it has come in.
-    if (packet.tail > busy_until_) {
-        busy_until_ = packet.tail;
-        busy_fraction_ = 0;
-    }
-    const std::uint64_t tail = busy_until_ + latency_;
-    std::uint64_t due = cut_through_ ? std::min(start + head_time_ + latency_, tail) : tail;
-    if (packet.lines > 1 && !cut_through_)
-        due -= (busy_until_ - start) / packet.lines * (packet.lines - 1);
-    ++statistics_.packets;
-    if (packet.kind != PacketKind::kReadRequest && packet.kind != PacketKind::kReduceRequest &&
-        packet.kind != PacketKind::kReduceFetch)
-        statistics_.payload_bytes += packet.payload;
+    const std::uint64_t end = std::max(packet.tail, busy_until_);
+    busy_fraction_ = end > busy_until_ ? 0 : busy_fraction_;
+    busy_until_ = end;
+    const std::uint64_t tail = end + latency;
+    std::uint64_t due = tail;
+    if (cut_through_)
+        due = std::min(start + kind.head_time + latency, tail);
+    else if (packet.lines > 1) [[unlikely]]
+        due -= (end - start) / packet.lines * (packet.lines - 1);
+    ++packets_;
+    payload_bytes_ += like.carries_data ? packet.payload : 0;
     // Written where it will lie: a packet that was changed just before it is copied stalls the
     // copy.
-    InFlight& sent = in_flight_.push_back();
-    sent.packet = packet;
-    sent.packet.tail = tail;
-    sent.packet.wire = wire;
-    sent.packet.channel = channel;
-    sent.packet.route = packet.route + (follows_route(packet.kind) ? 1U : 0U);
-    sent.due = due;
+    Packet& sent = put_in_flight(due);
+    sent = packet;
+    sent.tail = tail;
+    sent.wire = wire;
+    sent.channel = like.channel;
+    sent.route = packet.route + (like.follows_route ? 1U : 0U);
     // The table's entry lies beside the one that led here.
-    sent.onward = cut_through_ && routes_ != nullptr && follows_route(packet.kind)
-                      ? (*routes_)[packet.route + 1]
-                      : nullptr;
-    if (in_flight_.size() == 1)
-        scheduler_.at(Time(due), *this, kDeliver);
-    return Time(busy_until_);
+    sent.onward =
+        cut_through_ && like.follows_route ? kind.context.routes[packet.route + 1] : nullptr;
+    return Time(end);
+}
+
+Packet& Link::put_in_flight(std::uint64_t due) {
+    if (in_flight_++ == 0) {
+        kind_->context.scheduler.at(Time(due), *this, kDeliver);
+        return first_;
+    }
+    PacketPool& pool = kind_->context.in_flight;
+    const std::uint32_t place = pool.take();
+    later_.push_back(place);
+    PacketPool::InFlight& later = pool[place];
+    later.due = due;
+    return later.packet;
 }
 
 void Link::degrade(std::uint32_t ppm) {
-    const std::uint64_t left = std::uint64_t{params_.efficiency_ppm} * ppm / 1'000'000;
-    LinkParams slower = params_;
-    slower.efficiency_ppm = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, left));
-    bandwidth_ = usable(slower, lanes_);
-    ps_per_byte_ = fixed_ps_per_byte(bandwidth_);
+    own_kind_ = std::make_shared<LinkKind>(kind_->degraded(ppm));
+    kind_ = own_kind_.get();
 }
 
 void Link::inject_errors(double bit_error_rate, std::uint64_t seed) {
     errors_.reset();
+    errors_expected_ = bit_error_rate > 0;
     if (bit_error_rate <= 0)
         return;
     errors_ = std::make_unique<Errors>(
@@ -171,7 +134,7 @@ void Link::replay(std::uint32_t bytes) {
     while (errors_->bytes_left < left) {
         left -= errors_->bytes_left;
         errors_->bytes_left = bytes_to_next_error(*errors_);
-        const std::uint64_t lost = 2 * params_.latency.count() + head_time_;
+        const std::uint64_t lost = 2 * kind_->latency + kind_->head_time;
         busy_until_ += lost;
         ++statistics_.replays;
         statistics_.replay_time += Time(lost);
@@ -180,17 +143,16 @@ void Link::replay(std::uint32_t bytes) {
 }
 
 void Link::add_overhead(std::uint32_t bytes) {
-    occupy(scheduler_.now().count(), bytes);
+    occupy(kind_->context.scheduler.now().count(), bytes);
 }
 
 void Link::prepare(Prepare step) const {
-    if (in_flight_.empty())
+    if (in_flight_ == 0)
         return;
-    const InFlight& next = in_flight_.front();
     if (step == Prepare::kSecond)
-        sink_->prepare(next.packet);
-    else if (next.onward != nullptr)
-        next.onward->fetch();
+        sink_->prepare(first_);
+    else if (first_.onward != nullptr)
+        first_.onward->fetch();
     else
         prefetch(sink_, kSinkBytes);
 }
@@ -202,21 +164,31 @@ void Link::on_event(std::uint64_t tag) {
         pump();
 }
 
+std::uint64_t Link::next_in_flight() {
+    PacketPool& pool = kind_->context.in_flight;
+    const std::uint32_t place = later_.front();
+    later_.pop_front();
+    pool.give_back(place);
+    first_ = pool[place].packet;
+    return pool[place].due;
+}
+
 void Link::deliver() {
-    const std::uint64_t now = scheduler_.now().count();
+    const std::uint64_t now = kind_->context.scheduler.now().count();
+    std::uint64_t due = now;
     do {
-        const Packet packet = in_flight_.front().packet;
-        in_flight_.pop_front();
-        const OptionalTime free = sink_->accept(packet, *this);
+        const OptionalTime free = sink_->accept(first_, *this);
         if (free)
-            release(packet.channel, packet.wire, *free);
-    } while (!in_flight_.empty() && in_flight_.front().due <= now);
-    if (!in_flight_.empty())
-        scheduler_.at(Time(in_flight_.front().due), *this, kDeliver);
+            release(first_.channel, first_.wire, *free);
+        if (--in_flight_ == 0)
+            return;
+        due = next_in_flight();
+    } while (due <= now);
+    kind_->context.scheduler.at(Time(due), *this, kDeliver);
 }
 
 void Link::release(VirtualChannel channel, std::uint32_t bytes, Time when) {
-    std::uint64_t due = when.count() + latency_;
+    std::uint64_t due = when.count() + kind_->latency;
     // Credits come back over one wire, in order.
     if (!returning_.empty())
         due = std::max(due, returning_.back().due);
@@ -225,7 +197,7 @@ void Link::release(VirtualChannel channel, std::uint32_t bytes, Time when) {
     credit.bytes = bytes;
     credit.channel = channel;
     if (queued_ != 0)
-        arm_pump(scheduler_.now().count());
+        arm_pump(kind_->context.scheduler.now().count());
 }
 
 void Link::collect_credits(std::uint64_t now) {
@@ -242,12 +214,12 @@ void Link::arm_pump(std::uint64_t now) {
     if (pump_armed_ || returning_.empty())
         return;
     pump_armed_ = true;
-    scheduler_.at(Time(std::max(now, returning_.front().due)), *this, kPump);
+    kind_->context.scheduler.at(Time(std::max(now, returning_.front().due)), *this, kPump);
 }
 
 void Link::pump() {
     pump_armed_ = false;
-    const std::uint64_t now = scheduler_.now().count();
+    const std::uint64_t now = kind_->context.scheduler.now().count();
     collect_credits(now);
     for (std::size_t channel = kVirtualChannels; channel-- > 0;) {  // responses first
         auto& queue = waiting_[channel];
@@ -264,6 +236,14 @@ void Link::pump() {
     }
     if (queued_ != 0)
         arm_pump(now);
+}
+
+LinkStatistics Link::statistics() const {
+    LinkStatistics all = statistics_;
+    all.packets = packets_;
+    all.payload_bytes = payload_bytes_;
+    all.wire_bytes = wire_bytes_;
+    return all;
 }
 
 std::size_t Link::waiting() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "interconnect/link_parameters.h"
+#include "interconnect/link_kind.h"
 #include "interconnect/link_statistics.h"
 #include "interconnect/packet.h"
 #include "interconnect/packet_sink.h"
@@ -29,19 +29,46 @@ protected:
     ~LinkListener() = default;
 };
 
+/// What every packet needs of a link, in three lines of the cache and in the order in which it is
+/// needed: a large machine's links do not fit it.
+class alignas(64) LinkState : protected EventHandler {
+protected:
+    struct Returning {
+        std::uint64_t due;
+        std::uint32_t bytes;
+        VirtualChannel channel;
+    };
+
+    explicit LinkState(LinkKind& kind) : kind_(&kind) {}
+    ~LinkState() = default;
+
+    PacketSink* sink_ = nullptr;
+    LinkKind* kind_;
+    std::uint64_t busy_until_ = 0;
+    std::uint32_t busy_fraction_ = 0;  ///< of a picosecond, 2^-32
+    std::uint32_t queued_ = 0;         ///< packets that wait for credits
+    std::array<std::uint64_t, kVirtualChannels> used_{};
+    RingQueue<Returning, 1> returning_;
+    std::uint64_t packets_ = 0;
+    std::uint64_t payload_bytes_ = 0;
+    std::uint64_t wire_bytes_ = 0;
+    Packet first_;  ///< of those in flight
+    std::uint32_t in_flight_ = 0;
+    bool cut_through_ = false;
+    bool pump_armed_ = false;
+    bool errors_expected_ = false;
+};
+
+static_assert(sizeof(LinkState) == 3 * 64);
+
 /// One direction of a point-to-point link, with virtual channels and credits. A packet that holds a
 /// credit is given its time on the wire at once, in the order of asking; without a credit it waits
 /// in the queue of its virtual channel. The end of a busy period is kept to a fraction of a
 /// picosecond, so rounding never accumulates. The far end sees a packet when its head arrives (a
 /// switch) or when its tail does (an endpoint; of a train of lines, its first line).
-class alignas(64) Link final : public sc_core::sc_module, private EventHandler {
+class Link final : private LinkState, public sc_core::sc_module {
 public:
-    Link(
-        const sc_core::sc_module_name& name,
-        const LinkParams& params,
-        std::uint32_t lanes,
-        std::uint32_t id,
-        Scheduler& scheduler);
+    Link(const sc_core::sc_module_name& name, std::shared_ptr<LinkKind> kind, std::uint32_t id);
 
     /// `port` is the sink's own number for this link.
     void bind(PacketSink& sink, std::uint32_t port, bool cut_through) {
@@ -51,8 +78,6 @@ public:
     }
     [[nodiscard]] std::uint32_t port() const { return port_; }
     void set_reverse(Link& reverse) { reverse_ = &reverse; }
-    /// The fabric's route table, to know what a packet will touch.
-    void set_routes(const std::vector<Link*>& routes) { routes_ = &routes; }
     [[nodiscard]] Link& reverse() { return *reverse_; }
 
     /// Sends a packet that is ready at `earliest` (>= now). `upstream` is the link whose buffer it
@@ -65,7 +90,7 @@ public:
         LinkListener* listener = nullptr);
 
     /// Asks for what a packet needs of the link to be in the cache.
-    void fetch() const { prefetch(static_cast<const EventHandler*>(this), kHotBytes); }
+    void fetch() const { prefetch(static_cast<const LinkState*>(this), sizeof(LinkState)); }
 
     /// Whether such a packet (of any length) would get a credit now, without waiting.
     [[nodiscard]] bool can_send(PacketKind kind);
@@ -83,17 +108,17 @@ public:
     void inject_errors(double bit_error_rate, std::uint64_t seed);
 
     [[nodiscard]] std::uint32_t id() const { return id_; }
-    [[nodiscard]] const PacketFormat& format() const { return params_.format; }
+    [[nodiscard]] const PacketFormat& format() const { return kind_->params().format; }
     /// Bytes that the acknowledgement of such a packet takes on the way back.
     [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const {
-        if (kind == PacketKind::kWrite && !acknowledges_writes_)
+        if (kind == PacketKind::kWrite && !kind_->acknowledges_writes)
             return 0;
-        return params_.format.acknowledge_bytes(kind, payload);
+        return format().acknowledge_bytes(kind, payload);
     }
-    [[nodiscard]] const LinkStatistics& statistics() const { return statistics_; }
+    [[nodiscard]] LinkStatistics statistics() const;
     /// Usable bytes a second of all lanes together.
-    [[nodiscard]] Bandwidth bandwidth() const { return bandwidth_; }
-    [[nodiscard]] Time latency() const { return Time(latency_); }
+    [[nodiscard]] Bandwidth bandwidth() const { return kind_->bandwidth(); }
+    [[nodiscard]] Time latency() const { return Time(kind_->latency); }
     /// When the last byte promised so far will have left.
     [[nodiscard]] Time busy_until() const { return Time(busy_until_); }
     [[nodiscard]] std::size_t waiting() const;
@@ -107,16 +132,6 @@ private:
         LinkListener* listener;
         std::uint64_t earliest;
     };
-    struct InFlight {
-        Packet packet;
-        std::uint64_t due;
-        const Link* onward;  ///< that it takes next, as far as that is known; a hint
-    };
-    struct Returning {
-        std::uint64_t due;
-        std::uint32_t bytes;
-        VirtualChannel channel;
-    };
     /// Where the next bit error will be.
     struct Errors {
         double log_good_byte;  ///< logarithm of the probability that a byte is right
@@ -126,7 +141,6 @@ private:
     static constexpr std::uint64_t kDeliver = 0;
     static constexpr std::uint64_t kPump = 1;
     static constexpr std::size_t kSinkBytes = 128;
-    static constexpr std::size_t kHotBytes = 336;  ///< from EventHandler to the first in flight
 
     void on_event(std::uint64_t tag) override;
     void prepare(Prepare step) const override;
@@ -137,43 +151,22 @@ private:
     [[nodiscard]] bool has_credit(std::size_t channel) const;
     void occupy(std::uint64_t start, std::uint32_t bytes);
     Time commit(const Packet& packet, std::uint64_t earliest);
+    /// A place for a packet that the far end sees at `due` (ps).
+    Packet& put_in_flight(std::uint64_t due);
+    /// Makes the next one the first. \returns when (ps) it is due
+    std::uint64_t next_in_flight();
     OptionalTime wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener);
     void replay(std::uint32_t bytes);
     static std::uint64_t bytes_to_next_error(Errors& errors);
 
-    /// Bytes on the wire; most packets are of the last one's kind and size.
-    [[nodiscard]] std::uint32_t wire_bytes(const Packet& packet);
-
-    // What every packet needs comes first and together, in the order in which it is needed: a large
-    // machine's links do not fit the caches.
-    PacketSink* sink_ = nullptr;
-    std::uint32_t queued_ = 0;  ///< packets in the queues of waiting_
-    std::uint64_t busy_until_ = 0;
-    std::uint64_t ps_per_byte_ = 0;    ///< fixed point, 32 fractional bits
-    std::uint64_t latency_;            ///< ps
-    std::uint64_t head_time_ = 0;      ///< ps
-    std::uint32_t busy_fraction_ = 0;  ///< of a picosecond, 2^-32
+    RingQueue<std::uint32_t, 8> later_;  ///< in flight behind the first: their places
     std::uint32_t port_ = 0;
-    std::uint32_t last_payload_ = UINT32_MAX;
-    std::uint32_t last_wire_ = 0;
-    Scheduler& scheduler_;
-    PacketKind last_kind_ = PacketKind::kWrite;
-    bool cut_through_ = false;
-    bool pump_armed_ = false;
-    bool acknowledges_writes_;
-    RingQueue<Returning, 2> returning_;
-    std::array<std::uint64_t, kVirtualChannels> used_{};
-    std::uint64_t buffer_ = 0;
-    std::unique_ptr<Errors> errors_;
-    LinkStatistics statistics_;
-    RingQueue<InFlight, 2> in_flight_;
-    const std::vector<Link*>* routes_ = nullptr;
-    Link* reverse_ = nullptr;
-    std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
     std::uint32_t id_;
-    Bandwidth bandwidth_;
-    std::uint32_t lanes_;
-    LinkParams params_;
+    std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
+    LinkStatistics statistics_;  ///< but for what is counted with every packet
+    Link* reverse_ = nullptr;
+    std::unique_ptr<Errors> errors_;
+    std::shared_ptr<LinkKind> own_kind_;
 };
 
 }  // namespace switchfold

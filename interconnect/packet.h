@@ -4,6 +4,7 @@
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
@@ -30,28 +31,37 @@ enum class PacketKind : std::uint8_t {
 enum class VirtualChannel : std::uint8_t { kRequest, kDown, kResponse };
 inline constexpr std::size_t kVirtualChannels = 3;
 
-[[nodiscard]] constexpr VirtualChannel virtual_channel(PacketKind kind) {
-    switch (kind) {
-    case PacketKind::kReadResponse:
-    case PacketKind::kReduceData:
-    case PacketKind::kReduceResult:
-        return VirtualChannel::kResponse;
-    case PacketKind::kReduceFetch:
-    case PacketKind::kReducePartial:
-    case PacketKind::kMulticastCopy:
-        return VirtualChannel::kDown;
-    default:
-        return VirtualChannel::kRequest;
-    }
+/// What the fabric asks of a kind with every packet, in one look.
+struct PacketTraits {
+    VirtualChannel channel = VirtualChannel::kRequest;
+    bool follows_route = false;  ///< takes the hops of its route; the others go where a switch's
+                                 ///< group says
+    bool carries_data = true;    ///< its payload is in it, and not asked for
+};
+inline constexpr std::array<PacketTraits, 11> kPacketTraits{{
+    {VirtualChannel::kRequest, true, true},    // kWrite
+    {VirtualChannel::kRequest, true, false},   // kReadRequest
+    {VirtualChannel::kResponse, true, true},   // kReadResponse
+    {VirtualChannel::kRequest, false, false},  // kReduceRequest
+    {VirtualChannel::kDown, false, false},     // kReduceFetch
+    {VirtualChannel::kResponse, false, true},  // kReduceData
+    {VirtualChannel::kResponse, false, true},  // kReduceResult
+    {VirtualChannel::kRequest, false, true},   // kMulticastWrite
+    {VirtualChannel::kDown, false, true},      // kMulticastCopy
+    {VirtualChannel::kRequest, false, true},   // kReducePush
+    {VirtualChannel::kDown, false, true},      // kReducePartial
+}};
+[[nodiscard]] constexpr const PacketTraits& traits(PacketKind kind) {
+    return kPacketTraits[static_cast<std::size_t>(kind)];
 }
-
-/// Whether such a packet takes the hops of its route; the others go where a switch's group says.
-[[nodiscard]] constexpr bool follows_route(PacketKind kind) {
-    return kind <= PacketKind::kReadResponse;
+[[nodiscard]] constexpr VirtualChannel virtual_channel(PacketKind kind) {
+    return traits(kind).channel;
 }
 
 /// Most lines of a push that travel together.
 inline constexpr std::uint32_t kLinesInTrain = 8;
+
+class Link;
 
 /// One transfer unit on its way: a train of link packets that travel together. `transfer_unit`
 /// bounds its payload; timing comes from the wire bytes of the whole train, and a switch starts to
@@ -59,6 +69,7 @@ inline constexpr std::uint32_t kLinesInTrain = 8;
 struct Packet {
     std::uint64_t tag = 0;      ///< the sender's own, delivered untouched
     std::uint64_t tail = 0;     ///< ps at which the last byte reaches the node it travels to
+    Link* onward = nullptr;     ///< on its way to a switch by a route: the link it takes from there
     std::uint32_t payload = 0;  ///< bytes that it carries or asks for
     std::uint32_t wire = 0;     ///< bytes on the wire of the current hop, headers included
     std::uint32_t route = 0;    ///< where its next hop stands in the fabric's route table

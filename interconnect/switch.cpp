@@ -12,10 +12,9 @@ namespace switchfold {
 Switch::Switch(
     const sc_core::sc_module_name& name,
     const SwitchParams& params,
-    const std::vector<Link*>& routes,
     ValuePool& values,
     Scheduler& scheduler) :
-    sc_module(name), params_(params), routes_(routes), values_(values), scheduler_(scheduler) {}
+    sc_module(name), params_(params), values_(values), scheduler_(scheduler) {}
 
 void Switch::attach(Link& incoming, std::uint32_t lanes) {
     const auto port = static_cast<std::uint32_t>(ports_.size());
@@ -112,7 +111,7 @@ OptionalTime Switch::forward(const Packet& packet, Link& from) {
         if (back > 0)
             from.reverse().add_overhead(back);
     }
-    routes_[packet.route]->send(packet, scheduler_.now() + params_.latency, &from);
+    packet.onward->send(packet, scheduler_.now() + params_.latency, &from);
     return std::nullopt;
 }
 

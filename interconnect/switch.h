@@ -70,7 +70,6 @@ public:
     Switch(
         const sc_core::sc_module_name& name,
         const SwitchParams& params,
-        const std::vector<Link*>& routes,
         ValuePool& values,
         Scheduler& scheduler);
 
@@ -168,7 +167,6 @@ private:
 
     SwitchParams params_;
     SwitchStatistics statistics_;
-    const std::vector<Link*>& routes_;
     ValuePool& values_;
     Scheduler& scheduler_;
     std::vector<Port> ports_;

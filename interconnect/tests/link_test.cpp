@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <memory>
 #include <vector>
 
 namespace switchfold {
@@ -45,6 +46,11 @@ LinkParams bare() {
     return params;
 }
 
+std::shared_ptr<LinkKind>
+kind(const LinkParams& params, std::uint32_t lanes, LinkContext& context) {
+    return std::make_shared<LinkKind>(params, lanes, context);
+}
+
 TEST(PacketFormat, CountsHeadersRequestsAndAcknowledgements) {
     PacketFormat format;  // 16 B flits, 1 header flit, 128 B payload
     EXPECT_EQ(format.wire_bytes(PacketKind::kWrite, 128), 144U);
@@ -60,7 +66,8 @@ TEST(PacketFormat, CountsHeadersRequestsAndAcknowledgements) {
 
 TEST(Link, DeliversAfterSerialisationAndLatency) {
     Simulation simulation;
-    Link link("link", bare(), 1, 0, simulation.scheduler());
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(bare(), 1, context), 0);
     Sink sink(simulation.scheduler());
     link.bind(sink, 0, false);
     EXPECT_EQ(*link.send(write(7, 4096), Time()), picoseconds(81'920));
@@ -72,7 +79,8 @@ TEST(Link, DeliversAfterSerialisationAndLatency) {
 
 TEST(Link, ASwitchSeesTheHeadFirst) {
     Simulation simulation;
-    Link link("link", bare(), 1, 0, simulation.scheduler());
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(bare(), 1, context), 0);
     Sink sink(simulation.scheduler());
     link.bind(sink, 0, true);
     link.send(write(0, 4096), Time());
@@ -85,7 +93,8 @@ TEST(Link, RoundingDoesNotAccumulate) {
     LinkParams params = bare();
     params.lane_bandwidth = gigabytes_per_second(450);
     Simulation simulation;
-    Link link("link", params, 1, 0, simulation.scheduler());
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(params, 1, context), 0);
     Sink sink(simulation.scheduler());
     link.bind(sink, 0, false);
     Time end;
@@ -99,13 +108,15 @@ TEST(Link, EfficiencyAndLanesScaleTheRate) {
     LinkParams params = bare();
     params.efficiency_ppm = 500'000;
     Simulation simulation;
-    Link link("link", params, 4, 0, simulation.scheduler());
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(params, 4, context), 0);
     EXPECT_EQ(link.bandwidth(), gigabytes_per_second(100));
 }
 
 TEST(Link, OverheadTakesWireTime) {
     Simulation simulation;
-    Link link("link", bare(), 1, 0, simulation.scheduler());
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(bare(), 1, context), 0);
     Sink sink(simulation.scheduler());
     link.bind(sink, 0, false);
     link.add_overhead(1024);
@@ -119,7 +130,8 @@ RC_GTEST_PROP(LinkProperty, LosesNothingKeepsOrderConservesCredits, ()) {
     const auto sizes = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1U, 5000U));
     const Time hold = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 3000));
     Simulation simulation;
-    Link link("link", params, 1, 0, simulation.scheduler());
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(params, 1, context), 0);
     Sink sink(simulation.scheduler(), hold);
     Departures departures;
     link.bind(sink, 0, false);
@@ -156,7 +168,8 @@ RC_GTEST_PROP(LinkProperty, MoreBandwidthIsNeverSlower, ()) {
         params.lane_bandwidth = gigabytes_per_second(rate);
         params.buffer_per_lane = kibibytes(8);
         Simulation simulation;
-        Link link("link", params, 1, 0, simulation.scheduler());
+        LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+        Link link("link", kind(params, 1, context), 0);
         Sink sink(simulation.scheduler());
         link.bind(sink, 0, false);
         for (std::uint32_t i = 0; i < sizes.size(); ++i)

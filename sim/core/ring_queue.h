@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/error.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,22 +14,35 @@ namespace switchfold {
 /// A FIFO that holds no memory until it is used and none but its elements after: std::deque costs
 /// 600 bytes when empty, which a machine of ten thousand links would pay some forty thousand times.
 /// T must be cheap to copy. With `kInline` (a power of two) the first elements lie in the queue
-/// itself: nearer to what owns it, but it cannot be moved.
-template <class T, std::size_t kInline = 0>
+/// itself: nearer to what owns it, but it cannot be moved. `Count` must count all that it ever
+/// holds.
+template <class T, std::size_t kInline = 0, class Count = std::uint32_t>
 class RingQueue {
 public:
     RingQueue() = default;
-    ~RingQueue() = default;
+    ~RingQueue() { give_back(); }
     RingQueue(const RingQueue&) = delete;
     RingQueue& operator=(const RingQueue&) = delete;
-    RingQueue(RingQueue&&) noexcept requires(kInline == 0) = default;
-    RingQueue& operator=(RingQueue&&) noexcept requires(kInline == 0) = default;
+    RingQueue(RingQueue&& other) noexcept requires(kInline == 0) :
+        slots_(std::exchange(other.slots_, nullptr)),
+        head_(std::exchange(other.head_, Count{})),
+        size_(std::exchange(other.size_, Count{})),
+        capacity_(std::exchange(other.capacity_, Count{})) {}
+    RingQueue& operator=(RingQueue&& other) noexcept requires(kInline == 0) {
+        std::swap(slots_, other.slots_);
+        std::swap(head_, other.head_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+        return *this;
+    }
 
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] std::size_t size() const { return size_; }
+    /// One more would need more memory.
+    [[nodiscard]] bool full() const { return size_ == capacity_; }
     [[nodiscard]] T& front() { return slots_[head_]; }
     [[nodiscard]] const T& front() const { return slots_[head_]; }
-    [[nodiscard]] T& back() { return slots_[(head_ + size_ - 1) & (capacity_ - 1)]; }
+    [[nodiscard]] T& back() { return slots_[(head_ + size_ - 1U) & (capacity_ - 1U)]; }
     [[nodiscard]] T& operator[](std::size_t i) { return slots_[(head_ + i) & (capacity_ - 1U)]; }
     [[nodiscard]] const T& operator[](std::size_t i) const {
         return slots_[(head_ + i) & (capacity_ - 1U)];
@@ -37,31 +52,36 @@ public:
     T& push_back() {
         if (size_ == capacity_)
             grow();
-        return slots_[(head_ + size_++) & (capacity_ - 1)];
+        return slots_[(head_ + size_++) & (capacity_ - 1U)];
     }
     void pop_front() {
         // One that ran empty starts in front again, where its memory is in the cache.
-        head_ = --size_ == 0 ? 0 : (head_ + 1) & (capacity_ - 1);
+        --size_;
+        head_ = static_cast<Count>(size_ == 0 ? 0U : (head_ + 1U) & (capacity_ - 1U));
     }
 
 private:
     void grow() {
-        const std::uint32_t larger = capacity_ == 0 ? 4 : capacity_ * 2;
+        const auto larger = static_cast<Count>(capacity_ == 0 ? 4U : capacity_ * 2U);
+        SWITCHFOLD_CHECK(larger > capacity_, "a queue of more than {} elements", capacity_);
         auto slots = std::make_unique<T[]>(larger);
         for (std::size_t i = 0; i < size_; ++i)
             slots[i] = std::move((*this)[i]);
-        heap_ = std::move(slots);
-        slots_ = heap_.get();
+        give_back();
+        slots_ = slots.release();
         capacity_ = larger;
         head_ = 0;
     }
+    void give_back() {
+        if (capacity_ > kInline)
+            delete[] slots_;
+    }
 
     T* slots_ = inline_.data();
-    std::uint32_t head_ = 0;
-    std::uint32_t size_ = 0;
-    std::uint32_t capacity_ = kInline;  // a power of two, or 0
-    std::array<T, kInline> inline_{};
-    std::unique_ptr<T[]> heap_;
+    Count head_ = 0;
+    Count size_ = 0;
+    Count capacity_ = kInline;  // a power of two, or 0
+    [[no_unique_address]] std::array<T, kInline> inline_{};
 };
 
 }  // namespace switchfold
