@@ -95,6 +95,11 @@ BlockNetwork::BlockNetwork(
         t.slices_in_step = shape.steps_per_chunk / shape.steps_per_slice;
         t.smallest_slice = std::max(t.slice / kSmallestSliceShare, t.unit);
     }
+    t.slot_mask = std::bit_ceil(t.slots) - 1;
+    t.delays[0].hop = p.hop_overhead.count();
+    t.delays[1].hop = (p.hop_overhead + p.network_overhead).count();
+    // A free slot becomes a receive that the sender must hear of: software on both ends again.
+    t.delays[1].credit = p.network_overhead.count();
 }
 
 std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) const {
@@ -117,18 +122,12 @@ std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) co
 }
 
 std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
-    const ProtocolParams& p = params_of(params_, protocol_);
     const auto index = static_cast<std::uint32_t>(fifos_.size());
-    auto fifo = std::make_unique<Fifo>(context_.transport.slots);
-    fifo->route = &context_.fabric->connect(ranks_[from], ranks_[to]);
+    auto fifo = std::make_unique<Fifo>(index, context_.fabric->connect(ranks_[from], ranks_[to]));
     // Start each connection on another stripe, as their buffers' addresses would.
-    fifo->units = std::uint64_t{index} * 7;
-    fifo->hop_overhead = p.hop_overhead.count();
-    if (fifo->route->network) {
-        fifo->hop_overhead += p.network_overhead.count();
-        // A free slot becomes a receive that the sender must hear of: software on both ends again.
-        fifo->credit_overhead = p.network_overhead.count();
-        fifo->flow = &proxy_of(from).add_flow(*fifo, index);
+    fifo->units = index * 7;
+    if (fifo->networked) {
+        fifo->flow = &proxy_of(from).add_flow(*fifo);
         fifo->inbound = &proxy_of(to);
     }
     fifos_.push_back(std::move(fifo));
@@ -155,7 +154,7 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
             index.emplace(key(from, plan.rank), fifo);
             // A block loads from one peer; one that joins several has their data come to it.
             fifos_[fifo]->read = protocol_ == Protocol::kSimple && params_.read_over_link &&
-                                 fifos_[fifo]->flow == nullptr && plan.receive_from.size() == 1 &&
+                                 !fifos_[fifo]->networked && plan.receive_from.size() == 1 &&
                                  !plan.staged;
         }
     BlockListener& self = *this;
@@ -165,12 +164,12 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
         for (const std::uint32_t from : plan.receive_from) {
             const std::uint32_t fifo = index.at(key(from, plan.rank));
             receivers_[fifo] = fifos_[fifo]->receiver = block.get();
-            block->add_receive({fifos_[fifo].get(), fifo});
+            block->add_receive(*fifos_[fifo]);
         }
         for (const std::uint32_t to : plan.send_to) {
             const std::uint32_t fifo = index.at(key(plan.rank, to));
             fifos_[fifo]->sender = block.get();
-            block->add_send({fifos_[fifo].get(), fifo});
+            block->add_send(*fifos_[fifo]);
         }
         members_[plan.rank].blocks.push_back(static_cast<std::uint32_t>(blocks_.size()));
         blocks_.push_back(std::move(block));
@@ -199,7 +198,7 @@ void BlockNetwork::abandon() {
     for (const auto& block : blocks_)
         block->abandon();
     for (const auto& fifo : fifos_) {
-        if (fifo->flow != nullptr)
+        if (fifo->networked)
             fifo->flow->drop_values();
         for (auto& slot : fifo->values)
             for (std::uint32_t& handle : slot)
@@ -218,25 +217,25 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
         fifo.receiver->on_response(packet.payload, tag.unit, packet.values, visible);
         return;
     }
-    Fifo::Slot& slot = fifo.slots[tag.slot];
-    slot.arrived += context_.transport.data(packet.payload);
-    slot.ready_time = std::max(slot.ready_time, visible.count());
+    Fifo::Slice& slice = fifo.slice_at(tag.slot, context_.transport.slot_mask);
+    slice.arrived += context_.transport.data(packet.payload);
+    slice.time = std::max(slice.time, visible.count());
     if (packet.values != 0)
         fifo.keep(tag.slot, tag.unit, packet.values);
-    SWITCHFOLD_CHECK(slot.arrived <= slot.expected, "more data than a slice holds");
-    if (!context_.transport.lines && fifo.flow == nullptr) {
-        if (slot.arrived == slot.expected)
+    SWITCHFOLD_CHECK(slice.arrived <= slice.expected, "more data than a slice holds");
+    if (!context_.transport.lines && !fifo.networked) {
+        if (slice.arrived == slice.expected)
             fifo.sender->on_acknowledged(visible + fifo.route->latency);
         return;
     }
     bool wake = false;
-    while (fifo.ready < fifo.posted) {
-        Fifo::Slot& next = fifo.slot(fifo.ready);
+    while (fifo.ready != fifo.posted) {
+        Fifo::Slice& next = fifo.slice(fifo.ready);
         if (next.arrived != next.expected)
             break;
         // The GPU sees lines by itself; of slices its proxy tells it.
-        if (fifo.inbound != nullptr && !context_.transport.lines)
-            next.ready_time = fifo.inbound->serve(next.ready_time);
+        if (fifo.networked && !context_.transport.lines)
+            next.time = fifo.inbound->serve(next.time);
         ++fifo.ready;
         wake = true;
     }
@@ -246,8 +245,8 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
 
 void BlockNetwork::prepare(const Packet& packet) const {
     const std::uint32_t fifo = PacketTag::unpack(packet.tag).fifo;
-    prefetch(fifos_[fifo].get(), sizeof(Fifo));
-    prefetch(receivers_[fifo], sizeof(ThreadBlock));
+    prefetch(fifos_[fifo].get(), Fifo::kHotBytes);
+    prefetch(receivers_[fifo], ThreadBlock::kHotBytes);
 }
 
 std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/) {
@@ -260,7 +259,7 @@ std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/)
 void BlockNetwork::on_departure(std::uint64_t tag, Time departure) {
     Fifo& fifo = *fifos_[PacketTag::unpack(tag).fifo];
     // Data leaves the sender or its network interface; a read request leaves the receiver.
-    if (fifo.flow != nullptr)
+    if (fifo.networked)
         fifo.flow->on_departure(departure);
     else if (!abandoned_)
         (fifo.read ? fifo.receiver : fifo.sender)->on_departure(departure);

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "interconnect/fabric.h"
+#include "sim/core/ring_queue.h"
 
-#include <bit>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Transport {
     std::uint32_t slices_in_step = 1;  ///< a step's chunk is handed over in so many slices
     std::uint32_t smallest_slice = 1;  ///< data bytes; smaller chunks go in fewer slices
     std::uint32_t slots = 8;           ///< slices that the FIFO holds
+    std::uint32_t slot_mask = 7;       ///< of a slice's number: its slot
     /// Bytes stored per data byte, 2^shift / denominator: LL 2/1, LL128 16/15.
     std::uint32_t wire_shift = 0;
     std::uint32_t wire_denominator = 1;
@@ -29,6 +31,16 @@ struct Transport {
     std::uint32_t load_window = 65536;  ///< bytes asked for and not received, at most
     std::uint32_t store_units = 4;      ///< units stored and not yet on the wire, at most
 
+    /// Beside the wires: inside a machine, and where network interfaces are on the way.
+    struct Delays {
+        std::uint64_t hop = 0;     ///< ps, from data in the FIFO to the receiver's first move
+        std::uint64_t credit = 0;  ///< ps, of a free slot's way back
+    };
+    std::array<Delays, 2> delays{};
+
+    [[nodiscard]] const Delays& delays_of(bool networked) const {
+        return delays[networked ? 1 : 0];
+    }
     [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
         const std::uint64_t stored = std::uint64_t{data} << wire_shift;
         return static_cast<std::uint32_t>(
@@ -44,53 +56,73 @@ struct Transport {
 
 /// The FIFO of one connection of one channel: slices posted by the sender, ready at the receiver,
 /// consumed by it. Ready and credit times may lie in the future: whoever needs them starts no
-/// earlier.
-struct Fifo {
-    struct Slot {
-        std::uint32_t expected =
-            0;  ///< data bytes of the slice; 0 while the sender has not begun it
-        std::uint32_t arrived = 0;
-        std::uint64_t ready_time = 0;
-        std::uint64_t credit_time = 0;
+/// earlier. Slices are numbered from 0, modulo 2^32. What a slice touches lies in two lines of the
+/// cache.
+struct alignas(64) Fifo {
+    struct Slice {
+        std::uint32_t expected;  ///< data bytes
+        std::uint32_t arrived;
+        std::uint64_t time;  ///< ps: when its data is ready; of a consumed one, when the sender
+                             ///< hears of its free slot
     };
-    explicit Fifo(std::uint32_t holds) :
-        places(holds), slots(std::bit_ceil(holds)), mask(std::bit_ceil(holds) - 1) {}
+    static constexpr std::size_t kHotBytes = 128;
 
-    const Connection* route = nullptr;
-    ThreadBlock* sender = nullptr;
-    ThreadBlock* receiver = nullptr;
-    NetworkFlow* flow = nullptr;        ///< carries it over the network; null inside a machine
-    NetworkProxy* inbound = nullptr;    ///< of the receiver, where it comes over the network
-    std::uint64_t credit_overhead = 0;  ///< ps, of a free slot's way back, beside the wires
-    std::uint64_t hop_overhead = 0;     ///< ps, from data in the FIFO to the receiver's first move
-    bool full_for_sender = false;       ///< it waits for the next free slot
-    bool read = false;                  ///< the receiver loads from the sender's FIFO
-    std::uint64_t posted = 0;           ///< slices begun by the sender
-    std::uint64_t ready = 0;            ///< slices complete at the receiver
-    std::uint64_t consumed = 0;         ///< slices whose slots are free again
-    std::uint64_t units = 0;            ///< sent or requested so far: chooses the stripe
-    std::uint64_t places;               ///< slices that it holds
-    std::vector<Slot> slots;            ///< a power of two, at least its places
-    std::uint64_t mask;
-    std::vector<std::vector<std::uint32_t>>
-        values;  ///< functional mode: by slot and unit, a handle
+    Fifo(std::uint32_t number, const Connection& connection) :
+        route(&connection), index(number), networked(connection.network) {}
 
-    [[nodiscard]] std::uint32_t slot_of(std::uint64_t slice) const {
-        return static_cast<std::uint32_t>(slice & mask);
+    [[nodiscard]] std::uint32_t held() const { return static_cast<std::uint32_t>(slices.size()); }
+    [[nodiscard]] Slice& slice(std::uint32_t number) { return slices[number - (posted - held())]; }
+    /// Of those posted the last with these lowest bits.
+    [[nodiscard]] Slice& slice_at(std::uint32_t slot, std::uint32_t mask) {
+        return slices[held() - 1U - ((posted - 1U - slot) & mask)];
     }
-    [[nodiscard]] Slot& slot(std::uint64_t slice) { return slots[slice & mask]; }
-    [[nodiscard]] bool full() const { return posted - consumed >= places; }
-    /// Since when (ps) there is room for the next slice; it is not full.
-    [[nodiscard]] std::uint64_t room_since() {
-        return posted < places ? 0 : slot(posted - places).credit_time;
+    void post(std::uint32_t bytes) {
+        Slice& added = slices.push_back();
+        added.expected = bytes;
+        added.arrived = 0;
+        added.time = 0;
+        ++posted;
+    }
+    [[nodiscard]] bool full(std::uint32_t places) const { return posted - consumed >= places; }
+    /// Since when (ps) there is room for the next slice of one that holds `places`; it is not full,
+    /// and `now` will do for the past.
+    [[nodiscard]] std::uint64_t room_since(std::uint32_t places, std::uint64_t now) {
+        while (held() > posted - consumed && slices.front().time <= now)
+            slices.pop_front();
+        return held() < places ? 0 : slices[held() - places].time;
+    }
+    /// To ask for the slices ahead of time, where they do not lie here.
+    [[nodiscard]] const Slice* newest() const {
+        return slices.empty() ? nullptr : &slices[held() - 1U];
     }
     void keep(std::uint32_t slot, std::uint32_t unit, std::uint32_t handle) {
-        values.resize(slots.size());
+        if (values.size() <= slot)
+            values.resize(slot + 1U);
         auto& handles = values[slot];
         if (handles.size() <= unit)
             handles.resize(unit + 1U, 0);
         handles[unit] = handle;
     }
+
+    const Connection* route;
+    ThreadBlock* sender = nullptr;
+    ThreadBlock* receiver = nullptr;
+    std::uint32_t index;           ///< within the collective
+    std::uint32_t units = 0;       ///< sent or requested so far: chooses the stripe
+    std::uint32_t posted = 0;      ///< slices begun by the sender
+    std::uint32_t ready = 0;       ///< slices complete at the receiver
+    std::uint32_t consumed = 0;    ///< slices whose slots are free again
+    bool networked;                ///< leads through network interfaces
+    bool read = false;             ///< the receiver loads from the sender's FIFO
+    bool full_for_sender = false;  ///< it waits for the next free slot
+
+    /// The last ones posted: those not consumed, and before them those whose free slots the sender
+    /// has still to hear of.
+    RingQueue<Slice, 4, std::uint16_t> slices;
+    NetworkFlow* flow = nullptr;      ///< carries it over the network; null inside a machine
+    NetworkProxy* inbound = nullptr;  ///< of the receiver, where it comes over the network
+    std::vector<std::vector<std::uint32_t>>
+        values;  ///< functional mode: by slot and unit, a handle
 };
 
 /// What a packet's tag says: connection, slot of the slice, unit within it.

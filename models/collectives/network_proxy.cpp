@@ -15,9 +15,9 @@ constexpr std::uint64_t kPosted = 0;
 constexpr std::uint64_t kPump = 1;
 }  // namespace
 
-NetworkFlow& NetworkProxy::add_flow(Fifo& fifo, std::uint32_t index) {
+NetworkFlow& NetworkProxy::add_flow(Fifo& fifo) {
     const auto number = static_cast<std::uint32_t>(flows_.size());
-    flows_.push_back(std::make_unique<NetworkFlow>(*this, number, fifo, index));
+    flows_.push_back(std::make_unique<NetworkFlow>(*this, number, fifo));
     return *flows_.back();
 }
 
@@ -86,7 +86,7 @@ void NetworkFlow::pump() {
             *fifo_.route,
             {.kind = PacketKind::kWrite,
              .payload = unit.wire,
-             .tag = PacketTag{index_, unit.slot, unit.unit}.pack(),
+             .tag = PacketTag{fifo_.index, unit.slot, unit.unit}.pack(),
              .client = proxy_.context_.client,
              .slot = fifo_.units++,
              .values = unit.values});

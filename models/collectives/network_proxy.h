@@ -18,9 +18,9 @@ class NetworkProxy;
 /// thread block has put there, those that the proxy has posted, and what of them is on its way.
 class NetworkFlow {
 public:
-    /// `number` is the flow's at the proxy, `index` the FIFO's at the collective.
-    NetworkFlow(NetworkProxy& proxy, std::uint32_t number, Fifo& fifo, std::uint32_t index) :
-        proxy_(proxy), fifo_(fifo), number_(number), index_(index) {}
+    /// `number` is the flow's at the proxy.
+    NetworkFlow(NetworkProxy& proxy, std::uint32_t number, Fifo& fifo) :
+        proxy_(proxy), fifo_(fifo), number_(number) {}
 
     /// A unit of `wire` bytes lies in the sender's memory. Takes over the handle of its values.
     void put(std::uint32_t slot, std::uint32_t unit, std::uint32_t wire, std::uint32_t values);
@@ -46,7 +46,6 @@ private:
     NetworkProxy& proxy_;
     Fifo& fifo_;
     std::uint32_t number_;
-    std::uint32_t index_;
     RingQueue<Unit> units_;
     RingQueue<std::uint32_t> slices_;  ///< units of each slice that waits for the proxy
     std::uint32_t put_ = 0;            ///< units put since the last post
@@ -65,7 +64,7 @@ public:
     NetworkProxy(BlockContext& context, RankPort& port, Time overhead) :
         context_(context), port_(port), overhead_(overhead.count()) {}
 
-    NetworkFlow& add_flow(Fifo& fifo, std::uint32_t index);
+    NetworkFlow& add_flow(Fifo& fifo);
     /// Work of its own kind for one slice, due at `when` (ps): it queues with all the others.
     /// \returns when it is done
     std::uint64_t serve(std::uint64_t when) {

@@ -31,29 +31,29 @@ ThreadBlock::ThreadBlock(
     BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan) :
     context_(context),
     port_(port),
+    program_(std::move(plan.program)),
     touched_(port.touched()),
     listener_(listener),
-    program_(std::move(plan.program)),
     rank_(plan.rank),
     warps_(plan.warps),
-    staged_(plan.staged),
-    stage_rate_(plan.stage_rate) {
+    stage_rate_(plan.stage_rate),
+    staged_(plan.staged) {
     program_->attach(*this);
 }
 
-void ThreadBlock::add_receive(Peer peer) {
-    if (peer.fifo->read)
+void ThreadBlock::add_receive(Fifo& fifo) {
+    if (fifo.read)
         loads_ |= static_cast<std::uint8_t>(1U << receives_);
-    receive_[receives_++] = peer;
+    receive_[receives_++] = &fifo;
 }
 
-void ThreadBlock::add_send(Peer peer) {
+void ThreadBlock::add_send(Fifo& fifo) {
     const auto bit = static_cast<std::uint8_t>(1U << sends_);
-    if (peer.fifo->read || peer.fifo->flow != nullptr)
+    if (fifo.read || fifo.networked)
         local_ |= bit;
     else if (!context_.transport.lines)
         fenced_ |= bit;
-    send_[sends_++] = peer;
+    send_[sends_++] = &fifo;
 }
 
 void ThreadBlock::start(Time start) {
@@ -118,35 +118,33 @@ void ThreadBlock::advance() {
         listener_.on_block_done(rank_, Time(std::max(now, free_at_)));
         return;
     }
+    const Transport& transport = context_.transport;
     std::uint64_t start = std::max(now, free_at_);
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
-        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-        if (fifo.ready <= fifo.consumed) {
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (fifo.ready == fifo.consumed) {
             state_ = State::kWaitData;
             return;
         }
-        start = std::max(start, fifo.slot(fifo.consumed).ready_time + fifo.hop_overhead);
+        start = std::max(
+            start, fifo.slice(fifo.consumed).time + transport.delays_of(fifo.networked).hop);
     }
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
-        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-        if (fifo.full()) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (fifo.full(transport.slots)) {
             fifo.full_for_sender = true;
             state_ = State::kWaitSlot;
             return;
         }
-        start = std::max(start, fifo.room_since());
+        start = std::max(start, fifo.room_since(transport.slots, now));
     }
     slice_ = static_cast<std::uint32_t>(std::min(step_slice_, step_.bytes - step_done_));
     slice_done_ = 0;
     units_done_ = 0;
     requested_ = 0;
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
-        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-        Fifo::Slot& slot = fifo.slot(fifo.posted);
-        slot.expected = slice_;
-        slot.arrived = 0;
-        ++fifo.posted;
+        send_[static_cast<std::size_t>(std::countr_zero(bits))]->post(slice_);
     }
     unacknowledged_ = peers_in(step_.send & fenced_);
     state_ = State::kScheduled;
@@ -173,17 +171,17 @@ void ThreadBlock::on_event(std::uint64_t tag) {
 void ThreadBlock::prepare(Prepare step) const {
     if (step == Prepare::kFirst) {
         next_unit_.fetch();
-        prefetch(send_[0].fifo, sizeof(Fifo));
-        prefetch(receive_[0].fifo, sizeof(Fifo));
+        prefetch(send_[0], Fifo::kHotBytes);
+        prefetch(receive_[0], Fifo::kHotBytes);
         prefetch(program_.get(), kProgramBytes);
         prefetch(&port_);
         prefetch(touched_);
         return;
     }
-    if (const Fifo* fifo = send_[0].fifo; fifo != nullptr && fifo->posted > 0)
-        prefetch(&fifo->slots[fifo->slot_of(fifo->posted - 1)]);
-    if (const Fifo* fifo = receive_[0].fifo; fifo != nullptr) {
-        prefetch(&fifo->slots[fifo->slot_of(fifo->consumed)]);
+    if (const Fifo* fifo = send_[0]; fifo != nullptr)
+        prefetch(fifo->newest());
+    if (const Fifo* fifo = receive_[0]; fifo != nullptr) {
+        prefetch(fifo->newest());
         prefetch(fifo->route);
     }
 }
@@ -212,7 +210,7 @@ void ThreadBlock::move_unit() {
     if (step_.staged)
         program_->moved(step_done_ + slice_done_, bytes);
     slice_done_ += bytes;
-    free_at_ = after_departures(next);
+    free_at_ = after_departures(now, next);
     if (slice_done_ == slice_) {
         end_slice();
     } else if (blocked_ > 0) {
@@ -235,7 +233,10 @@ bool ThreadBlock::stage_ready(std::uint32_t bytes) {
     return false;
 }
 
-std::uint64_t ThreadBlock::after_departures(std::uint64_t next) {
+std::uint64_t ThreadBlock::after_departures(std::uint64_t now, std::uint64_t next) {
+    // What has left already holds up nothing.
+    while (!departures_.empty() && departures_.front() <= now)
+        departures_.pop_front();
     while (departures_.size() >= context_.transport.store_units) {
         next = std::max(next, departures_.front());
         departures_.pop_front();
@@ -244,23 +245,23 @@ std::uint64_t ThreadBlock::after_departures(std::uint64_t next) {
 }
 
 void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values) {
-    const std::uint32_t wire = context_.transport.wire(bytes);
+    const Transport& transport = context_.transport;
+    const std::uint32_t wire = transport.wire(bytes);
     ValuePool& pool = context_.fabric->values();
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
-        const Peer& peer = send_[static_cast<std::size_t>(std::countr_zero(bits))];
-        Fifo& fifo = *peer.fifo;
-        const std::uint32_t slot = fifo.slot_of(fifo.posted - 1);
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
+        const std::uint32_t slot = (fifo.posted - 1U) & transport.slot_mask;
         pool.share(values);
         if (fifo.read) {
             if (values != 0)
                 fifo.keep(slot, unit, values);
             continue;
         }
-        if (fifo.flow != nullptr) {
+        if (fifo.networked) {
             fifo.flow->put(slot, unit, wire, values);
             continue;
         }
-        const PacketTag tag{peer.index, slot, unit};
+        const PacketTag tag{fifo.index, slot, unit};
         const OptionalTime departure = context_.fabric->send(
             *fifo.route,
             {.kind = PacketKind::kWrite,
@@ -280,8 +281,7 @@ void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32
 
 void ThreadBlock::request_units() {
     const Transport& transport = context_.transport;
-    const Peer& peer = receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))];
-    Fifo& fifo = *peer.fifo;
+    Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))];
     const std::uint64_t now = context_.fabric->scheduler().now().count();
     while (requested_ < slice_ && blocked_ == 0 &&
            (requested_ == slice_done_ || requested_ - slice_done_ < transport.load_window)) {
@@ -293,7 +293,8 @@ void ThreadBlock::request_units() {
             return;
         }
         const std::uint32_t bytes = std::min(transport.unit, slice_ - requested_);
-        const PacketTag tag{peer.index, fifo.slot_of(fifo.consumed), requested_ / transport.unit};
+        const PacketTag tag{
+            fifo.index, fifo.consumed & transport.slot_mask, requested_ / transport.unit};
         // The request goes against the connection's data: the fabric knows the way back of each
         // stripe.
         const Connection& back = context_.fabric->connect(fifo.route->to, fifo.route->from);
@@ -322,13 +323,13 @@ void ThreadBlock::on_response(
     account(data, until);
     std::uint32_t reduced = 0;
     if (context_.buffers != nullptr) {
-        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))].fifo;
-        fifo.keep(fifo.slot_of(fifo.consumed), unit, values);
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))];
+        fifo.keep(fifo.consumed & context_.transport.slot_mask, unit, values);
         reduced = combine(data, unit);
     }
     send_unit(data, unit, reduced);
     slice_done_ += data;
-    free_at_ = after_departures(until);
+    free_at_ = after_departures(visible.count(), until);
     if (slice_done_ < slice_)
         request_units();
     else
@@ -348,8 +349,9 @@ std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
         out.assign(own, own + static_cast<std::ptrdiff_t>(count));
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
-        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-        const std::uint32_t handle = fifo.values.at(fifo.slot_of(fifo.consumed)).at(unit);
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
+        const std::uint32_t slot = fifo.consumed & context_.transport.slot_mask;
+        const std::uint32_t handle = fifo.values.at(slot).at(unit);
         const std::vector<float>& incoming = pool.get(handle);
         SWITCHFOLD_CHECK(
             incoming.size() == count, "a unit of {} values, expected {}", incoming.size(), count);
@@ -396,28 +398,28 @@ void ThreadBlock::finish_slice() {
     const std::uint64_t now = free_at_;
     for (auto bits = static_cast<std::uint8_t>(step_.send & (local_ | fenced_)); bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
-        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-        if (fifo.flow != nullptr) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (fifo.networked) {
             if (!transport.lines || step_done_ == step_.bytes)
                 fifo.flow->post(now);  // NCCL's proxy sends whole steps, whatever the protocol
             continue;
         }
         // The flag that says "there is data in the FIFO" crosses the link.
-        Fifo::Slot& slot = fifo.slot(fifo.ready);
-        slot.arrived = slot.expected;
-        slot.ready_time = std::max(slot.ready_time, now + fifo.route->latency.count());
+        Fifo::Slice& slice = fifo.slice(fifo.ready);
+        slice.arrived = slice.expected;
+        slice.time = std::max(slice.time, now + fifo.route->latency.count());
         ++fifo.ready;
         fifo.receiver->wake();
     }
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
-        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))].fifo;
-        Fifo::Slot& slot = fifo.slot(fifo.consumed);
-        if (!fifo.values.empty())
-            fifo.values[fifo.slot_of(fifo.consumed)].clear();
-        slot.credit_time = now + fifo.route->latency.count() + fifo.credit_overhead;
-        if (fifo.inbound != nullptr && transport.lines && step_done_ == step_.bytes)
-            slot.credit_time += fifo.inbound->serve(now) - now;
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (context_.buffers != nullptr && !fifo.values.empty())
+            fifo.values[fifo.consumed & transport.slot_mask].clear();
+        std::uint64_t& credit = fifo.slice(fifo.consumed).time;
+        credit = now + fifo.route->latency.count() + transport.delays_of(fifo.networked).credit;
+        if (fifo.networked && transport.lines && step_done_ == step_.bytes)
+            credit += fifo.inbound->serve(now) - now;
         ++fifo.consumed;
         // Most senders do not wait, and lie elsewhere in memory.
         if (std::exchange(fifo.full_for_sender, false))

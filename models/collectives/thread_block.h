@@ -42,17 +42,15 @@ protected:
 /// has come in on every receiving connection, every sending connection has a free slot, and the
 /// block is free; it then moves transfer units, paced by the block's rate, local memory, and what
 /// it may have under way.
-class ThreadBlock final : private EventHandler {
+class alignas(64) ThreadBlock final : private EventHandler {
 public:
+    static constexpr std::size_t kHotBytes = 256;
+
     /// Takes rank, program and share of the rate from the plan; its peers are added one by one.
     ThreadBlock(BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan);
 
-    struct Peer {
-        Fifo* fifo = nullptr;
-        std::uint32_t index = 0;  ///< of the FIFO within the collective
-    };
-    void add_receive(Peer peer);
-    void add_send(Peer peer);
+    void add_receive(Fifo& fifo);
+    void add_send(Fifo& fifo);
 
     /// The block is resident and may move data from `start` on.
     void start(Time start);
@@ -95,48 +93,51 @@ private:
     bool fetch_step();
     [[nodiscard]] std::uint64_t slice_bytes() const;
     [[nodiscard]] bool loads_over_link() const;
-    /// When `next` may be at the earliest for the block to have no more under way than it may.
-    std::uint64_t after_departures(std::uint64_t next);
+    /// When `next` (>= now) may be at the earliest for the block to have no more under way than it
+    /// may.
+    std::uint64_t after_departures(std::uint64_t now, std::uint64_t next);
     [[nodiscard]] bool stage_ready(std::uint32_t bytes);
     [[nodiscard]] std::uint64_t pace(std::uint32_t bytes);
     void account(std::uint32_t bytes, std::uint64_t& until);
     std::uint32_t combine(std::uint32_t bytes, std::uint32_t unit);
     void send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values);
 
+    // What every unit touches comes first.
     BlockContext& context_;
     RankPort& port_;
-    const void* touched_;  ///< by each access through it
-    BlockListener& listener_;
     std::unique_ptr<Program> program_;
-    std::array<Peer, kMaxPeers> receive_{};
-    std::array<Peer, kMaxPeers> send_{};
-    TransferTrack next_unit_;  ///< of the next unit sent
-    std::uint32_t rank_;
-    std::uint32_t warps_;
-    bool staged_;
-    Bandwidth stage_rate_;
+    std::array<Fifo*, kMaxPeers> receive_{};
+    std::array<Fifo*, kMaxPeers> send_{};
     std::uint8_t receives_ = 0;
     std::uint8_t sends_ = 0;
     std::uint8_t loads_ = 0;   ///< receiving connections whose FIFO is at the sender: bits
     std::uint8_t local_ = 0;   ///< sending connections whose FIFO is in our own memory: bits
     std::uint8_t fenced_ = 0;  ///< sending connections whose flag waits for the data: bits
     State state_ = State::kIdle;
+    bool request_scheduled_ = false;
     Step step_;
     std::uint64_t step_done_ = 0;             ///< bytes of the step in finished slices
     std::uint64_t step_slice_ = 0;            ///< bytes of each of its slices but the last
+    std::uint64_t free_at_ = 0;               ///< ps: when the block can start something new
+    std::uint64_t pace_ = 0;                  ///< ps, of paced_bytes_
+    std::uint32_t paced_bytes_ = UINT32_MAX;  ///< what pace_ is of
     std::uint32_t slice_ = 0;                 ///< bytes of the current slice
     std::uint32_t slice_done_ = 0;            ///< bytes moved
     std::uint32_t units_done_ = 0;            ///< units moved
-    std::uint32_t paced_bytes_ = UINT32_MAX;  ///< what pace_ (ps) is of
-    std::uint64_t pace_ = 0;
+    std::uint32_t blocked_ = 0;               ///< packets waiting for a credit at our link
+    std::uint32_t unacknowledged_ = 0;        ///< slices under way that the fence waits for
+    TransferTrack next_unit_;                 ///< of the next unit sent
+    RingQueue<std::uint64_t, 2> departures_;  ///< of packets still counted as under way
+
+    const void* touched_;  ///< by each access through the port
+    BlockListener& listener_;
+    std::uint32_t rank_;
+    std::uint32_t warps_;
+    Bandwidth stage_rate_;
+    bool staged_;
     std::uint32_t requested_ = 0;     ///< bytes asked for over the link
     std::uint64_t next_request_ = 0;  ///< ps: when the block can issue its next load
-    bool request_scheduled_ = false;
-    std::uint64_t free_at_ = 0;            ///< ps: when the block can start something new
-    std::uint32_t unacknowledged_ = 0;     ///< slices under way that the fence waits for
-    std::uint64_t acknowledged_ = 0;       ///< ps: when the last of them was
-    std::uint32_t blocked_ = 0;            ///< packets waiting for a credit at our link
-    RingQueue<std::uint64_t> departures_;  ///< of packets still counted as under way
+    std::uint64_t acknowledged_ = 0;  ///< ps: when the last slice under way was
 };
 
 }  // namespace switchfold
