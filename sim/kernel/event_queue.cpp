@@ -16,20 +16,23 @@ constexpr std::uint64_t kView = 4096;  // ps, are no further apart than this
 
 /// The few events of a slot as they are sorted.
 struct Few {
-    alignas(16) std::array<std::int16_t, kFew> keys;  ///< all different; what is left is largest
-    std::array<std::uint32_t, kFew> nodes;
-    std::size_t count;
+    Few() { keys.fill(INT16_MAX); }
 
-    /// Writes the nodes in the order of their keys, by counting for each how many are smaller:
-    /// there is no branch for the processor to guess, and which of two events comes first is as
-    /// good as random. There are no more than `kMost`.
+    alignas(16) std::array<std::int16_t, kFew> keys;  ///< all different, but for what is left
+    std::array<std::uint32_t, kFew> nodes{};
+
+    /// Writes the nodes in the order of their keys, and something where `kMost` are more than there
+    /// are. Counts for each how many are smaller: there is no branch for the processor to guess,
+    /// and which of two events comes first is as good as random.
     template <std::size_t kMost>
     void sort_to(std::uint32_t* sorted) const {
         alignas(16) std::array<std::int16_t, kMost> smaller{};
-        for (std::size_t i = 0; i < count; ++i)
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < kMost; ++i)
             for (std::size_t j = 0; j < kMost; ++j)
                 smaller[j] = static_cast<std::int16_t>(smaller[j] + (keys[i] < keys[j] ? 1 : 0));
-        for (std::size_t i = 0; i < count; ++i)
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < kMost; ++i)
             sorted[smaller[i]] = nodes[i];
     }
 };
@@ -82,19 +85,21 @@ bool EventQueue::join_if_few(std::uint32_t list) {
         *add_to_front(1) = list;
         return true;
     }
+    constexpr int kTurns = kFew;
+    static_assert(kInstants * kTurns < INT16_MAX - INT16_MIN);
     Few few;
-    few.keys.fill(INT16_MAX);
     std::size_t count = 0;
     for (std::uint32_t node = list; node != kNoNode; node = nodes_[node].next) {
         if (count == kFew)
             return false;
         // An event's time within the slot, then its turn: the list begins with the last.
-        few.keys[count] =
-            static_cast<std::int16_t>((nodes_[node].due & kInstants) * kFew + (kFew - 1 - count));
+        const auto within = static_cast<int>(nodes_[node].due & kInstants);
+        few.keys[count] = static_cast<std::int16_t>(
+            INT16_MIN + within * kTurns + (kTurns - 1 - static_cast<int>(count)));
         few.nodes[count++] = node;
     }
-    few.count = count;
-    std::uint32_t* added = add_to_front(count);
+    std::uint32_t* added = add_to_front(kFew);
+    end_ -= kFew - count;
     if (count <= kFew / 4)
         few.sort_to<kFew / 4>(added);
     else if (count <= kFew / 2)

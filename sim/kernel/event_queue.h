@@ -97,7 +97,7 @@ public:
 
 private:
     // The digits of a time, from the lowest.
-    static constexpr std::size_t kInstantBits = 9;
+    static constexpr std::size_t kInstantBits = 10;
     static constexpr std::size_t kNearBits = 12;
     static constexpr std::size_t kFarBits = 6;
     static constexpr std::size_t kFarFirst = kInstantBits + kNearBits;

@@ -78,13 +78,11 @@ void Scheduler::run_events() {
     local_now_ = std::max(local_now_, kernel_now);
     EventQueue::Event event{};
     while (queue_.pop(limit, event)) {
-        if (event.due > local_now_) {
-            local_now_ = event.due;
-            at_this_instant = 0;
-        } else if (++at_this_instant > kInstantLimit) {
+        at_this_instant = event.due > local_now_ ? 0 : at_this_instant + 1;
+        local_now_ = event.due;
+        if (at_this_instant > kInstantLimit) [[unlikely]]
             throw SimulationError(
                 name(), now(), "events repeat without time passing; a loop has no delay");
-        }
         if (queue_.watched())
             look_ahead();
         ++events_;
