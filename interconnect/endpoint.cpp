@@ -13,7 +13,7 @@ Endpoint::Endpoint(
     const std::vector<Link*>& routes,
     const std::vector<PacketClient*>& clients,
     Scheduler& scheduler) :
-    sc_module(name), rank_(rank), routes_(routes), clients_(clients), scheduler_(scheduler) {}
+    EndpointState(rank, routes, clients, scheduler), sc_module(name) {}
 
 OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     const Time now = scheduler_.now();

@@ -46,9 +46,29 @@ protected:
     ~PacketClient() = default;
 };
 
+/// What every packet needs of an endpoint, in one line of the cache.
+class alignas(64) EndpointState : public PacketSink {
+protected:
+    EndpointState(
+        std::uint32_t rank,
+        const std::vector<Link*>& routes,
+        const std::vector<PacketClient*>& clients,
+        Scheduler& scheduler) :
+        routes_(routes), clients_(clients), scheduler_(scheduler), rank_(rank) {}
+    ~EndpointState() = default;
+
+    const std::vector<Link*>& routes_;
+    const std::vector<PacketClient*>& clients_;
+    Scheduler& scheduler_;
+    EndpointMemory* memory_ = nullptr;
+    const void* touched_ = nullptr;  ///< by each of its accesses
+    std::uint32_t rank_;
+};
+static_assert(sizeof(EndpointState) == 64);
+
 /// A GPU's side of the fabric: writes go to memory and are announced to their client, reads are
 /// answered from memory.
-class Endpoint final : public sc_core::sc_module, public PacketSink, private EventHandler {
+class Endpoint final : public EndpointState, public sc_core::sc_module, private EventHandler {
 public:
     Endpoint(
         const sc_core::sc_module_name& name,
@@ -80,12 +100,6 @@ private:
     void on_event(std::uint64_t tag) override;
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 
-    std::uint32_t rank_;
-    const std::vector<Link*>& routes_;
-    const std::vector<PacketClient*>& clients_;
-    Scheduler& scheduler_;
-    EndpointMemory* memory_ = nullptr;
-    const void* touched_ = nullptr;  ///< by each of its accesses
     RingQueue<Answer>
         answers_;  ///< being read from memory, in the order in which they will be ready
     Time last_ready_;

@@ -97,8 +97,7 @@ const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
     auto connection = std::make_unique<Connection>();
     connection->from = from;
     connection->to = to;
-    find_routes(*connection);
-    if (connection->stripes.empty()) {
+    if (!find_ways(*connection)) {
         connections_.erase(key);
         no_way(*connection);
     }
@@ -106,24 +105,29 @@ const Connection& Fabric::connect(std::uint32_t from, std::uint32_t to) {
     return *slot;
 }
 
-void Fabric::find_routes(Connection& connection) {
-    connection.stripes.clear();
+bool Fabric::find_ways(Connection& connection) {
+    connection.stripes = nullptr;
     connection.latency = Time();
     const std::vector<Path> paths = paths_->shortest(connection.from, connection.to);
     if (paths.empty())
-        return;
+        return false;
+    connection.first_way = static_cast<std::uint32_t>(ways_.size());
     std::vector<std::uint32_t> weights;
-    std::vector<Connection::Stripe> ways;
+    // The ways back come after all ways there: what is used together lies together.
     for (const Path& path : paths) {
         weights.push_back(path.weight);
-        const std::uint32_t forward = add_route(path);
-        Path reversed;
-        for (auto hop = path.hops.rbegin(); hop != path.hops.rend(); ++hop)
-            reversed.hops.push_back(*hop ^ 1U);
-        ways.push_back({forward, add_route(reversed)});
+        ways_.push_back({add_route(path), 0});
     }
-    for (const std::uint32_t path : stripe_order(weights))
-        connection.stripes.push_back(ways[path]);
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        Path reversed;
+        for (auto hop = paths[i].hops.rbegin(); hop != paths[i].hops.rend(); ++hop)
+            reversed.hops.push_back(*hop ^ 1U);
+        ways_[connection.first_way + i].reply = add_route(reversed);
+    }
+    std::vector<std::uint32_t>& stripes = stripes_[weights];
+    if (stripes.empty())
+        stripes = stripe_order(weights);
+    connection.stripes = &stripes;
     for (const std::uint32_t hop : paths.front().hops) {
         connection.latency += links_[hop]->latency();
         const TopologyEdge& edge = topology_.edges[hop / 2];
@@ -132,6 +136,12 @@ void Fabric::find_routes(Connection& connection) {
             connection.latency += switch_at(node).params().latency;
         connection.network = connection.network || topology_.nodes[node].kind == NodeKind::kNic;
     }
+    return true;
+}
+
+const Way& Fabric::way(const Connection& connection, std::uint64_t slot) const {
+    const std::vector<std::uint32_t>& stripes = *connection.stripes;
+    return ways_[connection.first_way + stripes[stripe_of(slot, stripes.size())]];
 }
 
 void Fabric::no_way(const Connection& connection) const {
@@ -162,7 +172,7 @@ void Fabric::take_down(std::uint32_t edge) {
         return;
     paths_ = std::make_unique<PathFinder>(topology_);
     for (auto& [key, connection] : connections_)
-        find_routes(*connection);
+        find_ways(*connection);
     if (listener_ != nullptr)
         listener_->on_link_down(*links_[2UL * edge], *links_[2UL * edge + 1]);
 }
@@ -200,16 +210,15 @@ void Fabric::remove_client(std::uint32_t client) {
 }
 
 OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer) {
-    if (connection.stripes.empty()) [[unlikely]]
+    if (connection.stripes == nullptr) [[unlikely]]
         no_way(connection);
-    const Connection::Stripe& stripe =
-        connection.stripes[stripe_of(transfer.slot, connection.stripes.size())];
+    const Way& taken = way(connection, transfer.slot);
     Packet packet;
     packet.tag = transfer.tag;
     packet.tail = scheduler_.now().count();
     packet.payload = transfer.payload;
-    packet.route = stripe.route;
-    packet.reply = stripe.reply;
+    packet.route = taken.route;
+    packet.reply = taken.reply;
     packet.client = transfer.client;
     packet.values = transfer.values;
     packet.kind = transfer.kind;
@@ -218,18 +227,17 @@ OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer
 }
 
 TransferTrack Fabric::track(const Connection& connection, std::uint64_t slot) const {
-    const Connection::Stripe& stripe =
-        connection.stripes[stripe_of(slot, connection.stripes.size())];
+    const Way& next = way(connection, slot);
     // A way of one hop is followed by its way back, so there is always a second.
-    Link* const* route = &context_.routes[stripe.route];
-    return {&connection, &stripe, route, {route[0], route[1]}};
+    Link* const* route = &context_.routes[next.route];
+    return {&connection, &next, route, {route[0], route[1]}};
 }
 
 void TransferTrack::fetch() const {
     if (connection == nullptr)
         return;
     prefetch(connection);
-    prefetch(stripe);
+    prefetch(way);
     prefetch(route);
     for (const Link* hop : hops)
         hop->fetch();

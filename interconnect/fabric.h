@@ -24,19 +24,21 @@
 
 namespace switchfold {
 
-/// A pair of GPUs that talk: the routes between them and the order in which its transfer units are
+/// Where a way and its way back begin in the fabric's route table.
+struct Way {
+    std::uint32_t route;
+    std::uint32_t reply;
+};
+
+/// A pair of GPUs that talk: the ways between them and the order in which its transfer units are
 /// striped over them.
 struct Connection {
-    /// Where a way and its way back begin in the fabric's route table.
-    struct Stripe {
-        std::uint32_t route;
-        std::uint32_t reply;
-    };
-    std::vector<Stripe> stripes;
+    const std::vector<std::uint32_t>* stripes = nullptr;  ///< which way each stripe takes
+    std::uint32_t first_way = 0;  ///< in the fabric's list of ways, where they follow each other
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     bool network = false;  ///< its routes lead through network interfaces
-    Time latency;  ///< unloaded, of the first route: links, switches and the first packet's time on
+    Time latency;  ///< unloaded, of the first way: links, switches and the first packet's time on
                    ///< the wire
 };
 
@@ -44,7 +46,7 @@ struct Connection {
 /// may have moved since: these are no more than hints.
 struct TransferTrack {
     const Connection* connection = nullptr;
-    const Connection::Stripe* stripe = nullptr;
+    const Way* way = nullptr;
     Link* const* route = nullptr;
     std::array<const Link*, 2> hops{};
     void fetch() const;
@@ -155,7 +157,9 @@ private:
     };
     std::shared_ptr<LinkKind> kind_of(const TopologyEdge& edge);
     std::uint32_t add_route(const Path& path);
-    void find_routes(Connection& connection);
+    /// \returns false if there is none.
+    bool find_ways(Connection& connection);
+    [[nodiscard]] const Way& way(const Connection& connection, std::uint64_t slot) const;
     [[noreturn]] void no_way(const Connection& connection) const;
     Switch& switch_at(std::uint32_t node) { return *switches_[switch_of_node_[node]]; }
     std::uint16_t take_group_id();
@@ -174,6 +178,9 @@ private:
     std::vector<std::uint32_t> switch_of_node_;
     std::vector<std::unique_ptr<Endpoint>> endpoints_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+    std::vector<Way> ways_;  ///< of all connections
+    std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>>
+        stripes_;  ///< by the ways' weights; most connections have the same
     std::vector<PacketClient*> clients_;
     std::vector<std::unique_ptr<DepartureRelay>> relays_;
     std::vector<std::uint32_t> free_clients_;

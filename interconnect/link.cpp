@@ -8,6 +8,28 @@
 
 namespace switchfold {
 
+namespace {
+
+/// Hides where a number comes from: what comes first on a wire is hard to foresee, so the compiler
+/// shall compute and not branch.
+template <class Number>
+Number computed(Number number) {
+    asm("" : "+r"(number));  // NOLINT(hicpp-no-assembler)
+    return number;
+}
+
+/// How much later `time` is than `than`; 0 if it is not.
+std::uint64_t excess(std::uint64_t time, std::uint64_t than) {
+    return computed(time > than ? time - than : 0);
+}
+
+/// The number, or 0.
+std::uint64_t only_if(bool condition, std::uint64_t number) {
+    return number & computed(std::uint64_t{0} - (condition ? 1U : 0U));
+}
+
+}  // namespace
+
 Link::Link(const sc_core::sc_module_name& name, std::shared_ptr<LinkKind> kind, std::uint32_t id) :
     LinkState(*kind), sc_module(name), id_(id), own_kind_(std::move(kind)) {}
 
@@ -51,9 +73,10 @@ bool Link::has_credit(std::size_t channel) const {
 }
 
 void Link::occupy(std::uint64_t start, std::uint32_t bytes) {
-    const std::uint64_t fraction = start > busy_until_ ? 0 : busy_fraction_;
-    const auto length = static_cast<unsigned __int128>(bytes) * kind_->ps_per_byte + fraction;
-    busy_until_ = std::max(start, busy_until_) + static_cast<std::uint64_t>(length >> 32U);
+    const std::uint64_t idle = excess(start, busy_until_);
+    const auto length = static_cast<unsigned __int128>(bytes) * kind_->ps_per_byte +
+                        only_if(idle == 0, busy_fraction_);
+    busy_until_ += idle + static_cast<std::uint64_t>(length >> 32U);
     busy_fraction_ = static_cast<std::uint32_t>(length);
     wire_bytes_ += bytes;
 }
@@ -64,14 +87,15 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
     const std::uint32_t wire = kind.wire_bytes(packet);
     const std::uint64_t latency = kind.latency;
     used_[static_cast<std::size_t>(like.channel)] += wire;
-    const std::uint64_t start = std::max(earliest, busy_until_);
+    const std::uint64_t start = busy_until_ + excess(earliest, busy_until_);
     occupy(start, wire);
     if (errors_expected_) [[unlikely]]
         replay(wire);
     // The tail cannot leave before it has come in.
-    const std::uint64_t end = std::max(packet.tail, busy_until_);
-    busy_fraction_ = end > busy_until_ ? 0 : busy_fraction_;
+    const std::uint64_t late = excess(packet.tail, busy_until_);
+    const std::uint64_t end = busy_until_ + late;
     busy_until_ = end;
+    busy_fraction_ = static_cast<std::uint32_t>(only_if(late == 0, busy_fraction_));
     const std::uint64_t tail = end + latency;
     std::uint64_t due = tail;
     if (cut_through_)
@@ -79,7 +103,7 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
     else if (packet.lines > 1) [[unlikely]]
         due -= (end - start) / packet.lines * (packet.lines - 1);
     ++packets_;
-    payload_bytes_ += like.carries_data ? packet.payload : 0;
+    payload_bytes_ += only_if(like.carries_data, packet.payload);
     // Written where it will lie: a packet that was changed just before it is copied stalls the
     // copy.
     Packet& sent = put_in_flight(due);
@@ -174,6 +198,10 @@ std::uint64_t Link::next_in_flight() {
 }
 
 void Link::deliver() {
+    // What is needed once this packet is on its way comes in meanwhile.
+    if (in_flight_ > 1)
+        prefetch(&kind_->context.in_flight[later_.front()]);
+    prefetch(returning_.next_place());
     const std::uint64_t now = kind_->context.scheduler.now().count();
     std::uint64_t due = now;
     do {

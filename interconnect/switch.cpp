@@ -14,7 +14,7 @@ Switch::Switch(
     const SwitchParams& params,
     ValuePool& values,
     Scheduler& scheduler) :
-    sc_module(name), params_(params), values_(values), scheduler_(scheduler) {}
+    sc_module(name), scheduler_(scheduler), params_(params), values_(values) {}
 
 void Switch::attach(Link& incoming, std::uint32_t lanes) {
     const auto port = static_cast<std::uint32_t>(ports_.size());

@@ -65,7 +65,9 @@ struct SwitchStatistics {
 ///   root copies the sum to every member.
 /// A switch below the root sends one partial sum up. Also stands for NICs and PCIe switches, which
 /// only forward.
-class Switch final : public sc_core::sc_module, public PacketSink, private EventHandler {
+class alignas(64) Switch final : public sc_core::sc_module,
+                                 public PacketSink,
+                                 private EventHandler {
 public:
     Switch(
         const sc_core::sc_module_name& name,
@@ -165,10 +167,11 @@ private:
     }
     void no_group(std::uint16_t id) const;
 
-    SwitchParams params_;
-    SwitchStatistics statistics_;
-    ValuePool& values_;
+    // What every packet needs comes first.
     Scheduler& scheduler_;
+    SwitchStatistics statistics_;
+    SwitchParams params_;
+    ValuePool& values_;
     std::vector<Port> ports_;
     std::vector<Link*> incoming_;
     std::vector<SwitchGroup> groups_;

@@ -47,6 +47,10 @@ public:
     [[nodiscard]] const T& operator[](std::size_t i) const {
         return slots_[(head_ + i) & (capacity_ - 1U)];
     }
+    /// Where the next element will lie, if there is still room: to ask for it ahead of time.
+    [[nodiscard]] const T* next_place() const {
+        return &slots_[(head_ + size_) & (capacity_ - 1U)];
+    }
     void push_back(const T& value) { push_back() = value; }
     /// A new last element, which holds what was left in its place.
     T& push_back() {
