@@ -212,12 +212,13 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
         return;
     }
     const PacketTag tag = PacketTag::unpack(packet.tag);
+    prefetch(receivers_[tag.fifo], ThreadBlock::kHotBytes);
     Fifo& fifo = *fifos_[tag.fifo];
     if (packet.kind == PacketKind::kReadResponse) {
         fifo.receiver->on_response(packet.payload, tag.unit, packet.values, visible);
         return;
     }
-    Fifo::Slice& slice = fifo.slice_at(tag.slot, context_.transport.slot_mask);
+    Fifo::Slice& slice = fifo.slice(tag.slot);
     slice.arrived += context_.transport.data(packet.payload);
     slice.time = std::max(slice.time, visible.count());
     if (packet.values != 0)

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "interconnect/fabric.h"
-#include "sim/core/ring_queue.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace switchfold {
@@ -69,31 +69,30 @@ struct alignas(64) Fifo {
 
     Fifo(std::uint32_t number, const Connection& connection) :
         route(&connection), index(number), networked(connection.network) {}
+    Fifo(const Fifo&) = delete;
+    Fifo& operator=(const Fifo&) = delete;
 
-    [[nodiscard]] std::uint32_t held() const { return static_cast<std::uint32_t>(slices.size()); }
-    [[nodiscard]] Slice& slice(std::uint32_t number) { return slices[number - (posted - held())]; }
-    /// Of those posted the last with these lowest bits.
-    [[nodiscard]] Slice& slice_at(std::uint32_t slot, std::uint32_t mask) {
-        return slices[held() - 1U - ((posted - 1U - slot) & mask)];
-    }
-    void post(std::uint32_t bytes) {
-        Slice& added = slices.push_back();
-        added.expected = bytes;
-        added.arrived = 0;
-        added.time = 0;
-        ++posted;
+    /// Of a number, or of a slot: its lowest bits.
+    [[nodiscard]] Slice& slice(std::uint32_t number) { return slices[number & mask]; }
+    /// Begins one; it is not full.
+    void post(std::uint32_t bytes, std::uint32_t places) {
+        const std::uint32_t held = posted - oldest;
+        if (held == places)
+            ++oldest;
+        else if (held > mask)
+            grow();
+        slices[posted++ & mask] = {bytes, 0, 0};
     }
     [[nodiscard]] bool full(std::uint32_t places) const { return posted - consumed >= places; }
     /// Since when (ps) there is room for the next slice of one that holds `places`; it is not full,
     /// and `now` will do for the past.
     [[nodiscard]] std::uint64_t room_since(std::uint32_t places, std::uint64_t now) {
-        while (held() > posted - consumed && slices.front().time <= now)
-            slices.pop_front();
-        return held() < places ? 0 : slices[held() - places].time;
-    }
-    /// To ask for the slices ahead of time, where they do not lie here.
-    [[nodiscard]] const Slice* newest() const {
-        return slices.empty() ? nullptr : &slices[held() - 1U];
+        const std::uint32_t held = posted - oldest;
+        if (held <= mask && held < places)
+            return 0;
+        while (oldest != consumed && slice(oldest).time <= now)
+            ++oldest;
+        return posted - oldest < places ? 0 : slice(oldest).time;
     }
     void keep(std::uint32_t slot, std::uint32_t unit, std::uint32_t handle) {
         if (values.size() <= slot)
@@ -107,22 +106,28 @@ struct alignas(64) Fifo {
     const Connection* route;
     ThreadBlock* sender = nullptr;
     ThreadBlock* receiver = nullptr;
-    std::uint32_t index;           ///< within the collective
-    std::uint32_t units = 0;       ///< sent or requested so far: chooses the stripe
-    std::uint32_t posted = 0;      ///< slices begun by the sender
-    std::uint32_t ready = 0;       ///< slices complete at the receiver
-    std::uint32_t consumed = 0;    ///< slices whose slots are free again
-    bool networked;                ///< leads through network interfaces
-    bool read = false;             ///< the receiver loads from the sender's FIFO
+    Slice* slices = first_slices.data();  ///< by the lowest bits of their numbers
+    std::uint32_t mask = kFirst - 1;      ///< of these bits
+    std::uint32_t index;                  ///< within the collective
+    std::uint32_t units = 0;              ///< sent or requested so far: chooses the stripe
+    std::uint32_t posted = 0;             ///< slices begun by the sender
+    std::uint32_t ready = 0;              ///< slices complete at the receiver
+    std::uint32_t consumed = 0;           ///< slices whose slots are free again
+    std::uint32_t oldest = 0;  ///< kept: of those before it the sender has heard that they are free
+    bool networked;            ///< leads through network interfaces
+    bool read = false;         ///< the receiver loads from the sender's FIFO
     bool full_for_sender = false;  ///< it waits for the next free slot
 
-    /// The last ones posted: those not consumed, and before them those whose free slots the sender
-    /// has still to hear of.
-    RingQueue<Slice, 4, std::uint16_t> slices;
-    NetworkFlow* flow = nullptr;      ///< carries it over the network; null inside a machine
-    NetworkProxy* inbound = nullptr;  ///< of the receiver, where it comes over the network
+    static constexpr std::uint32_t kFirst = 4;
+    std::array<Slice, kFirst> first_slices;
+    std::unique_ptr<Slice[]> more_slices;  ///< where more are kept
+    NetworkFlow* flow = nullptr;           ///< carries it over the network; null inside a machine
+    NetworkProxy* inbound = nullptr;       ///< of the receiver, where it comes over the network
     std::vector<std::vector<std::uint32_t>>
         values;  ///< functional mode: by slot and unit, a handle
+
+private:
+    void grow();
 };
 
 /// What a packet's tag says: connection, slot of the slice, unit within it.

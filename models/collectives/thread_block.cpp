@@ -144,7 +144,7 @@ void ThreadBlock::advance() {
     units_done_ = 0;
     requested_ = 0;
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
-        send_[static_cast<std::size_t>(std::countr_zero(bits))]->post(slice_);
+        send_[static_cast<std::size_t>(std::countr_zero(bits))]->post(slice_, transport.slots);
     }
     unacknowledged_ = peers_in(step_.send & fenced_);
     state_ = State::kScheduled;
@@ -154,6 +154,8 @@ void ThreadBlock::advance() {
 void ThreadBlock::on_event(std::uint64_t tag) {
     if (state_ == State::kDone)
         return;
+    prefetch(send_[0], Fifo::kHotBytes);
+    prefetch(receive_[0], Fifo::kHotBytes);
     if (tag == kNextRequest) {
         request_scheduled_ = false;
         if (state_ == State::kLoading)
@@ -178,12 +180,8 @@ void ThreadBlock::prepare(Prepare step) const {
         prefetch(touched_);
         return;
     }
-    if (const Fifo* fifo = send_[0]; fifo != nullptr)
-        prefetch(fifo->newest());
-    if (const Fifo* fifo = receive_[0]; fifo != nullptr) {
-        prefetch(fifo->newest());
+    if (const Fifo* fifo = receive_[0]; fifo != nullptr)
         prefetch(fifo->route);
-    }
 }
 
 void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
