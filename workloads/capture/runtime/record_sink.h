@@ -13,6 +13,8 @@ public:
     RecordSink() = default;
     RecordSink(const RecordSink&) = delete;
     RecordSink& operator=(const RecordSink&) = delete;
+    RecordSink(RecordSink&&) = delete;
+    RecordSink& operator=(RecordSink&&) = delete;
     virtual ~RecordSink() = default;
     /// The id of a text. Its Name record is in the file before this returns.
     virtual std::uint32_t name(std::string_view text) = 0;

@@ -27,6 +27,10 @@ public:
     /// Null if the file cannot be made (said on standard error). A second process of a rank gets a
     /// file with its process id in the name.
     [[nodiscard]] static std::unique_ptr<Recorder> open(const Settings& settings);
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+    Recorder(Recorder&&) = delete;
+    Recorder& operator=(Recorder&&) = delete;
     ~Recorder() override;
 
     std::uint32_t name(std::string_view text) override;
