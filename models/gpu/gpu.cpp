@@ -3,8 +3,11 @@
 
 #include "sim/core/error.h"
 
+#include <boost/math/tools/toms748_solve.hpp>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 namespace switchfold {
@@ -12,35 +15,27 @@ namespace switchfold {
 namespace {
 constexpr double kDone = 1e-9;
 /// x = f(x) for a function that does not rise, f(0) > 0; f has been called last with a value next
-/// to x.
+/// to x. Near a wave that is all memory it is as steep as a root at zero.
 template <class Function>
 double falling_fixed_point(Function f) {
-    double low = 0;
-    double above = f(low);
-    if (above <= 0)
-        return above;
-    double high = above;
-    double below = f(high) - high;
-    double x = high;
-    constexpr int kRounds = 20;
-    constexpr double kClose = 1e-10;
-    for (int round = 0; round < kRounds && below < 0; ++round) {
-        x = low + (high - low) * above / (above - below);
-        const double error = f(x) - x;
-        if (std::abs(error) < kClose)
-            break;
-        // The end that stays counts half the next time, so that it does not stay for ever.
-        if (error > 0) {
-            low = x;
-            above = error;
-            below /= 2;
-        } else {
-            high = x;
-            below = error;
-            above /= 2;
-        }
-    }
-    return f(x);
+    const auto above = [&f](double x) { return f(x) - x; };
+    const double at_zero = above(0);
+    if (at_zero <= 0)
+        return f(0);
+    const double at_high = above(at_zero);
+    if (at_high >= 0)
+        return f(at_zero);
+    std::uintmax_t rounds = 60;
+    constexpr int kBits = 45;
+    const auto [low, high] = boost::math::tools::toms748_solve(
+        above,
+        0.0,
+        at_zero,
+        at_zero,
+        at_high,
+        boost::math::tools::eps_tolerance<double>(kBits),
+        rounds);
+    return f((low + high) / 2);
 }
 
 }  // namespace

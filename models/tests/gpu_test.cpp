@@ -169,6 +169,16 @@ RC_GTEST_PROP(GpuProperty, WithCarveoutsTooFewerCommunicationBlocksNeverSlowAKer
     RC_ASSERT(k.isolated <= faster + nanoseconds(1));
 }
 
+// Where nearly all of a wave's time is memory's, the last wave's share of a kernel is hard to find.
+TEST(Gpu, HoweverBlocksPartIntoAsManyWavesTheyTakeTheSame) {
+    for (const std::uint64_t blocks : {217U, 218U, 230U, 300U}) {
+        KernelLaunch k = kernel(blocks, 1, 0, Time(2'170'098), Bytes(308'717));
+        k.shape.shared_memory = Bytes(55'705);  // two on an SM, 216 slots in all
+        const Time took = Bench(a100()).run(k, 1);
+        EXPECT_NEAR(to_microseconds(took), 2.170098, 1e-5) << blocks;
+    }
+}
+
 RC_GTEST_PROP(GpuProperty, MoreHbmNeverSlowsAKernelBesideTheSamePackets, ()) {
     // The same kernel: its isolated duration is that on the smaller memory.
     const KernelLaunch k = *any_kernel();
