@@ -116,7 +116,7 @@ bool Fabric::find_ways(Connection& connection) {
     // The ways back come after all ways there: what is used together lies together.
     for (const Path& path : paths) {
         weights.push_back(path.weight);
-        ways_.push_back({add_route(path), 0});
+        ways_.push_back({links_[path.hops.front()].get(), add_route(path), 0});
     }
     for (std::size_t i = 0; i < paths.size(); ++i) {
         Path reversed;
@@ -222,15 +222,12 @@ OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer
     packet.client = transfer.client;
     packet.values = transfer.values;
     packet.kind = transfer.kind;
-    Link* first = context_.routes[packet.route];
-    return first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
+    return taken.first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
 }
 
 TransferTrack Fabric::track(const Connection& connection, std::uint64_t slot) const {
     const Way& next = way(connection, slot);
-    // A way of one hop is followed by its way back, so there is always a second.
-    Link* const* route = &context_.routes[next.route];
-    return {&connection, &next, route, {route[0], route[1]}};
+    return {&connection, &next, &context_.routes[next.route], next.first};
 }
 
 void TransferTrack::fetch() const {
@@ -239,8 +236,7 @@ void TransferTrack::fetch() const {
     prefetch(connection);
     prefetch(way);
     prefetch(route);
-    for (const Link* hop : hops)
-        hop->fetch();
+    first->fetch();
 }
 
 std::vector<std::string> Fabric::blocked() const {

@@ -24,8 +24,10 @@
 
 namespace switchfold {
 
-/// Where a way and its way back begin in the fabric's route table.
+/// A way of a connection: its first link, and where it and its way back begin in the fabric's route
+/// table.
 struct Way {
+    Link* first;
     std::uint32_t route;
     std::uint32_t reply;
 };
@@ -48,7 +50,7 @@ struct TransferTrack {
     const Connection* connection = nullptr;
     const Way* way = nullptr;
     Link* const* route = nullptr;
-    std::array<const Link*, 2> hops{};
+    const Link* first = nullptr;
     void fetch() const;
 };
 

@@ -32,9 +32,10 @@ protected:
 /// posted before the last one taken, so a radix queue (Ahuja, Mehlhorn, Orlin, Tarjan 1990) serves:
 /// an event lies in the slot of the highest digit in which its time differs from the time up to
 /// which events have been sorted out, and only the first slot is ever taken apart. Digits are as
-/// wide as delays are common: most events, due within two microseconds, lie in a slot of 512 ps
-/// from the start, and the few of one such slot are sorted. An event is touched two or three times
-/// however many wait, where a heap compares it with a path of others that do not lie in the cache.
+/// wide as delays are common: most events, due within four microseconds, lie in a slot of 1,024
+/// ps from the start, and the few of one such slot are sorted. An event is touched two or three
+/// times however many wait, where a heap compares it with a path of others that do not lie in the
+/// cache.
 class EventQueue {
 public:
     struct Event {

@@ -12,7 +12,7 @@ namespace {
 
 // What the next events need comes in while this one runs: first their handlers, which keep what
 // they use most right behind their EventHandler, then what those refer to.
-constexpr std::size_t kHandlerBytes = 384;
+constexpr std::size_t kHandlerBytes = 256;
 constexpr std::size_t kFarEvents = 6;
 constexpr std::size_t kMiddleEvents = 4;
 constexpr std::size_t kNearEvents = 2;
