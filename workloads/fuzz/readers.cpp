@@ -11,6 +11,7 @@
 #include "workloads/nsight/reader.h"
 #include "workloads/rank_alignment.h"
 #include "workloads/read_traces.h"
+#include "workloads/tests/temporary_file.h"
 #include "workloads/trace_format/trace_file.h"
 #include "workloads/trace_summary.h"
 #include "workloads/training/layer_table.h"
@@ -25,38 +26,16 @@
 #include <string>
 #include <vector>
 
-#include <unistd.h>
 #include <zlib.h>
 
 namespace switchfold::fuzz {
 
 namespace {
 
+// SQLite does not open files that have no name.
+using File = testing::TemporaryFile;
+
 constexpr std::uint64_t kMost = 16U << 20U;
-
-/// A file in the temporary folder that goes away with the object. SQLite does not open files that
-/// have no name.
-class File {
-public:
-    explicit File(const char* name, std::string_view bytes = {}) :
-        path_(
-            std::filesystem::temp_directory_path() /
-            fmt::format("switchfold_fuzz_{}_{}", getpid(), name)) {
-        std::ofstream(path_, std::ios::binary) << bytes;
-    }
-    ~File() {
-        std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    File(File&&) = delete;
-    File& operator=(File&&) = delete;
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
 
 void look_at(const TraceWorkload& workload) {
     check(workload.graph);

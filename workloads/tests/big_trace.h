@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/tests/temporary_file.h"
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -8,19 +10,14 @@
 #include <fstream>
 #include <string>
 
-#include <unistd.h>
-
 namespace switchfold::testing {
 
 /// A trace as PyTorch's profiler writes one, of about `bytes`: for each kernel its launching call,
 /// an operator with shapes, flow arrows and a Python frame; now and then an all-reduce beside it.
 class BigTrace {
 public:
-    explicit BigTrace(std::uint64_t bytes) :
-        path_(
-            std::filesystem::temp_directory_path() /
-            fmt::format("switchfold_big_trace_{}_{}.json", getpid(), bytes)) {
-        std::ofstream out(path_);
+    explicit BigTrace(std::uint64_t bytes) : file_("trace.json") {
+        std::ofstream out(path());
         out << "{\"schemaVersion\": 1, \"traceEvents\": [\n";
         std::uint64_t written = 0;
         for (std::uint64_t i = 0; written < bytes; ++i) {
@@ -32,15 +29,7 @@ public:
         }
         out << "\n]}\n";
     }
-    ~BigTrace() {
-        std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
-    }
-    BigTrace(const BigTrace&) = delete;
-    BigTrace& operator=(const BigTrace&) = delete;
-    BigTrace(BigTrace&&) = delete;
-    BigTrace& operator=(BigTrace&&) = delete;
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
 
 private:
     static std::string events(std::uint64_t i, std::uint64_t us) {
@@ -92,7 +81,7 @@ private:
             us);
     }
 
-    std::filesystem::path path_;
+    TemporaryFile file_;
 };
 
 }  // namespace switchfold::testing

@@ -2,50 +2,18 @@
 #pragma once
 
 #include "workloads/kineto/reader.h"
+#include "workloads/tests/temporary_file.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 namespace switchfold::testing {
-
-/// A file in the temporary folder that goes away with the object.
-class TemporaryFile {
-public:
-    TemporaryFile(const std::string& name, const std::string& content) :
-        path_(
-            std::filesystem::temp_directory_path() /
-            fmt::format("switchfold_{}_{}_{}", getpid(), test_name(), name)) {
-        std::ofstream(path_, std::ios::binary) << content;
-    }
-    ~TemporaryFile() {
-        std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    TemporaryFile(TemporaryFile&&) = delete;
-    TemporaryFile& operator=(TemporaryFile&&) = delete;
-
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-private:
-    static std::string test_name() {
-        std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-        std::replace(name.begin(), name.end(), '/', '_');  // of a parameter
-        return name;
-    }
-
-    std::filesystem::path path_;
-};
 
 /// All bytes of a file.
 inline std::string content_of(const std::filesystem::path& path) {
