@@ -31,13 +31,14 @@ void SwitchStages::store(
     const Channel& channel = channels_[c];
     const Part part = pieces_.piece(c, loop, member);
     const auto slot = static_cast<std::uint32_t>(loop % channel.slots.size());
-    const auto& source = (work_.reduce ? buffers_.sums : buffers_.own)[positions_[member]];
+    const auto& sources = work_.reduce ? buffers_.sums : buffers_.own;
     for (const std::uint64_t end = offset + bytes; offset < end;) {
         const auto some =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(channel.unit, end - offset));
         const PieceTag tag{c, slot, member, static_cast<std::uint32_t>(offset) | PieceTag::kStore};
         const std::uint32_t values =
-            functional_ ? fabric_.values().put_part(source, element(tag), some / element_bytes_)
+            functional_ ? fabric_.values().put_part(
+                              sources[positions_[member]], element(tag), some / element_bytes_)
                         : 0;
         const OptionalTime departure = fabric_.send(
             *group_,
