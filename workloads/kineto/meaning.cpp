@@ -63,38 +63,30 @@ CallKind kind_of_call(std::string_view name) {
     return CallKind::kLaunch;
 }
 
-Meanings::Known& Meanings::known(Texts::Id text) {
+template <class Answer, class Judge>
+Answer Meanings::judged(Texts::Id text, std::optional<Answer> Known::*kept, Judge judge) {
     if (known_.size() <= text)
         known_.resize(texts_.size());
-    return known_[text];
+    std::optional<Answer>& answer = known_[text].*kept;
+    if (!answer)
+        answer = judge(texts_[text]);
+    return *answer;
 }
 
 EventKind Meanings::category(Texts::Id text) {
-    std::optional<EventKind>& kind = known(text).category;
-    if (!kind)
-        kind = kind_of_category(texts_[text]);
-    return *kind;
+    return judged(text, &Known::category, kind_of_category);
 }
 
 PhaseMark Meanings::mark(Texts::Id name) {
-    std::optional<PhaseMark>& mark = known(name).mark;
-    if (!mark)
-        mark = mark_of_name(texts_[name]);
-    return *mark;
+    return judged(name, &Known::mark, mark_of_name);
 }
 
 CallKind Meanings::call(Texts::Id name) {
-    std::optional<CallKind>& kind = known(name).call;
-    if (!kind)
-        kind = kind_of_call(texts_[name]);
-    return *kind;
+    return judged(name, &Known::call, kind_of_call);
 }
 
 bool Meanings::communicates(Texts::Id kernel) {
-    std::optional<bool>& answer = known(kernel).communicates;
-    if (!answer)
-        answer = is_communication(texts_[kernel]);
-    return *answer;
+    return judged(kernel, &Known::communicates, is_communication);
 }
 
 }  // namespace switchfold

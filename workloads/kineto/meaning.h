@@ -49,7 +49,9 @@ private:
         std::optional<CallKind> call;
         std::optional<bool> communicates;
     };
-    Known& known(Texts::Id text);
+    /// What `judge` says of the text, asked once.
+    template <class Answer, class Judge>
+    Answer judged(Texts::Id text, std::optional<Answer> Known::*kept, Judge judge);
 
     const Texts& texts_;
     std::vector<Known> known_;  ///< by text

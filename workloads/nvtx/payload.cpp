@@ -17,7 +17,7 @@ struct Named {
 };
 constexpr std::array<Named, 6> kNamed{
     {{"Message size [bytes]", &NcclPayload::bytes},
-     {"Bytes", &NcclPayload::bytes},  // before NCCL 2.15
+     {"Bytes", &NcclPayload::bytes},  // of older versions
      {"NCCL communicator ID", &NcclPayload::communicator},
      {"No. of ranks", &NcclPayload::ranks},
      {"Rank", &NcclPayload::rank},
