@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by run and test: build_preset PRESET [TARGET...] configures and builds in build/PRESET.
+# Sourced by run, test and tidy (with pipefail set): build_preset PRESET [TARGET...] configures and builds in build/PRESET.
 
 # As many jobs as cores, but no more than the memory carries: a heavy file takes about 1.5 GB.
 build_jobs() {
@@ -18,8 +18,11 @@ build_preset() {
     log=build/$preset.log
     mkdir -p build
     echo "building build/$preset with $jobs jobs, log in $log" >&2
-    if ! { cmake --preset "$preset" &&
-        cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"}; } >"$log" 2>&1; then
+    if ! {
+        cmake --preset "$preset" >"$log" 2>&1 &&
+            NINJA_STATUS='[%f/%t %e] ' cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"} 2>&1 |
+            tee -a "$log" | scripts/build_progress.py
+    }; then
         tail -n 60 "$log" >&2
         echo "the build failed; all of its log is in $log" >&2
         return 1

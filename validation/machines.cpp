@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/machines.h"
 
-#include "sim/core/params_writer.h"
 #include "sim/run/graph_run.h"
 #include "sim/run/load.h"
 
@@ -45,7 +44,7 @@ std::string spaced(std::string text) {
 
 /// With everything that other files hold in place.
 Json as_json(const SystemParams& system) {
-    return write_value(system);
+    return system_json(system);
 }
 
 KnownMachine known_machine(const std::filesystem::path& file) {

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace switchfold {
@@ -50,7 +50,7 @@ public:
     /// Operations that could not start or end: index and why, the first `limit` of them.
     struct Blocked {
         std::uint32_t operation;
-        std::string why;
+        std::string_view why;
     };
     [[nodiscard]] std::vector<Blocked> blocked(std::size_t limit) const;
 

@@ -17,6 +17,14 @@
 
 namespace switchfold {
 
+template <NamedEnum E>
+std::string enum_words() {
+    std::string text;
+    for (const auto& [value, name] : EnumNames<E>::kNames)
+        text += fmt::format("{}`{}`", text.empty() ? "" : ", ", name);
+    return text;
+}
+
 /// A type in the words of the manual, and the rows of what is in it: none for a value that holds no
 /// parameters.
 template <class T>
@@ -31,19 +39,11 @@ struct DocOf {
         else if constexpr (std::is_arithmetic_v<T>)
             return "whole number";
         else if constexpr (NamedEnum<T>)
-            return names();
+            return enum_words<T>();
         else
             return "text";
     }
     static void add_rows(std::string& out, const std::string& prefix, const std::string& remark);
-
-private:
-    static std::string names() {
-        std::string text;
-        for (const auto& [value, name] : EnumNames<T>::kNames)
-            text += fmt::format("{}`{}`", text.empty() ? "" : ", ", name);
-        return text;
-    }
 };
 
 template <class Tag>
@@ -94,10 +94,13 @@ struct DocOf<std::variant<T...>> {
         ((text += fmt::format("{}`{}`", text.empty() ? "`type` is " : " or ", T::kType)), ...);
         return text;
     }
-    static void add_rows(std::string& out, const std::string& prefix, const std::string& remark) {
-        (DocOf<T>::add_rows(out, prefix, remark + fmt::format(" ({})", T::kType)), ...);
-    }
+    static void add_rows(std::string& out, const std::string& prefix, const std::string& remark);
 };
+template <class... T>
+void DocOf<std::variant<T...>>::add_rows(
+    std::string& out, const std::string& prefix, const std::string& remark) {
+    (DocOf<T>::add_rows(out, prefix, remark + fmt::format(" ({})", T::kType)), ...);
+}
 
 /// What may be a file of its own has a table of its own.
 template <class P>

@@ -106,20 +106,28 @@ struct SchemaOf<std::map<std::string, T>> {
             {"additionalProperties", SchemaOf<T>::make()}};
     }
 };
+// What is large is made by functions, so that one unit can make them for all others.
+template <class... T>
+OrderedJson make_schema(std::type_identity<std::variant<T...>>);
+template <Params P>
+OrderedJson make_schema(std::type_identity<P>);
+
 template <class... T>
 struct SchemaOf<std::variant<T...>> {
-    static OrderedJson make() {
-        OrderedJson choices = OrderedJson::array();
-        const auto add = [&]<class A>(std::type_identity<A>) {
-            OrderedJson one = SchemaOf<A>::make();
-            one["properties"]["type"] = {{"const", std::string(A::kType)}};
-            one["required"].push_back("type");
-            choices.push_back(std::move(one));
-        };
-        (add(std::type_identity<T>{}), ...);
-        return {{"oneOf", choices}};
-    }
+    static OrderedJson make() { return make_schema(std::type_identity<std::variant<T...>>{}); }
 };
+template <class... T>
+OrderedJson make_schema(std::type_identity<std::variant<T...>> /*type*/) {
+    OrderedJson choices = OrderedJson::array();
+    const auto add = [&]<class A>(std::type_identity<A>) {
+        OrderedJson one = SchemaOf<A>::make();
+        one["properties"]["type"] = {{"const", std::string(A::kType)}};
+        one["required"].push_back("type");
+        choices.push_back(std::move(one));
+    };
+    (add(std::type_identity<T>{}), ...);
+    return {{"oneOf", choices}};
+}
 /// An object that holds what differs from another value.
 inline OrderedJson over_base_schema() {
     return {
@@ -173,44 +181,46 @@ void add_bounds(
 
 template <Params P>
 struct SchemaOf<P> {
-    static OrderedJson make() {
-        OrderedJson out{
-            {"type", "object"},
-            {"additionalProperties", false},
-            {"properties", OrderedJson::object()},
-            {"required", OrderedJson::array()}};
-        const P defaults{};
-        OrderedJson names = OrderedJson::array();
-        const auto add_one = [&](const auto& f) {
-            add(out, defaults, f);
-            names.push_back(std::string(f.name));
-        };
-        std::apply([&](const auto&... f) { (add_one(f), ...); }, P::fields());
-        out["properties"]["$source"] = source_schema();
-        out["properties"]["$source"]["propertyNames"] = {{"enum", std::move(names)}};
-        return out;
-    }
-
-private:
-    template <class F>
-    static void add(OrderedJson& out, const P& defaults, const F& f) {
-        using T = std::remove_cvref_t<decltype(defaults.*(f.member))>;
-        OrderedJson one = SchemaOf<T>::make();
-        std::string doc(f.doc);
-        if constexpr (!std::is_same_v<decltype(F::bounds), NoBounds>) {
-            add_bounds(one, std::type_identity<T>{}, f.bounds);
-            if constexpr (!std::is_arithmetic_v<decltype(f.bounds.min)>)
-                doc += fmt::format(
-                    " From {} to {}.", to_string(f.bounds.min), to_string(f.bounds.max));
-        }
-        one["description"] = doc;
-        if (f.is_required)
-            out["required"].push_back(std::string(f.name));
-        else if constexpr (!Params<T>)
-            one["default"] = write_value(defaults.*(f.member));
-        out["properties"][std::string(f.name)] = std::move(one);
-    }
+    static OrderedJson make() { return make_schema(std::type_identity<P>{}); }
 };
+
+/// Adds one field to the schema of P.
+template <class P, class F>
+void add_property(OrderedJson& out, const P& defaults, const F& f) {
+    using T = std::remove_cvref_t<decltype(defaults.*(f.member))>;
+    OrderedJson one = SchemaOf<T>::make();
+    std::string doc(f.doc);
+    if constexpr (!std::is_same_v<decltype(F::bounds), NoBounds>) {
+        add_bounds(one, std::type_identity<T>{}, f.bounds);
+        if constexpr (!std::is_arithmetic_v<decltype(f.bounds.min)>)
+            doc += fmt::format(" From {} to {}.", to_string(f.bounds.min), to_string(f.bounds.max));
+    }
+    one["description"] = doc;
+    if (f.is_required)
+        out["required"].push_back(std::string(f.name));
+    else if constexpr (!Params<T>)
+        one["default"] = write_value(defaults.*(f.member));
+    out["properties"][std::string(f.name)] = std::move(one);
+}
+
+template <Params P>
+OrderedJson make_schema(std::type_identity<P> /*type*/) {
+    OrderedJson out{
+        {"type", "object"},
+        {"additionalProperties", false},
+        {"properties", OrderedJson::object()},
+        {"required", OrderedJson::array()}};
+    const P defaults{};
+    OrderedJson names = OrderedJson::array();
+    const auto add_one = [&](const auto& f) {
+        add_property(out, defaults, f);
+        names.push_back(std::string(f.name));
+    };
+    std::apply([&](const auto&... f) { (add_one(f), ...); }, P::fields());
+    out["properties"]["$source"] = source_schema();
+    out["properties"]["$source"]["propertyNames"] = {{"enum", std::move(names)}};
+    return out;
+}
 
 /// JSON Schema (draft 2020-12) of a file that holds P: a params struct or a variant of them.
 template <class P>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/load.h"
 
-#include "sim/core/params_docs.h"
-#include "sim/core/params_reader.h"
-#include "sim/core/params_schema.h"
-#include "sim/core/params_writer.h"
+#include "sim/run/parameter_units.h"
 
 #include <fmt/format.h>
 
@@ -13,16 +10,6 @@
 #include <string_view>
 
 namespace switchfold {
-
-// As scripts/update_schemas names them.
-template <>
-inline constexpr std::string_view kSchemaFile<SystemParams> = "system.schema.json";
-template <>
-inline constexpr std::string_view kSchemaFile<TopologyParams> = "topology.schema.json";
-template <>
-inline constexpr std::string_view kSchemaFile<CollectiveParams> = "collectives.schema.json";
-template <>
-inline constexpr std::string_view kSchemaFile<GpuParams> = "gpu.schema.json";
 
 namespace {
 
@@ -121,52 +108,17 @@ load_experiment(const std::filesystem::path& file, std::span<const Override> ove
     return complete_experiment(read_params_file<Experiment>(file, overrides), file);
 }
 
+LoadedExperiment load_experiment(
+    const Json& json, const std::filesystem::path& file, std::span<const Override> overrides) {
+    return complete_experiment(read_params<Experiment>(json, file, overrides), file);
+}
+
 SystemParams load_system(const std::filesystem::path& file, std::span<const Override> overrides) {
     return read_params_file<SystemParams>(file, overrides);
 }
 
-namespace {
-
-struct Kind {
-    std::string_view name;
-    OrderedJson (*schema)(std::string_view title);
-    std::string (*docs)();
-};
-
-template <class P>
-constexpr Kind kind_of(std::string_view name) {
-    return {name, &schema_of<P>, &docs_of<P>};
-}
-
-const Kind& find_kind(std::string_view name) {
-    static constexpr std::array kKinds{
-        kind_of<Experiment>("experiment"),
-        kind_of<SystemParams>("system"),
-        kind_of<TopologyParams>("topology"),
-        kind_of<CollectiveParams>("collectives"),
-        kind_of<GpuParams>("gpu")};
-    std::string known;
-    for (const Kind& kind : kKinds) {
-        if (kind.name == name)
-            return kind;
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
-    }
-    throw ConfigError(
-        "schema",
-        "",
-        fmt::format("unknown kind \"{}\"; expected one of: {}, sweep, statistics", name, known));
-}
-
-}  // namespace
-
-std::string schema_text(const std::string& kind) {
-    const Kind& found = find_kind(kind);
-    const std::string_view title = found.name == "gpu" ? "GPU" : found.name;
-    return found.schema(fmt::format("switchfold {}", title)).dump(2) + "\n";
-}
-
-std::string parameter_table(const std::string& kind) {
-    return find_kind(kind).docs();
+OrderedJson system_json(const SystemParams& system) {
+    return write_value(system);
 }
 
 }  // namespace switchfold

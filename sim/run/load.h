@@ -22,11 +22,17 @@ struct LoadedExperiment {
 /// Throws ConfigError with everything that is wrong.
 [[nodiscard]] LoadedExperiment
 load_experiment(const std::filesystem::path& file, std::span<const Override> overrides);
+/// The same of an experiment that stands in `file` as JSON.
+[[nodiscard]] LoadedExperiment load_experiment(
+    const Json& json, const std::filesystem::path& file, std::span<const Override> overrides);
 /// For callers that make an experiment themselves; `file` is what its paths are relative to.
 [[nodiscard]] LoadedExperiment
 complete_experiment(Experiment experiment, const std::filesystem::path& file);
 [[nodiscard]] SystemParams
 load_system(const std::filesystem::path& file, std::span<const Override> overrides);
+
+/// Every field of a system, as JSON.
+[[nodiscard]] OrderedJson system_json(const SystemParams& system);
 
 /// JSON Schema of "experiment", "system", "topology", "collectives" or "gpu". Throws ConfigError
 /// for another kind.

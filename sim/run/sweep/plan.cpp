@@ -274,9 +274,7 @@ std::string name_of(const SweepPlan& plan, const SweepPoint& point) {
 
 LoadedExperiment load_point(const SweepPlan& plan, const SweepPoint& point) {
     const std::vector<Override> overrides = overrides_of(plan, point);
-    return complete_experiment(
-        read_params<Experiment>(plan.experiment, plan.files.experiment, overrides),
-        plan.files.experiment);
+    return load_experiment(plan.experiment, plan.files.experiment, overrides);
 }
 
 }  // namespace switchfold
