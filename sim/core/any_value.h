@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/core/params_cursor.h"
-#include "sim/core/params_docs.h"
 #include "sim/core/params_schema.h"
 
 namespace switchfold {
@@ -21,11 +20,6 @@ inline OrderedJson write_value(const AnyValue& value) {
 template <>
 struct SchemaOf<AnyValue> {
     static OrderedJson make() { return OrderedJson::object(); }
-};
-template <>
-struct DocOf<AnyValue> {
-    static std::string type() { return "any value"; }
-    static void add_rows(std::string& /*out*/, const std::string&, const std::string&) {}
 };
 
 }  // namespace switchfold

@@ -5,6 +5,7 @@
 #include "sim/core/params.h"
 #include "sim/core/params_cursor.h"
 #include "sim/core/params_writer.h"
+#include "sim/core/schema_defs.h"
 #include "sim/core/units.h"
 
 #include <fmt/format.h>
@@ -31,31 +32,37 @@ inline OrderedJson source_schema() {
         {"additionalProperties", {{"type", "string"}}}};
 }
 
-inline OrderedJson text_with_unit(std::string_view units, std::string_view example) {
+inline OrderedJson
+text_with_unit(std::string_view title, std::string_view units, std::string_view example) {
     return {
         {"type", "string"},
+        {"title", std::string(title)},
         {"pattern", fmt::format("^[0-9]+(\\.[0-9]+)? ?({})$", units)},
         {"examples", OrderedJson::array({std::string(example)})}};
 }
 template <>
 struct SchemaOf<Time> {
-    static OrderedJson make() { return text_with_unit("ps|ns|us|ms|s", "700 ns"); }
+    static OrderedJson make() { return text_with_unit("time", "ps|ns|us|ms|s", "700 ns"); }
 };
 template <>
 struct SchemaOf<Bytes> {
-    static OrderedJson make() { return text_with_unit("B|[KMGT]iB|[kMGT]B", "25 MiB"); }
+    static OrderedJson make() { return text_with_unit("bytes", "B|[KMGT]iB|[kMGT]B", "25 MiB"); }
 };
 template <>
 struct SchemaOf<Bandwidth> {
-    static OrderedJson make() { return text_with_unit("[kMGT]?[bB]/s|[KMG]iB/s", "450 GB/s"); }
+    static OrderedJson make() {
+        return text_with_unit("bandwidth", "[kMGT]?[bB]/s|[KMG]iB/s", "450 GB/s");
+    }
 };
 template <>
 struct SchemaOf<Frequency> {
-    static OrderedJson make() { return text_with_unit("[kMG]?Hz", "1.83 GHz"); }
+    static OrderedJson make() { return text_with_unit("frequency", "[kMG]?Hz", "1.83 GHz"); }
 };
 template <>
 struct SchemaOf<FlopRate> {
-    static OrderedJson make() { return text_with_unit("[GT]?FLOP/s", "794 TFLOP/s"); }
+    static OrderedJson make() {
+        return text_with_unit("floating-point operations a second", "[GT]?FLOP/s", "794 TFLOP/s");
+    }
 };
 template <>
 struct SchemaOf<bool> {
@@ -231,6 +238,7 @@ OrderedJson schema_of(std::string_view title) {
     if constexpr (Params<P>)
         in_place["properties"]["$schema"] = {{"type", "string"}};
     out["anyOf"] = OrderedJson::array({over_base_schema(), std::move(in_place)});
+    share_definitions(out);
     return out;
 }
 

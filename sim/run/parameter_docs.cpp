@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/schema_table.h"
 #include "sim/run/load.h"
 #include "sim/run/parameter_units.h"
 
@@ -14,12 +15,11 @@ namespace {
 struct Kind {
     std::string_view name;
     OrderedJson (*schema)(std::string_view title);
-    std::string (*docs)();
 };
 
 template <class P>
 constexpr Kind kind_of(std::string_view name) {
-    return {name, &schema_of<P>, &docs_of<P>};
+    return {name, &schema_of<P>};
 }
 
 const Kind& find_kind(std::string_view name) {
@@ -41,16 +41,20 @@ const Kind& find_kind(std::string_view name) {
         fmt::format("unknown kind \"{}\"; expected one of: {}, sweep, statistics", name, known));
 }
 
+OrderedJson schema_of_kind(const std::string& kind) {
+    const Kind& found = find_kind(kind);
+    const std::string_view title = found.name == "gpu" ? "GPU" : found.name;
+    return found.schema(fmt::format("switchfold {}", title));
+}
+
 }  // namespace
 
 std::string schema_text(const std::string& kind) {
-    const Kind& found = find_kind(kind);
-    const std::string_view title = found.name == "gpu" ? "GPU" : found.name;
-    return found.schema(fmt::format("switchfold {}", title)).dump(2) + "\n";
+    return schema_of_kind(kind).dump(2) + "\n";
 }
 
 std::string parameter_table(const std::string& kind) {
-    return find_kind(kind).docs();
+    return schema_table(schema_of_kind(kind), kind);
 }
 
 }  // namespace switchfold

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params_docs.h"
 #include "sim/core/params_reader.h"
 #include "sim/core/params_schema.h"
 #include "sim/core/params_writer.h"
@@ -26,12 +25,11 @@ inline constexpr std::string_view kSchemaFile<CollectiveParams> = "collectives.s
 template <>
 inline constexpr std::string_view kSchemaFile<GpuParams> = "gpu.schema.json";
 
-/// Reader, writer, schema and table of T: declared with `extern`, made with nothing.
+/// Reader, writer and schema of T: declared with `extern`, made with nothing.
 #define SWITCHFOLD_PARAMETERS(linkage, T)                                                          \
     linkage template void read_value(const Cursor& c, T& out);                                     \
     linkage template OrderedJson write_value(const T& value);                                      \
-    linkage template OrderedJson make_schema(std::type_identity<T>);                               \
-    linkage template struct DocOf<T>
+    linkage template OrderedJson make_schema(std::type_identity<T>)
 
 SWITCHFOLD_PARAMETERS(extern, ClusterTopology);
 SWITCHFOLD_PARAMETERS(extern, CollectiveParams);

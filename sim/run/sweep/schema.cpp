@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/params_docs.h"
 #include "sim/core/params_schema.h"
+#include "sim/core/schema_table.h"
 #include "sim/run/sweep/plan.h"
 
 namespace switchfold {
 
+namespace {
+
+OrderedJson sweep_schema() {
+    return schema_of<SweepParams>("switchfold sweep");
+}
+
+}  // namespace
+
 std::string sweep_schema_text() {
-    return schema_of<SweepParams>("switchfold sweep").dump(2) + "\n";
+    return sweep_schema().dump(2) + "\n";
 }
 
 std::string sweep_parameter_table() {
-    return docs_of<SweepParams>();
+    return schema_table(sweep_schema(), "sweep");
 }
 
 }  // namespace switchfold
