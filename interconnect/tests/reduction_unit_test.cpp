@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/reduction_unit.h"
+
+#include "sim/core/error.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+/// Four entries of 128 B, 25 bytes a nanosecond, 50 ns of latency.
+ReductionUnitParams small_unit() {
+    ReductionUnitParams params;
+    params.entries = 4;
+    params.buffer = Bytes(4 * 128);
+    params.line = Bytes(128);
+    params.adder_rate = gigabytes_per_second(25);
+    params.latency = nanoseconds(50);
+    return params;
+}
+
+Packet operands(std::uint64_t tag, std::uint32_t payload = 128, std::uint16_t group = 0) {
+    Packet packet;
+    packet.tag = tag;
+    packet.payload = payload;
+    packet.group = group;
+    packet.count = 1;
+    return packet;
+}
+
+// 128 B at 25 GB/s.
+constexpr Time kLineTime(5120);
+
+TEST(ReductionUnit, APullIsReadyWhenTheLastAnswerIsThroughTheAdder) {
+    ReductionUnit unit(small_unit(), 1);
+    const auto line = unit.open(operands(1), TreeRole::kRoot, 2, 1);
+    ASSERT_TRUE(line);
+    EXPECT_FALSE(unit.add(*line, operands(1), nanoseconds(100)));
+    const auto span = unit.add(*line, operands(1), nanoseconds(200));
+    ASSERT_TRUE(span);
+    EXPECT_EQ(span->first, nanoseconds(200) + kLineTime + nanoseconds(50));
+    EXPECT_EQ(span->last, span->first);
+    EXPECT_EQ(unit.line(*line).count, 2U);
+}
+
+TEST(ReductionUnit, TheAdderTakesOneOperandAfterTheOther) {
+    ReductionUnit unit(small_unit(), 1);
+    const auto first = unit.open(operands(1), TreeRole::kRoot, 1, 1);
+    const auto second = unit.open(operands(2), TreeRole::kRoot, 1, 1);
+    ASSERT_TRUE(first && second);
+    const auto one = unit.add(*first, operands(1), Time(0));
+    const auto two = unit.add(*second, operands(2), Time(0));
+    ASSERT_TRUE(one && two);
+    EXPECT_EQ(one->last, kLineTime + nanoseconds(50));
+    EXPECT_EQ(two->last, kLineTime + kLineTime + nanoseconds(50));
+    EXPECT_EQ(unit.statistics().busy_time, kLineTime + kLineTime);
+}
+
+TEST(ReductionUnit, LanesWorkSideBySideAndHoldMore) {
+    ReductionUnit unit(small_unit(), 4);
+    for (std::uint64_t tag = 0; tag < 16; ++tag)
+        EXPECT_TRUE(unit.open(operands(tag), TreeRole::kRoot, 1, 1)) << tag;
+    EXPECT_FALSE(unit.open(operands(16), TreeRole::kRoot, 1, 1));
+    const auto span = unit.add(0, operands(0), Time(0));
+    ASSERT_TRUE(span);
+    EXPECT_EQ(span->last, Time(kLineTime.count() / 4) + nanoseconds(50));
+}
+
+TEST(ReductionUnit, NoRoomUntilALineIsClosed) {
+    ReductionUnit unit(small_unit(), 1);
+    for (std::uint64_t tag = 0; tag < 4; ++tag)
+        ASSERT_TRUE(unit.open(operands(tag), TreeRole::kRoot, 1, 1));
+    EXPECT_FALSE(unit.open(operands(4), TreeRole::kRoot, 1, 1));
+    // Lines below the root have a table of their own.
+    EXPECT_TRUE(unit.open(operands(5), TreeRole::kBelow, 1, 1));
+    ASSERT_TRUE(unit.add(0, operands(0), Time(0)));
+    EXPECT_FALSE(unit.open(operands(4), TreeRole::kRoot, 1, 1)) << "the sum has not left";
+    unit.close(0, true);
+    EXPECT_TRUE(unit.open(operands(4), TreeRole::kRoot, 1, 1));
+    EXPECT_EQ(unit.statistics().reductions, 1U);
+    EXPECT_EQ(unit.statistics().bytes_out, 128U);
+    EXPECT_EQ(unit.statistics().peak_entries, 5U);
+}
+
+TEST(ReductionUnit, AWideAccumulatorFillsTheBufferFirst) {
+    ReductionUnit unit(small_unit(), 1);
+    // Half-width elements, sums of full width: two lines fill the buffer of four entries.
+    EXPECT_TRUE(unit.open(operands(0), TreeRole::kRoot, 1, 2));
+    EXPECT_TRUE(unit.open(operands(1), TreeRole::kRoot, 1, 2));
+    EXPECT_FALSE(unit.open(operands(2), TreeRole::kRoot, 1, 2));
+    EXPECT_EQ(unit.room_of(0, 2), 2U * 128U);
+    EXPECT_EQ(unit.room_of(0, 1), 4U * 128U);
+}
+
+TEST(ReductionUnit, AUnitLargerThanTheTablePassesAlone) {
+    ReductionUnit unit(small_unit(), 1);
+    ASSERT_TRUE(unit.open(operands(0, 4096), TreeRole::kRoot, 1, 1));
+    EXPECT_FALSE(unit.open(operands(1), TreeRole::kRoot, 1, 1));
+}
+
+TEST(ReductionUnit, OnlyAsManyGroupsAsCanHaveTheirEntries) {
+    ReductionUnitParams params = small_unit();
+    params.when_full = WhenFull::kRefuse;
+    params.group_entries = 2;
+    ReductionUnit unit(params, 1);
+    EXPECT_TRUE(unit.admit(1));
+    EXPECT_TRUE(unit.admit(2));
+    EXPECT_FALSE(unit.admit(3));
+    EXPECT_EQ(unit.room_of(1, 1), 2U * 128U);
+    // One group's lines leave the other's entries alone.
+    EXPECT_TRUE(unit.open(operands(0, 128, 1), TreeRole::kRoot, 1, 1));
+    EXPECT_TRUE(unit.open(operands(1, 128, 1), TreeRole::kRoot, 1, 1));
+    EXPECT_FALSE(unit.open(operands(2, 128, 1), TreeRole::kRoot, 1, 1));
+    EXPECT_TRUE(unit.open(operands(0, 128, 2), TreeRole::kRoot, 1, 1));
+    unit.dismiss(2);
+    EXPECT_TRUE(unit.admit(3));
+}
+
+TEST(ReductionUnit, PushedOperandsFindTheirLineAndCompleteIt) {
+    ReductionUnit unit(small_unit(), 1);
+    const auto first = unit.push(operands(7), TreeRole::kRoot, 2, 1, Time(0));
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(first->fresh);
+    EXPECT_FALSE(first->ready);
+    EXPECT_TRUE(unit.has_line(operands(7)));
+    EXPECT_FALSE(unit.has_line(operands(8)));
+    const auto second = unit.push(operands(7), TreeRole::kRoot, 2, 1, nanoseconds(100));
+    ASSERT_TRUE(second);
+    EXPECT_FALSE(second->fresh);
+    EXPECT_EQ(second->line, first->line);
+    ASSERT_TRUE(second->ready);
+    EXPECT_EQ(second->ready->last, nanoseconds(100) + kLineTime + nanoseconds(50));
+    EXPECT_FALSE(unit.has_line(operands(7))) << "a line on its way out takes no operands";
+}
+
+TEST(ReductionUnit, TheLineTouchedLongestAgoIsExpelled) {
+    ReductionUnit unit(small_unit(), 1);
+    ASSERT_TRUE(unit.push(operands(1), TreeRole::kRoot, 3, 1, nanoseconds(1)));
+    ASSERT_TRUE(unit.push(operands(2), TreeRole::kRoot, 3, 1, nanoseconds(2)));
+    ASSERT_TRUE(unit.push(operands(1), TreeRole::kRoot, 3, 1, nanoseconds(3)));
+    const std::uint32_t oldest = unit.oldest(TreeRole::kRoot);
+    EXPECT_EQ(unit.line(oldest).packet.tag, 2U);
+    EXPECT_EQ(unit.expel(oldest, nanoseconds(900)), nanoseconds(950));
+    EXPECT_EQ(unit.line(oldest).count, 1U);
+    EXPECT_TRUE(unit.leaving(TreeRole::kRoot));
+    unit.close(oldest, false);
+    EXPECT_FALSE(unit.leaving(TreeRole::kRoot));
+    EXPECT_EQ(unit.statistics().reductions, 0U) << "a partial sum is none";
+    EXPECT_EQ(unit.line(unit.oldest(TreeRole::kRoot)).packet.tag, 1U);
+}
+
+TEST(ReductionUnit, AFailedPullLeavesWithoutASum) {
+    ReductionUnit unit(small_unit(), 1);
+    const auto line = unit.open(operands(1), TreeRole::kRoot, 2, 1);
+    ASSERT_TRUE(line);
+    unit.fail(*line);
+    EXPECT_TRUE(unit.line(*line).failed);
+    EXPECT_EQ(unit.statistics().timeouts, 1U);
+    unit.close(*line, false);
+    EXPECT_EQ(unit.entries_used(), 0U);
+}
+
+TEST(ReductionUnit, MisuseIsOurBug) {
+    ReductionUnit unit(small_unit(), 1);
+    const auto line = unit.open(operands(1), TreeRole::kRoot, 1, 1);
+    ASSERT_TRUE(line);
+    EXPECT_THROW(unit.close(*line, true), InternalError) << "its answer is not in";
+    ASSERT_TRUE(unit.add(*line, operands(1), Time(0)));
+    EXPECT_THROW((void)unit.add(*line, operands(1), Time(0)), InternalError);
+}
+
+RC_GTEST_PROP(ReductionUnitProperty, EveryOperandIsInExactlyOneSum, ()) {
+    ReductionUnitParams params = small_unit();
+    params.entries = *rc::gen::inRange(1U, 8U);
+    params.buffer = Bytes(params.entries * 128ULL);
+    ReductionUnit unit(params, 1);
+    const std::uint32_t members = *rc::gen::inRange(2U, 6U);
+    const auto order =
+        *rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(0, 12));
+    std::map<std::uint64_t, std::uint32_t> in;
+    std::map<std::uint64_t, std::uint32_t> out;
+    Time now;
+    const auto leave = [&](std::uint32_t line, bool complete) {
+        out[unit.line(line).packet.tag] += unit.line(line).count;
+        unit.close(line, complete);
+    };
+    for (const std::uint64_t tag : order) {
+        now = now + nanoseconds(1);
+        ++in[tag];
+        auto pushed = unit.push(operands(tag), TreeRole::kRoot, members, 1, now);
+        if (!pushed) {
+            const std::uint32_t oldest = unit.oldest(TreeRole::kRoot);
+            unit.expel(oldest, now);
+            leave(oldest, false);
+            pushed = unit.push(operands(tag), TreeRole::kRoot, members, 1, now);
+        }
+        RC_ASSERT(pushed.has_value());
+        RC_ASSERT(unit.entries_used() <= params.entries);
+        if (pushed->ready) {
+            RC_ASSERT(unit.line(pushed->line).count == members);
+            leave(pushed->line, true);
+        }
+    }
+    while (unit.oldest(TreeRole::kRoot) != ReductionUnit::kNone) {
+        const std::uint32_t oldest = unit.oldest(TreeRole::kRoot);
+        unit.expel(oldest, now);
+        leave(oldest, false);
+    }
+    RC_ASSERT(in == out);
+    RC_ASSERT(unit.entries_used() == 0U);
+    RC_ASSERT(unit.statistics().bytes_in == order.size() * 128U);
+}
+
+}  // namespace
+}  // namespace switchfold
