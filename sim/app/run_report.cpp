@@ -2,6 +2,7 @@
 #include "sim/app/run_report.h"
 
 #include "sim/core/units.h"
+#include "sim/output/scenario_figures.h"
 #include "validation/csv.h"
 
 #include <algorithm>
@@ -175,6 +176,22 @@ OrderedJson load(const std::filesystem::path& file) {
     return OrderedJson::parse(load_json(file).dump());
 }
 
+/// The columns of the page's table.
+OrderedJson figures_json() {
+    OrderedJson out = OrderedJson::array();
+    for (const Figure* figure : table_figures())
+        out.push_back(
+            {{"key", figure->key}, {"title", figure->title}, {"unit", to_string(figure->unit)}});
+    return out;
+}
+
+OrderedJson causes_json() {
+    OrderedJson out = OrderedJson::array();
+    for (const Cause& cause : kCauses)
+        out.push_back({{"key", cause.key}, {"title", cause.title}});
+    return out;
+}
+
 }  // namespace
 
 OrderedJson run_report_data(const std::filesystem::path& folder) {
@@ -201,6 +218,8 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
             collectives = OrderedJson::array({collectives[0]});
     }
     result.erase("statistics");
+    data["figures"] = figures_json();
+    data["causes"] = causes_json();
     data["result"] = std::move(result);
     return data;
 }

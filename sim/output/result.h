@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/core/statistics.h"
+#include "sim/output/scenario_figures.h"
 
 #include <cstdint>
 #include <map>
@@ -10,17 +11,6 @@
 #include <vector>
 
 namespace switchfold {
-
-/// Shares of a slowdown, as the slowdown itself: 0.16 is 16 % of the time without overlap. `other`
-/// is what is left when each mechanism is switched off alone; all add up to the whole.
-struct SlowdownByCause {
-    double sm = 0;
-    double l2 = 0;
-    double hbm = 0;
-    double latency = 0;
-    double clock = 0;
-    double other = 0;
-};
 
 /// What the backward pass's kernels of one class lost to what ran beside them.
 struct KernelClassResult {
@@ -75,20 +65,6 @@ struct CounterSample {
     std::string track;
     double time_us = 0;
     double value = 0;
-};
-
-/// A scenario in a few numbers.
-struct ScenarioFigures {
-    std::string name;
-    bool overlap = true;
-    double iteration_us = 0;
-    double forward_us = 0;
-    double backward_us = 0;
-    double optimizer_us = 0;
-    double exposed_communication_us = 0;
-    std::optional<double> backward_slowdown;  ///< none without a backward pass
-    std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
-    std::uint64_t events = 0;
 };
 
 struct ScenarioResult : ScenarioFigures {

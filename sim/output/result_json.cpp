@@ -40,13 +40,10 @@ OrderedJson counts(const std::map<std::string, std::uint64_t>& values) {
 }
 
 OrderedJson causes_json(const SlowdownByCause& causes) {
-    return {
-        {"sm", share(causes.sm)},
-        {"l2", share(causes.l2)},
-        {"hbm", share(causes.hbm)},
-        {"latency", share(causes.latency)},
-        {"clock", share(causes.clock)},
-        {"other", share(causes.other)}};
+    OrderedJson out = OrderedJson::object();
+    for (const Cause& cause : kCauses)
+        out[std::string(cause.key)] = share(causes.*cause.member);
+    return out;
 }
 
 /// Counts and bytes are whole, the others rounded.
@@ -124,20 +121,17 @@ OrderedJson scenario_json(const ScenarioResult& s) {
              {"time_us", microseconds_of(c.time_us)},
              {"algorithm_bandwidth_GBps", rate(c.algorithm_bandwidth_GBps)},
              {"bus_bandwidth_GBps", rate(c.bus_bandwidth_GBps)}});
-    OrderedJson out{
-        {"name", s.name},
-        {"overlap", s.overlap},
-        {"iteration_us", microseconds_of(s.iteration_us)},
-        {"forward_us", microseconds_of(s.forward_us)},
-        {"backward_us", microseconds_of(s.backward_us)},
-        {"optimizer_us", microseconds_of(s.optimizer_us)},
-        {"exposed_communication_us", microseconds_of(s.exposed_communication_us)},
-        {"backward_slowdown", s.backward_slowdown ? share(*s.backward_slowdown) : nullptr},
-        {"slowdown_by_cause", s.causes ? causes_json(*s.causes) : nullptr},
-        {"kernel_classes", classes_json(s.kernel_classes)},
-        {"worst_kernels", worst_json(s.worst_kernels)},
-        {"notes", s.notes},
-        {"collectives", collectives}};
+    OrderedJson out{{"name", s.name}, {"overlap", s.overlap}};
+    for (const Figure& figure : kFigures) {
+        const std::optional<double> value = figure.of(s);
+        out[std::string(figure.key)] =
+            value ? statistic_json(*value, figure.unit) : OrderedJson(nullptr);
+    }
+    out["slowdown_by_cause"] = s.causes ? causes_json(*s.causes) : nullptr;
+    out["kernel_classes"] = classes_json(s.kernel_classes);
+    out["worst_kernels"] = worst_json(s.worst_kernels);
+    out["notes"] = s.notes;
+    out["collectives"] = std::move(collectives);
     for (const StatisticTable& table : s.statistics)
         out[table.kind] = rows_json(table);
     return out;

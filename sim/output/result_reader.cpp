@@ -127,12 +127,8 @@ void read_all(const Node& list, std::vector<T>& values) {
 }
 
 void read(const Node& node, SlowdownByCause& causes) {
-    node["sm"].to(causes.sm);
-    node["l2"].to(causes.l2);
-    node["hbm"].to(causes.hbm);
-    node["latency"].to(causes.latency);
-    node["clock"].to(causes.clock);
-    node["other"].to(causes.other);
+    for (const Cause& cause : kCauses)
+        node[std::string(cause.key).c_str()].to(causes.*cause.member);
 }
 
 void read(const Node& node, KernelClassResult& c) {
@@ -155,13 +151,14 @@ void read(const Node& node, WorstKernelResult& k) {
 void read(const Node& node, ScenarioResult& s) {
     node["name"].to(s.name);
     node["overlap"].to(s.overlap);
-    node["iteration_us"].to(s.iteration_us);
-    node["forward_us"].to(s.forward_us);
-    node["backward_us"].to(s.backward_us);
-    node["optimizer_us"].to(s.optimizer_us);
-    node["exposed_communication_us"].to(s.exposed_communication_us);
-    if (const Node slowdown = node["backward_slowdown"]; !slowdown.is_null())
-        slowdown.to(s.backward_slowdown.emplace());
+    for (const Figure& figure : kFigures) {
+        const Node value = node[std::string(figure.key).c_str()];
+        if (figure.is_optional() && value.is_null())
+            continue;
+        double number = 0;
+        value.to(number);
+        figure.set(s, number);
+    }
     if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())
         read(causes, s.causes.emplace());
     read_all(node["kernel_classes"], s.kernel_classes);

@@ -118,6 +118,38 @@ std::string counter_csv_line(std::string_view scenario, const CounterSample& sam
         sample.value);
 }
 
+namespace {
+
+/// A row a scenario: its figures, and the causes of its slowdown.
+std::string figures_table(const ExperimentResult& result) {
+    std::vector<const ScenarioFigures*> scenarios;
+    for (const ScenarioResult& s : result.scenarios)
+        scenarios.push_back(&s);
+    const std::vector<const Figure*> figures = table_figures();
+    const std::vector<const Cause*> causes = shown_causes(scenarios);
+    std::vector<std::vector<std::string>> rows{{"scenario"}};
+    for (const Figure* figure : figures)
+        rows[0].emplace_back(figure->title);
+    for (const Cause* cause : causes)
+        rows[0].emplace_back(cause->key);
+    for (const ScenarioFigures* s : scenarios) {
+        std::vector<std::string>& row = rows.emplace_back();
+        row.push_back(s->name);
+        for (const Figure* figure : figures) {
+            const std::optional<double> value = figure->of(*s);
+            row.push_back(
+                !value                                ? "-"
+                : figure->unit == Unit::kMicroseconds ? time_text(*value)
+                                                      : percent(*value));
+        }
+        for (const Cause* cause : causes)
+            row.push_back(s->causes ? percent((*s->causes).*cause->member) : "-");
+    }
+    return align_columns(rows);
+}
+
+}  // namespace
+
 std::string to_table(const ExperimentResult& result) {
     const WorkloadResult& w = result.workload;
     std::string out = fmt::format("{}", result.experiment);
@@ -140,36 +172,7 @@ std::string to_table(const ExperimentResult& result) {
                      fmt::format("{:.1f}", c.bus_bandwidth_GBps)});
         out += align_columns(rows);
     } else {
-        std::vector<std::vector<std::string>> rows{
-            {"scenario",
-             "forward",
-             "backward",
-             "exposed comm",
-             "iteration",
-             "slowdown",
-             "sm",
-             "l2",
-             "hbm",
-             "latency",
-             "other"}};
-        for (const ScenarioResult& s : result.scenarios) {
-            const auto cause = [&](double SlowdownByCause::*member) {
-                return s.causes ? percent((*s.causes).*member) : "-";
-            };
-            rows.push_back(
-                {s.name,
-                 time_text(s.forward_us),
-                 time_text(s.backward_us),
-                 time_text(s.exposed_communication_us),
-                 time_text(s.iteration_us),
-                 s.backward_slowdown ? percent(*s.backward_slowdown) : "-",
-                 cause(&SlowdownByCause::sm),
-                 cause(&SlowdownByCause::l2),
-                 cause(&SlowdownByCause::hbm),
-                 cause(&SlowdownByCause::latency),
-                 cause(&SlowdownByCause::other)});
-        }
-        out += align_columns(rows);
+        out += figures_table(result);
         out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
                "the backward pass\n"
                "against no overlap, and its causes. Per step, mean over the ranks.\n";

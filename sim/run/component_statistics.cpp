@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/component_statistics.h"
 
+#include "sim/output/scenario_figures.h"
 #include "sim/run/machine.h"
 
 #include <fmt/format.h>
@@ -63,6 +64,29 @@ double utilization(const Link& link, Time end) {
            static_cast<double>(link.bandwidth().count()) / to_seconds(end);
 }
 
+StatisticTable figure_table() {
+    StatisticTable table{
+        "scenarios", "A scenario in a few numbers, and its columns in a sweep.", {}, {}};
+    for (const Figure& figure : kFigures)
+        table.columns.push_back(
+            {std::string(figure.key), figure.unit, std::string(figure.meaning)});
+    return table;
+}
+
+StatisticTable cause_table() {
+    StatisticTable table{
+        "slowdown_by_cause",
+        "Causes of a scenario's slowdown: what goes away when this mechanism alone is switched "
+        "off. In a "
+        "sweep's columns with `cause_` before them.",
+        {},
+        {}};
+    for (const Cause& cause : kCauses)
+        table.columns.push_back(
+            {std::string(cause.key), Unit::kShare, std::string(cause.title) + "."});
+    return table;
+}
+
 }  // namespace
 
 std::vector<StatisticTable> collect_statistics(Machine& machine, Time end) {
@@ -91,7 +115,7 @@ std::vector<StatisticTable> collect_statistics(Machine& machine, Time end) {
 }
 
 std::string statistics_docs() {
-    std::string out;
+    std::string out = "\n" + docs_of(figure_table()) + "\n" + docs_of(cause_table());
     for (const StatisticTable& table : Tables().all())
         out += "\n" + docs_of(table);
     return out;

@@ -3,8 +3,9 @@
 "use strict";
 (() => {
   const { element, section, table, chart, time, size, percent, begin, main } = switchfold;
-  const causes = ["sm", "l2", "hbm", "latency", "clock", "other"];
-  const causeNames = { sm: "SMs held by communication", l2: "L2 capacity", hbm: "memory bandwidth", latency: "latency under load", clock: "clock", other: "other" };
+  // The simulator's own list, with what charts call them.
+  let causes = [];
+  let causeNames = {};
 
   function collectiveAnswer(scenarios) {
     const all = scenarios.map((s) => ({ name: s.name, c: s.collectives[0] })).filter((x) => x.c);
@@ -43,11 +44,7 @@
         { title: "bus GB/s", text: (s) => (s.collectives[0]?.bus_bandwidth_GBps ?? 0).toFixed(1) });
     else
       columns.push(
-        { title: "forward", text: (s) => time(s.forward_us) },
-        { title: "backward", text: (s) => time(s.backward_us) },
-        { title: "exposed communication", text: (s) => time(s.exposed_communication_us) },
-        { title: "iteration", text: (s) => time(s.iteration_us) },
-        { title: "slowdown", text: (s) => percent(s.backward_slowdown) },
+        ...data.figures.map((f) => ({ title: f.title, text: (s) => (f.unit === "share" ? percent : time)(s[f.key]) })),
         ...causes.map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })));
     main.append(table(scenarios, columns));
     for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
@@ -156,6 +153,8 @@
   switchfold.kinds.run = (data) => {
     const { result } = data;
     const scenarios = result.scenarios;
+    causes = data.causes.map((c) => c.key);
+    causeNames = Object.fromEntries(data.causes.map((c) => [c.key, c.title]));
     const collective = result.workload.type === "collective";
     summary(data, scenarios);
     causeChart(scenarios);

@@ -4,20 +4,17 @@
 (() => {
   const { element, section, table, chart, time, size, percent, sizeLabel, begin, main } = switchfold;
 
-  const metrics = [
-    { key: "time_us", title: "Time", unit: "us", log: true, text: time, less: true },
-    { key: "bus_bandwidth_GBps", title: "Bus bandwidth", unit: "GB/s", text: (v) => v.toFixed(1) + " GB/s" },
-    { key: "iteration_us", title: "Iteration", unit: "us", text: time, less: true },
-    { key: "backward_slowdown", title: "Slowdown of the backward pass", unit: "", share: true, text: percent, less: true },
-    { key: "exposed_communication_us", title: "Exposed communication", unit: "us", text: time, less: true },
-  ];
+  const texts = { us: time, share: percent, "GB/s": (v) => v.toFixed(1) + " GB/s" };
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-  // Iteration time of a single collective says nothing that its time does not.
-  function metricsOf(rows) {
+  // What to draw, from the simulator's own list. Iteration time of a single collective says nothing that its time does not.
+  function metricsOf(data, rows) {
     const has = (key) => rows.some((r) => r[key] !== null && r[key] !== undefined);
-    return has("time_us")
-      ? metrics.filter((m) => ["time_us", "bus_bandwidth_GBps"].includes(m.key))
-      : metrics.filter((m) => has(m.key));
+    const all = data.metrics.map((m) => ({
+      ...m, title: capital(m.title), share: m.unit === "share", unit: m.unit === "share" ? "" : m.unit, text: texts[m.unit],
+    }));
+    const single = all.filter((m) => m.of_collective && has(m.key));
+    return single.length > 0 ? single : all.filter((m) => !m.of_collective && has(m.key));
   }
 
   // The axes by what they are drawn as: x has numbers and most values, one colours the lines, the rest make a chart
@@ -188,7 +185,7 @@
     const axes = [...data.axes];
     const scenarios = [...new Set(rows.map((r) => r.scenario))];
     if (scenarios.length > 1) axes.push({ name: "scenario", unit: null, values: scenarios.map((label) => ({ label, number: null })) });
-    const names = metricsOf(rows);
+    const names = metricsOf(data, rows);
     const role = roles(axes);
     let found = [];
     if (role.x && names.length > 0) found = curves(data, rows, role, names);

@@ -4,13 +4,12 @@
 #include "sim/core/error.h"
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
+#include "sim/run/sweep/metrics.h"
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <optional>
 #include <system_error>
-#include <type_traits>
 
 namespace switchfold {
 
@@ -30,15 +29,6 @@ CREATE TABLE IF NOT EXISTS point_values(
 CREATE TABLE IF NOT EXISTS runs(
     digest TEXT PRIMARY KEY, status TEXT NOT NULL, exit_code INTEGER NOT NULL, error TEXT
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS scenarios(
-    digest TEXT, position INTEGER, scenario TEXT NOT NULL, overlap INTEGER NOT NULL,
-    iteration_us REAL, forward_us REAL, backward_us REAL, optimizer_us REAL,
-    exposed_communication_us REAL, backward_slowdown REAL,
-    cause_sm REAL, cause_l2 REAL, cause_hbm REAL, cause_latency REAL, cause_clock REAL,
-    cause_other REAL, collectives INTEGER, collectives_us REAL, events INTEGER, machine TEXT,
-    ran_algorithm TEXT, ran_protocol TEXT, fallback TEXT, ran_channels INTEGER, ran_ranks INTEGER,
-    size_bytes INTEGER, time_us REAL, algorithm_bandwidth_GBps REAL, bus_bandwidth_GBps REAL,
-    PRIMARY KEY(digest, position)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS hosts(
     digest TEXT PRIMARY KEY, host TEXT, wall_s REAL, peak_rss_bytes INTEGER) WITHOUT ROWID;
 )";
@@ -47,57 +37,14 @@ std::optional<std::string> optional_text(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
 }
 
-template <class Member>
-std::optional<std::decay_t<std::invoke_result_t<Member, const RecordedCollective&>>>
-part(const std::optional<RecordedCollective>& collective, Member member) {
-    if (!collective)
-        return std::nullopt;
-    return std::invoke(member, *collective);
-}
-
-std::optional<double>
-cause(const std::optional<SlowdownByCause>& causes, double SlowdownByCause::*member) {
-    return causes ? std::optional((*causes).*member) : std::nullopt;
-}
-
-void add_scenario(
-    Statement& add,
-    const std::string& digest,
-    const std::string& machine,
-    std::size_t position,
-    const RecordedScenario& s) {
-    const auto& c = s.collective;
-    add.bind(
-           digest,
-           std::uint64_t{position},
-           s.name,
-           s.overlap,
-           s.iteration_us,
-           s.forward_us,
-           s.backward_us,
-           s.optimizer_us,
-           s.exposed_communication_us,
-           s.backward_slowdown,
-           cause(s.causes, &SlowdownByCause::sm),
-           cause(s.causes, &SlowdownByCause::l2),
-           cause(s.causes, &SlowdownByCause::hbm),
-           cause(s.causes, &SlowdownByCause::latency),
-           cause(s.causes, &SlowdownByCause::clock),
-           cause(s.causes, &SlowdownByCause::other),
-           s.collectives,
-           s.collectives_us,
-           s.events,
-           machine,
-           part(c, &RecordedCollective::algorithm),
-           part(c, &RecordedCollective::protocol),
-           c ? optional_text(c->fallback) : std::nullopt,
-           part(c, &RecordedCollective::channels),
-           part(c, &RecordedCollective::ranks),
-           part(c, &RecordedCollective::size_bytes),
-           part(c, &RecordedCollective::time_us),
-           part(c, &RecordedCollective::algorithm_bandwidth_GBps),
-           part(c, &RecordedCollective::bus_bandwidth_GBps))
-        .run();
+/// A row a scenario: whose, which, on what, and the columns of its record.
+std::string scenarios_table() {
+    std::string columns = "digest TEXT, position INTEGER, machine TEXT";
+    for (const RecordColumn& column : record_columns())
+        columns += fmt::format(", {} {}", column.name, column.type);
+    return fmt::format(
+        "CREATE TABLE IF NOT EXISTS scenarios({}, PRIMARY KEY(digest, position)) WITHOUT ROWID",
+        columns);
 }
 
 std::string csv_cell(const Statement& row, int column) {
@@ -144,11 +91,15 @@ void SweepDatabase::tick() {
 
 void SweepDatabase::create() {
     database_.run(kTables);
+    database_.run(scenarios_table());
 }
 
 void SweepDatabase::check_meta(const std::string& name) {
     const std::pair<const char*, std::string> wanted[] = {
-        {"schema", kSweepSchema}, {"version", std::string(version())}, {"sweep", name}};
+        {"schema", kSweepSchema},
+        {"version", std::string(version())},
+        {"sweep", name},
+        {"metrics", sweep_metrics().dump()}};
     for (const auto& [key, value] : wanted) {
         Statement read(database_, "SELECT value FROM meta WHERE key = ?");
         read.bind(key);
@@ -277,13 +228,17 @@ void SweepDatabase::record(const RunRecord& run) {
     Statement(database_, "INSERT INTO hosts VALUES(?, ?, ?, ?)")
         .bind(run.digest, run.host.name, run.host.wall_s, run.host.peak_rss_bytes)
         .run();
-    constexpr int kColumns = 29;
-    std::string marks = "?";
-    for (int i = 1; i < kColumns; ++i)
+    const std::vector<RecordColumn> columns = record_columns();
+    std::string marks = "?, ?, ?";
+    for (std::size_t i = 0; i < columns.size(); ++i)
         marks += ", ?";
     Statement add(database_, fmt::format("INSERT INTO scenarios VALUES({})", marks));
-    for (std::size_t i = 0; i < run.scenarios.size(); ++i)
-        add_scenario(add, run.digest, run.machine, i, run.scenarios[i]);
+    for (std::size_t i = 0; i < run.scenarios.size(); ++i) {
+        std::vector<Json> values{run.digest, i, run.machine};
+        for (const RecordColumn& column : columns)
+            values.push_back(column.get(run.scenarios[i]));
+        add.bind_all(values).run();
+    }
     tick();
 }
 

@@ -14,7 +14,7 @@
 namespace switchfold {
 
 /// Changes when a table or column of the database changes its meaning or goes.
-inline constexpr const char* kSweepSchema = "switchfold-sweep-1";
+inline constexpr const char* kSweepSchema = "switchfold-sweep-2";
 inline constexpr const char* kDatabaseName = "sweep.db";
 
 /// What a sweep has of its points.

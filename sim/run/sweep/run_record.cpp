@@ -1,91 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/run_record.h"
 
-#include "sim/core/json.h"
+#include <stdexcept>
+#include <utility>
 
 namespace switchfold {
 
 namespace {
 
-Json causes_json(const std::optional<SlowdownByCause>& causes) {
-    if (!causes)
-        return nullptr;
-    return {causes->sm, causes->l2, causes->hbm, causes->latency, causes->clock, causes->other};
+template <class T>
+constexpr std::string_view sql_type() {
+    if constexpr (std::is_same_v<T, std::string>)
+        return "TEXT";
+    else
+        return std::is_floating_point_v<T> ? "REAL" : "INTEGER";
 }
 
-std::optional<SlowdownByCause> read_causes(const Json& json) {
-    if (json.is_null())
-        return std::nullopt;
-    return SlowdownByCause{json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5)};
-}
-
-Json collective_json(const std::optional<RecordedCollective>& c) {
-    if (!c)
-        return nullptr;
+template <class T, class Owner>
+RecordColumn own(std::string name, T Owner::*member) {
     return {
-        c->algorithm,
-        c->protocol,
-        c->fallback,
-        c->channels,
-        c->ranks,
-        c->size_bytes,
-        c->time_us,
-        c->algorithm_bandwidth_GBps,
-        c->bus_bandwidth_GBps};
+        std::move(name),
+        sql_type<T>(),
+        [member](const RecordedScenario& s) { return Json(s.*member); },
+        [member](RecordedScenario& s, const Json& json) { s.*member = json.get<T>(); }};
 }
 
-std::optional<RecordedCollective> read_collective(const Json& json) {
-    if (json.is_null())
-        return std::nullopt;
-    return RecordedCollective{
-        json.at(0).get<std::string>(),
-        json.at(1).get<std::string>(),
-        json.at(2).get<std::string>(),
-        json.at(3),
-        json.at(4),
-        json.at(5),
-        json.at(6),
-        json.at(7),
-        json.at(8)};
-}
-
-Json scenario_json(const RecordedScenario& s) {
+RecordColumn of_figure(const Figure& figure) {
     return {
-        s.name,
-        s.overlap,
-        s.iteration_us,
-        s.forward_us,
-        s.backward_us,
-        s.optimizer_us,
-        s.exposed_communication_us,
-        s.backward_slowdown ? Json(*s.backward_slowdown) : Json(),
-        causes_json(s.causes),
-        s.collectives,
-        s.collectives_us,
-        s.events,
-        collective_json(s.collective)};
+        std::string(figure.key),
+        sql_type<double>(),
+        [figure](const RecordedScenario& s) {
+            const std::optional<double> value = figure.of(s);
+            return value ? Json(*value) : Json();
+        },
+        [figure](RecordedScenario& s, const Json& json) {
+            figure.set(s, json.is_null() ? std::nullopt : std::optional(json.get<double>()));
+        }};
 }
 
-RecordedScenario read_scenario(const Json& json) {
-    RecordedScenario s;
-    std::size_t at = 0;
-    s.name = json.at(at++).get<std::string>();
-    s.overlap = json.at(at++);
-    for (double* value :
-         {&s.iteration_us,
-          &s.forward_us,
-          &s.backward_us,
-          &s.optimizer_us,
-          &s.exposed_communication_us})
-        *value = json.at(at++);
-    if (const Json& slowdown = json.at(at++); !slowdown.is_null())
-        s.backward_slowdown = slowdown.get<double>();
-    s.causes = read_causes(json.at(at++));
-    s.collectives = json.at(at++);
-    s.collectives_us = json.at(at++);
-    s.events = json.at(at++);
-    s.collective = read_collective(json.at(at++));
-    return s;
+RecordColumn of_cause(const Cause& cause) {
+    return {
+        "cause_" + std::string(cause.key),
+        sql_type<double>(),
+        [cause](const RecordedScenario& s) {
+            return s.causes ? Json((*s.causes).*cause.member) : Json();
+        },
+        [cause](RecordedScenario& s, const Json& json) {
+            if (json.is_null())
+                return;
+            if (!s.causes)
+                s.causes.emplace();
+            (*s.causes).*cause.member = json.get<double>();
+        }};
+}
+
+/// Of the one collective; a text that says nothing is none.
+template <class T>
+RecordColumn of_collective(std::string name, T RecordedCollective::*member) {
+    return {
+        std::move(name),
+        sql_type<T>(),
+        [member](const RecordedScenario& s) {
+            if (!s.collective)
+                return Json();
+            if constexpr (std::is_same_v<T, std::string>)
+                if ((*s.collective.*member).empty())
+                    return Json();
+            return Json(*s.collective.*member);
+        },
+        [member](RecordedScenario& s, const Json& json) {
+            if (json.is_null())
+                return;
+            if (!s.collective)
+                s.collective.emplace();
+            *s.collective.*member = json.get<T>();
+        }};
+}
+
+Json scenario_json(const RecordedScenario& scenario, const std::vector<RecordColumn>& columns) {
+    Json values = Json::array();
+    for (const RecordColumn& column : columns)
+        values.push_back(column.get(scenario));
+    return values;
 }
 
 }  // namespace
@@ -116,10 +112,34 @@ RunRecord record_of(const ExperimentResult& result) {
     return record;
 }
 
+std::vector<RecordColumn> record_columns() {
+    using S = RecordedScenario;
+    using C = RecordedCollective;
+    std::vector<RecordColumn> columns{own("scenario", &S::name), own("overlap", &S::overlap)};
+    for (const Figure& figure : kFigures)
+        columns.push_back(of_figure(figure));
+    for (const Cause& cause : kCauses)
+        columns.push_back(of_cause(cause));
+    columns.push_back(own("collectives", &S::collectives));
+    columns.push_back(own("collectives_us", &S::collectives_us));
+    columns.push_back(own("events", &S::events));
+    columns.push_back(of_collective("ran_algorithm", &C::algorithm));
+    columns.push_back(of_collective("ran_protocol", &C::protocol));
+    columns.push_back(of_collective("fallback", &C::fallback));
+    columns.push_back(of_collective("ran_channels", &C::channels));
+    columns.push_back(of_collective("ran_ranks", &C::ranks));
+    columns.push_back(of_collective("size_bytes", &C::size_bytes));
+    columns.push_back(of_collective("time_us", &C::time_us));
+    columns.push_back(of_collective("algorithm_bandwidth_GBps", &C::algorithm_bandwidth_GBps));
+    columns.push_back(of_collective("bus_bandwidth_GBps", &C::bus_bandwidth_GBps));
+    return columns;
+}
+
 std::string encode(const RunRecord& record) {
+    const std::vector<RecordColumn> columns = record_columns();
     Json scenarios = Json::array();
     for (const RecordedScenario& scenario : record.scenarios)
-        scenarios.push_back(scenario_json(scenario));
+        scenarios.push_back(scenario_json(scenario, columns));
     const Json json{
         record.digest,
         record.exit_code,
@@ -142,8 +162,12 @@ RunRecord decode_record(std::string_view bytes) {
         record.exit_code = json.at(1);
         record.error = json.at(2).get<std::string>();
         record.machine = json.at(3).get<std::string>();
-        for (const Json& scenario : json.at(4))
-            record.scenarios.push_back(read_scenario(scenario));
+        const std::vector<RecordColumn> columns = record_columns();
+        for (const Json& values : json.at(4)) {
+            RecordedScenario& scenario = record.scenarios.emplace_back();
+            for (std::size_t i = 0; i < columns.size(); ++i)
+                columns[i].set(scenario, values.at(i));
+        }
         record.host = {json.at(5).get<std::string>(), json.at(6), json.at(7)};
         return record;
     } catch (const Json::exception& error) {

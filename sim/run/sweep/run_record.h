@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/json.h"
 #include "sim/output/result.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +49,17 @@ struct RunRecord {
     std::vector<RecordedScenario> scenarios;
     RecordedHost host;
 };
+
+/// One column of what a sweep keeps of a scenario: its name and type in the database, and how a
+/// value gets out of a record and in again; null where a scenario has none.
+struct RecordColumn {
+    std::string name;
+    std::string_view type;
+    std::function<Json(const RecordedScenario&)> get;
+    std::function<void(RecordedScenario&, const Json&)> set;
+};
+/// All of them, in order: the workers' records, the database and its CSV list them from here.
+[[nodiscard]] std::vector<RecordColumn> record_columns();
 
 /// What a sweep keeps of a result; digest, machine and host's name are the caller's to fill in.
 [[nodiscard]] RunRecord record_of(const ExperimentResult& result);

@@ -88,6 +88,27 @@ void Statement::reset() {
     sqlite3_reset(statement_);
 }
 
+Statement& Statement::bind_all(const std::vector<Json>& values) {
+    reset();
+    int index = 0;
+    for (const Json& value : values) {
+        ++index;
+        if (value.is_null())
+            put_null(index);
+        else if (value.is_string())
+            put(index, value.get_ref<const std::string&>());
+        else if (value.is_boolean())
+            put(index, value.get<bool>());
+        else if (value.is_number_float())
+            put(index, value.get<double>());
+        else if (value.is_number_unsigned())
+            put(index, value.get<std::uint64_t>());
+        else
+            put(index, value.get<std::int64_t>());
+    }
+    return *this;
+}
+
 bool Statement::step() {
     const int code = sqlite3_step(statement_);
     if (code == SQLITE_ROW)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/json.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -33,6 +36,8 @@ public:
         (put(++index, values), ...);
         return *this;
     }
+    /// The same of numbers, texts, truths and nulls.
+    Statement& bind_all(const std::vector<Json>& values);
     /// \returns whether there is a row. Throws IoError.
     bool step();
     /// Runs to the end.

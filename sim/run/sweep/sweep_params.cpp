@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/sweep_params.h"
 
+#include "sim/run/sweep/run_record.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -28,40 +29,17 @@ void check_values(const ValuesParams& values, ParamChecker& checker) {
                         "files");
 }
 
-/// The columns of the database's view that are there for every sweep.
-constexpr std::string_view kColumns[] = {
-    "point",
-    "digest",
-    "status",
-    "exit_code",
-    "error",
-    "scenario",
-    "overlap",
-    "iteration_us",
-    "forward_us",
-    "backward_us",
-    "optimizer_us",
-    "exposed_communication_us",
-    "backward_slowdown",
-    "cause_sm",
-    "cause_l2",
-    "cause_hbm",
-    "cause_latency",
-    "cause_clock",
-    "cause_other",
-    "collectives",
-    "collectives_us",
-    "events",
-    "machine",
-    "ran_algorithm",
-    "ran_protocol",
-    "fallback",
-    "ran_channels",
-    "ran_ranks",
-    "size_bytes",
-    "time_us",
-    "algorithm_bandwidth_GBps",
-    "bus_bandwidth_GBps"};
+/// Whether the database's view has such a column for every sweep.
+bool is_a_column(const std::string& name) {
+    for (const std::string_view fixed :
+         {"point", "digest", "status", "exit_code", "error", "machine"})
+        if (name == fixed)
+            return true;
+    const std::vector<RecordColumn> columns = record_columns();
+    return std::any_of(columns.begin(), columns.end(), [&](const RecordColumn& column) {
+        return column.name == name;
+    });
+}
 
 }  // namespace
 
@@ -72,7 +50,7 @@ void ValuesParams::check(ParamChecker& checker) const {
 void AxisParams::check(ParamChecker& checker) const {
     if (name.empty())
         checker.error("/name", "is empty; expected a name");
-    if (std::find(std::begin(kColumns), std::end(kColumns), name) != std::end(kColumns))
+    if (is_a_column(name))
         checker.error(
             "/name",
             fmt::format(

@@ -12,20 +12,10 @@ namespace switchfold {
 
 namespace {
 
-/// What the page reads of the view, beside the axes.
-constexpr std::array<std::string_view, 12> kColumns{
-    "status",
-    "error",
-    "scenario",
-    "machine",
-    "ran_ranks",
-    "time_us",
-    "bus_bandwidth_GBps",
-    "iteration_us",
-    "backward_slowdown",
-    "exposed_communication_us",
-    "ran_algorithm",
-    "size_bytes"};
+/// What the page reads of the view, beside the axes and the metrics.
+constexpr std::array<std::string_view, 7> kColumns{
+    "status", "error", "scenario", "machine", "ran_ranks", "ran_algorithm", "size_bytes"};
+
 /// More rows make the page larger than 5 MB.
 constexpr std::size_t kMostRows = 20'000;
 
@@ -64,6 +54,8 @@ void add_rows(Sqlite& database, OrderedJson& data) {
             columns.push_back(columns.back() + "_number");
     }
     columns.insert(columns.end(), kColumns.begin(), kColumns.end());
+    for (const OrderedJson& metric : data["metrics"])
+        columns.push_back(metric["key"].get<std::string>());
     std::string list;
     for (const std::string& column : columns)
         list += (list.empty() ? "" : ", ") + sql_name(column);
@@ -106,6 +98,7 @@ OrderedJson sweep_report_data(const std::filesystem::path& folder) {
     data["points"] = count.integer(0);
     data["done"] = count.integer(1);
     data["axes"] = axes_json(database);
+    data["metrics"] = OrderedJson::parse(meta(database, "metrics"));
     add_rows(database, data);
     data["measured"] = OrderedJson::array();
     data["data_file"] = "";

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/statistics.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace switchfold {
+
+/// Shares of a slowdown, as the slowdown itself: 0.16 is 16 % of the time without overlap. `other`
+/// is what is left when each mechanism is switched off alone; all add up to the whole.
+struct SlowdownByCause {
+    double sm = 0;
+    double l2 = 0;
+    double hbm = 0;
+    double latency = 0;
+    double clock = 0;
+    double other = 0;
+};
+
+/// A cause, declared once: files, tables, databases and pages list it from here.
+struct Cause {
+    std::string_view key;
+    double SlowdownByCause::*member;
+    std::string_view title;  ///< in charts and sentences
+    /// Tables leave it out where it is zero in every scenario: its mechanism is off by default.
+    bool rare = false;
+};
+inline constexpr Cause kCauses[] = {
+    {"sm", &SlowdownByCause::sm, "SMs held by communication"},
+    {"l2", &SlowdownByCause::l2, "L2 capacity"},
+    {"hbm", &SlowdownByCause::hbm, "memory bandwidth"},
+    {"latency", &SlowdownByCause::latency, "latency under load"},
+    {"clock", &SlowdownByCause::clock, "clock", true},
+    {"other", &SlowdownByCause::other, "other"}};
+
+/// A scenario in a few numbers.
+struct ScenarioFigures {
+    std::string name;
+    bool overlap = true;
+    double iteration_us = 0;
+    double forward_us = 0;
+    double backward_us = 0;
+    double optimizer_us = 0;
+    double exposed_communication_us = 0;
+    std::optional<double> backward_slowdown;  ///< none without a backward pass
+    std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
+    std::uint64_t events = 0;
+};
+
+/// One of these numbers, declared once: result.json and its reader, the printed table, a sweep's
+/// records, database and pages list it from here.
+struct Figure {
+    std::string_view key;
+    std::variant<double ScenarioFigures::*, std::optional<double> ScenarioFigures::*> member;
+    Unit unit = Unit::kMicroseconds;  ///< or kShare
+    std::string_view title;           ///< of its column in tables
+    std::string_view meaning;
+    unsigned table_place = 0;        ///< among the columns of a table; 0: not there
+    std::string_view chart_title{};  ///< in reports of sweeps; empty: not there
+
+    [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
+        return std::visit(
+            [&](auto where) { return std::optional<double>(figures.*where); }, member);
+    }
+    void set(ScenarioFigures& figures, std::optional<double> value) const {
+        if (const auto* always = std::get_if<double ScenarioFigures::*>(&member))
+            figures.** always = value.value_or(0);
+        else
+            figures.*std::get<std::optional<double> ScenarioFigures::*>(member) = value;
+    }
+    /// Whether a scenario may lack it.
+    [[nodiscard]] bool is_optional() const { return member.index() == 1; }
+};
+inline constexpr Figure kFigures[] = {
+    {"iteration_us",
+     &ScenarioFigures::iteration_us,
+     Unit::kMicroseconds,
+     "iteration",
+     "Simulated time a step.",
+     4,
+     "iteration"},
+    {"forward_us",
+     &ScenarioFigures::forward_us,
+     Unit::kMicroseconds,
+     "forward",
+     "Time that the forward pass's kernels keep a GPU busy, a step, mean over the ranks.",
+     1},
+    {"backward_us",
+     &ScenarioFigures::backward_us,
+     Unit::kMicroseconds,
+     "backward",
+     "The same of the backward pass.",
+     2},
+    {"optimizer_us",
+     &ScenarioFigures::optimizer_us,
+     Unit::kMicroseconds,
+     "optimizer",
+     "The same of the optimizer."},
+    {"exposed_communication_us",
+     &ScenarioFigures::exposed_communication_us,
+     Unit::kMicroseconds,
+     "exposed comm",
+     "Time that a collective is on the GPU and nothing else runs, a step, mean over the ranks.",
+     3,
+     "exposed communication"},
+    {"backward_slowdown",
+     &ScenarioFigures::backward_slowdown,
+     Unit::kShare,
+     "slowdown",
+     "backward_us over that of the run without overlap, minus one; none without a backward pass.",
+     5,
+     "slowdown of the backward pass"}};
+
+/// The figures of a table, in the order of its columns.
+[[nodiscard]] std::vector<const Figure*> table_figures();
+/// The causes that a table of these scenarios shows.
+[[nodiscard]] std::vector<const Cause*>
+shown_causes(const std::vector<const ScenarioFigures*>& scenarios);
+
+}  // namespace switchfold

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/sweep/metrics.h"
+
+#include "sim/output/scenario_figures.h"
+
+#include <string>
+
+namespace switchfold {
+
+OrderedJson sweep_metrics() {
+    OrderedJson metrics = OrderedJson::array(
+        {{{"key", "time_us"},
+          {"title", "time"},
+          {"unit", "us"},
+          {"less", true},
+          {"log", true},
+          {"of_collective", true}},
+         {{"key", "bus_bandwidth_GBps"},
+          {"title", "bus bandwidth"},
+          {"unit", "GB/s"},
+          {"less", false},
+          {"log", false},
+          {"of_collective", true}}});
+    for (const Figure& figure : kFigures)
+        if (!figure.chart_title.empty())
+            metrics.push_back(
+                {{"key", figure.key},
+                 {"title", figure.chart_title},
+                 {"unit", to_string(figure.unit)},
+                 {"less", true},
+                 {"log", false},
+                 {"of_collective", false}});
+    return metrics;
+}
+
+}  // namespace switchfold
