@@ -109,8 +109,8 @@ slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm alg
 }
 
 /// `tables`: the folder of layer tables; not looked at for a network that has a shape.
-OrderedJson simulate(
-    const Pair& pair, const std::filesystem::path& root, const std::filesystem::path& tables) {
+OrderedJson
+simulate(const Pair& pair, const std::filesystem::path& root, const std::filesystem::path& tables) {
     const Network& network = *pair.network;
     const SystemParams system =
         load_system(root / "configs/systems" / (std::string(pair.system) + ".json"), {});
@@ -122,8 +122,7 @@ OrderedJson simulate(
         workload.transformer = network.shape;
     else
         workload.table = std::string(network.name) + ".csv";
-    const ExecutionGraph graph =
-        training_step(workload, *system.gpu, network.ranks, tables);
+    const ExecutionGraph graph = training_step(workload, *system.gpu, network.ranks, tables);
     OrderedJson out;
     out["ring"] = slowdowns(system, graph, Algorithm::kRing);
     if (can_reduce_in_switch(system, network.ranks))

@@ -9,6 +9,7 @@
 
 #include <fstream>
 #include <set>
+
 #include <unistd.h>
 
 namespace switchfold::validation {
