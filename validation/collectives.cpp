@@ -3,6 +3,7 @@
 #include "sim/run/graph_run.h"
 #include "sim/run/pool.h"
 #include "validation/collective_plan.h"
+#include "validation/data.h"
 #include "workloads/collective.h"
 
 #include <fmt/format.h>
@@ -212,10 +213,13 @@ std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<
 }  // namespace
 
 SuiteResult run_collectives(const SuiteOptions& options) {
+    const Suite& suite = suite_named("collectives");
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
     SuiteResult result;
-    result.name = "collectives";
-    const std::vector<MeasuredRow> rows =
-        read_collective_tables(data_of(suite_named(result.name), options));
+    result.name = suite.name;
+    const std::vector<MeasuredRow> rows = read_collective_tables(*data);
     const Machines machines(options.root);
     CollectivePlan plan = plan_collectives(rows, machines);
     const std::vector<Simulated> times = simulate_all(plan, options);

@@ -61,7 +61,10 @@ private:
 
     void check_header(const std::vector<std::string>& columns) {
         if (columns.size() < 2)
-            throw ConfigError(label_, at_line(1), "is no header; expected names of columns");
+            throw ConfigError(
+                label_,
+                at_line(1),
+                "has no header; expected a first line with the names of the columns");
         for (std::size_t i = 0; i < columns.size(); ++i)
             if (std::find(
                     columns.begin(),

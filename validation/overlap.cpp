@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
 #include "sim/run/pool.h"
+#include "validation/data.h"
 #include "validation/machines.h"
 #include "validation/overlap_measured.h"
 #include "validation/overlap_models.h"
@@ -241,11 +242,14 @@ std::vector<Verdict> verdicts_of(const std::vector<Case>& cases) {
 }  // namespace
 
 SuiteResult run_overlap(const SuiteOptions& options) {
-    const std::filesystem::path data = data_of(suite_named("overlap"), options);
+    const Suite& asked = suite_named("overlap");
+    const auto data = data_of(asked, options);
     const Machines machines(options.root);
-    const std::vector<TraceFolder> sets = timed_folders(data);
+    const std::vector<TraceFolder> sets = data ? timed_folders(*data) : std::vector<TraceFolder>{};
     SuiteResult suite;
-    suite.name = "overlap";
+    suite.name = asked.name;
+    if (!data)
+        suite.unmatched.push_back({std::string(asked.data), "skipped: " + why_skipped(asked.data)});
     std::vector<Job> jobs;
     for (const TraceFolder& set : sets)
         jobs.push_back({set.name, [&set, &machines](const JobProgress&) {

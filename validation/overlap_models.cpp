@@ -6,6 +6,7 @@
 #include "sim/run/load.h"
 #include "sim/run/pool.h"
 #include "sim/run/training_workload.h"
+#include "validation/data.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::string_view kTables = "../shared/models";
+constexpr std::string_view kTables = "models";
 constexpr double kMeanPublished = 1.189;
 constexpr double kMostPublished = 1.40;
 
@@ -107,7 +108,9 @@ slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm alg
     return out;
 }
 
-OrderedJson simulate(const Pair& pair, const std::filesystem::path& root) {
+/// `tables`: the folder of layer tables; not looked at for a network that has a shape.
+OrderedJson
+simulate(const Pair& pair, const std::filesystem::path& root, const std::filesystem::path& tables) {
     const Network& network = *pair.network;
     const SystemParams system =
         load_system(root / "configs/systems" / (std::string(pair.system) + ".json"), {});
@@ -119,8 +122,7 @@ OrderedJson simulate(const Pair& pair, const std::filesystem::path& root) {
         workload.transformer = network.shape;
     else
         workload.table = std::string(network.name) + ".csv";
-    const ExecutionGraph graph =
-        training_step(workload, *system.gpu, network.ranks, root / kTables);
+    const ExecutionGraph graph = training_step(workload, *system.gpu, network.ranks, tables);
     OrderedJson out;
     out["ring"] = slowdowns(system, graph, Algorithm::kRing);
     if (can_reduce_in_switch(system, network.ranks))
@@ -151,19 +153,21 @@ std::string note_of(const Pair& pair, const OrderedJson& r) {
 }  // namespace
 
 void add_models(const SuiteOptions& options, SuiteResult& suite) {
-    std::error_code ignored;
-    if (!std::filesystem::is_directory(options.root / kTables, ignored)) {
-        suite.notes.push_back(fmt::format("{} is not there: no training steps", kTables));
-        return;
-    }
+    const auto tables = find_data(options, kTables);
     std::vector<Pair> pairs;
     for (const std::string_view system : kSystems)
-        for (const Network& network : kNetworks)
-            pairs.push_back({&network, system});
+        for (const Network& network : kNetworks) {
+            const Pair pair{&network, system};
+            if (tables || network.shape.blocks > 0)
+                pairs.push_back(pair);
+            else
+                suite.unmatched.push_back(
+                    {fmt::format("models/{}", pair.id()), "skipped: " + why_skipped(kTables)});
+        }
     std::vector<Job> jobs;
     for (const Pair& pair : pairs)
-        jobs.push_back({pair.id(), [&pair, &options](const JobProgress&) {
-                            return simulate(pair, options.root).dump();
+        jobs.push_back({pair.id(), [&pair, &options, &tables](const JobProgress&) {
+                            return simulate(pair, options.root, tables.value_or("")).dump();
                         }});
     std::vector<OrderedJson> results(pairs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {

@@ -55,7 +55,7 @@ struct OverlapTrace {
 };
 
 /// Pairs each kernel's runs beside communication with the same kernel's runs alone in the same
-/// place of other steps, as the variant "paired" of measure_overlap_slowdown.py does: at least 90 %
+/// place of other steps: at least 90 %
 /// of a run beside communication of any stream, none of a run alone; kernels that run equally
 /// often in every step; baselines of at least 3 us. The files are one run's, one a rank. Throws
 /// ConfigError as read_kineto() does.

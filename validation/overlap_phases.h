@@ -61,7 +61,7 @@ private:
 };
 
 /// NCCL's kernels before 2.19 bear one name for all protocols; their blocks tell: 512 threads run
-/// LL, 640 LL128, 512 and a warp Simple (hardware.md A2).
+/// LL, 640 LL128, 512 and a warp Simple (its src/include/device.h).
 [[nodiscard]] std::string protocol_by_threads(const CollectiveOperation& operation);
 
 }  // namespace switchfold::validation

@@ -6,6 +6,7 @@
 #include "sim/run/load.h"
 #include "sim/run/pool.h"
 #include "validation/csv.h"
+#include "validation/data.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::string_view kTable = "../shared/reference/published_overlap.csv";
+constexpr std::string_view kTable = "reference/published_overlap.csv";
 
 /// A kernel as published, and what is assumed of it and of the collective.
 struct Scene {
@@ -129,7 +130,7 @@ const std::array<RowPair, 4>& pairs() {
     return kPairs;
 }
 
-/// NVIDIA forum 337991 (hardware.md section E): a GEMM of one wave beside an all-gather.
+/// NVIDIA developer forum, thread 337991: a GEMM of one wave beside an all-gather.
 Scene forum_scene() {
     return {
         "forum 337991/132 blocks beside 24",
@@ -262,14 +263,12 @@ std::vector<Scene> scenes_of(const CsvTable& table, SuiteResult& suite) {
 }  // namespace
 
 void add_published(const SuiteOptions& options, SuiteResult& suite) {
-    const std::filesystem::path file = (options.root / kTable).lexically_normal();
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(file, ignored)) {
-        suite.notes.push_back(
-            fmt::format("{} is not there: no published single cases", file.string()));
+    const auto file = find_data(options, kTable);
+    if (!file) {
+        suite.unmatched.push_back({std::string(kTable), "skipped: " + why_skipped(kTable)});
         return;
     }
-    const std::vector<Scene> scenes = scenes_of(read_csv(file), suite);
+    const std::vector<Scene> scenes = scenes_of(read_csv(*file), suite);
     std::vector<Job> jobs;
     for (const Scene& scene : scenes)
         jobs.push_back({std::string(scene.id), [&](const JobProgress&) {

@@ -3,6 +3,7 @@
 #include "sim/run/graph_run.h"
 #include "sim/run/pool.h"
 #include "sim/run/workload.h"
+#include "validation/data.h"
 #include "validation/machines.h"
 #include "validation/suite.h"
 #include "validation/trace_folders.h"
@@ -82,13 +83,16 @@ Case case_of(const TraceFolder& folder, const std::string& bytes) {
 }  // namespace
 
 SuiteResult run_replay(const SuiteOptions& options) {
+    const Suite& suite = suite_named("replay");
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
     SuiteResult result;
-    result.name = "replay";
-    const auto data = data_of(suite_named(result.name), options);
-    const std::vector<TraceFolder> folders = trace_folders(data);
+    result.name = suite.name;
+    const std::vector<TraceFolder> folders = trace_folders(*data);
     if (folders.empty())
         throw ConfigError(
-            data.string(),
+            data->string(),
             "",
             "holds no trace; expected folders of Kineto traces (.json, .json.gz)");
     const Machines machines(options.root);

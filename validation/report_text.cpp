@@ -91,6 +91,8 @@ std::string unmatched_text(const std::vector<Unmatched>& unmatched) {
 
 std::string to_text(const SuiteResult& result) {
     std::string out = fmt::format("{}\n\n", result.name);
+    if (!result.skipped.empty())
+        return out + fmt::format("skipped: {}\n", result.skipped);
     if (result.cases.empty())
         out += "nothing could be compared\n";
     else

@@ -38,12 +38,11 @@ std::filesystem::path find_root(const std::filesystem::path& given) {
         return *found;
     if (auto found = at_or_above(std::filesystem::read_symlink("/proc/self/exe", error)))
         return *found;
-    if (is_root(SWITCHFOLD_SOURCE_DIR))
-        return SWITCHFOLD_SOURCE_DIR;
     throw ConfigError(
         "configs/systems",
         "",
-        "is not found from the working folder or the program upwards; expected --root FOLDER");
+        "is neither in the working folder or one above it nor above the program; expected --root "
+        "FOLDER, the folder of the repository");
 }
 
 }  // namespace switchfold::validation

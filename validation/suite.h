@@ -50,6 +50,7 @@ struct SuiteResult {
     std::vector<Unmatched> unmatched;
     std::vector<Verdict> verdicts;
     std::vector<std::string> notes;  ///< what a reader of the numbers must know
+    std::string skipped;             ///< why nothing was run; empty if the suite ran
 };
 
 /// Mean absolute relative error; 0 without cases.
@@ -66,13 +67,14 @@ struct GroupSummary {
 [[nodiscard]] std::vector<GroupSummary> summarise_groups(const std::vector<Case>& cases);
 
 struct SuiteOptions {
-    std::optional<std::filesystem::path> data;  ///< without it, the suite's default
+    std::optional<std::filesystem::path> data;  ///< of one suite: its own file or folder
+    std::filesystem::path measurements;         ///< folder of all suites' data; may be empty
     std::filesystem::path root;                 ///< the repository: configs/systems lies below
     unsigned jobs = 1;                          ///< processes for run_jobs()
     std::function<void(const WorkerProgress&)> progress;
 };
 
-/// What a suite's --data is.
+/// What a suite reads.
 enum class DataKind { kFile, kFolder };
 
 /// A set of measurements that the simulator is held against. A new suite is one file with a
@@ -84,21 +86,18 @@ struct Suite {
     std::string_view name;
     std::string_view what;  ///< one line for --help
     DataKind data_kind = DataKind::kFile;
-    std::string_view default_data;  ///< relative to the repository
+    std::string_view data;  ///< relative to a folder of measurements (data.h)
     SuiteResult (*run)(const SuiteOptions& options) = nullptr;
 };
 [[nodiscard]] std::span<const Suite> suites();
 /// The suite of that name, which must exist.
 [[nodiscard]] const Suite& suite_named(std::string_view name);
 
-/// Where the suite's data lies. Throws ConfigError if it is not there.
-[[nodiscard]] std::filesystem::path data_of(const Suite& suite, const SuiteOptions& options);
-
 /// {"suites": [...]}: the keys of the design's contract and no others.
 [[nodiscard]] std::string to_json(std::span<const SuiteResult> results);
 /// Tables: each case, each group (never fitted and fitted apart), verdicts, unmatched.
 [[nodiscard]] std::string to_text(const SuiteResult& result);
-/// kOutOfTolerance if a verdict is not kept or nothing was compared, else kDone.
+/// kOutOfTolerance if a verdict is not kept or a suite that ran compared nothing, else kDone.
 [[nodiscard]] ExitCode exit_code_of(std::span<const SuiteResult> results);
 
 }  // namespace switchfold::validation

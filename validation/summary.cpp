@@ -45,10 +45,11 @@ std::vector<GroupSummary> summarise_groups(const std::vector<Case>& cases) {
 
 ExitCode exit_code_of(std::span<const SuiteResult> results) {
     const auto good = [](const SuiteResult& result) {
-        return !result.cases.empty() &&
-               std::all_of(result.verdicts.begin(), result.verdicts.end(), [](const Verdict& v) {
-                   return v.kept();
-               });
+        return !result.skipped.empty() ||
+               (!result.cases.empty() &&
+                std::all_of(result.verdicts.begin(), result.verdicts.end(), [](const Verdict& v) {
+                    return v.kept();
+                }));
     };
     return std::all_of(results.begin(), results.end(), good) ? ExitCode::kDone
                                                              : ExitCode::kOutOfTolerance;

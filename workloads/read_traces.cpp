@@ -121,7 +121,7 @@ TraceFormat recognise(const std::filesystem::path& file) {
     throw ConfigError(
         file.string(),
         "byte 0",
-        "is no trace that this reads; expected switchfold's own, a capture, Kineto's (JSON), an "
+        "is of no known trace format; expected switchfold's own, a capture, Kineto's (JSON), an "
         "export of Nsight Systems (SQLite), Chakra's (protobuf) or a log of nccl-tests");
 }
 

@@ -36,7 +36,7 @@ int run(const Arguments& arguments, const Log& log) {
     if (!arguments.out.empty())
         options.out = arguments.out;
     if (arguments.timeline && arguments.out.empty())
-        throw ConfigError("--timeline", "", "has nowhere to go; expected --out DIR beside it");
+        throw ConfigError("--timeline", "", "needs a folder to write to; expected --out DIR");
     ExperimentResult result;
     {
         ProgressLine line(log.quiet());

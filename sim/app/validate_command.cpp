@@ -4,6 +4,7 @@
 #include "sim/app/progress.h"
 #include "sim/core/error.h"
 #include "sim/core/json.h"
+#include "validation/data.h"
 #include "validation/root.h"
 #include "validation/suite.h"
 
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -54,16 +57,33 @@ std::vector<const validation::Suite*> chosen_suites(const Arguments& arguments) 
     return chosen;
 }
 
+constexpr const char* kDataVariable = "SWITCHFOLD_DATA";
+
+/// --data for several suites: a folder of measurements.
+std::filesystem::path folder_of_all(const std::string& data) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(data, ignored))
+        return data;
+    throw ConfigError(
+        "--data",
+        "",
+        fmt::format(
+            "\"{}\" is no folder; expected a folder of measurements, or a file and the name of "
+            "exactly one suite",
+            data));
+}
+
 int validate(const Arguments& arguments, const Log& log) {
     const auto chosen = chosen_suites(arguments);
-    if (!arguments.data.empty() && chosen.size() != 1)
-        throw ConfigError(
-            "--data", "", "is for one suite; expected the name of exactly one suite before it");
     validation::SuiteOptions options;
     options.root = validation::find_root(arguments.root);
     options.jobs = arguments.jobs;
-    if (!arguments.data.empty())
+    if (const char* folder = std::getenv(kDataVariable))
+        options.measurements = folder;
+    if (!arguments.data.empty() && chosen.size() == 1)
         options.data = arguments.data;
+    else if (!arguments.data.empty())
+        options.measurements = folder_of_all(arguments.data);
     // All data is looked for before anything long runs.
     for (const validation::Suite* suite : chosen)
         static_cast<void>(validation::data_of(*suite, options));
@@ -90,7 +110,8 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<Arguments>();
     std::string what =
         "Hold the simulator against measurements of real machines. Exit code 1 says that a suite "
-        "is out of its tolerance.\n\nSuites:\n";
+        "is out of its tolerance. A suite without data is skipped, with a line that says so.\n\n"
+        "Suites:\n";
     for (const validation::Suite& suite : validation::suites())
         what += fmt::format("  {:<12} {}\n", suite.name, suite.what);
     CLI::App* command = app.add_subcommand(
@@ -99,7 +120,8 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
     command->add_option(
         "--data",
         arguments->data,
-        "Measurements of the one suite that is named, instead of its own");
+        "Measurements: a folder that holds reference/ and traces/, or what the one suite that is "
+        "named reads. Without it, the folder in SWITCHFOLD_DATA, and what the repository holds");
     command->add_option(
         "--root",
         arguments->root,

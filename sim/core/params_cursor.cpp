@@ -278,7 +278,7 @@ void throw_problems(ReadState& state) {
             state.problems.push_back(
                 {"--set",
                  pointer,
-                 "reaches nothing in the configuration; expected the pointer of a parameter"});
+                 "is no parameter of the configuration; expected the pointer of one"});
     }
     if (!state.problems.empty())
         throw ConfigError(std::move(state.problems));

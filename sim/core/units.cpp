@@ -114,7 +114,7 @@ std::uint64_t parse(std::string_view text, std::span<const Unit> units, std::str
             const U128 product = number.digits * unit.numerator;
             const U128 divisor = number.scale * unit.denominator;
             if (product % divisor != 0)
-                fail(text, fmt::format("is no whole number of {}", units.front().name), example);
+                fail(text, fmt::format("is not a multiple of 1 {}", units.front().name), example);
             if (product / divisor > UINT64_MAX)
                 fail(text, "is too large", example);
             return static_cast<std::uint64_t>(product / divisor);

@@ -37,7 +37,7 @@ TEST(Csv, SaysOnWhichLineWhatIsWrong) {
         error_of("a,b\n1\n1,2\n1,2,3\n"),
         "t.csv: line 2: has 1 fields; expected 2, as the header has\n"
         "t.csv: line 4: has 3 fields; expected 2, as the header has");
-    EXPECT_NE(error_of("").find("t.csv: line 1: is no header"), std::string::npos);
+    EXPECT_NE(error_of("").find("t.csv: line 1: has no header"), std::string::npos);
     EXPECT_NE(error_of("a,a\n").find("names column \"a\" twice"), std::string::npos);
     EXPECT_NE(
         error_of("a,b\n1,\"x\n").find("t.csv: line 2: holds a quote that does not end"),

@@ -105,21 +105,5 @@ TEST(Suite, TextShowsFittedGroupsApartAndSaysWhatWasNotCompared) {
     EXPECT_NE(text.find("not compared: 2\n  c (2 rows): no system\n"), std::string::npos) << text;
 }
 
-TEST(Suite, DataThatIsNotThereIsNamed) {
-    SuiteOptions options;
-    options.root = "/nowhere/repository";
-    try {
-        static_cast<void>(data_of(suite_named("collectives"), options));
-        FAIL();
-    } catch (const ConfigError& error) {
-        EXPECT_NE(
-            std::string(error.what())
-                .find("/nowhere/shared/reference/nccl_allreduce.csv: /: is not there"),
-            std::string::npos)
-            << error.what();
-        EXPECT_NE(std::string(error.what()).find("--data"), std::string::npos);
-    }
-}
-
 }  // namespace
 }  // namespace switchfold::validation

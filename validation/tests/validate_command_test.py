@@ -5,7 +5,9 @@
 usage: validate_command_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,13 +19,16 @@ TABLE = SOURCE / "validation/tests/synthetic_allreduce.csv"
 HEADER = "id,gpu,n_gpus,interconnect,algo,size_bytes,time_us\n"
 
 
-def validate(*arguments):
+def validate(*arguments, program=PROGRAM, cwd=SOURCE, **variables):
+    variables = {name: str(value) for name, value in variables.items()}
     return subprocess.run(
-        [PROGRAM, "validate", *map(str, arguments)],
+        [program, "validate", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=250,
         check=False,
+        cwd=cwd,
+        env={**{k: v for k, v in os.environ.items() if k != "SWITCHFOLD_DATA"}, **variables},
     )
 
 
@@ -38,8 +43,8 @@ class Validate(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def refused(self, *arguments, says):
-        result = validate(*arguments)
+    def refused(self, *arguments, says, **variables):
+        result = validate(*arguments, **variables)
         self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
         self.assertEqual(result.stdout, "")
         self.assertIn(says, result.stderr)
@@ -80,7 +85,39 @@ class Validate(unittest.TestCase):
         self.refused("collectives", "--data", self.folder, says="is something else")
         self.refused("colectives", says='did you mean "collectives"?')
         self.refused("collectives", "replay", "--data", TABLE, says="exactly one suite")
+        self.refused(SWITCHFOLD_DATA=self.folder / "none", says="expected a folder of measurements")
         self.refused("collectives", "--root", self.folder, says="holds no configs/systems")
+
+    def test_a_suite_without_data_is_skipped_with_a_line(self):
+        result = validate("replay")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"^replay\n\nskipped: no data: traces is not part of the repository")
+        self.assertEqual(len(result.stdout.splitlines()), 3)
+        self.assertEqual(result.stderr, "")
+        suite = json.loads(validate("replay", "--json").stdout)["suites"][0]
+        self.assertEqual(suite["cases"], [])
+        self.assertRegex(suite["unmatched"][0]["why"], "^skipped: ")
+
+    def test_a_folder_of_measurements_by_option_or_variable(self):
+        (self.folder / "reference").mkdir()
+        shutil.copy(TABLE, self.folder / "reference/nccl_allreduce.csv")
+        by_option = validate("collectives", "--data", self.folder, "--json")
+        self.assertIn("made_up_h100", by_option.stdout)
+        by_variable = validate("collectives", "--json", SWITCHFOLD_DATA=self.folder)
+        self.assertEqual(by_variable.stdout, by_option.stdout)
+        both = validate("collectives", "replay", "--data", self.folder, "--json")
+        names = [suite["name"] for suite in json.loads(both.stdout)["suites"]]
+        self.assertEqual(names, ["collectives", "replay"])
+
+    def test_a_program_that_was_moved_finds_a_repository_from_where_it_is_called(self):
+        moved = pathlib.Path(shutil.copy(PROGRAM, self.folder / "switchfold"))
+        there = validate("replay", program=moved, cwd=SOURCE / "docs")
+        self.assertEqual(there.returncode, 0, there.stderr)
+        lost = validate("replay", program=moved, cwd=self.folder)
+        self.assertEqual(lost.returncode, 2)
+        self.assertIn("expected --root FOLDER", lost.stderr)
+        named = validate("replay", "--root", SOURCE, program=moved, cwd=self.folder)
+        self.assertEqual(named.returncode, 0, named.stderr)
 
 
 if __name__ == "__main__":

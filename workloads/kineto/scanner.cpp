@@ -103,7 +103,7 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
                 in_string_ = true;
                 state_ = State::kColon;
             } else {
-                fail(fmt::format("stands '{}'; expected a key", c));
+                fail(fmt::format("found '{}'; expected a key or '}}'", c));
             }
             break;
         case State::kColon:
@@ -121,7 +121,7 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
                 depth_ = 0;
                 state_ = State::kValue;
             } else if (!is_space(c)) {
-                fail(fmt::format("stands '{}'; expected ':'", c));
+                fail(fmt::format("found '{}' after a key; expected ':'", c));
             }
             break;
         case State::kValue:
@@ -161,7 +161,7 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
             else if (c == '}')
                 state_ = State::kDone;
             else if (!is_space(c))
-                fail(fmt::format("stands '{}'; expected ',' or '}}'", c));
+                fail(fmt::format("found '{}' after a value; expected ',' or '}}'", c));
             break;
         case State::kEvents:
             if (is_space(c) || c == ',')
@@ -174,7 +174,7 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
                 depth_ = 1;
                 state_ = State::kEvent;
             } else {
-                fail(fmt::format("stands '{}' between events; expected an object", c));
+                fail(fmt::format("found '{}' between events; expected an object", c));
             }
             break;
         case State::kEvent: {

@@ -36,6 +36,9 @@ async function check(browser, file, colorScheme) {
   expect((await page.locator("figure[tabindex='0'][aria-label]").count()) === figures, `${where}: a chart that keys do not reach`);
   const exports = await page.locator(".vega-actions a").allTextContents();
   expect(exports.some((t) => t.includes("SVG")) && exports.some((t) => t.includes("PNG")), `${where}: no download`);
+  const stretch = page.locator("figure[aria-label^='Kernels and collectives'] svg.marks path[fill='#56b4e9']");
+  if ((await page.locator("figure[aria-label^='Kernels and collectives']").count()) > 0)
+    expect((await stretch.count()) > 0, `${where}: the worst stretch shows no collective`);
   const untitled = await page.locator("figcaption:empty").count();
   expect(untitled === 0, `${where}: a chart without a title`);
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -76,10 +76,10 @@ TEST(Units, WhatIsNoQuantityIsRefusedWithAnExample) {
         "\"700 ns\"");
     EXPECT_EQ(
         refusal(parse_bytes, "0.5 B"),
-        "\"0.5 B\" is no whole number of B; write it like \"25 MiB\"");
+        "\"0.5 B\" is not a multiple of 1 B; write it like \"25 MiB\"");
     EXPECT_EQ(
         refusal(parse_bandwidth, "1 b/s"),
-        "\"1 b/s\" is no whole number of B/s; write it like \"450 GB/s\"");
+        "\"1 b/s\" is not a multiple of 1 B/s; write it like \"450 GB/s\"");
     EXPECT_EQ(
         refusal(parse_frequency, "99999999999 GHz"),
         "\"99999999999 GHz\" is too large; write it like \"1.83 GHz\"");

@@ -93,7 +93,7 @@ const switchfold = (() => {
     for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
     return (Number.isInteger(bytes) ? bytes : bytes.toPrecision(3)) + " " + units[unit];
   }
-  const percent = (share) => (share === null || share === undefined ? "-" : (share * 100).toFixed(1) + " %");
+  const percent = (share) => (share === null || share === undefined ? "-" : (share * 100).toFixed(1).replace(/^-0\.0$/, "0.0") + " %");
   // Vega's expression for an axis of bytes.
   const sizeLabel =
     "datum.value >= 1073741824 ? datum.value/1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value/1048576 + " +

@@ -60,7 +60,7 @@
       mark: "bar",
       encoding: {
         y: { field: "scenario", type: "nominal", sort: null, title: null },
-        x: { field: "share", type: "quantitative", title: "slowdown of the backward pass (%)", axis: { format: ".0%" } },
+        x: { field: "share", type: "quantitative", title: "slowdown of the backward pass (%)", axis: { format: ".1~%" } },
         color: { field: "cause", type: "nominal", title: "cause", sort: null }, order: { field: "order" },
         tooltip: [{ field: "scenario" }, { field: "cause" }, { field: "share", type: "quantitative", format: ".2%" }],
       },
@@ -73,12 +73,14 @@
       `${time(data.stretch.end_us - data.stretch.start_us)} of rank ${data.stretch.rank} in ${data.stretch.scenario}, in which kernels lost ${time(data.stretch.lost_us)} to what ran beside them.`);
     chart(box, "Kernels and collectives of the worst stretch", {
       width: 960, height: { step: 30 },
-      mark: { type: "bar", stroke: "#00000044", strokeWidth: 0.5 },
+      // A collective has no slowdown: it keeps its bar, in a colour of its own.
+      mark: { type: "bar", stroke: "#00000044", strokeWidth: 0.5, invalid: null },
       encoding: {
         x: { field: "start_us", type: "quantitative", title: "time (us)", scale: { zero: false, nice: false } },
         x2: { field: "end_us" },
         y: { field: "track", type: "nominal", title: null, sort: null },
-        color: { field: "slowdown", type: "quantitative", title: "slowdown", legend: { format: ".0%" },
+        color: { condition: { test: "datum.slowdown === null", value: "#56b4e9" },
+          field: "slowdown", type: "quantitative", title: "slowdown", legend: { format: ".0%" },
           scale: { scheme: "orangered", domainMin: 0 } },
         tooltip: [{ field: "name" }, { field: "start_us", type: "quantitative", format: ".2f" },
           { field: "duration_us", type: "quantitative", format: ".2f" }, { field: "slowdown", type: "quantitative", format: ".1%" }],

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's scenarios as bars: the time of a collective, or the slowdown of the backward pass by cause."""
+import json
+
+import svg
+
+CAUSES = {"sm": "SMs held", "l2": "L2 capacity", "hbm": "memory bandwidth", "latency": "latency under load",
+          "clock": "clock", "other": "other"}
+WIDTH, LEFT, ROW, TOP = 560, 110, 30, 44
+
+
+def time(us):
+    return f"{us / 1000:.4g} ms" if us >= 10000 else f"{us:.4g} us"
+
+
+def draw_collectives(name, scenarios):
+    picture = svg.Svg(WIDTH, TOP + ROW * len(scenarios) + 12, name)
+    picture.text(12, 24, "time of the collective, and bus bandwidth", 13, bold=True)
+    longest = max(s["collectives"][0]["time_us"] for s in scenarios)
+    for i, scenario in enumerate(scenarios):
+        y = TOP + ROW * i
+        collective = scenario["collectives"][0]
+        length = collective["time_us"] / longest * (WIDTH - LEFT - 160)
+        picture.text(LEFT - 8, y + 16, scenario["name"], 12, anchor="end")
+        picture.rect(LEFT, y, length, ROW - 8, svg.COLORS[i % len(svg.COLORS)])
+        words = f"{time(collective['time_us'])}, {collective['bus_bandwidth_GBps']:.0f} GB/s"
+        picture.text(LEFT + length + 6, y + 16, words, 12, svg.FAINT)
+    return str(picture)
+
+
+def draw_causes(name, scenarios):
+    scenarios = [s for s in scenarios if s["slowdown_by_cause"]]
+    shares = [s["slowdown_by_cause"] for s in scenarios]
+    most = max(sum(max(v, 0) for v in share.values()) for share in shares)
+    least = min(sum(min(v, 0) for v in share.values()) for share in shares)
+    scale = (WIDTH - LEFT - 190) / (most - least)
+    zero = LEFT - least * scale
+    picture = svg.Svg(WIDTH, TOP + ROW * len(scenarios) + 34, name)
+    picture.text(12, 24, "slowdown of the backward pass by cause, and a step's time", 13, bold=True)
+    shown = [c for c in CAUSES if any(abs(share.get(c, 0)) >= 5e-4 for share in shares)]
+    for i, (scenario, share) in enumerate(zip(scenarios, shares)):
+        y = TOP + ROW * i
+        up = down = zero
+        picture.text(LEFT - 8, y + 16, scenario["name"], 12, anchor="end")
+        for cause in shown:
+            length = share[cause] * scale
+            color = svg.COLORS[list(CAUSES).index(cause)]
+            if length >= 0:
+                picture.rect(up, y, length, ROW - 8, color)
+                up += length
+            else:
+                down += length
+                picture.rect(down, y, -length, ROW - 8, color)
+        words = f"{100 * scenario['backward_slowdown']:.1f} %, {time(scenario['iteration_us'])} a step"
+        picture.text(up + 6, y + 16, words, 12, svg.FAINT)
+    bottom = TOP + ROW * len(scenarios)
+    picture.line([(zero, TOP - 4), (zero, bottom - 4)], svg.INK)
+    x = 12
+    for cause in shown:
+        picture.rect(x, bottom + 10, 11, 11, svg.COLORS[list(CAUSES).index(cause)])
+        picture.text(x + 16, bottom + 20, CAUSES[cause], 11, svg.FAINT)
+        x += 30 + 6.6 * len(CAUSES[cause])
+    return str(picture)
+
+
+def draw(folder):
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    if result["workload"]["type"] == "collective":
+        return draw_collectives(result["experiment"], result["scenarios"])
+    return draw_causes(result["experiment"], result["scenarios"])

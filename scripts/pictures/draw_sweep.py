@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sweep's results as lines over its axis with numbers, a panel for each value of the axis that is left."""
+import math
+import sqlite3
+
+import svg
+
+HEIGHT, LEFT, TOP, LEGEND = 170, 46, 52, 26
+METRICS = {
+    "bus_bandwidth_GBps": ("bus bandwidth (GB/s)", 1),
+    "backward_slowdown": ("slowdown of the backward pass (%)", 100),
+}
+
+
+def read(folder):
+    """Axes of more than one value (name, unit, labels), and rows of the last scenario by column."""
+    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
+        database.row_factory = sqlite3.Row
+        axes = [{"name": name, "unit": unit, "labels": [row[0] for row in database.execute(
+            "SELECT label FROM axis_values WHERE axis = ? ORDER BY position", (axis,))]}
+            for axis, name, unit in database.execute("SELECT axis, name, unit FROM axes ORDER BY axis")]
+        rows = [dict(row) for row in database.execute("SELECT * FROM results WHERE status = 'done'")]
+    last = rows[-1]["scenario"]
+    return [a for a in axes if len(a["labels"]) > 1], [row for row in rows if row["scenario"] == last]
+
+
+def label(number, unit):
+    if unit != "B":
+        return f"{number:g}"
+    power = min(int(math.log(max(number, 1), 1024)), 4)
+    return f"{number / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+
+
+def short(text):
+    return text.rsplit("/", 1)[-1].removesuffix(".json")
+
+
+def ceiling(value):
+    """The next of 1, 2, 3, 4, 5, 6, 8 and 10 times a power of ten."""
+    power = 10 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * 0.999)
+
+
+class Panels:
+    def __init__(self, folder):
+        axes, self.rows = read(folder)
+        single = self.rows[0]["bus_bandwidth_GBps"] is not None
+        self.metric = "bus_bandwidth_GBps" if single else "backward_slowdown"
+        numeric = [a for a in axes if a["unit"] is not None]
+        self.x = min(numeric, key=lambda a: (a["unit"] != "B", -len(a["labels"])), default=axes[0])
+        others = [a for a in axes if a is not self.x]
+        self.series = next((a for a in others if a["name"] == "algorithm"), others[-1])
+        rest = [a for a in others if a is not self.series]
+        self.facets = rest[0]["labels"] if rest else [None]
+        self.facet = rest[0]["name"] if rest else None
+        self.width = 250 if len(self.facets) > 1 else 490
+        self.factor = METRICS[self.metric][1]
+        self.most = ceiling(max(self.value(row) for row in self.rows))
+
+    def value(self, row):
+        return (row[self.metric] or 0) * self.factor
+
+    def part(self, facet):
+        return [row for row in self.rows if facet is None or row[self.facet] == facet]
+
+    def place(self, row):
+        """0 to 1 along the axis of numbers, by its logarithm; an axis of words by its position."""
+        labels = self.x["labels"]
+        if self.x["unit"] is None:
+            return (labels.index(row[self.x["name"]]) + 0.5) / len(labels)
+        column = self.x["name"] + "_number"
+        numbers = [r[column] for r in self.rows]
+        low, high = math.log(min(numbers)), math.log(max(numbers))
+        return (math.log(row[column]) - low) / (high - low)
+
+    def draw_panel(self, picture, left, top, facet):
+        rows = self.part(facet)
+        bottom = top + HEIGHT
+        for i in range(5):
+            y = bottom - HEIGHT * i / 4
+            picture.line([(left, y), (left + self.width, y)], svg.LINE)
+            picture.text(left - 6, y + 4, f"{self.most * i / 4:g}", 10, svg.FAINT, "end")
+        if facet is not None:
+            picture.text(left, top - 8, f"{self.facet} {short(facet)}", 11, bold=True)
+        if self.x["unit"] is None:
+            ticks = [((i + 0.5) / len(self.x["labels"]), short(words)) for i, words in enumerate(self.x["labels"])]
+        else:
+            column = self.x["name"] + "_number"
+            by_place = sorted({(self.place(row), row[column]) for row in rows})
+            step = max(1, (len(by_place) - 1) // 4)
+            ticks = [(at, label(number, self.x["unit"])) for at, number in by_place[::step]]
+        for at, words in ticks:
+            picture.text(left + at * self.width, bottom + 15, words, 10, svg.FAINT, "middle")
+        for i, name in enumerate(self.series["labels"]):
+            points = sorted((self.place(row), self.value(row)) for row in rows if row[self.series["name"]] == name)
+            points = [(left + at * self.width, bottom - value / self.most * HEIGHT) for at, value in points]
+            color = svg.COLORS[i % len(svg.COLORS)]
+            if self.x["unit"] is not None:
+                picture.line(points, color, 1.6)
+            for x, y in points:
+                picture.circle(x, y, 2 if self.x["unit"] is not None else 4, color)
+
+
+def draw(folder):
+    panels = Panels(folder)
+    columns = min(3, len(panels.facets))
+    lines = math.ceil(len(panels.facets) / columns)
+    across, down = panels.width + LEFT + 14, HEIGHT + 46
+    picture = svg.Svg(max(across * columns + 20, 560), TOP + down * lines + LEGEND, folder.name)
+    title, _ = METRICS[panels.metric]
+    unit = f" ({panels.x['unit']})" if panels.x["unit"] not in (None, "", "B") else ""
+    picture.text(12, 22, f"{title} by {panels.x['name']}{unit}", 13, bold=True)
+    for i, facet in enumerate(panels.facets):
+        panels.draw_panel(picture, LEFT + across * (i % columns), TOP + down * (i // columns), facet)
+    x, y = 12, TOP + down * lines + 4
+    picture.text(x, y + 10, panels.series["name"] + ":", 11, svg.FAINT)
+    x += 24 + 6.6 * len(panels.series["name"])
+    for i, name in enumerate(panels.series["labels"]):
+        picture.rect(x, y, 11, 11, svg.COLORS[i % len(svg.COLORS)])
+        picture.text(x + 16, y + 10, short(name), 11, svg.FAINT)
+        x += 34 + 6.6 * len(short(name))
+    return str(picture)

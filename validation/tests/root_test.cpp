@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/root.h"
+
+#include "sim/core/error.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold::validation {
+namespace {
+
+TEST(Root, IsTheFolderThatWasNamed) {
+    EXPECT_EQ(find_root(SWITCHFOLD_SOURCE_DIR), SWITCHFOLD_SOURCE_DIR);
+    EXPECT_THROW(static_cast<void>(find_root("/nowhere")), ConfigError);
+}
+
+TEST(Root, IsTheWorkingFolderOrOneAboveIt) {
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(SWITCHFOLD_SOURCE_DIR "/validation/tests");
+    EXPECT_EQ(find_root(""), SWITCHFOLD_SOURCE_DIR);
+    std::filesystem::current_path(before);
+}
+
+}  // namespace
+}  // namespace switchfold::validation
