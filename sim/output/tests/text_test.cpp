@@ -6,6 +6,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -145,6 +147,42 @@ TEST(Table, ACollectiveShowsItsBandwidth) {
     });
     ASSERT_NE(at, lines.end());
     EXPECT_EQ(*at, "ring           ring    simple      24  40.0 us            26.2      45.9");
+}
+
+/// The words of the table's line that begins with this one.
+std::vector<std::string> line_of(const std::string& table, const std::string& first) {
+    std::istringstream lines(table);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::vector<std::string> found{
+            std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
+        if (!found.empty() && found.front() == first)
+            return found;
+    }
+    return {};
+}
+
+TEST(FiguresTable, ARareCauseIsShownWhereItHasAShare) {
+    ExperimentResult result = sample_result();
+    const auto has_clock = [&] {
+        const std::vector<std::string> header = line_of(to_table(result), "scenario");
+        return std::find(header.begin(), header.end(), "clock") != header.end();
+    };
+    EXPECT_FALSE(has_clock());
+    result.scenarios[1].causes->clock = 0.031;
+    EXPECT_TRUE(has_clock());
+    EXPECT_NE(to_table(result).find("3.1 %"), std::string::npos);
+}
+
+TEST(FiguresTable, EveryFigureHasAKeyOfItsOwnAndAPlaceOfItsOwn) {
+    std::set<std::string_view> keys;
+    std::set<unsigned> places;
+    for (const Figure& figure : kFigures) {
+        EXPECT_TRUE(keys.insert(figure.key).second) << figure.key;
+        EXPECT_TRUE(figure.table_place == 0 || places.insert(figure.table_place).second)
+            << figure.key;
+        EXPECT_TRUE(figure.unit == Unit::kMicroseconds || figure.unit == Unit::kShare);
+    }
 }
 
 }  // namespace

@@ -37,13 +37,14 @@ std::optional<std::string> optional_text(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
 }
 
-/// A row a scenario: whose, which, on what, and the columns of its record.
+/// A row a scenario: whose, which, the columns of its record, and on what.
 std::string scenarios_table() {
-    std::string columns = "digest TEXT, position INTEGER, machine TEXT";
+    std::string columns = "digest TEXT, position INTEGER";
     for (const RecordColumn& column : record_columns())
         columns += fmt::format(", {} {}", column.name, column.type);
     return fmt::format(
-        "CREATE TABLE IF NOT EXISTS scenarios({}, PRIMARY KEY(digest, position)) WITHOUT ROWID",
+        "CREATE TABLE IF NOT EXISTS scenarios({}, machine TEXT,"
+        " PRIMARY KEY(digest, position)) WITHOUT ROWID",
         columns);
 }
 
@@ -234,9 +235,10 @@ void SweepDatabase::record(const RunRecord& run) {
         marks += ", ?";
     Statement add(database_, fmt::format("INSERT INTO scenarios VALUES({})", marks));
     for (std::size_t i = 0; i < run.scenarios.size(); ++i) {
-        std::vector<Json> values{run.digest, i, run.machine};
+        std::vector<Json> values{run.digest, i};
         for (const RecordColumn& column : columns)
             values.push_back(column.get(run.scenarios[i]));
+        values.emplace_back(run.machine);
         add.bind_all(values).run();
     }
     tick();
