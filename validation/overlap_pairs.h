@@ -33,6 +33,7 @@ struct OverlappedRun {
     std::size_t beside = 0;      ///< communication kernel that it shared the most time with
     std::size_t alone_runs = 0;  ///< behind the baseline
     std::uint32_t ordinal = 0;   ///< its place in the step
+    std::uint32_t operation = 0;  ///< its index in its rank's graph
     KernelOperation kernel;      ///< isolated is the baseline
 };
 

@@ -77,6 +77,13 @@ struct CounterSample {
     double value = 0;
 };
 
+/// A scenario as it would be if no rank were late.
+struct TogetherResult {
+    double iteration_us = 0;
+    double exposed_communication_us = 0;
+    std::optional<double> backward_slowdown;
+};
+
 /// A scenario in a few numbers.
 struct ScenarioFigures {
     std::string name;
@@ -86,12 +93,15 @@ struct ScenarioFigures {
     double backward_us = 0;
     double optimizer_us = 0;
     double exposed_communication_us = 0;
+    double waiting_us = 0;          ///< collectives are resident and wait for late ranks
+    double exposed_waiting_us = 0;  ///< of the exposed communication
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;
 };
 
 struct ScenarioResult : ScenarioFigures {
+    std::optional<TogetherResult> together;  ///< none if no rank is late that was not traced
     std::vector<KernelClassResult> kernel_classes;
     std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
     std::vector<CollectiveResult> collectives;

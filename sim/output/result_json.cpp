@@ -108,6 +108,13 @@ OrderedJson worst_json(const std::vector<WorstKernelResult>& kernels) {
     return out;
 }
 
+OrderedJson together_json(const TogetherResult& t) {
+    return {
+        {"iteration_us", microseconds_of(t.iteration_us)},
+        {"exposed_communication_us", microseconds_of(t.exposed_communication_us)},
+        {"backward_slowdown", t.backward_slowdown ? share(*t.backward_slowdown) : nullptr}};
+}
+
 OrderedJson scenario_json(const ScenarioResult& s) {
     OrderedJson collectives = OrderedJson::array();
     for (const CollectiveResult& c : s.collectives)
@@ -132,8 +139,11 @@ OrderedJson scenario_json(const ScenarioResult& s) {
         {"backward_us", microseconds_of(s.backward_us)},
         {"optimizer_us", microseconds_of(s.optimizer_us)},
         {"exposed_communication_us", microseconds_of(s.exposed_communication_us)},
+        {"waiting_for_late_ranks_us", microseconds_of(s.waiting_us)},
+        {"exposed_waiting_us", microseconds_of(s.exposed_waiting_us)},
         {"backward_slowdown", s.backward_slowdown ? share(*s.backward_slowdown) : nullptr},
         {"slowdown_by_cause", s.causes ? causes_json(*s.causes) : nullptr},
+        {"with_ranks_together", s.together ? together_json(*s.together) : nullptr},
         {"kernel_classes", classes_json(s.kernel_classes)},
         {"worst_kernels", worst_json(s.worst_kernels)},
         {"notes", s.notes},

@@ -152,6 +152,13 @@ void read(const Node& node, WorstKernelResult& k) {
     node["lost_us"].to(k.lost_us);
 }
 
+void read(const Node& node, TogetherResult& t) {
+    node["iteration_us"].to(t.iteration_us);
+    node["exposed_communication_us"].to(t.exposed_communication_us);
+    if (const Node slowdown = node["backward_slowdown"]; !slowdown.is_null())
+        slowdown.to(t.backward_slowdown.emplace());
+}
+
 void read(const Node& node, ScenarioResult& s) {
     node["name"].to(s.name);
     node["overlap"].to(s.overlap);
@@ -160,10 +167,14 @@ void read(const Node& node, ScenarioResult& s) {
     node["backward_us"].to(s.backward_us);
     node["optimizer_us"].to(s.optimizer_us);
     node["exposed_communication_us"].to(s.exposed_communication_us);
+    node["waiting_for_late_ranks_us"].to(s.waiting_us);
+    node["exposed_waiting_us"].to(s.exposed_waiting_us);
     if (const Node slowdown = node["backward_slowdown"]; !slowdown.is_null())
         slowdown.to(s.backward_slowdown.emplace());
     if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())
         read(causes, s.causes.emplace());
+    if (const Node together = node["with_ranks_together"]; !together.is_null())
+        read(together, s.together.emplace());
     read_all(node["kernel_classes"], s.kernel_classes);
     read_all(node["worst_kernels"], s.worst_kernels);
     node["notes"].to(s.notes);

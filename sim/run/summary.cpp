@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace switchfold {
 
@@ -55,12 +57,26 @@ collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& t
     return stretches;
 }
 
+/// Stretches in which collectives of the group's ranks wait for their last one, by group and
+/// sequence.
+std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch>
+waits_for_last(const Outcome& outcome) {
+    std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits;
+    for (const CollectiveRecord& record : outcome.collectives)
+        if (record.kind != CollectiveKind::kSendReceive)
+            waits[{record.group, record.sequence}] = {
+                record.stalled.count(), record.ready.count()};
+    return waits;
+}
+
 PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
+    const auto last_comes = waits_for_last(outcome);
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
         std::vector<Stretch> phases[4];
         std::vector<Stretch> busy;
+        std::vector<Stretch> waiting;
         for (std::size_t i = 0; i < rank.operations.size(); ++i) {
             const Operation& operation = rank.operations[i];
             if (operation.step >= steps)
@@ -72,8 +88,19 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
                 phases[static_cast<std::size_t>(operation.phase)].push_back(stretch);
             if (kernel || std::holds_alternative<CopyOperation>(operation.body))
                 busy.push_back(stretch);
+            if (const auto* c = std::get_if<CollectiveOperation>(&operation.body))
+                if (const auto wait = last_comes.find({c->group, c->sequence});
+                    wait != last_comes.end())
+                    waiting.push_back(
+                        {std::max(stretch.start, wait->second.start),
+                         std::min(stretch.end, wait->second.end)});
         }
         merge(busy);
+        sum.waiting += static_cast<double>(merge(waiting));
+        std::uint64_t exposed_waiting = 0;
+        for (const Stretch& s : waiting)
+            exposed_waiting += s.end - s.start - covered_by(busy, s.start, s.end);
+        sum.exposed_waiting += static_cast<double>(exposed_waiting);
         std::uint64_t exposed = 0;
         for (const Stretch& s : collective_stretches(rank, outcome.times[r]))
             exposed += s.end - s.start - covered_by(busy, s.start, s.end);
@@ -91,6 +118,8 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
     sum.backward *= share;
     sum.optimizer *= share;
     sum.exposed *= share;
+    sum.waiting *= share;
+    sum.exposed_waiting *= share;
     sum.iteration = static_cast<double>(outcome.end_ps) * 1e-6 / graph.steps;
     return sum;
 }
