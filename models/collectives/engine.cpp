@@ -285,6 +285,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
                     "an all-reduce cannot run as {}: {}",
                     enum_name(spec.choice.algorithm),
                     reason));
+        take_traced_kernel(collective, spec);
         return spec;
     }
     // NVLS has a reduce-scatter and an all-gather. The rest: one pass of the ring or direct
@@ -301,11 +302,27 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     AllReducePolicy ring = policy_;
     ring.algorithm = Algorithm::kRing;
     spec.choice = choose_all_reduce(params_, ring, group.machine, spec.bytes);
-    if (collective.thread_blocks != 0 && policy_.channels == 0)
-        spec.choice.channels = std::min(spec.choice.channels, collective.thread_blocks);
+    take_traced_kernel(collective, spec);
     if (spec.kind == CollectiveKind::kAllToAll)
         spec.choice.protocol = Protocol::kSimple;  // NCCL's send and receive
     return spec;
+}
+
+void CollectiveEngine::take_traced_kernel(
+    const CollectiveOperation& collective, CollectiveSpec& spec) const {
+    // The kernels of rings and trees are one and the same; who reduces in switches runs another.
+    const bool fifos = spec.choice.algorithm == Algorithm::kRing ||
+                       spec.choice.algorithm == Algorithm::kTree;
+    if (!fifos || policy_.channels != 0)
+        return;
+    if (collective.thread_blocks != 0)
+        spec.choice.channels = std::min(spec.choice.channels, collective.thread_blocks);
+    // A block of the machine's own kernel fits its SMs.
+    if (collective.registers_per_thread != 0)
+        spec.registers_per_thread =
+            std::min(params_.registers_per_thread, collective.registers_per_thread);
+    if (collective.shared_memory.count() != 0)
+        spec.shared_memory = std::min(params_.shared_memory, collective.shared_memory);
 }
 
 CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {
@@ -416,8 +433,11 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     kernel.blocks = member.blocks = choice.channels;
     kernel.threads_per_block = instance.in_switch() ? params_.in_switch_threads
                                                     : params_of(params_, choice.protocol).threads;
-    kernel.registers_per_thread = params_.registers_per_thread;
-    kernel.shared_memory = params_.shared_memory;
+    const CollectiveSpec& spec = instance.spec;
+    kernel.registers_per_thread = spec.registers_per_thread != 0 ? spec.registers_per_thread
+                                                                 : params_.registers_per_thread;
+    kernel.shared_memory =
+        spec.shared_memory.count() != 0 ? spec.shared_memory : params_.shared_memory;
     kernel.footprint = instance.running->footprint();
     kernel.priority = arrival.priority;
     kernel.exchange = instance.spec.kind == CollectiveKind::kAllToAll;

@@ -114,6 +114,8 @@ private:
     void end_member(Instance& instance, std::uint32_t position);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
+    /// Blocks and what they need of an SM, as the trace has them for the same kind of kernel.
+    void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec) const;
     const GroupView& view(const std::vector<std::uint32_t>& ranks);
 
     Fabric& fabric_;

@@ -42,6 +42,29 @@ std::vector<std::string> all_notes(const ExperimentResult& result) {
     return notes;
 }
 
+/// Whether ranks wait for late ones longer than skew of a few steps of a ring explains.
+bool ranks_wait(const ExperimentResult& result) {
+    constexpr double kWorthSaying = 1e-3;  // of an iteration
+    return std::any_of(
+        result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
+            return s.waiting_us > kWorthSaying * s.iteration_us;
+        });
+}
+
+/// What the answer would be with no rank late, if some are.
+std::string together_line(const ExperimentResult& result) {
+    std::string line;
+    for (const ScenarioResult& s : result.scenarios) {
+        if (!s.together)
+            continue;
+        line += fmt::format(
+            "{}{} {}", line.empty() ? "" : "; ", s.name, time_text(s.together->iteration_us));
+        if (s.overlap && s.together->backward_slowdown)
+            line += fmt::format(", slowdown {}", percent(*s.together->backward_slowdown));
+    }
+    return line.empty() ? "" : "With all ranks together: " + line + ".\n";
+}
+
 /// The kernels that lost most, of the first scenario with overlap.
 std::string worst_table(const ExperimentResult& result) {
     for (const ScenarioResult& s : result.scenarios) {
@@ -152,6 +175,11 @@ std::string to_table(const ExperimentResult& result) {
              "hbm",
              "latency",
              "other"}};
+        // Where nobody is late the column would say nothing.
+        constexpr std::ptrdiff_t kAfterExposed = 4;
+        const bool waits = ranks_wait(result);
+        if (waits)
+            rows.front().insert(rows.front().begin() + kAfterExposed, "of it waiting");
         for (const ScenarioResult& s : result.scenarios) {
             const auto cause = [&](double SlowdownByCause::*member) {
                 return s.causes ? percent((*s.causes).*member) : "-";
@@ -168,11 +196,17 @@ std::string to_table(const ExperimentResult& result) {
                  cause(&SlowdownByCause::hbm),
                  cause(&SlowdownByCause::latency),
                  cause(&SlowdownByCause::other)});
+            if (waits)
+                rows.back().insert(
+                    rows.back().begin() + kAfterExposed, time_text(s.exposed_waiting_us));
         }
         out += align_columns(rows);
         out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
                "the backward pass\n"
                "against no overlap, and its causes. Per step, mean over the ranks.\n";
+        if (waits)
+            out += "Waiting is for late ranks; the rest of what is exposed is transfer.\n";
+        out += together_line(result);
         out += worst_table(result);
         if (w.measured_iteration_us)
             out += fmt::format(

@@ -35,6 +35,8 @@
 
   function summary(data, scenarios) {
     const columns = [{ title: "scenario", text: (s) => s.name }];
+    const waits = scenarios.some((s) => s.waiting_for_late_ranks_us > 1e-3 * s.iteration_us);
+    const together = scenarios.some((s) => s.with_ranks_together !== null);
     if (data.result.workload.type === "collective")
       columns.push(
         { title: "algorithm", text: (s) => s.collectives[0]?.algorithm ?? "-" },
@@ -46,9 +48,12 @@
         { title: "forward", text: (s) => time(s.forward_us) },
         { title: "backward", text: (s) => time(s.backward_us) },
         { title: "exposed communication", text: (s) => time(s.exposed_communication_us) },
+        ...(waits ? [{ title: "of it waiting for late ranks", text: (s) => time(s.exposed_waiting_us) }] : []),
         { title: "iteration", text: (s) => time(s.iteration_us) },
         { title: "slowdown", text: (s) => percent(s.backward_slowdown) },
-        ...causes.map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })));
+        ...causes.map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
+        ...(together ? [{ title: "iteration, all ranks together", text: (s) => time(s.with_ranks_together?.iteration_us) },
+          { title: "slowdown, all ranks together", text: (s) => percent(s.with_ranks_together?.backward_slowdown) }] : []));
     main.append(table(scenarios, columns));
     for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
   }
