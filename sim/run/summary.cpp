@@ -9,6 +9,31 @@
 
 namespace switchfold {
 
+namespace {
+
+/// Stretches in which collectives of the group's ranks wait for their last one, by group and
+/// sequence.
+std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch>
+waits_for_last(const Outcome& outcome) {
+    std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits;
+    for (const CollectiveRecord& record : outcome.collectives)
+        if (record.kind != CollectiveKind::kSendReceive)
+            waits[{record.group, record.sequence}] = {
+                record.stalled.count(), record.ready.count()};
+    return waits;
+}
+
+/// How long a collective moved data: from its last rank's coming, and of an exchange also before
+/// that, as long as there was something to exchange.
+Time moving_time(const CollectiveRecord& record) {
+    if (record.stalled == Time())
+        return record.end - record.ready;
+    const Time still = record.ready - std::min(record.ready, record.stalled);
+    return record.end - record.start - still;
+}
+
+}  // namespace
+
 std::uint64_t merge(std::vector<Stretch>& stretches) {
     std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) {
         return a.start < b.start;
@@ -55,18 +80,6 @@ collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& t
             stretches.push_back({times[i].start.count(), times[i].end.count()});
     merge(stretches);
     return stretches;
-}
-
-/// Stretches in which collectives of the group's ranks wait for their last one, by group and
-/// sequence.
-std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch>
-waits_for_last(const Outcome& outcome) {
-    std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits;
-    for (const CollectiveRecord& record : outcome.collectives)
-        if (record.kind != CollectiveKind::kSendReceive)
-            waits[{record.group, record.sequence}] = {
-                record.stalled.count(), record.ready.count()};
-    return waits;
 }
 
 PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
@@ -149,7 +162,7 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         result.size_bytes = record.bytes.count();
         result.start_us = to_microseconds(record.start);
         result.ready_us = to_microseconds(record.ready);
-        result.time_us = to_microseconds(record.end - record.ready);
+        result.time_us = to_microseconds(moving_time(record));
         if (result.time_us > 0) {
             const double n = record.ranks;
             result.algorithm_bandwidth_GBps =
