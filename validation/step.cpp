@@ -19,8 +19,8 @@ namespace {
 constexpr double kTolerance = 0.15;
 
 /// The workload as `run` makes it of the folder's traces.
-PreparedWorkload prepare(
-    const TraceFolder& folder, const FolderTrace& trace, const SystemParams& system) {
+PreparedWorkload
+prepare(const TraceFolder& folder, const FolderTrace& trace, const SystemParams& system) {
     Experiment experiment;
     experiment.name = folder.name;
     experiment.system.value = system;
@@ -71,11 +71,10 @@ compare(const TraceFolder& folder, const Machines& machines, const JobProgress& 
     const PreparedWorkload prepared = prepare(folder, trace, system);
     GraphRunOptions options;
     options.progress = progress;
-    const GraphRun run = run_graph(
-        system, prepared.graph, {Algorithm::kRing, Protocol::kAuto, 0, false}, options);
+    const GraphRun run =
+        run_graph(system, prepared.graph, {Algorithm::kRing, Protocol::kAuto, 0, false}, options);
     SuiteResult result;
-    compare_step(
-        trace.id, pairs, spans_of(read_kineto({trace.files}), prepared, run), result);
+    compare_step(trace.id, pairs, spans_of(read_kineto({trace.files}), prepared, run), result);
     result.notes.push_back(fmt::format(
         "{}: on {}, iteration {:.2f} ms, traced {:.2f} ms",
         trace.id,
@@ -120,16 +119,7 @@ void add_bytes(const std::string& bytes, SuiteResult& suite) {
     };
     for (const OrderedJson& c : json["cases"])
         suite.cases.push_back(
-            {c[0],
-             c[1],
-             c[2],
-             c[3],
-             c[4],
-             optional_of(c[5]),
-             optional_of(c[6]),
-             c[7],
-             c[8],
-             c[9]});
+            {c[0], c[1], c[2], c[3], c[4], optional_of(c[5]), optional_of(c[6]), c[7], c[8], c[9]});
     for (const OrderedJson& u : json["unmatched"])
         suite.unmatched.push_back({u[0], u[1]});
     for (const OrderedJson& note : json["notes"])

@@ -62,8 +62,8 @@ private:
         return sum;
     }
 
-    void add(
-        const std::string& what,
+    void
+    add(const std::string& what,
         const std::string& unit,
         double measured,
         double simulated,
@@ -98,8 +98,7 @@ private:
                 measured += run.duration_us;
                 baseline += run.baseline_us;
                 simulated += simulated_us(run);
-                isolated +=
-                    to_microseconds(std::get<KernelOperation>(operation.body).isolated);
+                isolated += to_microseconds(std::get<KernelOperation>(operation.body).isolated);
             }
         const std::string name = name_of(pass);
         if (runs.size() < kFewest || measured <= baseline) {
@@ -174,8 +173,8 @@ Residence residence_of(const RankGraph& rank, std::span<const OperationSpan> ope
             continue;
         residence.resident_us += duration_us(operations[i]);
         residence.beside_us +=
-            1e-6 * static_cast<double>(covered(
-                       kernels, operations[i].start.count(), operations[i].end.count()));
+            1e-6 * static_cast<double>(
+                       covered(kernels, operations[i].start.count(), operations[i].end.count()));
     }
     return residence;
 }

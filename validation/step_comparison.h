@@ -30,7 +30,8 @@ residence_of(const RankGraph& rank, std::span<const OperationSpan> operations);
 
 /// Cases of a trace, whose files were read into `ranks` in their order: for all kernels, the
 /// forward and the backward pass
-/// - what the kernels that the trace pairs lost beside collectives, as a share of all kernels' time,
+/// - what the kernels that the trace pairs lost beside collectives, as a share of all kernels'
+/// time,
 /// - their time over their time alone,
 /// and of the collectives their residence and its share beside kernels. A pass in which fewer than
 /// `kFewest` kernels were paired, or in which those lost nothing, is left to `unmatched`.

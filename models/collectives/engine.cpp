@@ -311,12 +311,17 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
 void CollectiveEngine::take_traced_kernel(
     const CollectiveOperation& collective, CollectiveSpec& spec) const {
     // The kernels of rings and trees are one and the same; who reduces in switches runs another.
-    const bool fifos = spec.choice.algorithm == Algorithm::kRing ||
-                       spec.choice.algorithm == Algorithm::kTree;
+    const bool fifos =
+        spec.choice.algorithm == Algorithm::kRing || spec.choice.algorithm == Algorithm::kTree;
     if (!fifos || policy_.channels != 0)
         return;
-    if (collective.thread_blocks != 0)
-        spec.choice.channels = std::min(spec.choice.channels, collective.thread_blocks);
+    if (collective.thread_blocks != 0) {
+        spec.blocks = std::min(spec.choice.channels, collective.thread_blocks);
+        // An estimated size is what this machine's own channels move in the traced time.
+        if (collective.kind != CollectiveKind::kAllReduce ||
+            collective.size_source != SizeSource::kEstimatedFromDuration)
+            spec.choice.channels = spec.blocks;
+    }
     // A block of the machine's own kernel fits its SMs.
     if (collective.registers_per_thread != 0)
         spec.registers_per_thread =
@@ -430,12 +435,13 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
         instance.record.ready = fabric_.scheduler().now() + instance.spec.peers_late;
     const Choice& choice = instance.spec.choice;
     CommunicationKernel kernel;
-    kernel.blocks = member.blocks = choice.channels;
+    kernel.blocks = instance.spec.blocks != 0 ? instance.spec.blocks : choice.channels;
+    member.blocks = kernel.blocks;
     kernel.threads_per_block = instance.in_switch() ? params_.in_switch_threads
                                                     : params_of(params_, choice.protocol).threads;
     const CollectiveSpec& spec = instance.spec;
-    kernel.registers_per_thread = spec.registers_per_thread != 0 ? spec.registers_per_thread
-                                                                 : params_.registers_per_thread;
+    kernel.registers_per_thread =
+        spec.registers_per_thread != 0 ? spec.registers_per_thread : params_.registers_per_thread;
     kernel.shared_memory =
         spec.shared_memory.count() != 0 ? spec.shared_memory : params_.shared_memory;
     kernel.footprint = instance.running->footprint();

@@ -50,6 +50,7 @@ struct CollectiveSpec {
     std::vector<std::uint32_t> ranks;  ///< global, ascending; a position is an index into it
     std::uint32_t root = 0;            ///< position of who broadcasts, gets the sum, or sends
     Choice choice;
+    std::uint32_t blocks = 0;                ///< of its kernel; 0: one a channel
     std::uint32_t registers_per_thread = 0;  ///< of its kernel; 0: as the machine's
     Bytes shared_memory;                     ///< of one block; 0: as the machine's
     Time peers_late;  ///< after a member is resident comes the last rank that was not traced

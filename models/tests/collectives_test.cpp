@@ -330,8 +330,7 @@ TEST(TracedKernel, ARingTakesNoMoreBlocksThanItsKernelHad) {
     EXPECT_EQ(channels(Algorithm::kRing, 0, 8), 8U);
     EXPECT_EQ(channels(Algorithm::kRing, 0, 100), own);
     EXPECT_EQ(channels(Algorithm::kRing, 12, 8), 12U);  // as asked
-    EXPECT_EQ(
-        channels(Algorithm::kInSwitch, 0, 8), channels(Algorithm::kInSwitch, 0, 0));
+    EXPECT_EQ(channels(Algorithm::kInSwitch, 0, 8), channels(Algorithm::kInSwitch, 0, 0));
 }
 
 TEST(ChannelsFor, ShrinksLikeNccl) {

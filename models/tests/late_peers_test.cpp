@@ -93,8 +93,7 @@ TEST(WaitingExchange, OfTwoRanksIsAllWait) {
         TestMachine::params(),
         {Algorithm::kRing, Protocol::kAuto, 0, false});
     const Time late = microseconds(500);
-    const CollectiveRecord record =
-        machine.run(operation_of(CollectiveKind::kAllToAll, late));
+    const CollectiveRecord record = machine.run(operation_of(CollectiveKind::kAllToAll, late));
     EXPECT_EQ(record.ready - record.start, late);
     EXPECT_GT(record.end, record.ready);
     EXPECT_TRUE(machine.ports.front()->kept.empty());

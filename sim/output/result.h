@@ -93,8 +93,8 @@ struct ScenarioFigures {
     double backward_us = 0;
     double optimizer_us = 0;
     double exposed_communication_us = 0;
-    double waiting_us = 0;          ///< collectives are resident and wait for late ranks
-    double exposed_waiting_us = 0;  ///< of the exposed communication
+    double waiting_us = 0;                    ///< collectives are resident and wait for late ranks
+    double exposed_waiting_us = 0;            ///< of the exposed communication
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;

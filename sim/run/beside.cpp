@@ -146,8 +146,8 @@ struct Alone {
 };
 
 /// One collective on an idle machine.
-Alone
-run_alone(const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+Alone run_alone(
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
     Simulation simulation;
     Group group{"group", std::vector<std::uint32_t>(ranks)};
     std::iota(group.ranks.begin(), group.ranks.end(), 0U);

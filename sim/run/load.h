@@ -16,8 +16,8 @@ namespace switchfold {
 struct LoadedExperiment {
     Experiment experiment;
     std::filesystem::path file;
-    std::string effective_config;  ///< JSON, every field
-    std::string digest;            ///< of that text
+    std::string effective_config;    ///< JSON, every field
+    std::string digest;              ///< of that text
     bool default_scenarios = false;  ///< the experiment names none
 };
 

@@ -13,13 +13,11 @@ namespace {
 
 /// Stretches in which collectives of the group's ranks wait for their last one, by group and
 /// sequence.
-std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch>
-waits_for_last(const Outcome& outcome) {
+std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits_for_last(const Outcome& outcome) {
     std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits;
     for (const CollectiveRecord& record : outcome.collectives)
         if (record.kind != CollectiveKind::kSendReceive)
-            waits[{record.group, record.sequence}] = {
-                record.stalled.count(), record.ready.count()};
+            waits[{record.group, record.sequence}] = {record.stalled.count(), record.ready.count()};
     return waits;
 }
 

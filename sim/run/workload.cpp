@@ -185,8 +185,7 @@ private:
             notes.push_back(whose + ": no rank is ever late");
             return;
         }
-        const LatePeers late =
-            derive_late_peers(*loaded_.experiment.system, prepared_.graph);
+        const LatePeers late = derive_late_peers(*loaded_.experiment.system, prepared_.graph);
         prepared_.peers_late = late.waited > 0;
         notes.push_back(fmt::format(
             "{}, and the others are as late as it saw: of {} collectives {} were resident for "

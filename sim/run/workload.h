@@ -14,7 +14,7 @@ namespace switchfold {
 struct PreparedWorkload {
     ExecutionGraph graph;
     WorkloadResult report;
-    bool peers_late = false;  ///< some rank that was not traced is
+    bool peers_late = false;         ///< some rank that was not traced is
     std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
 };
 
