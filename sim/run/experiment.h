@@ -148,7 +148,7 @@ struct Experiment {
                 "scenarios",
                 &Experiment::scenarios,
                 "Ways to run it; without any: serial, ring and in_switch (a collective: ring and "
-                "in_switch)."),
+                "in_switch). The last is left out, with a note, where the machine cannot."),
             field(
                 "functional",
                 &Experiment::functional,
