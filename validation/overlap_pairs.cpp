@@ -67,17 +67,17 @@ private:
 
     void add_events(const RawTrace& raw, const RankGraph& graph, std::size_t file) {
         // The graph's GPU operations are the raw events in their order, host operations in between.
-        std::vector<const Operation*> operations;
-        for (const Operation& operation : graph.operations)
-            if (graph.streams[operation.stream].kind == StreamKind::kGpu)
-                operations.push_back(&operation);
+        std::vector<std::uint32_t> operations;
+        for (std::uint32_t i = 0; i < graph.operations.size(); ++i)
+            if (graph.streams[graph.operations[i].stream].kind == StreamKind::kGpu)
+                operations.push_back(i);
         std::map<std::uint64_t, BigVector<Interval>> resident;  // by device
         const std::size_t first = trace_.communication.size();
         for (std::size_t i = 0; i < raw.gpu.size(); ++i)
             if (raw.gpu[i].work == GpuWork::kCommunication) {
                 const RawGpuEvent& gpu = raw.gpu[i];
                 resident[device_of(raw, gpu)].push_back({gpu.start, gpu.end()});
-                add_communication(raw, raw.gpu[i], *operations[i], file);
+                add_communication(raw, raw.gpu[i], graph.operations[operations[i]], file);
             }
         for (auto& [device, intervals] : resident)
             merge_intervals(intervals);
@@ -92,7 +92,8 @@ private:
         std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> places;
         for (const std::size_t i : order) {
             const RawGpuEvent& gpu = raw.gpu[i];
-            const auto* kernel = std::get_if<KernelOperation>(&operations[i]->body);
+            const auto* kernel =
+                std::get_if<KernelOperation>(&graph.operations[operations[i]].body);
             if (kernel == nullptr)
                 continue;
             const std::string key = identity_of(raw, gpu);
@@ -108,6 +109,7 @@ private:
                 static_cast<double>(covered(resident[run.run.device], gpu.start, gpu.end())) /
                 static_cast<double>(gpu.duration);
             run.run.beside = most_beside(run.run, first);
+            run.run.operation = operations[i];
             run.run.kernel = *kernel;
             auto [at, fresh] = runs_.try_emplace(key);
             if (fresh) {

@@ -29,11 +29,12 @@ struct OverlappedRun {
     std::uint64_t device = 0;
     double start_us = 0;
     double duration_us = 0;
-    double baseline_us = 0;      ///< median of the same kernel's times alone, in its place
-    std::size_t beside = 0;      ///< communication kernel that it shared the most time with
-    std::size_t alone_runs = 0;  ///< behind the baseline
-    std::uint32_t ordinal = 0;   ///< its place in the step
-    KernelOperation kernel;      ///< isolated is the baseline
+    double baseline_us = 0;       ///< median of the same kernel's times alone, in its place
+    std::size_t beside = 0;       ///< communication kernel that it shared the most time with
+    std::size_t alone_runs = 0;   ///< behind the baseline
+    std::uint32_t ordinal = 0;    ///< its place in the step
+    std::uint32_t operation = 0;  ///< its index in its rank's graph
+    KernelOperation kernel;       ///< isolated is the baseline
 };
 
 /// All runs beside communication of one kernel: same name, launch shape, operator and input

@@ -21,24 +21,6 @@ bool ends_together(CollectiveKind kind) {
 
 }  // namespace
 
-std::string protocol_by_threads(const CollectiveOperation& operation) {
-    constexpr std::uint32_t kLl = 512;
-    constexpr std::uint32_t kSimple = 544;
-    constexpr std::uint32_t kLl128 = 640;
-    if (operation.kind == CollectiveKind::kAllToAll)
-        return "simple";
-    switch (operation.threads_per_block) {
-    case kLl:
-        return "ll";
-    case kLl128:
-        return "ll128";
-    case kSimple:
-        return "simple";
-    default:
-        return std::string(operation.protocol.text());
-    }
-}
-
 Collectives::Collectives(const SystemParams& system, const OverlapTrace& trace) :
     system_(system), trace_(trace), ranks_(std::max(2U, trace.group_size)) {
     for (const CommunicationKernelSeen& kernel : trace.communication) {
@@ -70,14 +52,9 @@ void Collectives::measure(const CollectiveOperation& operation) {
         (!ends_together(operation.kind) && operation.bytes.count() == 0))
         return;
     CollectiveOperation known = operation;
-    known.protocol = protocol_by_threads(operation);
     if (known.bytes.count() == 0)
         known.bytes = kSteady;
-    // Whole grains of all ranks.
-    constexpr std::uint64_t kGrain = 1024;
-    const std::uint64_t grain = kGrain * ranks_;
-    known.bytes = Bytes((known.bytes.count() + grain - 1) / grain * grain);
-    traffic_[shape] = traffic_of(system_, known, ranks_);
+    traffic_[shape] = traced_traffic(system_, known, ranks_);
 }
 
 Collectives::Draw Collectives::draw_of(const CommunicationKernelSeen& kernel) const {

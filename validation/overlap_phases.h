@@ -60,8 +60,4 @@ private:
     std::map<Place, double> shortest_;
 };
 
-/// NCCL's kernels before 2.19 bear one name for all protocols; their blocks tell: 512 threads run
-/// LL, 640 LL128, 512 and a warp Simple (its src/include/device.h).
-[[nodiscard]] std::string protocol_by_threads(const CollectiveOperation& operation);
-
 }  // namespace switchfold::validation

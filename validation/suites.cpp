@@ -11,9 +11,10 @@ namespace switchfold::validation {
 SuiteResult run_collectives(const SuiteOptions& options);
 SuiteResult run_replay(const SuiteOptions& options);
 SuiteResult run_overlap(const SuiteOptions& options);
+SuiteResult run_step(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 3> kSuites{
+    static constexpr std::array<Suite, 4> kSuites{
         {{"collectives",
           "all-reduce times against tables of nccl-tests and the like",
           DataKind::kFile,
@@ -27,8 +28,13 @@ std::span<const Suite> suites() {
          {"overlap",
           "kernels beside collectives against the same kernels alone, from traces",
           DataKind::kFolder,
-          "traces",
-          run_overlap}}};
+         "traces",
+         run_overlap},
+        {"step",
+         "kernels and collectives of whole runs against the traced steps",
+         DataKind::kFolder,
+         "traces",
+         run_step}}};
     return kSuites;
 }
 

@@ -106,7 +106,9 @@ struct CollectiveOperation {
     std::uint32_t group = 0;     ///< index into ExecutionGraph::groups
     std::uint64_t sequence = 0;  ///< counts this group's collectives on this rank
     SizeSource size_source = SizeSource::kTrace;
-    Time measured;  ///< duration in the trace, waiting for peers included; zero if none
+    Time measured;    ///< duration in the trace, waiting for peers included; zero if none
+    Time peers_late;  ///< how much later than this rank the last of the others comes, if they
+                      ///< were not traced
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose
     std::uint32_t threads_per_block = 0;
     std::uint32_t registers_per_thread = 0;

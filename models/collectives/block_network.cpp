@@ -157,10 +157,12 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
                                  !fifos_[fifo]->networked && plan.receive_from.size() == 1 &&
                                  !plan.staged;
         }
-    BlockListener& self = *this;
     for (BlockPlan& plan : plans) {
-        auto block =
-            std::make_unique<ThreadBlock>(context_, *ports_[ranks_[plan.rank]], self, plan);
+        while (rounds_.size() <= plan.round)
+            rounds_.push_back(
+                std::make_unique<Round>(*this, static_cast<std::uint32_t>(rounds_.size())));
+        auto block = std::make_unique<ThreadBlock>(
+            context_, *ports_[ranks_[plan.rank]], *rounds_[plan.round], plan);
         for (const std::uint32_t from : plan.receive_from) {
             const std::uint32_t fifo = index.at(key(from, plan.rank));
             receivers_[fifo] = fifos_[fifo]->receiver = block.get();
@@ -171,7 +173,9 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
             fifos_[fifo]->sender = block.get();
             block->add_send(*fifos_[fifo]);
         }
-        members_[plan.rank].blocks.push_back(static_cast<std::uint32_t>(blocks_.size()));
+        auto& rounds = members_[plan.rank].blocks;
+        rounds.resize(std::max<std::size_t>(rounds.size(), plan.round + 1));
+        rounds[plan.round].push_back(static_cast<std::uint32_t>(blocks_.size()));
         blocks_.push_back(std::move(block));
     }
 }
@@ -182,14 +186,18 @@ void BlockNetwork::use_buffers(
     context_.results = &results;
 }
 
-void BlockNetwork::join(std::uint32_t position, Time start) {
+void BlockNetwork::join(std::uint32_t position, Time start, Time last) {
     Member& member = members_[position];
-    member.running = static_cast<std::uint32_t>(member.blocks.size());
     member.end = start;
-    if (member.blocks.empty())
+    for (const auto& round : member.blocks) {
+        member.running.push_back(static_cast<std::uint32_t>(round.size()));
+        member.rounds += round.empty() ? 0 : 1;
+    }
+    if (member.rounds == 0)
         listener_.on_member_done(position, start);
-    for (const std::uint32_t block : member.blocks)
-        blocks_[block]->start(start);
+    for (const auto& round : member.blocks)
+        for (const std::uint32_t block : round)
+            blocks_[block]->start(&round == &member.blocks.back() ? last : start);
 }
 
 void BlockNetwork::abandon() {
@@ -266,23 +274,29 @@ void BlockNetwork::on_departure(std::uint64_t tag, Time departure) {
         (fifo.read ? fifo.receiver : fifo.sender)->on_departure(departure);
 }
 
-void BlockNetwork::on_block_done(std::uint32_t position, Time end) {
+void BlockNetwork::on_block_done(std::uint32_t position, std::uint32_t round, Time end) {
     Member& member = members_[position];
     member.end = std::max(member.end, end);
-    if (--member.running == 0)
+    if (--member.running[round] != 0)
+        return;
+    if (--member.rounds == 0)
         listener_.on_member_done(position, member.end);
+    else
+        listener_.on_round_done(
+            position, member.rounds, static_cast<std::uint32_t>(rounds_.size()), end);
 }
 
 std::vector<std::string> BlockNetwork::blocked(std::size_t limit) const {
     std::vector<std::string> lines;
     for (std::uint32_t position = 0; position < members_.size(); ++position)
-        for (const std::uint32_t block : members_[position].blocks)
-            if (!blocks_[block]->done() && lines.size() < limit)
-                lines.push_back(fmt::format(
-                    "rank {} block {} waits for {}",
-                    ranks_[position],
-                    block,
-                    blocks_[block]->waiting_for()));
+        for (const auto& round : members_[position].blocks)
+            for (const std::uint32_t block : round)
+                if (!blocks_[block]->done() && lines.size() < limit)
+                    lines.push_back(fmt::format(
+                        "rank {} block {} waits for {}",
+                        ranks_[position],
+                        block,
+                        blocks_[block]->waiting_for()));
     return lines;
 }
 

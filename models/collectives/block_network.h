@@ -26,7 +26,7 @@ inline constexpr ChunkShape kStepShape{1, 1};  ///< tree, broadcast, reduce, sen
 /// Thread blocks of a group's members joined by FIFOs, in and across machines: what ring, tree and
 /// exchange have in common. A connection that leads through network interfaces is carried by the
 /// sender's proxy.
-class BlockNetwork final : private PacketClient, private BlockListener {
+class BlockNetwork final : private PacketClient {
 public:
     /// `chunk`: bytes of a usual chunk, by which the transfer unit is chosen. Each channel that is
     /// added stands for `bundle` thread blocks a member, which work side by side.
@@ -57,8 +57,9 @@ public:
     /// Functional mode: each member's buffer, and where its results go (the same, if in place).
     void
     use_buffers(std::vector<std::vector<float>>& buffers, std::vector<std::vector<float>>& results);
-    /// The member's blocks may move data from `start` (>= now) on.
-    void join(std::uint32_t position, Time start);
+    /// The member's blocks may move data from `start` (>= now) on, those of the last round from
+    /// `last` (>= start) on.
+    void join(std::uint32_t position, Time start, Time last);
     /// Moves nothing more but what is under way, and tells its listener nothing more.
     void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
@@ -67,17 +68,30 @@ public:
     }
 
 private:
+    /// Hears of the blocks of one round. All but exchanges have one.
+    class Round final : public BlockListener {
+    public:
+        Round(BlockNetwork& network, std::uint32_t index) : network_(network), index_(index) {}
+        void on_block_done(std::uint32_t position, Time end) override {
+            network_.on_block_done(position, index_, end);
+        }
+
+    private:
+        BlockNetwork& network_;
+        std::uint32_t index_;
+    };
     struct Member {
-        std::vector<std::uint32_t> blocks;
+        std::vector<std::vector<std::uint32_t>> blocks;  ///< by round
         std::unique_ptr<NetworkProxy> proxy;
-        std::uint32_t running = 0;
+        std::vector<std::uint32_t> running;  ///< blocks, by round
+        std::uint32_t rounds = 0;            ///< that are not done
         Time end;
     };
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
     std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
     void prepare(const Packet& packet) const override;
     void on_departure(std::uint64_t tag, Time departure) override;
-    void on_block_done(std::uint32_t position, Time end) override;
+    void on_block_done(std::uint32_t position, std::uint32_t round, Time end);
 
     std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to);
     NetworkProxy& proxy_of(std::uint32_t member);
@@ -95,6 +109,7 @@ private:
     std::vector<std::unique_ptr<Fifo>> fifos_;
     std::vector<const ThreadBlock*> receivers_;  ///< of each, without a look into it
     std::vector<Member> members_;
+    std::vector<std::unique_ptr<Round>> rounds_;
 };
 
 }  // namespace switchfold

@@ -34,7 +34,8 @@ public:
         std::uint64_t ticket = 0;
         bool arrived = false;
         bool joined = false;
-        bool done = false;  ///< moves nothing any more
+        bool done = false;         ///< moves nothing any more
+        std::uint32_t blocks = 0;  ///< on its GPU
         bool ended = false;
     };
     Instance(CollectiveEngine& owner, const Key& the_key, CollectiveSpec the_spec) :
@@ -57,6 +58,15 @@ public:
     }
     void on_resident(std::uint32_t rank) override {
         const auto position = position_of(rank);
+        // While ranks are late the blocks hold their slots and move nothing.
+        if (spec.peers_late == Time() || exchange())
+            join(position);
+        else
+            engine.post(
+                {MemberEvent::Kind::kPeersCome, this, position},
+                engine.fabric_.scheduler().now() + spec.peers_late);
+    }
+    void join(std::uint32_t position) {
         members[position].joined = true;
         // Half of the launch latency lies before the first instruction, half after the last.
         const CollectiveParams& params = engine.params_;
@@ -65,6 +75,7 @@ public:
         running->join(
             position, engine.fabric_.scheduler().now() + params.launch_latency / 2 + start);
     }
+    [[nodiscard]] bool exchange() const { return spec.kind == CollectiveKind::kAllToAll; }
     void on_failure(const std::string& why) override {
         std::string text = why;
         for (const auto& node : engine.fabric_.switches())
@@ -78,7 +89,18 @@ public:
     }
     void on_member_done(std::uint32_t position, Time end) override {
         members[position].done = true;
-        engine.post_member_end(*this, position, end + engine.params_.launch_latency / 2);
+        engine.post(
+            {MemberEvent::Kind::kEnd, this, position}, end + engine.params_.launch_latency / 2);
+    }
+    void on_round_done(
+        std::uint32_t position, std::uint32_t left, std::uint32_t all, Time end) override {
+        if (left == 1 && spec.peers_late > Time())
+            record.stalled = std::max(record.stalled, end);
+        // A block serves some of the rounds and leaves with them.
+        const std::uint32_t stay = (spec.choice.channels * left + all - 1) / all;
+        if (stay < members[position].blocks)
+            engine.post({MemberEvent::Kind::kBlocksLeave, this, position, stay}, end);
+        members[position].blocks = std::min(members[position].blocks, stay);
     }
     [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
         const auto at = std::lower_bound(spec.ranks.begin(), spec.ranks.end(), rank);
@@ -236,6 +258,8 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         spec.bytes = Bytes(0);
         return spec;
     }
+    if (!ignores_late_peers_)
+        spec.peers_late = collective.peers_late;
     const GroupView& group = view(spec.ranks);
     spec.layout = group.layout;
     spec.rings = group.rings;
@@ -261,6 +285,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
                     "an all-reduce cannot run as {}: {}",
                     enum_name(spec.choice.algorithm),
                     reason));
+        take_traced_kernel(collective, spec);
         return spec;
     }
     // NVLS has a reduce-scatter and an all-gather. The rest: one pass of the ring or direct
@@ -277,11 +302,32 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     AllReducePolicy ring = policy_;
     ring.algorithm = Algorithm::kRing;
     spec.choice = choose_all_reduce(params_, ring, group.machine, spec.bytes);
-    if (collective.thread_blocks != 0 && policy_.channels == 0)
-        spec.choice.channels = std::min(spec.choice.channels, collective.thread_blocks);
+    take_traced_kernel(collective, spec);
     if (spec.kind == CollectiveKind::kAllToAll)
         spec.choice.protocol = Protocol::kSimple;  // NCCL's send and receive
     return spec;
+}
+
+void CollectiveEngine::take_traced_kernel(
+    const CollectiveOperation& collective, CollectiveSpec& spec) const {
+    // The kernels of rings and trees are one and the same; who reduces in switches runs another.
+    const bool fifos =
+        spec.choice.algorithm == Algorithm::kRing || spec.choice.algorithm == Algorithm::kTree;
+    if (!fifos || policy_.channels != 0)
+        return;
+    if (collective.thread_blocks != 0) {
+        spec.blocks = std::min(spec.choice.channels, collective.thread_blocks);
+        // An estimated size is what this machine's own channels move in the traced time.
+        if (collective.kind != CollectiveKind::kAllReduce ||
+            collective.size_source != SizeSource::kEstimatedFromDuration)
+            spec.choice.channels = spec.blocks;
+    }
+    // A block of the machine's own kernel fits its SMs.
+    if (collective.registers_per_thread != 0)
+        spec.registers_per_thread =
+            std::min(params_.registers_per_thread, collective.registers_per_thread);
+    if (collective.shared_memory.count() != 0)
+        spec.shared_memory = std::min(params_.shared_memory, collective.shared_memory);
 }
 
 CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {
@@ -386,44 +432,61 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     member.listener = arrival.listener;
     member.operation = arrival.operation;
     if (++instance.arrived == instance.members.size())
-        instance.record.ready = fabric_.scheduler().now();
+        instance.record.ready = fabric_.scheduler().now() + instance.spec.peers_late;
     const Choice& choice = instance.spec.choice;
     CommunicationKernel kernel;
-    kernel.blocks = choice.channels;
+    kernel.blocks = instance.spec.blocks != 0 ? instance.spec.blocks : choice.channels;
+    member.blocks = kernel.blocks;
     kernel.threads_per_block = instance.in_switch() ? params_.in_switch_threads
                                                     : params_of(params_, choice.protocol).threads;
-    kernel.registers_per_thread = params_.registers_per_thread;
-    kernel.shared_memory = params_.shared_memory;
+    const CollectiveSpec& spec = instance.spec;
+    kernel.registers_per_thread =
+        spec.registers_per_thread != 0 ? spec.registers_per_thread : params_.registers_per_thread;
+    kernel.shared_memory =
+        spec.shared_memory.count() != 0 ? spec.shared_memory : params_.shared_memory;
     kernel.footprint = instance.running->footprint();
     kernel.priority = arrival.priority;
     kernel.exchange = instance.spec.kind == CollectiveKind::kAllToAll;
     member.ticket = ports_[arrival.rank]->occupy(kernel, instance);
 }
 
-void CollectiveEngine::post_member_end(Instance& instance, std::uint32_t position, Time end) {
+void CollectiveEngine::post(const MemberEvent& event, Time at) {
     std::uint32_t tag = 0;
-    if (free_ends_.empty()) {
-        tag = static_cast<std::uint32_t>(ends_.size());
-        ends_.emplace_back();
+    if (free_events_.empty()) {
+        tag = static_cast<std::uint32_t>(events_.size());
+        events_.push_back(event);
     } else {
-        tag = free_ends_.back();
-        free_ends_.pop_back();
+        tag = free_events_.back();
+        free_events_.pop_back();
+        events_[tag] = event;
     }
-    ends_[tag] = {&instance, position};
-    fabric_.scheduler().at(end, *this, tag);
+    fabric_.scheduler().at(at, *this, tag);
 }
 
 void CollectiveEngine::on_event(std::uint64_t tag) {
-    auto [instance, position] = ends_[tag];
-    free_ends_.push_back(static_cast<std::uint32_t>(tag));
-    Instance::Member& member = instance->members[position];
+    const MemberEvent event = events_[tag];
+    free_events_.push_back(static_cast<std::uint32_t>(tag));
+    Instance& instance = *event.instance;
+    switch (event.kind) {
+    case MemberEvent::Kind::kPeersCome:
+        return instance.join(event.position);
+    case MemberEvent::Kind::kBlocksLeave:
+        return ports_[instance.spec.ranks[event.position]]->keep(
+            instance.members[event.position].ticket, event.blocks);
+    case MemberEvent::Kind::kEnd:
+        return end_member(instance, event.position);
+    }
+}
+
+void CollectiveEngine::end_member(Instance& instance, std::uint32_t position) {
+    Instance::Member& member = instance.members[position];
     member.ended = true;
-    ports_[instance->spec.ranks[position]]->vacate(member.ticket);
-    const bool last = ++instance->ended == instance->members.size();
+    ports_[instance.spec.ranks[position]]->vacate(member.ticket);
+    const bool last = ++instance.ended == instance.members.size();
     CollectiveListener* listener = member.listener;
     const std::uint32_t operation = member.operation;
     if (last)
-        finish(*instance);
+        finish(instance);
     listener->on_collective_end(operation);
 }
 

@@ -26,7 +26,8 @@ struct CollectiveRecord {
     std::uint32_t ranks = 0;
     Bytes bytes;
     Choice choice;
-    Time ready;                         ///< the last rank's stream had come to it
+    Time ready;                         ///< the last rank had come to it
+    Time stalled;                       ///< of an exchange with a late rank: the others were done
     Time start;                         ///< the first rank's kernel was launched
     Time end;                           ///< the last rank's kernel had ended
     std::uint32_t first_operation = 0;  ///< of the first rank that came
@@ -58,6 +59,8 @@ public:
     CollectiveEngine(CollectiveEngine&&) = delete;
     CollectiveEngine& operator=(CollectiveEngine&&) = delete;
 
+    /// From now on no rank is late that was not traced, whatever the operations say.
+    void ignore_late_peers() { ignores_late_peers_ = true; }
     void start(
         std::uint32_t rank,
         std::uint32_t operation,
@@ -99,9 +102,20 @@ private:
     std::unique_ptr<RunningCollective> make_running(Instance& instance);
     Choice ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
-    void post_member_end(Instance& instance, std::uint32_t position, Time end);
+    /// What becomes of a member at a known time.
+    struct MemberEvent {
+        enum class Kind : std::uint8_t { kPeersCome, kBlocksLeave, kEnd };
+        Kind kind;
+        Instance* instance;
+        std::uint32_t position;
+        std::uint32_t blocks = 0;  ///< that stay
+    };
+    void post(const MemberEvent& event, Time at);
+    void end_member(Instance& instance, std::uint32_t position);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
+    /// Blocks and what they need of an SM, as the trace has them for the same kind of kernel.
+    void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec) const;
     const GroupView& view(const std::vector<std::uint32_t>& ranks);
 
     Fabric& fabric_;
@@ -110,11 +124,12 @@ private:
     std::vector<RankPort*> ports_;
     std::vector<Group> groups_;
     std::uint64_t functional_seed_;
+    bool ignores_late_peers_ = false;
     std::map<Key, std::unique_ptr<Instance>> running_;
     /// Transfers begun so far by sender, receiver, tag and which of the two.
     std::map<Key, std::uint64_t> transfers_;
-    std::vector<std::pair<Instance*, std::uint32_t>> ends_;  ///< by event tag
-    std::vector<std::uint32_t> free_ends_;
+    std::vector<MemberEvent> events_;  ///< by event tag
+    std::vector<std::uint32_t> free_events_;
     std::map<std::vector<std::uint32_t>, std::unique_ptr<GroupView>> views_;
     std::vector<CollectiveRecord> records_;
     std::vector<std::string> wrong_;

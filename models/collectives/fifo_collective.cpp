@@ -63,7 +63,9 @@ public:
     void join(std::uint32_t position, Time start) override {
         if (!results_.empty() && out_of_place())
             results_[position] = buffers_[position];  // the own block stays where it is
-        network_.join(position, start);
+        // Of an exchange only what is with the late rank waits: one round.
+        const bool exchange = spec_.kind == CollectiveKind::kAllToAll;
+        network_.join(position, start, exchange ? start + spec_.peers_late : start);
     }
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override {
         return network_.blocked(limit);

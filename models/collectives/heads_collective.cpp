@@ -307,7 +307,7 @@ void HeadsCollective::join(std::uint32_t position, Time start) {
     if (!buffers_.own.empty())
         buffers_.sums[position].resize(buffers_.own[position].size());
     if (heads_)
-        heads_->join(position, start);
+        heads_->join(position, start, start);
     stages_of(position).join(place_[position], start);
     if (aggregation_)
         aggregation_->join(position, start);

@@ -41,6 +41,8 @@ public:
     /// vacate().
     virtual std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& listener) = 0;
     virtual void vacate(std::uint64_t ticket) = 0;
+    /// The kernel's blocks beyond `blocks` have ended; it holds all its slots by now.
+    virtual void keep(std::uint64_t ticket, std::uint32_t blocks) = 0;
     /// Bytes that a communication block reads and writes in local memory.
     /// \returns when they have been served; later calls are served later.
     virtual Time access(std::uint64_t read, std::uint64_t written) = 0;

@@ -50,6 +50,10 @@ struct CollectiveSpec {
     std::vector<std::uint32_t> ranks;  ///< global, ascending; a position is an index into it
     std::uint32_t root = 0;            ///< position of who broadcasts, gets the sum, or sends
     Choice choice;
+    std::uint32_t blocks = 0;                ///< of its kernel; 0: one a channel
+    std::uint32_t registers_per_thread = 0;  ///< of its kernel; 0: as the machine's
+    Bytes shared_memory;                     ///< of one block; 0: as the machine's
+    Time peers_late;  ///< after a member is resident comes the last rank that was not traced
     GroupLayout layout;
     Fallback fallback = Fallback::kNone;
     std::vector<std::vector<std::uint32_t>>
@@ -62,6 +66,10 @@ class MemberListener {
 public:
     /// The part of the member at `position` moves nothing any more from `end` on (>= now).
     virtual void on_member_done(std::uint32_t position, Time end) = 0;
+    /// An exchange: the member has done with one more of its peers at `end` (>= now); its blocks
+    /// that served them leave. `left` of `all` rounds are not done yet, at least one.
+    virtual void on_round_done(
+        std::uint32_t /*position*/, std::uint32_t /*left*/, std::uint32_t /*all*/, Time /*end*/) {}
     /// The collective cannot go on the way it runs; `why` names what gave up.
     virtual void on_failure(const std::string& /*why*/) {}
 

@@ -70,6 +70,7 @@ struct WarpSplit {
 struct BlockPlan {
     std::uint32_t rank = 0;  ///< position in the group
     std::uint32_t channel = 0;
+    std::uint32_t round = 0;  ///< of an exchange: in round k a rank serves those k places away
     std::uint32_t warps = kAllWarps;  ///< tenths of a block's warps, and so of its rate
     bool staged = false;  ///< works beside another stage, at this rate; 0: at that stage's own
     Bandwidth stage_rate;

@@ -90,6 +90,7 @@ void add_pair(
     std::uint32_t sender,
     std::uint32_t receiver,
     std::uint32_t channel,
+    std::uint32_t round,
     Part from,
     Part to,
     std::uint64_t max_chunk) {
@@ -99,6 +100,7 @@ void add_pair(
     BlockPlan out;
     out.rank = sender;
     out.channel = channel;
+    out.round = round;
     out.send_to = {receiver};
     out.program = std::make_unique<StreamProgram>(send, from, max_chunk);
     plans.push_back(std::move(out));
@@ -108,6 +110,7 @@ void add_pair(
     BlockPlan in;
     in.rank = receiver;
     in.channel = channel;
+    in.round = round;
     in.receive_from = {sender};
     in.program = std::make_unique<StreamProgram>(receive, to, max_chunk);
     plans.push_back(std::move(in));
@@ -130,6 +133,7 @@ std::vector<BlockPlan> plan_all_to_all(
                 rank,
                 to,
                 channel,
+                shift - 1,
                 {to * stride + part.begin, part.bytes},
                 {rank * stride + part.begin, part.bytes},
                 max_chunk);
@@ -144,7 +148,7 @@ std::vector<BlockPlan> plan_send_receive(
     Part part,
     std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
-    add_pair(plans, sender, receiver, channel, part, part, max_chunk);
+    add_pair(plans, sender, receiver, channel, 0, part, part, max_chunk);
     return plans;
 }
 

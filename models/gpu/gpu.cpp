@@ -192,6 +192,28 @@ void Gpu::retire_resident(std::uint64_t ticket) {
     reshare();
 }
 
+Gpu::Resident& Gpu::resident(std::uint64_t ticket) {
+    const auto at = std::find_if(
+        residents_.begin(), residents_.end(), [&](const auto& r) { return r->ticket == ticket; });
+    SWITCHFOLD_CHECK(at != residents_.end(), "no resident blocks have ticket {}", ticket);
+    return **at;
+}
+
+void Gpu::shrink_resident(std::uint64_t ticket, std::uint32_t blocks) {
+    Resident& shrinking = resident(ticket);
+    SWITCHFOLD_CHECK(shrinking.pending == 0, "blocks leave that wait for slots");
+    advance();
+    std::uint64_t held = 0;
+    for (Placement& placement : shrinking.placements) {
+        const std::uint64_t keep = blocks > held ? blocks - held : 0;
+        held += placement.blocks;
+        if (placement.blocks > keep)
+            sms_.release(shrinking.shape, take_back(placement, placement.blocks - keep));
+    }
+    place_all();
+    reshare();
+}
+
 void Gpu::advance() {
     const std::uint64_t now = scheduler_.now().count();
     const auto elapsed = static_cast<double>(now - updated_);

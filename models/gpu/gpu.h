@@ -89,6 +89,8 @@ public:
         BlocksListener& listener,
         bool exchange = false);
     void retire_resident(std::uint64_t ticket);
+    /// Blocks beyond `blocks` leave their slots; all of them hold theirs by now.
+    void shrink_resident(std::uint64_t ticket, std::uint32_t blocks);
 
     [[nodiscard]] MemorySystem& memory() { return memory_; }
     [[nodiscard]] const GpuStatistics& statistics() const { return statistics_; }
@@ -145,6 +147,7 @@ private:
     void on_demand_change() override;
     void advance();
     void place_all();
+    [[nodiscard]] Resident& resident(std::uint64_t ticket);
     void place_residents();
     void place_kernel(Kernel& kernel);
     void reshare();

@@ -136,4 +136,18 @@ void SmArray::release(const BlockShape& shape, const Placement& placement) {
     }
 }
 
+Placement take_back(Placement& placement, std::uint64_t blocks) {
+    Placement out;
+    out.on_sm.assign(placement.on_sm.size(), 0);
+    for (std::size_t i = placement.on_sm.size(); i-- > 0 && out.blocks < blocks;) {
+        const auto here = static_cast<std::uint16_t>(
+            std::min<std::uint64_t>(placement.on_sm[i], blocks - out.blocks));
+        placement.on_sm[i] = static_cast<std::uint16_t>(placement.on_sm[i] - here);
+        out.on_sm[i] = here;
+        out.blocks += here;
+    }
+    placement.blocks -= out.blocks;
+    return out;
+}
+
 }  // namespace switchfold

@@ -21,6 +21,9 @@ struct Placement {
     std::uint64_t blocks = 0;
 };
 
+/// Takes `blocks` of a placement's blocks out of it, from the last SMs first. \returns them.
+[[nodiscard]] Placement take_back(Placement& placement, std::uint64_t blocks);
+
 /// Free threads, registers, shared memory and block slots of every SM. An SM divides its memory
 /// between L1 and shared memory by the kernel that runs on it; SMs that share a carveout keep it
 /// while any of them is busy, so a kernel that needs a larger one finds no room on them.

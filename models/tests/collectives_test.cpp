@@ -315,6 +315,24 @@ TEST(CollectiveEngine, RanksThatDisagreeAreAnError) {
     EXPECT_THROW(machine.engine->start(1, 0, all_reduce(1 << 19U), 0, ignore), SimulationError);
 }
 
+TEST(TracedKernel, ARingTakesNoMoreBlocksThanItsKernelHad) {
+    const auto channels = [](Algorithm algorithm, std::uint32_t forced, std::uint32_t traced) {
+        TestMachine machine(
+            build_topology(TestMachine::hgx(8)),
+            TestMachine::params(),
+            {algorithm, Protocol::kSimple, forced, false});
+        CollectiveOperation operation;
+        operation.bytes = mebibytes(64);
+        operation.thread_blocks = traced;
+        return machine.run(operation).choice.channels;
+    };
+    const std::uint32_t own = channels(Algorithm::kRing, 0, 0);
+    EXPECT_EQ(channels(Algorithm::kRing, 0, 8), 8U);
+    EXPECT_EQ(channels(Algorithm::kRing, 0, 100), own);
+    EXPECT_EQ(channels(Algorithm::kRing, 12, 8), 12U);  // as asked
+    EXPECT_EQ(channels(Algorithm::kInSwitch, 0, 8), channels(Algorithm::kInSwitch, 0, 0));
+}
+
 TEST(ChannelsFor, ShrinksLikeNccl) {
     const CollectiveParams p = TestMachine::params();
     MachineView eight;

@@ -424,5 +424,20 @@ TEST(Roofline, IsOneAlone) {
         }
 }
 
+TEST(ResidentBlocks, ThatLeaveGiveTheirSmsBack) {
+    Bench bench(h100());
+    bench.hold(100);
+    bench.simulation.run();
+    EXPECT_EQ(bench.gpu.busy_sms(), 100U);
+    bench.gpu.shrink_resident(bench.ticket, 40);
+    EXPECT_EQ(bench.gpu.busy_sms(), 40U);
+    bench.gpu.shrink_resident(bench.ticket, 4);
+    EXPECT_EQ(bench.gpu.busy_sms(), 4U);
+    bench.gpu.shrink_resident(bench.ticket, 4);
+    EXPECT_EQ(bench.gpu.busy_sms(), 4U);
+    bench.gpu.retire_resident(bench.ticket);
+    EXPECT_EQ(bench.gpu.busy_sms(), 0U);
+}
+
 }  // namespace
 }  // namespace switchfold

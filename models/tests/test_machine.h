@@ -20,6 +20,7 @@ struct IdealPort final : RankPort, EventHandler {
         return 0;
     }
     void vacate(std::uint64_t) override {}
+    void keep(std::uint64_t, std::uint32_t blocks) override { kept.push_back(blocks); }
     Time access(std::uint64_t read, std::uint64_t written) override {
         bytes_read += read;
         bytes_written += written;
@@ -33,6 +34,7 @@ struct IdealPort final : RankPort, EventHandler {
     std::uint32_t rank;
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;
+    std::vector<std::uint32_t> kept;  ///< blocks, each time some have left
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;
 };

@@ -176,12 +176,17 @@ OrderedJson load(const std::filesystem::path& file) {
     return OrderedJson::parse(load_json(file).dump());
 }
 
-/// The columns of the page's table.
+/// The columns of the page's table, in their order.
 OrderedJson figures_json() {
     OrderedJson out = OrderedJson::array();
-    for (const Figure* figure : table_figures())
-        out.push_back(
-            {{"key", figure->key}, {"title", figure->title}, {"unit", to_string(figure->unit)}});
+    for (const Figure& figure : kFigures)
+        if (figure.table_place > 0)
+            out.push_back(
+                {{"key", figure.key},
+                 {"title", figure.title},
+                 {"unit", to_string(figure.unit)},
+                 {"place", figure.table_place},
+                 {"rare", figure.rare}});
     return out;
 }
 

@@ -67,7 +67,15 @@ struct CounterSample {
     double value = 0;
 };
 
+/// A scenario as it would be if no rank were late.
+struct TogetherResult {
+    double iteration_us = 0;
+    double exposed_communication_us = 0;
+    std::optional<double> backward_slowdown;
+};
+
 struct ScenarioResult : ScenarioFigures {
+    std::optional<TogetherResult> together;  ///< none if no rank is late that was not traced
     std::vector<KernelClassResult> kernel_classes;
     std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
     std::vector<CollectiveResult> collectives;

@@ -105,6 +105,13 @@ OrderedJson worst_json(const std::vector<WorstKernelResult>& kernels) {
     return out;
 }
 
+OrderedJson together_json(const TogetherResult& t) {
+    return {
+        {"iteration_us", microseconds_of(t.iteration_us)},
+        {"exposed_communication_us", microseconds_of(t.exposed_communication_us)},
+        {"backward_slowdown", t.backward_slowdown ? share(*t.backward_slowdown) : nullptr}};
+}
+
 OrderedJson scenario_json(const ScenarioResult& s) {
     OrderedJson collectives = OrderedJson::array();
     for (const CollectiveResult& c : s.collectives)
@@ -128,6 +135,7 @@ OrderedJson scenario_json(const ScenarioResult& s) {
             value ? statistic_json(*value, figure.unit) : OrderedJson(nullptr);
     }
     out["slowdown_by_cause"] = s.causes ? causes_json(*s.causes) : nullptr;
+    out["with_ranks_together"] = s.together ? together_json(*s.together) : nullptr;
     out["kernel_classes"] = classes_json(s.kernel_classes);
     out["worst_kernels"] = worst_json(s.worst_kernels);
     out["notes"] = s.notes;

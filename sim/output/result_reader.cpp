@@ -148,6 +148,13 @@ void read(const Node& node, WorstKernelResult& k) {
     node["lost_us"].to(k.lost_us);
 }
 
+void read(const Node& node, TogetherResult& t) {
+    node["iteration_us"].to(t.iteration_us);
+    node["exposed_communication_us"].to(t.exposed_communication_us);
+    if (const Node slowdown = node["backward_slowdown"]; !slowdown.is_null())
+        slowdown.to(t.backward_slowdown.emplace());
+}
+
 void read(const Node& node, ScenarioResult& s) {
     node["name"].to(s.name);
     node["overlap"].to(s.overlap);
@@ -161,6 +168,8 @@ void read(const Node& node, ScenarioResult& s) {
     }
     if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())
         read(causes, s.causes.emplace());
+    if (const Node together = node["with_ranks_together"]; !together.is_null())
+        read(together, s.together.emplace());
     read_all(node["kernel_classes"], s.kernel_classes);
     read_all(node["worst_kernels"], s.worst_kernels);
     node["notes"].to(s.notes);

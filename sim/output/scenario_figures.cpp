@@ -6,10 +6,15 @@
 
 namespace switchfold {
 
-std::vector<const Figure*> table_figures() {
+std::vector<const Figure*> shown_figures(const std::vector<const ScenarioFigures*>& scenarios) {
+    constexpr double kWorthSaying = 1e-3;
     std::vector<const Figure*> shown;
     for (const Figure& figure : kFigures)
-        if (figure.table_place > 0)
+        if (figure.table_place > 0 &&
+            (!figure.rare ||
+             std::any_of(scenarios.begin(), scenarios.end(), [&](const ScenarioFigures* s) {
+                 return figure.of(*s).value_or(0) > kWorthSaying * s->iteration_us;
+             })))
             shown.push_back(&figure);
     std::sort(shown.begin(), shown.end(), [](const Figure* a, const Figure* b) {
         return a->table_place < b->table_place;

@@ -48,6 +48,8 @@ struct ScenarioFigures {
     double backward_us = 0;
     double optimizer_us = 0;
     double exposed_communication_us = 0;
+    double waiting_us = 0;                    ///< collectives are resident and wait for late ranks
+    double exposed_waiting_us = 0;            ///< of the exposed communication
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;
@@ -63,6 +65,8 @@ struct Figure {
     std::string_view meaning;
     unsigned table_place = 0;        ///< among the columns of a table; 0: not there
     std::string_view chart_title{};  ///< in reports of sweeps; empty: not there
+    /// Tables leave it out where it is less than a thousandth of the iteration in every scenario.
+    bool rare = false;
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
         return std::visit(
@@ -83,7 +87,7 @@ inline constexpr Figure kFigures[] = {
      Unit::kMicroseconds,
      "iteration",
      "Simulated time a step.",
-     4,
+     5,
      "iteration"},
     {"forward_us",
      &ScenarioFigures::forward_us,
@@ -109,17 +113,31 @@ inline constexpr Figure kFigures[] = {
      "Time that a collective is on the GPU and nothing else runs, a step, mean over the ranks.",
      3,
      "exposed communication"},
+    {"waiting_for_late_ranks_us",
+     &ScenarioFigures::waiting_us,
+     Unit::kMicroseconds,
+     "waiting",
+     "Time that collectives are resident and wait for late ranks, a step, mean over the ranks."},
+    {"exposed_waiting_us",
+     &ScenarioFigures::exposed_waiting_us,
+     Unit::kMicroseconds,
+     "of it waiting",
+     "Of the exposed communication: waiting for late ranks.",
+     4,
+     {},
+     true},
     {"backward_slowdown",
      &ScenarioFigures::backward_slowdown,
      Unit::kShare,
      "slowdown",
      "backward_us over that of the run without overlap, minus one; none without a backward pass.",
-     5,
+     6,
      "slowdown of the backward pass"}};
 
-/// The figures of a table, in the order of its columns.
-[[nodiscard]] std::vector<const Figure*> table_figures();
-/// The causes that a table of these scenarios shows.
+/// The figures that a table of these scenarios shows, in the order of its columns.
+[[nodiscard]] std::vector<const Figure*>
+shown_figures(const std::vector<const ScenarioFigures*>& scenarios);
+/// And the causes.
 [[nodiscard]] std::vector<const Cause*>
 shown_causes(const std::vector<const ScenarioFigures*>& scenarios);
 

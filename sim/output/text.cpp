@@ -42,6 +42,29 @@ std::vector<std::string> all_notes(const ExperimentResult& result) {
     return notes;
 }
 
+/// Whether ranks wait for late ones longer than skew of a few steps of a ring explains.
+bool ranks_wait(const ExperimentResult& result) {
+    constexpr double kWorthSaying = 1e-3;  // of an iteration
+    return std::any_of(
+        result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
+            return s.waiting_us > kWorthSaying * s.iteration_us;
+        });
+}
+
+/// What the answer would be with no rank late, if some are.
+std::string together_line(const ExperimentResult& result) {
+    std::string line;
+    for (const ScenarioResult& s : result.scenarios) {
+        if (!s.together)
+            continue;
+        line += fmt::format(
+            "{}{} {}", line.empty() ? "" : "; ", s.name, time_text(s.together->iteration_us));
+        if (s.overlap && s.together->backward_slowdown)
+            line += fmt::format(", slowdown {}", percent(*s.together->backward_slowdown));
+    }
+    return line.empty() ? "" : "With all ranks together: " + line + ".\n";
+}
+
 /// The kernels that lost most, of the first scenario with overlap.
 std::string worst_table(const ExperimentResult& result) {
     for (const ScenarioResult& s : result.scenarios) {
@@ -125,7 +148,7 @@ std::string figures_table(const ExperimentResult& result) {
     std::vector<const ScenarioFigures*> scenarios;
     for (const ScenarioResult& s : result.scenarios)
         scenarios.push_back(&s);
-    const std::vector<const Figure*> figures = table_figures();
+    const std::vector<const Figure*> figures = shown_figures(scenarios);
     const std::vector<const Cause*> causes = shown_causes(scenarios);
     std::vector<std::vector<std::string>> rows{{"scenario"}};
     for (const Figure* figure : figures)
@@ -176,6 +199,9 @@ std::string to_table(const ExperimentResult& result) {
         out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
                "the backward pass\n"
                "against no overlap, and its causes. Per step, mean over the ranks.\n";
+        if (ranks_wait(result))
+            out += "Waiting is for late ranks; the rest of what is exposed is transfer.\n";
+        out += together_line(result);
         out += worst_table(result);
         if (w.measured_iteration_us)
             out += fmt::format(

@@ -140,10 +140,14 @@ Protocol protocol_of(const CollectiveOperation& operation) {
     return Protocol::kAuto;
 }
 
-}  // namespace
+struct Alone {
+    CollectiveRecord record;
+    MemoryStatistics memory;  ///< of the first rank
+};
 
-CollectiveTraffic
-traffic_of(const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+/// One collective on an idle machine.
+Alone run_alone(
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
     Simulation simulation;
     Group group{"group", std::vector<std::uint32_t>(ranks)};
     std::iota(group.ranks.begin(), group.ranks.end(), 0U);
@@ -161,15 +165,57 @@ traffic_of(const SystemParams& system, const CollectiveOperation& operation, std
     simulation.run();
     if (ended.count != ranks || machine.collectives().records().empty())
         throw SimulationError("collective", simulation.scheduler().now(), "did not end");
-    const CollectiveRecord& record = machine.collectives().records().front();
+    return {machine.collectives().records().front(), machine.gpu(0).memory().statistics()};
+}
+
+}  // namespace
+
+CollectiveTraffic
+traffic_of(const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+    CollectiveOperation punctual = operation;
+    punctual.peers_late = Time();
+    const Alone alone = run_alone(system, punctual, ranks);
     CollectiveTraffic traffic;
-    traffic.time = record.end - record.ready;
-    const MemoryStatistics& memory = machine.gpu(0).memory().statistics();
+    traffic.time = traffic.after_last = alone.record.end - alone.record.ready;
+    if (operation.kind == CollectiveKind::kAllToAll) {
+        // Who is late finds that the others have exchanged what they could.
+        punctual.peers_late = traffic.time * 2;
+        const CollectiveRecord late = run_alone(system, punctual, ranks).record;
+        traffic.after_last = late.end - late.ready;
+    }
     const Time launch = std::min(system.collectives->launch_latency, traffic.time / 2);
     traffic.bytes_per_second =
-        static_cast<double>(memory.packet_bytes) / to_seconds(traffic.time - launch);
-    traffic.footprint = Bytes(memory.footprint_peak);
+        static_cast<double>(alone.memory.packet_bytes) / to_seconds(traffic.time - launch);
+    traffic.footprint = Bytes(alone.memory.footprint_peak);
     return traffic;
+}
+
+std::string protocol_by_threads(const CollectiveOperation& operation) {
+    constexpr std::uint32_t kLl = 512;
+    constexpr std::uint32_t kSimple = 544;
+    constexpr std::uint32_t kLl128 = 640;
+    if (operation.kind == CollectiveKind::kAllToAll)
+        return "simple";
+    switch (operation.threads_per_block) {
+    case kLl:
+        return "ll";
+    case kLl128:
+        return "ll128";
+    case kSimple:
+        return "simple";
+    default:
+        return std::string(operation.protocol.text());
+    }
+}
+
+CollectiveTraffic traced_traffic(
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+    CollectiveOperation known = operation;
+    known.protocol = protocol_by_threads(operation);
+    constexpr std::uint64_t kKibi = 1024;
+    const std::uint64_t grain = kKibi * ranks;
+    known.bytes = Bytes((known.bytes.count() + grain - 1) / grain * grain);
+    return traffic_of(system, known, ranks);
 }
 
 Time simulate_beside(

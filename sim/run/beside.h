@@ -4,7 +4,7 @@
 #include "sim/run/experiment.h"
 
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <vector>
 
 namespace switchfold {
@@ -12,6 +12,7 @@ namespace switchfold {
 /// A collective as it ran, and what of it is known.
 struct CollectiveTraffic {
     Time time;                    ///< of the transfer, all ranks there
+    Time after_last;              ///< of it, from when the last rank comes long after the others
     double bytes_per_second = 0;  ///< that it draws through one GPU's L2 meanwhile
     Bytes footprint;              ///< its buffers in the L2
 };
@@ -20,6 +21,15 @@ struct CollectiveTraffic {
 /// blocks and protocol are taken from `operation`; `ranks` GPUs take part. Throws SimulationError.
 [[nodiscard]] CollectiveTraffic
 traffic_of(const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks);
+
+/// NCCL's kernels before 2.19 bear one name for all protocols; their blocks tell: 512 threads run
+/// LL, 640 LL128, 512 and a warp Simple (hardware.md A2).
+[[nodiscard]] std::string protocol_by_threads(const CollectiveOperation& operation);
+
+/// traffic_of() a collective as a trace shows it: its protocol by its threads, its bytes rounded up
+/// to whole KiB of all ranks.
+[[nodiscard]] CollectiveTraffic traced_traffic(
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks);
 
 /// Communication beside a kernel from `from` to `to`, counted from the kernel's launch; it may
 /// begin before that.

@@ -12,6 +12,7 @@
 #include "workloads/execution_graph.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -59,6 +60,7 @@ struct TraceWorkloadParams {
     static constexpr std::string_view kType = "trace";
     std::vector<std::string> files;
     std::uint32_t ranks = 0;
+    std::optional<Peers> peers;
     static constexpr auto fields() {
         return std::tuple{
             field(
@@ -74,7 +76,14 @@ struct TraceWorkloadParams {
                 "Ranks of the run; 0: those of the trace. One file stands for several ranks, or "
                 "fewer files than ranks for all, only if this says how many.",
                 0U,
-                65'536U)};
+                65'536U),
+            field(
+                "peers",
+                &TraceWorkloadParams::peers,
+                "Where one trace stands for all ranks: as_traced, the others come to each "
+                "collective as late as its residence in the trace shows; together, no rank is ever "
+                "late. Without it: as_traced where a real run's trace has residences. Where all "
+                "ranks were traced they are as late as they are.")};
     }
 };
 
@@ -139,7 +148,7 @@ struct Experiment {
                 "scenarios",
                 &Experiment::scenarios,
                 "Ways to run it; without any: serial, ring and in_switch (a collective: ring and "
-                "in_switch)."),
+                "in_switch). The last is left out, with a note, where the machine cannot."),
             field(
                 "functional",
                 &Experiment::functional,

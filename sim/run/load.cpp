@@ -27,6 +27,12 @@ std::string digest_of(const std::string& text) {
 
 namespace {
 
+/// Paths stay as written: the dump must not depend on where the repository lies.
+void write_out(LoadedExperiment& loaded) {
+    loaded.effective_config = write_value(loaded.experiment).dump(2) + "\n";
+    loaded.digest = digest_of(loaded.effective_config);
+}
+
 void check_components(
     const SystemParams& system, const std::vector<FaultParams>& faults, ParamChecker& checker) {
     if (faults.empty())
@@ -66,7 +72,8 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
     LoadedExperiment loaded;
     loaded.file = file;
     std::vector<Problem> problems;
-    if (experiment.scenarios.empty())
+    loaded.default_scenarios = experiment.scenarios.empty();
+    if (loaded.default_scenarios)
         experiment.scenarios = default_scenarios(experiment);
     std::set<std::string> names;
     for (std::size_t i = 0; i < experiment.scenarios.size(); ++i)
@@ -96,11 +103,16 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
     }
     if (!problems.empty())
         throw ConfigError(std::move(problems));
-    // Paths stay as written: the dump must not depend on where the repository lies.
-    loaded.effective_config = write_value(experiment).dump(2) + "\n";
-    loaded.digest = digest_of(loaded.effective_config);
     loaded.experiment = std::move(experiment);
+    write_out(loaded);
     return loaded;
+}
+
+void leave_out(LoadedExperiment& loaded, const std::set<std::string>& scenarios) {
+    std::erase_if(loaded.experiment.scenarios, [&](const ScenarioParams& scenario) {
+        return scenarios.contains(scenario.name);
+    });
+    write_out(loaded);
 }
 
 LoadedExperiment

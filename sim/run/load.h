@@ -5,6 +5,7 @@
 #include "sim/run/experiment.h"
 
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 
@@ -15,9 +16,13 @@ namespace switchfold {
 struct LoadedExperiment {
     Experiment experiment;
     std::filesystem::path file;
-    std::string effective_config;  ///< JSON, every field
-    std::string digest;            ///< of that text
+    std::string effective_config;    ///< JSON, every field
+    std::string digest;              ///< of that text
+    bool default_scenarios = false;  ///< the experiment names none
 };
+
+/// Takes out scenarios, by name.
+void leave_out(LoadedExperiment& loaded, const std::set<std::string>& scenarios);
 
 /// Throws ConfigError with everything that is wrong.
 [[nodiscard]] LoadedExperiment

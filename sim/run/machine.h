@@ -21,6 +21,9 @@ public:
     GpuPort(std::uint32_t rank, Gpu& gpu) : rank_(rank), gpu_(gpu), memory_(gpu.memory()) {}
     std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& listener) override;
     void vacate(std::uint64_t ticket) override { gpu_.retire_resident(ticket); }
+    void keep(std::uint64_t ticket, std::uint32_t blocks) override {
+        gpu_.shrink_resident(ticket, blocks);
+    }
     Time access(std::uint64_t read, std::uint64_t written) override {
         return memory_.access(read, written);
     }

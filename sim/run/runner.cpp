@@ -64,7 +64,7 @@ class Runner {
 public:
     Runner(const LoadedExperiment& loaded, const RunOptions& options) :
         loaded_(loaded),
-        experiment_(loaded.experiment),
+        experiment_(loaded_.experiment),
         options_(options),
         system_(*loaded.experiment.system) {
         system_.faults.insert(
@@ -78,6 +78,8 @@ public:
         if (options_.out)
             folder.emplace(*options_.out);
         workload_ = prepare_workload(loaded_);
+        if (!workload_.left_out.empty())
+            leave_out(loaded_, workload_.left_out);
         log_workload();
         if (computes())
             serial_ = without_overlap(workload_.graph);
@@ -132,6 +134,7 @@ private:
 
     struct Planned {
         std::size_t main = 0;
+        std::size_t together = 0;          ///< no rank late; main where none is anyway
         std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
     };
 
@@ -140,11 +143,14 @@ private:
         return !std::holds_alternative<CollectiveWorkloadParams>(experiment_.workload);
     }
 
-    std::size_t add(const ScenarioParams& scenario, std::size_t off, bool counters) {
+    /// Adds a run of the scenario without one mechanism.
+    std::size_t
+    add(const ScenarioParams& scenario, std::size_t off, bool counters, bool together = false) {
         Task task;
         task.label = scenario.name;
         task.options.contention = without(off);
         task.options.counters = counters;
+        task.options.peers_together = together;
         if (experiment_.functional)
             task.options.functional_seed = std::max<std::uint64_t>(1, experiment_.seed);
         const ExecutionGraph& graph = off == kMechanismCount ? graph_of(scenario) : short_;
@@ -168,6 +174,10 @@ private:
             planned_.emplace_back();
             planned_.back().main = add(scenario, kMechanismCount, options_.timeline);
         }
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i)
+            planned_[i].together = workload_.peers_late
+                                       ? add(experiment_.scenarios[i], kMechanismCount, false, true)
+                                       : planned_[i].main;
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             const ScenarioParams& scenario = experiment_.scenarios[i];
             if (!scenario.overlap || !computes() || !experiment_.causes)
@@ -244,6 +254,18 @@ private:
         return results;
     }
 
+    /// The scenario as it would be with all ranks together.
+    [[nodiscard]] TogetherResult together_of(std::size_t scenario, double alone) const {
+        const PhaseTimes times = phase_times(
+            graph_of(experiment_.scenarios[scenario]),
+            outcomes_[planned_[scenario].together],
+            workload_.graph.steps);
+        TogetherResult together{times.iteration, times.exposed, std::nullopt};
+        if (alone > 0)
+            together.backward_slowdown = times.backward / alone - 1.0;
+        return together;
+    }
+
     ExperimentResult summarise() const {
         ExperimentResult result;
         result.experiment = experiment_.name;
@@ -267,6 +289,8 @@ private:
             s.backward_us = times.backward;
             s.optimizer_us = times.optimizer;
             s.exposed_communication_us = times.exposed;
+            s.waiting_us = times.waiting;
+            s.exposed_waiting_us = times.exposed_waiting;
             s.collectives = collective_results(graph, outcome);
             s.statistics = outcome.statistics;
             s.notes = outcome.notes;
@@ -287,6 +311,8 @@ private:
                         s.causes = causes_of(i, slowdown);
                 }
             }
+            if (workload_.peers_late)
+                s.together = together_of(i, alone);
             result.scenarios.push_back(std::move(s));
         }
         for (const Outcome& outcome : outcomes_)
@@ -350,7 +376,7 @@ private:
         writer.close();
     }
 
-    const LoadedExperiment& loaded_;
+    LoadedExperiment loaded_;
     const Experiment& experiment_;
     const RunOptions& options_;
     SystemParams system_;  ///< with the experiment's faults

@@ -129,6 +129,8 @@ Outcome simulate(
         graph.groups,
         options.functional_seed,
         options.fault_seed);
+    if (options.peers_together)
+        machine.collectives().ignore_late_peers();
     Replays replays;
     std::size_t operations = 0;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {

@@ -30,6 +30,7 @@ struct SimulateOptions {
     bool counters = false;              ///< sample counter tracks for the timeline
     std::uint64_t functional_seed = 0;  ///< 0: collectives carry no numbers
     std::uint64_t fault_seed = 1;       ///< of bit errors
+    bool peers_together = false;        ///< no rank is late that was not traced
     std::function<bool(double share, std::uint64_t events)>
         progress;  ///< share of operations ended
 };

@@ -4,8 +4,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace switchfold {
+
+namespace {
+
+/// Stretches in which collectives of the group's ranks wait for their last one, by group and
+/// sequence.
+std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits_for_last(const Outcome& outcome) {
+    std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits;
+    for (const CollectiveRecord& record : outcome.collectives)
+        if (record.kind != CollectiveKind::kSendReceive)
+            waits[{record.group, record.sequence}] = {record.stalled.count(), record.ready.count()};
+    return waits;
+}
+
+/// How long a collective moved data: from its last rank's coming, and of an exchange also before
+/// that, as long as there was something to exchange.
+Time moving_time(const CollectiveRecord& record) {
+    if (record.stalled == Time())
+        return record.end - record.ready;
+    const Time still = record.ready - std::min(record.ready, record.stalled);
+    return record.end - record.start - still;
+}
+
+}  // namespace
 
 std::uint64_t merge(std::vector<Stretch>& stretches) {
     std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) {
@@ -57,10 +82,12 @@ collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& t
 
 PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
+    const auto last_comes = waits_for_last(outcome);
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
         std::vector<Stretch> phases[4];
         std::vector<Stretch> busy;
+        std::vector<Stretch> waiting;
         for (std::size_t i = 0; i < rank.operations.size(); ++i) {
             const Operation& operation = rank.operations[i];
             if (operation.step >= steps)
@@ -72,8 +99,19 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
                 phases[static_cast<std::size_t>(operation.phase)].push_back(stretch);
             if (kernel || std::holds_alternative<CopyOperation>(operation.body))
                 busy.push_back(stretch);
+            if (const auto* c = std::get_if<CollectiveOperation>(&operation.body))
+                if (const auto wait = last_comes.find({c->group, c->sequence});
+                    wait != last_comes.end())
+                    waiting.push_back(
+                        {std::max(stretch.start, wait->second.start),
+                         std::min(stretch.end, wait->second.end)});
         }
         merge(busy);
+        sum.waiting += static_cast<double>(merge(waiting));
+        std::uint64_t exposed_waiting = 0;
+        for (const Stretch& s : waiting)
+            exposed_waiting += s.end - s.start - covered_by(busy, s.start, s.end);
+        sum.exposed_waiting += static_cast<double>(exposed_waiting);
         std::uint64_t exposed = 0;
         for (const Stretch& s : collective_stretches(rank, outcome.times[r]))
             exposed += s.end - s.start - covered_by(busy, s.start, s.end);
@@ -91,6 +129,8 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
     sum.backward *= share;
     sum.optimizer *= share;
     sum.exposed *= share;
+    sum.waiting *= share;
+    sum.exposed_waiting *= share;
     sum.iteration = static_cast<double>(outcome.end_ps) * 1e-6 / graph.steps;
     return sum;
 }
@@ -120,7 +160,7 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         result.size_bytes = record.bytes.count();
         result.start_us = to_microseconds(record.start);
         result.ready_us = to_microseconds(record.ready);
-        result.time_us = to_microseconds(record.end - record.ready);
+        result.time_us = to_microseconds(moving_time(record));
         if (result.time_us > 0) {
             const double n = record.ranks;
             result.algorithm_bandwidth_GBps =

@@ -25,7 +25,9 @@ struct PhaseTimes {
     double forward = 0;  ///< time that the phase's kernels keep the GPU busy
     double backward = 0;
     double optimizer = 0;
-    double exposed = 0;  ///< a collective is resident and nothing else runs
+    double exposed = 0;          ///< a collective is resident and nothing else runs
+    double waiting = 0;          ///< a collective is resident and waits for a late rank
+    double exposed_waiting = 0;  ///< of the exposed time
 };
 /// Of the first `steps` steps only; iteration is always over the whole run.
 [[nodiscard]] PhaseTimes

@@ -3,6 +3,7 @@
 
 #include "models/collectives/machine_view.h"
 #include "sim/core/error.h"
+#include "sim/run/late_peers.h"
 #include "sim/run/simulate.h"
 #include "sim/run/training_workload.h"
 #include "workloads/collective.h"
@@ -100,7 +101,15 @@ private:
                     loaded_.experiment.system->name,
                     gpus_));
         WorkloadResult& report = prepared_.report;
+        const bool stands_for_all = trace.files.size() == 1;
         complete_ranks(w, trace, ranks);
+        if (!stands_for_all && w.peers == Peers::kTogether)
+            fail(
+                "/workload/peers",
+                fmt::format(
+                    "is together, and {} ranks were traced, which come when their traces say; "
+                    "expected as_traced, or one trace that stands for all ranks",
+                    trace.files.size()));
         for (const Group& group : trace.graph.groups)
             for (const std::uint32_t rank : group.ranks)
                 if (rank >= ranks)
@@ -124,6 +133,8 @@ private:
             add_report(file);
         const std::uint32_t estimated =
             estimate_collective_sizes(*loaded_.experiment.system, prepared_.graph);
+        if (stands_for_all && ranks > 1)
+            set_peers(w.peers, trace.files.front());
         if (estimated > 0)
             report.notes.push_back(fmt::format(
                 "the trace does not say how large {} collectives are: sizes were estimated from "
@@ -144,11 +155,6 @@ private:
         std::vector<std::string>& notes = prepared_.report.notes;
         if (traced == 1 && (w.ranks != 0 || ranks == 1)) {
             spread_over_ranks(trace, ranks);
-            if (ranks > 1)
-                notes.push_back(fmt::format(
-                    "rank {}'s trace stands for all {} ranks: no rank is ever late",
-                    trace.files.front().rank,
-                    ranks));
             return;
         }
         const bool whole_run = trace.files.back().rank + 1 == traced;
@@ -160,6 +166,36 @@ private:
         }
         if (traced != ranks)
             fail_missing(trace, ranks);
+    }
+
+    /// How late the ranks come for which one trace stands.
+    void set_peers(std::optional<Peers> asked, const TraceFileReport& traced) {
+        // A benchmark's times are of all ranks together, and nobody waited in a made-up run.
+        const bool waits = has_residences(*prepared_.graph.ranks.front()) && !traced.synthetic &&
+                           traced.format != "nccl-tests";
+        if (asked == Peers::kAsTraced && !waits)
+            fail(
+                "/workload/peers",
+                "is as_traced, and the trace says of no collective how long it was resident in a "
+                "real run; expected together");
+        const std::string whose = fmt::format(
+            "rank {}'s trace stands for all {} ranks", traced.rank, prepared_.graph.ranks.size());
+        std::vector<std::string>& notes = prepared_.report.notes;
+        if (asked.value_or(waits ? Peers::kAsTraced : Peers::kTogether) == Peers::kTogether) {
+            notes.push_back(whose + ": no rank is ever late");
+            return;
+        }
+        const LatePeers late = derive_late_peers(*loaded_.experiment.system, prepared_.graph);
+        prepared_.peers_late = late.waited > 0;
+        notes.push_back(fmt::format(
+            "{}, and the others are as late as it saw: of {} collectives {} were resident for "
+            "longer than this machine needs for the transfer, by {:.0f} us each; the others come "
+            "as late again in every scenario",
+            whose,
+            late.collectives,
+            late.waited,
+            late.waited > 0 ? to_microseconds(late.waiting) / static_cast<double>(late.waited)
+                            : 0.0));
     }
 
     [[noreturn]] void fail_missing(const TraceWorkload& trace, std::uint32_t ranks) const {
@@ -234,6 +270,15 @@ private:
                     why_not(algorithm, topology, prepared_.graph.groups[group].ranks);
                 if (reason.empty())
                     continue;
+                if (loaded_.default_scenarios) {
+                    prepared_.left_out.insert(scenarios[i].name);
+                    prepared_.report.notes.push_back(fmt::format(
+                        "{} was left out: {} cannot do it: {}",
+                        scenarios[i].name,
+                        loaded_.experiment.system->name,
+                        reason));
+                    break;
+                }
                 fail(
                     fmt::format("/scenarios/{}/all_reduce/algorithm", i),
                     fmt::format(

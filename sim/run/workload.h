@@ -5,12 +5,17 @@
 #include "sim/run/load.h"
 #include "workloads/execution_graph.h"
 
+#include <set>
+#include <string>
+
 namespace switchfold {
 
 /// An experiment's workload, ready to run on its machine.
 struct PreparedWorkload {
     ExecutionGraph graph;
     WorkloadResult report;
+    bool peers_late = false;         ///< some rank that was not traced is
+    std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
 };
 
 /// Reads or makes the workload and fits it to the machine. Throws ConfigError: a group larger than

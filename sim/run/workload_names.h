@@ -5,10 +5,22 @@
 #include "workloads/execution_graph.h"
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
 namespace switchfold {
+
+/// How late ranks come to a collective that were not traced.
+enum class Peers : std::uint8_t {
+    kAsTraced,  ///< as the traced rank's residence shows it
+    kTogether,  ///< never
+};
+template <>
+struct EnumNames<Peers> {
+    static constexpr std::array<std::pair<Peers, std::string_view>, 2> kNames{
+        {{Peers::kAsTraced, "as_traced"}, {Peers::kTogether, "together"}}};
+};
 
 // How configurations call what a workload moves.
 

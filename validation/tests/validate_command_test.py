@@ -78,6 +78,21 @@ class Validate(unittest.TestCase):
         nothing = self.table(HEADER + "t,Tesla Z9,4,,auto,4096,10\n")
         self.assertEqual(validate("collectives", "--data", nothing).returncode, 1)
 
+    def test_steps_of_traces_whose_ranks_were_late_keep_their_tolerance(self):
+        kernels = {"time lost/all", "time lost/backward", "slowdown/all", "slowdown/backward"}
+        collectives = {"residence", "overlap share"}
+        for trace, rank, more in (("hta_ddp_a100_2r", 0, set()),
+                                  ("hta_dlrm_a100_8r", 3, {"time lost/forward", "slowdown/forward"})):
+            folder = SOURCE.parent / "shared/traces" / trace
+            if not folder.is_dir():
+                self.skipTest(f"needs {folder}")
+            result = validate("step", "--data", folder, "--json")
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            cases = {c["id"]: c for c in json.loads(result.stdout)["suites"][0]["cases"]}
+            self.assertEqual(set(cases), {f"{trace}/rank{rank}/{what}" for what in kernels | collectives | more})
+            # With all ranks together a collective would take a tenth of that and meet few kernels.
+            self.assertLess(abs(cases[f"{trace}/rank{rank}/residence"]["error"]), 0.05)
+
     def test_bad_data_is_refused_with_file_and_line(self):
         bad = self.table(HEADER + "t,NVIDIA H100,four,,auto,4096,10\n")
         self.refused("collectives", "--data", bad, says=f"{bad}: line 2: n_gpus is \"four\"")

@@ -124,7 +124,8 @@ private:
         });
     }
 
-    /// Of the same kernel of the same layer; of any if no step ran that one alone.
+    /// Of the same kernel of the same layer; of any if no step ran that one alone. Other layers do
+    /// other work if theirs took longer: nothing beside communication is faster than alone.
     [[nodiscard]] std::optional<std::uint64_t> median(const Run& run) const {
         const auto same = std::equal_range(
             by_ordinal_.begin(), by_ordinal_.end(), run, [](const Run& a, const Run& b) {
@@ -136,9 +137,10 @@ private:
             by_duration_.begin(), by_duration_.end(), run, [](const Run& a, const Run& b) {
                 return a.kernel < b.kernel;
             });
-        if (any.first != any.second)
-            return middle(any.first, any.second);
-        return std::nullopt;
+        if (any.first == any.second)
+            return std::nullopt;
+        const std::uint64_t others = middle(any.first, any.second);
+        return others <= run.duration ? std::optional(others) : std::nullopt;
     }
 
     static std::uint64_t middle(const Run* from, const Run* to) {

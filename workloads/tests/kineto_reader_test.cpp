@@ -161,6 +161,29 @@ TEST(KinetoReader, IsolatedDurationsComeFromOtherSteps) {
     EXPECT_EQ(never.duration_source, DurationSource::kMeasuredOverlapped);
 }
 
+TEST(KinetoReader, OtherLayersStandInOnlyIfTheyTakeNoLonger) {
+    TraceText text;
+    text.event("user_annotation", "ProfilerStep#5", "1", "0", "100");
+    text.event("user_annotation", "ProfilerStep#6", "1", "100", "100");
+    for (const int step : {0, 100}) {
+        const auto at = [&](int us) { return std::to_string(step + us); };
+        text.launch(kAllReduce, at(1), "20", at(5), "30");
+        // The first of each step always runs beside the all-reduce, the second never does.
+        text.launch("small layer first", at(2), "7", at(6), "4");
+        text.launch("slowed", at(3), "7", at(11), "24");
+        text.launch("small layer first", at(40), "7", at(45), "20");
+        text.launch("slowed", at(41), "7", at(66), "20");
+    }
+    const TraceWorkload workload = text.read();
+    const auto& small =
+        std::get<KernelOperation>(named(workload, "small layer first").front()->body);
+    EXPECT_EQ(small.isolated, microseconds(4)) << "nothing is faster beside communication";
+    EXPECT_EQ(small.duration_source, DurationSource::kMeasuredOverlapped);
+    const auto& slowed = std::get<KernelOperation>(named(workload, "slowed").front()->body);
+    EXPECT_EQ(slowed.isolated, microseconds(20));
+    EXPECT_EQ(slowed.duration_source, DurationSource::kOtherOccurrence);
+}
+
 TEST(KinetoReader, DurationsOfASyntheticTraceAreModelled) {
     TraceText text;
     text.header(

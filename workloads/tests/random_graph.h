@@ -33,6 +33,7 @@ inline RankGraph random_rank() {
             CollectiveOperation collective;
             collective.measured = duration;
             collective.sequence = sequence++;
+            collective.peers_late = Time(*rc::gen::inRange<std::uint64_t>(0, 3));
             operation.body = collective;
         } else {
             KernelOperation kernel;

@@ -135,6 +135,9 @@ TEST(TraceFormatErrors, SayLineKeyAndWhatWasExpected) {
         R"({"type":"kernel","name":0,"stream":0,"duration_ps":9223372036854775808})",
         "line 6: holds a time of more than 53 days");
     says(
+        R"({"type":"collective","name":0,"stream":0,"kind":"all_reduce","group":0,"sequence":0,"peers_late_ps":9223372036854775808})",
+        "line 6/peers_late_ps: is more than 53 days");
+    says(
         R"({"type":"collective","name":0,"stream":0,"kind":"all_reduce","group":1,"sequence":0})",
         "line 6/group: is 1; no group");
     says(
@@ -148,7 +151,8 @@ TEST(TraceFormatErrors, SayLineKeyAndWhatWasExpected) {
 TEST(TraceFormatErrors, OrderOfRecords) {
     EXPECT_EQ(message(R"({"type":"name","text":"a"})").find("line 1/type: is not trace"), 0U);
     EXPECT_EQ(
-        message("{\"type\":\"trace\",\"version\":2}\n").find("line 1/version: is 2; expected 1"),
+        message("{\"type\":\"trace\",\"version\":3}\n")
+            .find("line 1/version: is 3; expected 1 to 2"),
         0U);
     EXPECT_EQ(message("").find("line 0: has no end record"), 0U);
     EXPECT_EQ(message(kBegin).find("line 5: has no end record"), 0U);

@@ -54,6 +54,7 @@ struct CollectiveRecord : OperationFields {
     std::uint64_t shared_memory_bytes = 0;
     std::string algorithm;
     std::string protocol;
+    std::uint64_t peers_late_ps = 0;
     static constexpr auto fields() {
         using R = CollectiveRecord;
         return std::tuple_cat(
@@ -70,7 +71,12 @@ struct CollectiveRecord : OperationFields {
                 field("registers_per_thread", &R::registers_per_thread, "0 if unknown."),
                 field("shared_memory_bytes", &R::shared_memory_bytes, "Of one block."),
                 field("algorithm", &R::algorithm, "ring, tree, nvls, ...; empty if unknown."),
-                field("protocol", &R::protocol, "ll, ll128, simple; empty if unknown.")});
+                field("protocol", &R::protocol, "ll, ll128, simple; empty if unknown."),
+                field(
+                    "peers_late_ps",
+                    &R::peers_late_ps,
+                    "How much later than this rank the last one came that was not traced; 0: as "
+                    "duration_ps shows it.")});
     }
 };
 

@@ -79,6 +79,9 @@ OperationBody body_of(const tf::CollectiveRecord& r) {
     collective.shared_memory = Bytes(r.shared_memory_bytes);
     collective.algorithm = short_text("/algorithm", r.algorithm);
     collective.protocol = short_text("/protocol", r.protocol);
+    if (r.peers_late_ps > kLongest)
+        throw RecordError("/peers_late_ps", "is more than 53 days; expected less");
+    collective.peers_late = Time(r.peers_late_ps);
     return collective;
 }
 

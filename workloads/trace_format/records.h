@@ -16,7 +16,7 @@
 namespace switchfold::trace_format {
 
 /// What this program writes and the newest that it reads.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 // The records of a trace, one JSON object a line (docs/trace_format.md). Their fields are declared
 // once: reader, writer and schema come from these lists. Times are ps, sizes are bytes.

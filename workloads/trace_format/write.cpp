@@ -48,6 +48,7 @@ tf::CollectiveRecord record_of(const CollectiveOperation& collective) {
     record.shared_memory_bytes = collective.shared_memory.count();
     record.algorithm = collective.algorithm.text();
     record.protocol = collective.protocol.text();
+    record.peers_late_ps = collective.peers_late.count();
     return record;
 }
 

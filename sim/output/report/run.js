@@ -34,8 +34,14 @@
     return text + ".";
   }
 
+  // What is rare is left out where it is next to nothing.
+  const figuresOf = (data, scenarios) => data.figures
+    .filter((f) => !f.rare || scenarios.some((s) => s[f.key] > 1e-3 * s.iteration_us))
+    .sort((a, b) => a.place - b.place);
+
   function summary(data, scenarios) {
     const columns = [{ title: "scenario", text: (s) => s.name }];
+    const together = scenarios.some((s) => s.with_ranks_together !== null);
     if (data.result.workload.type === "collective")
       columns.push(
         { title: "algorithm", text: (s) => s.collectives[0]?.algorithm ?? "-" },
@@ -44,8 +50,10 @@
         { title: "bus GB/s", text: (s) => (s.collectives[0]?.bus_bandwidth_GBps ?? 0).toFixed(1) });
     else
       columns.push(
-        ...data.figures.map((f) => ({ title: f.title, text: (s) => (f.unit === "share" ? percent : time)(s[f.key]) })),
-        ...causes.map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })));
+        ...figuresOf(data, scenarios).map((f) => ({ title: f.title, text: (s) => (f.unit === "share" ? percent : time)(s[f.key]) })),
+        ...causes.map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
+        ...(together ? [{ title: "iteration, all ranks together", text: (s) => time(s.with_ranks_together?.iteration_us) },
+          { title: "slowdown, all ranks together", text: (s) => percent(s.with_ranks_together?.backward_slowdown) }] : []));
     main.append(table(scenarios, columns));
     for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
   }

@@ -37,11 +37,20 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
           "forward_us",
           "backward_us",
           "exposed_communication_us",
+          "waiting_for_late_ranks_us",
+          "exposed_waiting_us",
           "backward_slowdown",
           "slowdown_by_cause",
           "collectives",
           "links"})
         EXPECT_TRUE(ring.contains(key)) << key;
+    EXPECT_EQ(
+        ring["with_ranks_together"],
+        OrderedJson(
+            {{"iteration_us", 44'000.0},
+             {"exposed_communication_us", 500.0},
+             {"backward_slowdown", 0.05}}));
+    EXPECT_TRUE(json["scenarios"][0]["with_ranks_together"].is_null());
     for (const char* key : {"sm", "l2", "hbm", "latency", "clock", "other"})
         EXPECT_TRUE(ring["slowdown_by_cause"].contains(key)) << key;
     EXPECT_EQ(

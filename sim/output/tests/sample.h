@@ -29,6 +29,9 @@ inline ExperimentResult sample_result() {
     ring.name = "ring";
     ring.overlap = true;
     ring.backward_slowdown = 0.189;
+    ring.waiting_us = 12.5;
+    ring.exposed_waiting_us = 7.25;
+    ring.together = TogetherResult{44'000, 500, 0.05};
     ring.causes = SlowdownByCause{0.1, 0.02, 0.04, 0.02, 0, 0.009};
     ring.kernel_classes.push_back({"norm", 16, 500, 0.25, ring.causes});
     ring.worst_kernels.push_back({"batch_norm_backward", "norm", 16, 500, 125});

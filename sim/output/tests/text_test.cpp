@@ -130,6 +130,19 @@ TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
     EXPECT_NE(worst->find("norm  500.0 us  125.0 us"), std::string::npos);
 }
 
+TEST(Table, TellsWaitingFromTransferWhereRanksAreLate) {
+    ExperimentResult result = sample_result();
+    EXPECT_EQ(to_table(result).find("waiting"), std::string::npos);  // 12.5 us of 45 ms
+    result.scenarios[1].waiting_us = 900;
+    result.scenarios[1].exposed_waiting_us = 400;
+    const auto lines = lines_of(to_table(result));
+    EXPECT_NE(lines[3].find("exposed comm  of it waiting  iteration"), std::string::npos);
+    EXPECT_NE(lines[5].find("607.7 us       400.0 us   45.15 ms"), std::string::npos) << lines[5];
+    EXPECT_NE(
+        to_table(result).find("With all ranks together: ring 44.00 ms, slowdown 5.0 %.\n"),
+        std::string::npos);
+}
+
 TEST(Table, SaysThatAWorkloadIsMadeUp) {
     ExperimentResult result = sample_result();
     EXPECT_EQ(to_table(result).find("synthetic"), std::string::npos);

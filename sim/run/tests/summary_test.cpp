@@ -102,6 +102,34 @@ TEST_F(SummaryTest, PhasesAreBusyTimeAStep) {
     EXPECT_DOUBLE_EQ(times.iteration, 47.5);
 }
 
+TEST_F(SummaryTest, WaitingLastsUntilTheLastRankComes) {
+    CollectiveRecord record;
+    record.start = microseconds(20);
+    record.ready = microseconds(35);
+    record.end = microseconds(40);
+    outcome_.collectives = {record};
+    const PhaseTimes times = phase_times(graph_, outcome_, 2);
+    EXPECT_DOUBLE_EQ(times.waiting, 7.5);          // 20 to 35, in one of two steps
+    EXPECT_DOUBLE_EQ(times.exposed_waiting, 2.5);  // 30 to 35: the backward pass covers the rest
+    EXPECT_DOUBLE_EQ(times.exposed, 10);           // with the transfer
+}
+
+TEST_F(SummaryTest, AnExchangeWaitsOnlyWhileNothingOfItMoves) {
+    CollectiveRecord record;
+    record.kind = CollectiveKind::kAllToAll;
+    record.ranks = 8;
+    record.start = microseconds(20);
+    record.stalled = microseconds(31);
+    record.ready = microseconds(35);
+    record.end = microseconds(40);
+    outcome_.collectives = {record};
+    EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 2).waiting, 2);  // 31 to 35
+    EXPECT_DOUBLE_EQ(collective_results(graph_, outcome_).at(0).time_us, 16);
+    outcome_.collectives[0].stalled = microseconds(37);  // busy with the others until then
+    EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 2).waiting, 0);
+    EXPECT_DOUBLE_EQ(collective_results(graph_, outcome_).at(0).time_us, 20);
+}
+
 TEST_F(SummaryTest, TheFirstStepAloneIsAMeanOverOne) {
     outcome_.times[0][5].end = outcome_.times[1][5].end = Time(200 * kUs);  // backward of step 1
     EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 1).backward, 20);

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that were not traced, and scenarios that a machine cannot run.
+
+usage: late_peers_test.py SWITCHFOLD SOURCE_DIRECTORY
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop()).resolve()
+PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
+MS = 1_000_000_000  # ps
+STEPS = 3
+
+
+def trace(rank=0, synthetic=False, resident=3 * MS):
+    """A rank of two: steps of four backward kernels of 1 ms beside an all-reduce of 4 MiB in 8 blocks."""
+    records = [
+        {"type": "trace", "version": 2, "world_size": 2, "traced_ranks": 1, "steps": STEPS, "synthetic": synthetic},
+        {"type": "name", "text": "gemm"},
+        {"type": "name", "text": "ncclDevKernel_AllReduce_Sum_f32_RING_LL"},
+        {"type": "group", "name": "world", "ranks": [0, 1]},
+        {"type": "rank", "rank": rank, "world_size": 2, "steps": STEPS, "synthetic": synthetic},
+        {"type": "stream", "name": "7"},
+        {"type": "stream", "name": "20"},
+    ]
+    operation = 0
+    for step in range(STEPS):
+        common = {"step": step, "phase": "backward"}
+        for kernel in range(4):
+            # The first waits for the step before, the others run on.
+            after = {"after": [1]} if kernel == 0 and step > 0 else {}
+            records.append({"type": "kernel", "name": 0, "stream": 0, "duration_ps": MS, "grid": [432],
+                            "block": [256], "registers_per_thread": 64, **common, **after})
+            operation += 1
+        records.append({"type": "collective", "name": 1, "stream": 1, "kind": "all_reduce", "bytes": 4 << 20,
+                        "datatype": "float32", "group": 0, "sequence": step, "duration_ps": resident,
+                        "thread_blocks": 8, "after": [4], **common})
+    records.append({"type": "end", "records": len(records)})
+    return "\n".join(json.dumps(r, separators=(",", ":")) for r in records) + "\n"
+
+
+class LatePeers(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        (self.folder / "rank0.jsonl").write_text(trace())
+        (self.folder / "rank1.jsonl").write_text(trace(rank=1))
+        (self.folder / "made_up.jsonl").write_text(trace(synthetic=True))
+        (self.folder / "timeless.jsonl").write_text(trace(resident=0))
+
+    def switchfold(self, workload, system="dgx_a100", scenarios=None):
+        experiment = {"name": "late", "system": str(SOURCE / f"configs/systems/{system}.json"),
+                      "workload": {"type": "trace", **workload}, "causes": False}
+        if scenarios is not None:
+            experiment["scenarios"] = scenarios
+        path = self.folder / "experiment.json"
+        path.write_text(json.dumps(experiment))
+        return subprocess.run([PROGRAM, "run", path, "--json"], capture_output=True, text=True, timeout=100,
+                              check=False)
+
+    def result(self, *arguments, **options):
+        run = self.switchfold(*arguments, **options)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(run.stdout)
+
+    def refused(self, says, *arguments, **options):
+        run = self.switchfold(*arguments, **options)
+        self.assertEqual((run.returncode, run.stdout), (2, ""), run.stderr)
+        self.assertIn(says, run.stderr)
+
+    @staticmethod
+    def one(**more):
+        return {"files": ["rank0.jsonl"], "ranks": 2, **more}
+
+    def test_the_others_come_as_late_as_the_traced_rank_saw(self):
+        result = self.result(self.one())
+        for scenario in result["scenarios"]:
+            for collective in scenario["collectives"]:
+                # Residence as traced: the wait is 3 ms less the transfer, which takes some 50 us.
+                self.assertGreater(collective["ready_us"] - collective["start_us"], 2800)
+                self.assertAlmostEqual(
+                    collective["ready_us"] + collective["time_us"] - collective["start_us"], 3000, delta=100)
+            self.assertAlmostEqual(scenario["waiting_for_late_ranks_us"], 2950, delta=100)
+        note = " ".join(result["workload"]["notes"])
+        self.assertIn("the others are as late as it saw: of 3 collectives 3 were resident for longer", note)
+
+    def test_waiting_is_told_from_transfer_where_it_is_exposed(self):
+        serial, ring = self.result(self.one())["scenarios"]
+        self.assertAlmostEqual(serial["exposed_waiting_us"], serial["waiting_for_late_ranks_us"], delta=1)
+        transfer = serial["exposed_communication_us"] - serial["exposed_waiting_us"]
+        self.assertGreater(transfer, 10)
+        self.assertLess(transfer, 200)
+        self.assertLess(ring["exposed_waiting_us"], ring["waiting_for_late_ranks_us"])
+
+    def test_the_result_says_what_it_would_be_with_all_together(self):
+        late = self.result(self.one())["scenarios"]
+        together = self.result(self.one(peers="together"))
+        for scenario, alone in zip(late, together["scenarios"]):
+            self.assertIsNone(alone["with_ranks_together"])
+            self.assertLess(alone["waiting_for_late_ranks_us"], 1)
+            for key, value in scenario["with_ranks_together"].items():
+                self.assertEqual(value, alone[key], key)
+        self.assertIn("no rank is ever late", " ".join(together["workload"]["notes"]))
+        self.assertLess(together["scenarios"][1]["iteration_us"], late[1]["iteration_us"])
+
+    def test_waiting_does_not_add_up_from_step_to_step(self):
+        late, = (s for s in self.result(self.one())["scenarios"] if s["name"] == "serial")
+        # Kernels, wait and transfer, one after the other.
+        self.assertAlmostEqual(late["iteration_us"], 7000, delta=100)
+
+    def test_what_no_real_run_waited_for_is_not_made_up(self):
+        for file in ("made_up.jsonl", "timeless.jsonl"):
+            workload = {"files": [file], "ranks": 2}
+            for scenario in self.result(workload)["scenarios"]:
+                self.assertLess(scenario["waiting_for_late_ranks_us"], 1)
+            self.refused("/workload/peers: is as_traced, and the trace says of no collective",
+                         {**workload, "peers": "as_traced"})
+
+    def test_traced_ranks_are_as_late_as_they_are(self):
+        both = {"files": ["rank0.jsonl", "rank1.jsonl"]}
+        self.assertIsNone(self.result({**both, "peers": "as_traced"})["scenarios"][0]["with_ranks_together"])
+        self.refused("/workload/peers: is together, and 2 ranks were traced", {**both, "peers": "together"})
+
+    def test_a_wrong_word_is_found_out(self):
+        self.refused("/workload/peers", self.one(peers="as_trace"))
+        self.refused('did you mean "peers"', self.one(peer="together"))
+
+    def test_a_default_scenario_that_the_machine_cannot_run_is_left_out(self):
+        result = self.result(self.one())
+        self.assertEqual([s["name"] for s in result["scenarios"]], ["serial", "ring"])
+        self.assertIn("in_switch was left out: dgx_a100 cannot do it", " ".join(result["workload"]["notes"]))
+        able = self.result(self.one(), system="hgx_h100")
+        self.assertEqual([s["name"] for s in able["scenarios"]], ["serial", "ring", "in_switch"])
+        asked = [{"name": "mine", "all_reduce": {"algorithm": "in_switch"}}]
+        self.refused("/scenarios/0/all_reduce/algorithm: is in_switch", self.one(), scenarios=asked)
+
+
+if __name__ == "__main__":
+    unittest.main()
