@@ -24,6 +24,7 @@ struct TraceFileReport {
     std::uint64_t events = 0;
     std::map<std::string, std::uint64_t> used;
     std::map<std::string, std::uint64_t> dropped;  ///< by reason
+    std::map<std::string, std::uint64_t> mended;   ///< what contradicts itself, by what was done
     std::uint64_t kernels = 0;
     std::uint64_t collectives = 0;
     std::uint64_t copies = 0;

@@ -105,6 +105,7 @@ void print_losses(const TraceFileReport& file) {
         counted(file.events, "event", "events"));
     print_counts("used", file.used);
     print_counts("dropped, by reason", file.dropped);
+    print_counts("mended, by what was done", file.mended);
     for (const std::string& warning : file.warnings)
         fmt::print("  note: {}\n", warning);
 }
@@ -155,6 +156,10 @@ void print_alignment(const RankAlignment& alignment, const TraceWorkload& worklo
     fmt::print("{} ranks together\n", workload.files.size());
     if (!alignment.missing_ranks.empty())
         fmt::print("  missing ranks: {}\n", listed(alignment.missing_ranks));
+    if (alignment.collectives.empty()) {
+        fmt::print("  no collective on several of them: nothing brings their clocks together\n");
+        return;
+    }
     fmt::print("  clocks against rank {}'s, by the ends of collectives:\n", workload.files[0].rank);
     for (std::size_t r = 0; r < workload.files.size(); ++r)
         fmt::print(
@@ -191,6 +196,7 @@ OrderedJson to_json(const TraceFileReport& file) {
         {"events", file.events},
         {"used", counts_json(file.used)},
         {"dropped", counts_json(file.dropped)},
+        {"mended", counts_json(file.mended)},
         {"isolated_durations", counts_json(file.durations)},
         {"kernel_bytes", counts_json(file.bytes)},
         {"collective_sizes", counts_json(file.sizes)},

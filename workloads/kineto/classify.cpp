@@ -130,6 +130,17 @@ KernelClass classify_kernel(std::string_view name) {
     return KernelClass::kOther;
 }
 
+CopyKind classify_copy(std::string_view name) {
+    const auto has = [&](std::string_view word) { return contains(name, word); };
+    if (has("emset"))
+        return CopyKind::kMemset;
+    if (has("HtoD") || has("HostToDevice"))
+        return CopyKind::kHostToDevice;
+    if (has("DtoH") || has("DeviceToHost"))
+        return CopyKind::kDeviceToHost;
+    return CopyKind::kDeviceToDevice;
+}
+
 bool is_communication(std::string_view name) {
     return any_of(lower(name), kCommunication);
 }

@@ -10,6 +10,8 @@ namespace switchfold {
 
 /// What a kernel does, from its name.
 [[nodiscard]] KernelClass classify_kernel(std::string_view name);
+/// What a copy or a memset does, from what profilers call it ("Memcpy HtoD (Pageable -> Device)").
+[[nodiscard]] CopyKind classify_copy(std::string_view name);
 /// NCCL's, RCCL's and other communication kernels.
 [[nodiscard]] bool is_communication(std::string_view name);
 /// From what the trace calls the collective and the kernel's name; nothing for barriers and the
