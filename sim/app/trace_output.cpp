@@ -150,6 +150,7 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
     print_counts("isolated durations of kernels, by source", file.durations);
     print_counts("bytes of kernels, by source", file.bytes);
     print_counts("sizes of collectives, by source", file.sizes);
+    print_counts("algorithms of collectives, as the trace tells them", file.algorithms);
 }
 
 void print_alignment(const RankAlignment& alignment, const TraceWorkload& workload) {
@@ -200,6 +201,7 @@ OrderedJson to_json(const TraceFileReport& file) {
         {"isolated_durations", counts_json(file.durations)},
         {"kernel_bytes", counts_json(file.bytes)},
         {"collective_sizes", counts_json(file.sizes)},
+        {"collective_algorithms", counts_json(file.algorithms)},
         {"notes", file.warnings}};
 }
 
