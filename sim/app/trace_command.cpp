@@ -61,11 +61,10 @@ std::string verdict(const TraceWorkload& workload, bool replayable) {
     for (const TraceFileReport& file : workload.files)
         for (const auto& [what, count] : file.mended)
             mended += count;
-    return mended == 0 ? "can be replayed"
-                       : fmt::format(
-                             "can be replayed, {} contradiction{} mended",
-                             mended,
-                             mended == 1 ? "" : "s");
+    return mended == 0
+               ? "can be replayed"
+               : fmt::format(
+                     "can be replayed, {} contradiction{} mended", mended, mended == 1 ? "" : "s");
 }
 
 void print_check(const TraceWorkload& workload, const RankAlignment& alignment, bool replayable) {

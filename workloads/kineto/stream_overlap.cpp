@@ -41,7 +41,8 @@ void part_overlapping(RawTrace& raw) {
         return;
     raw.report.mended["operations moved behind the one before them on their stream"] = parted;
     raw.report.warnings.push_back(fmt::format(
-        "{} began up to {:.3f} us before the one before on the stream had ended ({}): moved to that "
+        "{} began up to {:.3f} us before the one before on the stream had ended ({}): moved to "
+        "that "
         "end",
         parted == 1 ? "1 operation" : fmt::format("{} operations", parted),
         to_microseconds(Time(furthest)),

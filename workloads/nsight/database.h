@@ -50,7 +50,8 @@ private:
     std::uint64_t row_ = 0;
 };
 
-/// A SQLite file, compressed or not, opened to be read and not trusted: no views, no virtual tables.
+/// A SQLite file, compressed or not, opened to be read and not trusted: no views, no virtual
+/// tables.
 class Database {
 public:
     /// Throws ConfigError if it cannot be opened or is more than `most` bytes when inflated.
