@@ -12,10 +12,13 @@ Endpoint::Endpoint(
     std::uint32_t rank,
     const std::vector<Link*>& routes,
     const std::vector<PacketClient*>& clients,
-    Scheduler& scheduler) :
-    EndpointState(rank, routes, clients, scheduler), sc_module(name) {}
+    Scheduler& scheduler,
+    bool relays) :
+    EndpointState(rank, routes, clients, scheduler, relays), sc_module(name) {}
 
 OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
+    if (relays_ && traits(packet.kind).follows_route && routes_[packet.route] != nullptr)
+        return pass_on(packet, from);
     const Time now = scheduler_.now();
     switch (packet.kind) {
     case PacketKind::kReadRequest: {
@@ -39,6 +42,25 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     SWITCHFOLD_CHECK(client != nullptr, "{}: a packet for a client that is gone", name());
     client->on_packet(packet, rank_, visible);
     return visible;
+}
+
+Time Endpoint::pass_on(const Packet& packet, Link& from) {
+    Time taken = std::max(scheduler_.now(), Time(packet.tail));
+    if (memory_ != nullptr && traits(packet.kind).carries_data) {
+        taken = std::max(taken, memory_->write(packet.payload));
+        last_ready_ = std::max(last_ready_, memory_->read(packet.payload));
+    }
+    const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
+    if (back > 0 && packet.kind == PacketKind::kWrite)
+        from.reverse().add_overhead(back);
+    last_ready_ = std::max(last_ready_, taken);
+    Answer& passing = answers_.push_back();
+    passing.packet = packet;
+    passing.packet.wire = 0;
+    passing.packet.tail = last_ready_.count();
+    passing.link = routes_[packet.route];
+    scheduler_.at(last_ready_, *this, 0);
+    return taken;
 }
 
 Time Endpoint::serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link) {

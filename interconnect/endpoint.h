@@ -53,8 +53,9 @@ protected:
         std::uint32_t rank,
         const std::vector<Link*>& routes,
         const std::vector<PacketClient*>& clients,
-        Scheduler& scheduler) :
-        routes_(routes), clients_(clients), scheduler_(scheduler), rank_(rank) {}
+        Scheduler& scheduler,
+        bool relays) :
+        routes_(routes), clients_(clients), scheduler_(scheduler), rank_(rank), relays_(relays) {}
     ~EndpointState() = default;
 
     const std::vector<Link*>& routes_;
@@ -63,6 +64,7 @@ protected:
     EndpointMemory* memory_ = nullptr;
     const void* touched_ = nullptr;  ///< by each of its accesses
     std::uint32_t rank_;
+    bool relays_;  ///< packets may be on their way through: a route ends with null
 };
 static_assert(sizeof(EndpointState) == 64);
 
@@ -75,7 +77,8 @@ public:
         std::uint32_t rank,
         const std::vector<Link*>& routes,
         const std::vector<PacketClient*>& clients,
-        Scheduler& scheduler);
+        Scheduler& scheduler,
+        bool relays = false);
 
     /// Without one, memory is infinitely fast.
     void set_memory(EndpointMemory* memory) {
@@ -98,10 +101,12 @@ private:
         Link* link;
     };
     void on_event(std::uint64_t tag) override;
+    /// Takes what is on its way through into memory and sends it on from there.
+    Time pass_on(const Packet& packet, Link& from);
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 
-    RingQueue<Answer>
-        answers_;  ///< being read from memory, in the order in which they will be ready
+    RingQueue<Answer> answers_;  ///< being read from memory, answers and what passes, in the order
+                                 ///< in which they will be ready
     Time last_ready_;
 };
 

@@ -52,7 +52,7 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
         if (nodes[i].kind == NodeKind::kGpu) {
             SWITCHFOLD_CHECK(endpoints_.size() == i, "GPUs must come first in a topology");
             endpoints_.push_back(std::make_unique<Endpoint>(
-                nodes[i].name.c_str(), i, context_.routes, clients_, scheduler_));
+                nodes[i].name.c_str(), i, context_.routes, clients_, scheduler_, topology_.relays));
         } else {
             switch_of_node_[i] = static_cast<std::uint32_t>(switches_.size());
             switches_.push_back(std::make_unique<Switch>(
@@ -86,6 +86,9 @@ std::uint32_t Fabric::add_route(const Path& path) {
     const auto start = static_cast<std::uint32_t>(context_.routes.size());
     for (const std::uint32_t hop : path.hops)
         context_.routes.push_back(links_[hop].get());
+    // A GPU sees there that a packet does not end with it.
+    if (topology_.relays)
+        context_.routes.push_back(nullptr);
     return start;
 }
 
@@ -132,7 +135,7 @@ bool Fabric::find_ways(Connection& connection) {
         connection.latency += links_[hop]->latency();
         const TopologyEdge& edge = topology_.edges[hop / 2];
         const std::uint32_t node = (hop & 1U) != 0 ? edge.a : edge.b;
-        if (node != connection.to)
+        if (topology_.nodes[node].kind != NodeKind::kGpu)
             connection.latency += switch_at(node).params().latency;
         connection.network = connection.network || topology_.nodes[node].kind == NodeKind::kNic;
     }

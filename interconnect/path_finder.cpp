@@ -24,6 +24,7 @@ std::uint64_t mix(std::uint64_t x) {
 
 PathFinder::PathFinder(const Topology& topology) :
     topology_(topology),
+    relays_(topology),
     neighbours_(topology.nodes.size()),
     ends_(topology.nodes.size(), 0),
     distance_(topology.nodes.size(), kUnseen),
@@ -183,6 +184,8 @@ std::vector<Path> PathFinder::shortest(std::uint32_t from, std::uint32_t to, std
         std::vector<Path> own = paths(from, to, {a, a, false, false}, limit, seed);
         if (!own.empty())
             return own;
+        if (const auto relay = relays_.between(from, to))
+            return {{{relay->to, relay->onward}, relay->lanes}};
     }
     const Rule rule{a, b, a != b, true};
     if (has_memory_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/relay.h"
 #include "interconnect/topology.h"
 
 #include <cstdint>
@@ -17,8 +18,11 @@ struct Path {
 };
 
 /// Finds the ways between GPUs, as machines and NCCL choose them:
-/// - never through another GPU, another pair's machine, or, inside a machine, a NIC;
-/// - inside a machine over the GPUs' own links if these lead there, else over PCIe and the host;
+/// - never through another GPU, but for relays, another pair's machine, or, inside a machine, a
+/// NIC;
+/// - inside a machine over the GPUs' own links if these lead there, else through a relay if there
+/// is
+///   one, else over PCIe and the host;
 /// - where peers cannot reach each other over PCIe, through host memory: of the sender's machine,
 ///   between machines also of the receiver's.
 /// It keeps no table of pairs: each question is a breadth-first search over the two machines and
@@ -61,6 +65,7 @@ private:
         std::uint64_t seed);
 
     const Topology& topology_;
+    Relays relays_;
     bool has_memory_ = false;
     std::vector<std::vector<Neighbour>> neighbours_;
     std::vector<std::uint8_t> ends_;       ///< by node: 1 where paths end only, a GPU

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/rings.h"
 
+#include "interconnect/relay.h"
+
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace switchfold {
@@ -198,6 +201,111 @@ std::vector<Ring> rings_on(const Lanes& lanes) {
     return rings;
 }
 
+/// Rings some of whose neighbours no link joins: a relay stands between, and the ring takes a lane
+/// to it and one from it. Takes ring after ring, each both ways where lanes are left for that.
+class RelayedRingSearch {
+public:
+    RelayedRingSearch(
+        const Lanes& lanes, const Relays& relays, const std::vector<std::uint32_t>& ranks) :
+        lanes_(lanes), between_(ranks.size(), Ring(ranks.size(), kNone)) {
+        for (std::uint32_t a = 0; a < ranks.size(); ++a)
+            for (std::uint32_t b = 0; b < ranks.size(); ++b)
+                if (const auto relay = relays.between(ranks[a], ranks[b]); relay && a != b) {
+                    const auto member = std::find(ranks.begin(), ranks.end(), relay->gpu);
+                    if (member != ranks.end())  // only the group's own GPUs are lent
+                        between_[a][b] = static_cast<std::uint32_t>(member - ranks.begin());
+                }
+    }
+
+    std::vector<Ring> run() {
+        std::vector<Ring> rings;
+        for (;;) {
+            path_.assign(1, 0);
+            used_.assign(lanes_.size(), false);
+            used_[0] = true;
+            steps_ = 0;
+            if (!extend())
+                return rings;
+            rings.push_back(path_);
+            Ring back = path_;
+            std::reverse(back.begin() + 1, back.end());
+            if (take_whole(back))
+                rings.push_back(std::move(back));
+        }
+    }
+
+private:
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+    static constexpr std::uint32_t kSteps = 20'000;
+
+    /// Takes the lanes of a hop. \returns false, with nothing taken, if some are gone.
+    bool take(std::uint32_t from, std::uint32_t to) {
+        if (direct(from, to))
+            return take_lane(from, to);
+        const std::uint32_t relay = between_[from][to];
+        if (relay == kNone || !take_lane(from, relay))
+            return false;
+        if (take_lane(relay, to))
+            return true;
+        ++lanes_[from][relay];
+        return false;
+    }
+    void give_back(std::uint32_t from, std::uint32_t to) {
+        if (direct(from, to)) {
+            ++lanes_[from][to];
+            return;
+        }
+        ++lanes_[from][between_[from][to]];
+        ++lanes_[between_[from][to]][to];
+    }
+    /// Joined by a link, whether or not lanes are left: their packets take it.
+    [[nodiscard]] bool direct(std::uint32_t from, std::uint32_t to) const {
+        return all_[from][to] > 0;
+    }
+    bool take_lane(std::uint32_t from, std::uint32_t to) {
+        if (lanes_[from][to] == 0)
+            return false;
+        --lanes_[from][to];
+        return true;
+    }
+
+    /// Makes the path a ring, lanes taken. \returns false, as it was, if it cannot be one.
+    bool extend() {
+        const std::uint32_t here = path_.back();
+        if (path_.size() == lanes_.size())
+            return take(here, 0);
+        for (std::uint32_t next = 0; next < lanes_.size() && ++steps_ < kSteps; ++next) {
+            if (used_[next] || !take(here, next))
+                continue;
+            used_[next] = true;
+            path_.push_back(next);
+            if (extend())
+                return true;
+            path_.pop_back();
+            used_[next] = false;
+            give_back(here, next);
+        }
+        return false;
+    }
+
+    bool take_whole(const Ring& ring) {
+        for (std::size_t i = 0; i < ring.size(); ++i)
+            if (!take(ring[i], ring[(i + 1) % ring.size()])) {
+                while (i-- > 0)
+                    give_back(ring[i], ring[i + 1]);
+                return false;
+            }
+        return true;
+    }
+
+    Lanes lanes_;
+    Lanes all_ = lanes_;         ///< before any was taken
+    std::vector<Ring> between_;  ///< [from][to]: the member that stands between
+    Ring path_;
+    std::vector<bool> used_;
+    std::uint32_t steps_ = 0;
+};
+
 }  // namespace
 
 std::vector<std::vector<std::uint32_t>>
@@ -231,6 +339,8 @@ find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
         return rings;
     }
     auto rings = rings_on(lanes);
+    if (rings.empty() && topology.relays)
+        rings = RelayedRingSearch(lanes, Relays(topology), ranks).run();
     for (auto& ring : rings)
         for (auto& member : ring)
             member = ranks[member];

@@ -14,7 +14,7 @@
 
 namespace switchfold {
 
-/// Only GPUs start and end traffic; only the others forward it.
+/// Only GPUs start and end traffic; only the others forward it, but for relays.
 enum class NodeKind : std::uint8_t {
     kGpu,
     kSwitch,  ///< of the GPUs' own links or of the network between machines; a torus's router
@@ -83,6 +83,8 @@ struct Topology {
     /// Where there are more shortest paths than that, each pair takes others; false: always the
     /// first ones, in the order of edges (a torus: dimension by dimension).
     bool spread_paths = true;
+    /// A GPU with links to both may stand between two GPUs of its machine that no link joins.
+    bool relays = false;
 
     [[nodiscard]] std::uint32_t gpus() const;
     /// Computers, each with its own GPUs and NICs.

@@ -92,7 +92,7 @@ bool matches(const std::string& text, std::string_view pattern) {
 std::string gpu_model(const std::string& text) {
     std::smatch found;
     static const std::regex kDataCentre(
-        R"((?:^|[^A-Z0-9.])(GB|GH|MI|A|B|H|V|P|L|T)[ -]?(\d{1,3})([AXGS]?)(?![0-9A-Z]))");
+        R"((?:^|[^A-Z0-9.])(GB|GH|MI|A|B|H|V|P|L|T|K)[ -]?(\d{1,3})([AXGS]?)(?![0-9A-Z]))");
     static const std::regex kConsumer(
         R"((?:RTX|GTX|GEFORCE)[ -]*(?:A|PRO )?(\d{4})[ -]*(TI|SUPER|ADA)?)");
     if (std::regex_search(text, found, kConsumer))
@@ -104,7 +104,7 @@ std::string gpu_model(const std::string& text) {
         // Cloud machines and their generations look the same ("A3 mega", "ND v5"): of short names
         // only those of GPUs count.
         const bool short_name = (*at)[2].length() < 3;
-        static const std::regex kKnownShort(R"(H20|A10G?|A16|A30|A40|L4|L40S?|T4)");
+        static const std::regex kKnownShort(R"(H20|A10G?|A16|A30|A40|L4|L40S?|T4|P40|K40)");
         if (!short_name || std::regex_match(model, kKnownShort))
             return model;
     }
@@ -116,6 +116,8 @@ void read_links(const std::string& all, MachineWords& words) {
     static const std::regex kCard(R"(([ABHLV]\d{2,3})[- ]*PCI-?E)");
     const std::string text = std::regex_replace(all, kCard, "$1");
     const bool no_switch = matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH(?! MULTICAST))");
+    words.nvlink = matches(text, R"(NVLINK|\bNVL)");
+    words.without_switch = no_switch;
     // A driver that offers no multicast does not say that there is no switch.
     const bool no_multicast = matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH MULTICAST)");
     if (matches(text, R"(CUBE[- ]?MESH|FULL[- ]?MESH.*NVLINK|NVLINK.*FULL[- ]?MESH)") || no_switch)
@@ -293,6 +295,8 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
     // A table that does not say how cards are joined means what such boards have.
     score += !table.pcie && !system.pcie.value_or(true) ? 2 : 0;
     score += table.links == NodeLinks::kUnknown && system.links == NodeLinks::kPcie ? 1 : 0;
+    // Boards without a switch are the exception, which words about links would tell.
+    score -= !table.nvlink && table.links == NodeLinks::kUnknown && system.without_switch ? 2 : 0;
     score += !table.peer_to_peer && !system.peer_to_peer.value_or(true) ? 1 : 0;
     score += table.domain && system.domain && *table.domain == *system.domain ? 2 : 0;
     if (several_nodes) {

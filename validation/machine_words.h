@@ -19,6 +19,8 @@ struct MachineWords {
     std::string gpu;           ///< "H100", "MI300X", "RTX4090"
     std::optional<bool> pcie;  ///< the GPU is a PCIe card, not a module on a board
     NodeLinks links = NodeLinks::kUnknown;
+    bool nvlink = false;          ///< names NVLink, if not how it joins the GPUs
+    bool without_switch = false;  ///< says that there is no NVSwitch
     Network network = Network::kUnknown;
     std::optional<double> network_Gbps;   ///< of one NIC
     std::optional<std::uint32_t> nodes;   ///< "2x p4de.24xlarge", "3 NVL4 partitions"

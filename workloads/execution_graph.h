@@ -113,8 +113,8 @@ struct CollectiveOperation {
     std::uint32_t threads_per_block = 0;
     std::uint32_t registers_per_thread = 0;
     Bytes shared_memory;
-    ShortText algorithm;  ///< "ring", "tree", "nvls" or empty, as the trace's kernel name says
-    ShortText protocol;   ///< "ll", "ll128", "simple" or empty
+    ShortText algorithm;  ///< "ring", "tree", "nvls", ... where the trace tells; else empty
+    ShortText protocol;   ///< "ll", "ll128", "simple" where the trace tells; else empty
     bool operator==(const CollectiveOperation&) const = default;
 };
 

@@ -31,7 +31,7 @@ public:
             if (format == TraceFormat::kCapture)
                 captures_.push_back(file);
             if (format == TraceFormat::kNsight)
-                nsight_world_ += ranks_in_nsight(file);
+                nsight_world_ += ranks_in_nsight(file, options.most);
             if (format == TraceFormat::kChakra)
                 chakra_world_ = std::max(chakra_world_, rank_in_name(file, position++) + 1);
         }
@@ -87,7 +87,7 @@ private:
 
     /// Ranks of several reports count on, in the order in which they are given.
     TraceWorkload read_nsight_report(const std::filesystem::path& file) {
-        TraceWorkload workload = read_nsight(file, {nsight_ranks_, nsight_world_});
+        TraceWorkload workload = read_nsight(file, {nsight_ranks_, nsight_world_, options_.most});
         nsight_ranks_ += static_cast<std::uint32_t>(workload.files.size());
         return workload;
     }

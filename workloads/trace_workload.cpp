@@ -87,6 +87,15 @@ void check_ranks(const std::vector<Part>& parts) {
     }
 }
 
+/// "ring ll", "nvls"; what of it the trace does not tell is left out.
+std::string told_algorithm(const CollectiveOperation& collective) {
+    const std::string algorithm(collective.algorithm.text());
+    const std::string protocol(collective.protocol.text());
+    if (algorithm.empty() && protocol.empty())
+        return "not told";
+    return algorithm + (algorithm.empty() || protocol.empty() ? "" : " ") + protocol;
+}
+
 }  // namespace
 
 void count_operations(const RankGraph& rank, TraceFileReport& report) {
@@ -102,6 +111,7 @@ void count_operations(const RankGraph& rank, TraceFileReport& report) {
         } else if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
             ++report.collectives;
             ++report.sizes[std::string(to_string(collective->size_source))];
+            ++report.algorithms[told_algorithm(*collective)];
         } else if (std::holds_alternative<CopyOperation>(operation.body)) {
             ++report.copies;
         }

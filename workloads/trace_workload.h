@@ -24,13 +24,15 @@ struct TraceFileReport {
     std::uint64_t events = 0;
     std::map<std::string, std::uint64_t> used;
     std::map<std::string, std::uint64_t> dropped;  ///< by reason
+    std::map<std::string, std::uint64_t> mended;   ///< what contradicts itself, by what was done
     std::uint64_t kernels = 0;
     std::uint64_t collectives = 0;
     std::uint64_t copies = 0;
     std::uint32_t streams = 0;
-    std::map<std::string, std::uint64_t> durations;  ///< kernels by DurationSource
-    std::map<std::string, std::uint64_t> bytes;      ///< kernels by ByteSource
-    std::map<std::string, std::uint64_t> sizes;      ///< collectives by SizeSource
+    std::map<std::string, std::uint64_t> durations;   ///< kernels by DurationSource
+    std::map<std::string, std::uint64_t> bytes;       ///< kernels by ByteSource
+    std::map<std::string, std::uint64_t> sizes;       ///< collectives by SizeSource
+    std::map<std::string, std::uint64_t> algorithms;  ///< collectives by what the trace tells
     std::vector<std::string> warnings;
 };
 

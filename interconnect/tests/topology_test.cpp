@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/path_finder.h"
 #include "interconnect/reduction_tree.h"
+#include "interconnect/relay.h"
 #include "interconnect/rings.h"
 #include "interconnect/tests/cube_mesh.h"
 #include "interconnect/topology_builder.h"
@@ -92,6 +93,51 @@ TEST(FindRings, HybridCubeMeshUsesEveryLaneBothWays) {
     expect_disjoint(mesh.edges, 8, rings);
 }
 
+/// GPUs 0 to n - 1 of a DGX-1V. Four hang on GPU 0 alone where five are taken: NCCL's search then
+/// goes through GPU 0's memory (NVB), and its two lanes there and back carry two rings.
+TEST(FindRings, FirstGpusOfTheHybridCubeMeshHaveAsManyAsNcclFinds) {
+    const std::map<std::uint32_t, std::size_t> stated{
+        {2, 1}, {3, 2}, {4, 4}, {5, 2}, {6, 2}, {7, 4}, {8, 6}};
+    for (const auto& [gpus, count] : stated)
+        EXPECT_EQ(find_rings(cube_mesh().build(), all(gpus)).size(), count) << gpus;
+    DirectTopology without = cube_mesh();
+    without.relay = false;
+    EXPECT_TRUE(find_rings(without.build(), all(5)).empty());
+}
+
+TEST(FindRings, RelaysTakeTheLanesOfTheGpuBetween) {
+    const Topology mesh = cube_mesh().build();
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> left;
+    for (const TopologyEdge& edge : mesh.edges)
+        left[{edge.a, edge.b}] = left[{edge.b, edge.a}] = edge.lanes;
+    PathFinder finder(mesh);
+    for (const auto& ring : find_rings(mesh, all(5)))
+        for (std::size_t i = 0; i < ring.size(); ++i) {
+            const std::vector<Path> paths = finder.shortest(ring[i], ring[(i + 1) % ring.size()]);
+            ASSERT_EQ(paths.size(), 1U);
+            for (const std::uint32_t hop : paths[0].hops) {
+                const TopologyEdge& edge = mesh.edges[hop / 2];
+                std::uint32_t& lanes =
+                    hop % 2 == 0 ? left[{edge.a, edge.b}] : left[{edge.b, edge.a}];
+                ASSERT_GT(lanes, 0U) << edge.a << " " << edge.b;
+                --lanes;
+            }
+        }
+}
+
+TEST(Relays, TheWidestThenTheFirst) {
+    const Topology mesh = cube_mesh().build();
+    const Relays relays(mesh);
+    EXPECT_EQ(relays.between(4, 3)->gpu, 0U) << "two lanes each way; by GPU 7 one";
+    EXPECT_EQ(relays.between(4, 1)->gpu, 0U) << "one lane by GPU 0 and by GPU 5";
+    DirectTopology without = cube_mesh();
+    without.relay = false;
+    const Topology hosted = without.build();
+    EXPECT_FALSE(Relays(hosted).between(4, 3).has_value());
+    PathFinder host(hosted);
+    EXPECT_EQ(host.shortest(4, 3).at(0).hops.size(), 2U) << "to the host and from it";
+}
+
 TEST(FindRings, FullMeshUsesEveryLane) {
     for (const auto& [gpus, lanes] : {std::pair{8U, 1U}, {4U, 6U}, {2U, 4U}, {5U, 2U}, {7U, 1U}}) {
         DirectTopology mesh;
@@ -107,6 +153,7 @@ TEST(FindRings, FullMeshUsesEveryLane) {
 
 RC_GTEST_PROP(FindRings, AreDisjointOnAnyMesh, ()) {
     DirectTopology mesh;
+    mesh.relay = false;
     mesh.gpus = *rc::gen::inRange<std::uint32_t>(3, 9);
     for (std::uint32_t a = 0; a < mesh.gpus; ++a)
         for (std::uint32_t b = a + 1; b < mesh.gpus; ++b)

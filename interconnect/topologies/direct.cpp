@@ -43,6 +43,7 @@ Topology DirectTopology::build() const {
     add_gpus(topology, gpus);
     topology.links = {link, host_link};
     topology.switches = {host};
+    topology.relays = relay;
     for (const DirectEdge& edge : edges)
         join(topology, edge.a, edge.b, edge.lanes, 0);
     const std::uint32_t bridge = add_node(topology, NodeKind::kHost, "host", 0, 0);

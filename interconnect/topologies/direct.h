@@ -30,8 +30,8 @@ void check_edges(
     std::string_view pointer,
     ParamChecker& checker);
 
-/// GPUs wired to each other, as a hybrid cube mesh. What no direct link joins goes through the
-/// host.
+/// GPUs wired to each other, as a hybrid cube mesh. What no direct link joins goes through a GPU
+/// with links to both or through the host.
 struct DirectTopology {
     static constexpr std::string_view kType = "direct";
     std::uint32_t gpus = 8;
@@ -39,6 +39,7 @@ struct DirectTopology {
     LinkParams link;
     LinkParams host_link;
     SwitchParams host;
+    bool relay = true;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -48,7 +49,12 @@ struct DirectTopology {
             field("link", &DirectTopology::link, "The links between GPUs.").required(),
             field("host_link", &DirectTopology::host_link, "Each GPU's link to the host.")
                 .required(),
-            field("host", &DirectTopology::host, "The host's bridge between those links.")};
+            field("host", &DirectTopology::host, "The host's bridge between those links."),
+            field(
+                "relay",
+                &DirectTopology::relay,
+                "A pair that no link joins goes through the memory of a GPU with links to both, as "
+                "NCCL has it since 2.8 (NVB); false: through the host.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -327,7 +327,7 @@ double Gpu::drain_time() const {
         residents_.begin(), residents_.end(), [](const auto& r) { return r->exchange; });
     const double capacity = static_cast<double>(params_.memory.l2.capacity.count());
     return params_.drain_share * memory_.packet_load() * capacity / memory_.hbm_bandwidth() * 1e12 +
-           (exchange ? static_cast<double>(params_.exchange_delay.count()) : 0.0);
+           (exchange ? params_.exchange_accesses * memory_.idle_latency() * 1e12 : 0.0);
 }
 
 void Gpu::reshare() {

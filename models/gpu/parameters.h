@@ -98,7 +98,7 @@ struct GpuParams {
     Time kernel_overhead = nanoseconds(2000);
     double lone_block_gain = 2.5;
     double drain_share = 0.8;
-    Time exchange_delay;
+    double exchange_accesses = 5;
     double clock_drop = 0;
     double power_drop = 0;
     static constexpr auto fields() {
@@ -155,12 +155,12 @@ struct GpuParams {
                 0.0,
                 10.0),
             field(
-                "exchange_delay",
-                &GpuParams::exchange_delay,
-                "What a kernel's completion takes longer while the blocks of an all-to-all are "
-                "resident, moving data or not.",
-                Time(0),
-                microseconds(100)),
+                "exchange_accesses",
+                &GpuParams::exchange_accesses,
+                "How many accesses to an idle memory, one after the other, a kernel's completion "
+                "takes longer while the blocks of an all-to-all are resident, moving data or not.",
+                0.0,
+                1000.0),
             field(
                 "clock_drop",
                 &GpuParams::clock_drop,

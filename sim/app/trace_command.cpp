@@ -53,6 +53,20 @@ std::vector<Problem> problems_of(const TraceWorkload& workload, const RankAlignm
     return problems;
 }
 
+/// "can be replayed", and whether something of it had to be mended for that.
+std::string verdict(const TraceWorkload& workload, bool replayable) {
+    if (!replayable)
+        return "cannot be trusted";
+    std::uint64_t mended = 0;
+    for (const TraceFileReport& file : workload.files)
+        for (const auto& [what, count] : file.mended)
+            mended += count;
+    return mended == 0
+               ? "can be replayed"
+               : fmt::format(
+                     "can be replayed, {} contradiction{} mended", mended, mended == 1 ? "" : "s");
+}
+
 void print_check(const TraceWorkload& workload, const RankAlignment& alignment, bool replayable) {
     for (const TraceFileReport& file : workload.files) {
         print_machine(file);
@@ -65,7 +79,7 @@ void print_check(const TraceWorkload& workload, const RankAlignment& alignment, 
     }
     if (workload.files.size() > 1)
         print_alignment(alignment, workload);
-    fmt::print("  verdict: {}\n", replayable ? "can be replayed" : "cannot be trusted");
+    fmt::print("  verdict: {}\n", verdict(workload, replayable));
 }
 
 int check_traces(const Arguments& arguments, const Log& log) {
@@ -73,7 +87,7 @@ int check_traces(const Arguments& arguments, const Log& log) {
     const RankAlignment alignment = align_ranks(workload);
     std::vector<Problem> problems = problems_of(workload, alignment);
     if (arguments.json) {
-        OrderedJson out{{"verdict", problems.empty() ? "can be replayed" : "cannot be trusted"}};
+        OrderedJson out{{"verdict", verdict(workload, problems.empty())}};
         out["problems"] = to_json(problems);
         out["files"] = OrderedJson::array();
         for (const TraceFileReport& file : workload.files)

@@ -105,6 +105,7 @@ void print_losses(const TraceFileReport& file) {
         counted(file.events, "event", "events"));
     print_counts("used", file.used);
     print_counts("dropped, by reason", file.dropped);
+    print_counts("mended, by what was done", file.mended);
     for (const std::string& warning : file.warnings)
         fmt::print("  note: {}\n", warning);
 }
@@ -149,12 +150,17 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
     print_counts("isolated durations of kernels, by source", file.durations);
     print_counts("bytes of kernels, by source", file.bytes);
     print_counts("sizes of collectives, by source", file.sizes);
+    print_counts("algorithms of collectives, as the trace tells them", file.algorithms);
 }
 
 void print_alignment(const RankAlignment& alignment, const TraceWorkload& workload) {
     fmt::print("{} ranks together\n", workload.files.size());
     if (!alignment.missing_ranks.empty())
         fmt::print("  missing ranks: {}\n", listed(alignment.missing_ranks));
+    if (alignment.collectives.empty()) {
+        fmt::print("  no collective on several of them: nothing brings their clocks together\n");
+        return;
+    }
     fmt::print("  clocks against rank {}'s, by the ends of collectives:\n", workload.files[0].rank);
     for (std::size_t r = 0; r < workload.files.size(); ++r)
         fmt::print(
@@ -191,9 +197,11 @@ OrderedJson to_json(const TraceFileReport& file) {
         {"events", file.events},
         {"used", counts_json(file.used)},
         {"dropped", counts_json(file.dropped)},
+        {"mended", counts_json(file.mended)},
         {"isolated_durations", counts_json(file.durations)},
         {"kernel_bytes", counts_json(file.bytes)},
         {"collective_sizes", counts_json(file.sizes)},
+        {"collective_algorithms", counts_json(file.algorithms)},
         {"notes", file.warnings}};
 }
 

@@ -31,6 +31,35 @@ TEST_F(MachinesTest, OneMachineUnderManyNames) {
     EXPECT_EQ(find("NVIDIA H200", "Azure ND H200 v5 NVSwitch", 8, 1).machine->name, "hgx_h200");
 }
 
+TEST_F(MachinesTest, MachinesAddedLaterTakeWhatIsTheirsAndNothingElse) {
+    const auto name = [&](const char* gpu, const char* words, std::uint32_t gpus, int nodes) {
+        const MachineMatch match = find(gpu, words, gpus, static_cast<std::uint32_t>(nodes));
+        return match.machine ? match.machine->name : match.why;
+    };
+    EXPECT_EQ(
+        name("GB200", "3 NVL8 partitions over InfiniBand", 24, 0), "gb200_nvl8_partitions_ndr");
+    EXPECT_EQ(name("GB200", "3 NVL4 partitions over InfiniBand", 12, 0), "gb200_partitions_ndr");
+    EXPECT_EQ(
+        name("NVIDIA A100-SXM4-80GB", "NVLink mesh of 4, 4 links a pair, no NVSwitch", 4, 1),
+        "a100_4gpu");
+    EXPECT_EQ(name("A100", "", 4, 1), "dgx_a100") << "most boards have switches";
+    EXPECT_EQ(name("A100", "NVLink mesh, Slingshot", 8, 2), "alps_a100");
+    EXPECT_EQ(name("", "AWS 2x p6-b200.48xlarge (EFA)", 16, 2), "p6_b200_efa");
+    EXPECT_EQ(name("NVIDIA B200", "AWS p6-b200.48xlarge NVSwitch", 8, 1), "hgx_b200");
+    EXPECT_EQ(name("NVIDIA B200", "GCP a4-highgpu-8g", 16, 2), "a4_b200_gib");
+    EXPECT_EQ(name("AMD Instinct MI300X", "RoCE", 16, 2), "mi300x_roce");
+    EXPECT_EQ(name("NVIDIA L40S", "PCIe Gen4 x16", 4, 1), "l40s_pcie");
+    EXPECT_EQ(
+        name("NVIDIA RTX PRO 6000 Blackwell Server Edition", "PCIe Gen5 x16", 8, 1),
+        "rtxpro6000_pcie");
+    EXPECT_EQ(name("Tesla P40", "PCIe", 8, 1), "p40_pcie");
+    EXPECT_EQ(name("Tesla K40", "Ethernet", 8, 8), "k40_ethernet");
+    EXPECT_EQ(name("NVIDIA H20", "HGX NVSwitch", 8, 1), "hgx_h20");
+    EXPECT_EQ(name("NVIDIA H800", "NVSwitch, InfiniBand NDR", 16, 2), "hgx_h800_ndr");
+    EXPECT_EQ(name("NVIDIA B300", "HGX NVSwitch", 8, 1), "hgx_b300");
+    EXPECT_EQ(name("NVIDIA GB300", "NVL72", 72, 1), "gb300_nvl72");
+}
+
 TEST_F(MachinesTest, NodesAndGpusOfANodeFollowTheTable) {
     const MachineMatch as_is = find("A100", "NVSwitch, InfiniBand HDR", 16, 2);
     ASSERT_TRUE(as_is.machine) << as_is.why;

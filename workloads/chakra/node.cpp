@@ -119,6 +119,8 @@ Node parse_node(std::string_view bytes) {
             node.type = type_of(field->value);
             break;
         case 4:
+            field->append_to(node.controls);
+            break;
         case 5:
             field->append_to(node.dependencies);
             break;

@@ -30,7 +30,8 @@ struct Node {
     std::uint64_t id = 0;
     std::string name;
     NodeType type = NodeType::kInvalid;
-    std::vector<std::uint64_t> dependencies;  ///< control and data
+    std::vector<std::uint64_t> dependencies;  ///< data
+    std::vector<std::uint64_t> controls;
     std::uint64_t start_us = 0;
     std::uint64_t duration_us = 0;
     std::string input_values;  ///< as text

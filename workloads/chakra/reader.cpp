@@ -28,7 +28,9 @@ using chakra::NodeType;
 constexpr double kCautiousBytesPerSecond = 1e12;
 constexpr double kCautiousFlops = 1e14;
 constexpr std::uint32_t kMostRanks = 65'536;
-constexpr std::uint64_t kMostMembers = 16'000'000;        // of all groups together
+constexpr std::uint64_t kMostMembers = 16'000'000;  // of all groups together
+// No node says how its kernel was launched: so many blocks that they spread evenly over any GPU.
+constexpr std::uint32_t kAssumedBlocks = 16'384;
 constexpr std::uint64_t kBarrier = 9;                     // CollectiveCommType
 constexpr std::uint64_t kLatestUs = 4'000'000'000'000;    // 46 days: sums fit 64 bits of ps
 constexpr std::uint64_t kMostDependencies = 100'000'000;  // of all operations together
@@ -89,6 +91,8 @@ private:
         }
     }
 
+    static bool is_on_host(const Node& node) { return node.number("is_cpu_op", 0) != 0; }
+
     [[noreturn]] void fail(const Node& node, const std::string& what) const {
         throw ConfigError(file_, fmt::format("node {} ({})", node.id, node.name), what);
     }
@@ -101,13 +105,17 @@ private:
         return at->second;
     }
 
+    /// PyTorch's profiler calls a GPU's streams threads.
     std::uint32_t gpu_stream(const Node& node, const std::string& otherwise) {
-        const std::string named = node.text("stream");
+        std::string named = node.text("stream");
+        if (named.empty())
+            named = node.text("tid");
         return stream(StreamKind::kGpu, named.empty() ? otherwise : named);
     }
 
     void add(std::size_t index) {
         const Node& node = nodes_[index];
+        timed_ = timed_ || node.start_us > 0;
         Operation operation;
         operation.name = names_.intern(node.name);
         std::vector<std::uint32_t> before;
@@ -126,13 +134,38 @@ private:
             stands_for_[index] = std::move(before);
             return;
         }
+        if (std::holds_alternative<CollectiveOperation>(operation.body))
+            wait_for_launched(node, before);
         operation.dependencies = before;
         index_of_[index] = static_cast<std::uint32_t>(rank_->operations.size());
         // The host's operations have no times.
         const bool host = std::holds_alternative<HostDelayOperation>(operation.body);
         const Time start = host ? Time() : microseconds(node.start_us - first_start_);
         measured_.push_back({start, start + (host ? Time() : measured_duration(operation))});
+        if (!host && !std::holds_alternative<CollectiveOperation>(operation.body))
+            last_on_[operation.stream] = index_of_[index];
         rank_->operations.push_back(std::move(operation));
+    }
+
+    /// Some traces tie a collective to the call that issued it and to no kernel. PyTorch's c10d
+    /// makes it wait for what the caller's streams were given before the call, and so it is here.
+    void wait_for_launched(const Node& node, std::vector<std::uint32_t>& before) {
+        const bool issued = std::any_of(
+            node.dependencies.begin(), node.dependencies.end(), [this](std::uint64_t id) {
+                const auto found = position_.find(id);
+                return found != position_.end() &&
+                       nodes_[found->second].type == NodeType::kCollective &&
+                       is_on_host(nodes_[found->second]);
+            });
+        const bool ordered = std::any_of(before.begin(), before.end(), [this](std::uint32_t i) {
+            return rank_->streams[rank_->operations[i].stream].kind == StreamKind::kGpu;
+        });
+        if (!issued || ordered || last_on_.empty())
+            return;
+        for (const auto& [stream, last] : last_on_)
+            before.push_back(last);
+        std::sort(before.begin(), before.end());
+        ++joined_;
     }
 
     /// What a node that does not run (metadata, barriers) waits for, whoever depends on it waits
@@ -152,17 +185,21 @@ private:
 
     /// \returns false for a node that does not run.
     bool set_body(const Node& node, Operation& operation) {
-        const bool cpu = node.number("is_cpu_op", 0) != 0;
+        const bool cpu = is_on_host(node);
         switch (node.type) {
         case NodeType::kCompute:
             if (cpu)
                 set_host(node, operation);
+            else if (node.name.starts_with("Memcpy") || node.name.starts_with("Memset"))
+                set_copy(node, operation, classify_copy(node.name));
             else
                 set_kernel(node, operation);
             return true;
         case NodeType::kMemoryLoad:
+            set_copy(node, operation, CopyKind::kHostToDevice);
+            return true;
         case NodeType::kMemoryStore:
-            set_copy(node, operation);
+            set_copy(node, operation, CopyKind::kDeviceToHost);
             return true;
         case NodeType::kSend:
         case NodeType::kReceive:
@@ -200,6 +237,7 @@ private:
         kernel.byte_source = bytes > 0 ? ByteSource::kShapes : ByteSource::kClassDefault;
         kernel.measured = microseconds(node.duration_us);
         kernel.isolated = kernel.measured;
+        kernel.grid = {kAssumedBlocks, 1, 1};
         kernel.block = {256, 1, 1};
         if (node.duration_us == 0) {
             const double seconds = std::max(
@@ -213,14 +251,10 @@ private:
         ++report_.used["kernels"];
     }
 
-    void set_copy(const Node& node, Operation& operation) {
+    void set_copy(const Node& node, Operation& operation, CopyKind kind) {
         operation.stream = gpu_stream(node, "copies");
-        const bool load = node.type == NodeType::kMemoryLoad;
         operation.body = CopyOperation{
-            load ? CopyKind::kHostToDevice : CopyKind::kDeviceToHost,
-            Bytes(node.number("tensor_size", 0)),
-            microseconds(node.duration_us),
-            0};
+            kind, Bytes(node.number("tensor_size", 0)), microseconds(node.duration_us), 0};
         ++report_.used["copies"];
     }
 
@@ -264,6 +298,7 @@ private:
             fail(node, fmt::format("moves {} bytes; expected fewer", size));
         collective.bytes = Bytes(size * copies);
         collective.size_source = size > 0 ? SizeSource::kTrace : SizeSource::kEstimatedFromDuration;
+        collective.datatype = kernel_datatype(node.name).value_or(Datatype::kFloat32);
         collective.sequence = sequences_[collective.group]++;
         collective.measured = microseconds(node.duration_us);
         operation.body = std::move(collective);
@@ -296,7 +331,40 @@ private:
         }
     }
 
+    /// Where no node has a start time: when each would run if durations, dependencies and the order
+    /// on its stream alone decided.
+    void schedule() {
+        const Schedule schedule = evaluate(
+            *rank_, [](std::uint32_t, const Operation& o) { return measured_duration(o); });
+        for (std::size_t i = 0; i < schedule.operations.size(); ++i)
+            if (rank_->streams[rank_->operations[i].stream].kind == StreamKind::kGpu)
+                measured_[i] = {schedule.operations[i].start, schedule.operations[i].end};
+        report_.warnings.emplace_back(
+            "no node has a start time: durations and dependencies alone say when each ran");
+    }
+
+    void warn() {
+        if (options_.world_size == 1 && report_.used.contains("collectives"))
+            report_.warnings.emplace_back(
+                "collectives of a run whose number of ranks the file does not say: an experiment's "
+                "\"ranks\" gives it");
+        if (report_.used.contains("kernels"))
+            report_.warnings.push_back(fmt::format(
+                "kernels have no launch shape: each is taken as {} blocks of 256 threads, which "
+                "fill any GPU",
+                kAssumedBlocks));
+        if (joined_ > 0)
+            report_.warnings.push_back(fmt::format(
+                "{} collectives depend on no kernel: each waits for those that were launched "
+                "before "
+                "it, as PyTorch's c10d makes it wait",
+                joined_));
+    }
+
     TraceWorkload finish() {
+        if (!timed_)
+            schedule();
+        warn();
         if (without_duration_ > 0)
             report_.warnings.push_back(fmt::format(
                 "{} kernels have no duration: theirs are from their operations and bytes at 100 "
@@ -333,6 +401,10 @@ private:
     std::unordered_map<std::size_t, std::vector<std::uint32_t>> stands_for_;
     std::uint64_t without_duration_ = 0;
     std::uint64_t dependencies_ = 0;
+    bool timed_ = false;  ///< some node says when it began
+    std::map<std::uint32_t, std::uint32_t>
+        last_on_;  ///< by stream of a GPU: what computes or copies
+    std::uint64_t joined_ = 0;
 };
 
 /// Takes a message, its length before it, off the beginning of `bytes`. Throws WireError.

@@ -120,6 +120,23 @@ def chakra():
     ]
     yield "small.et", b"".join(varint(len(m)) + m for m in messages)
 
+    # As chakra_converter wrote PyTorch's traces in 2023.
+    def converted(number_, name, kind, after, parent, duration, **attributes):
+        message = number(1, number_) + text(2, name) + number(3, kind) + text(4, varint(parent))
+        message += text(5, b"".join(map(varint, after))) + number(7, duration)
+        return message + b"".join(attribute(k, v) for k, v in attributes.items())
+
+    nccl = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)"
+    messages = [
+        text(2, text(1, "schema") + text(29, "1.0.1")),
+        converted(2, "aten::mul(0)", 4, [], 3, 4, is_cpu_op=1, tid=1),
+        converted(3, "mul_kernel", 4, [2], 2, 40, is_cpu_op=0, tid=7),
+        converted(4, "Memcpy DtoD (Device -> Device)", 4, [2], 1, 0, is_cpu_op=0, tid=7),
+        converted(5, "c10d::allreduce_(0)", 7, [2], 5, 9, is_cpu_op=1, tid=1),
+        converted(6, nccl, 7, [5], 5, 90, is_cpu_op=0, tid=14, comm_type=0, comm_size=4096),
+    ]
+    yield "pytorch.et", b"".join(varint(len(m)) + m for m in messages)
+
 
 def nccl_tests():
     head = (
@@ -242,6 +259,35 @@ def nsight(folder):
         CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid, textId, uint64Value);
         INSERT INTO NVTX_EVENTS VALUES (9000, 15000, 59, 'backward', 16777217, NULL, NULL),
             (11900, 13500, 59, 'ncclAllReduce', 16777217, NULL, 4096);
+    """)
+    database.commit()
+    database.close()
+    (folder / "small.sqlite.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+
+    # As a cut export of 2026: two processes with a GPU each, no names of GPUs, no payloads, and one
+    # kernel that began before its turn.
+    path = folder / "cut.sqlite"
+    path.unlink(missing_ok=True)
+    database = sqlite3.connect(path)
+    database.executescript("""
+        PRAGMA page_size = 512;
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_SendRecv'), (3, 'cudaLaunchKernel_v7000');
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, demangledName,
+            gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, staticSharedMemory, dynamicSharedMemory);
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+            (5000, 6000, 0, 7, 9, 16777216, 1, 64, 2, 1, 256, 1, 1, 40, 1024, 0),
+            (20000, 40000, 0, 7, 1, 16777216, 1, 64, 2, 1, 256, 1, 1, 40, 1024, 0),
+            (31000, 90000, 0, 7, 2, 16777216, 2, 8, 1, 1, 512, 1, 1, 96, 0, 0),
+            (21000, 91000, 1, 15, 1, 33554432, 2, 8, 1, 1, 512, 1, 1, 96, 0, 0);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10000, 11000, 16777217, 1, 3), (12000, 13000, 16777217, 2, 3),
+            (10500, 11000, 33554433, 1, 3);
+        CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid, textId, uint64Value, jsonText, jsonTextId, binaryData);
+        INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES
+            (9000, 13500, 59, 'aten::copy_, op_id = 1', 16777217), (11800, 13500, 59, 'ncclGroupStart', 16777217),
+            (11900, 12000, 59, 'ncclSend', 16777217), (12000, 12100, 59, 'ncclRecv', 16777217),
+            (12200, 13400, 59, 'ncclGroupEnd', 16777217), (10400, 11100, 59, 'ncclSend', 33554433);
     """)
     database.commit()
     database.close()

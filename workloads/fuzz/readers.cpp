@@ -120,7 +120,7 @@ void read_as(std::string_view reader, std::string_view bytes) {
     else if (reader == "own")
         look_at(read_trace(file.path(), kMost));
     else if (reader == "nsight")
-        look_at(read_nsight(file.path()));
+        look_at(read_nsight(file.path(), {0, 0, kMost}));
     else if (reader == "chakra")
         look_at(read_chakra({file.path(), 0, 1, kMost}));
     else if (reader == "nccl_tests")

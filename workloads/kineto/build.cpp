@@ -41,8 +41,10 @@ public:
         peak_ = peak.value_or(kCautious);
         if (!peak)
             raw.report.warnings.push_back(fmt::format(
-                "GPU \"{}\" is unknown: kernels' default bytes assume 1 TB/s",
-                raw.report.gpu_name));
+                "{}: kernels' default bytes assume 1 TB/s",
+                raw.report.gpu_name.empty()
+                    ? "the trace names no GPU"
+                    : fmt::format("GPU \"{}\" is unknown", raw.report.gpu_name)));
     }
 
     BuiltRank build() {
@@ -257,20 +259,9 @@ private:
         std::optional<Kind>& kind = kinds_[gpu.task];
         if (!kind) {
             const std::string_view name = raw_.name_of(gpu);
-            kind = Kind{names_.intern(name), classify_kernel(name), copy_kind(name)};
+            kind = Kind{names_.intern(name), classify_kernel(name), classify_copy(name)};
         }
         return *kind;
-    }
-
-    static CopyKind copy_kind(std::string_view name) {
-        const auto has = [&](std::string_view word) { return contains(name, word); };
-        if (has("emset"))
-            return CopyKind::kMemset;
-        if (has("HtoD") || has("HostToDevice"))
-            return CopyKind::kHostToDevice;
-        if (has("DtoH") || has("DeviceToHost"))
-            return CopyKind::kDeviceToHost;
-        return CopyKind::kDeviceToDevice;
     }
 
     std::uint32_t group_of(const CollectiveDetails& details) {

@@ -130,6 +130,17 @@ KernelClass classify_kernel(std::string_view name) {
     return KernelClass::kOther;
 }
 
+CopyKind classify_copy(std::string_view name) {
+    const auto has = [&](std::string_view word) { return contains(name, word); };
+    if (has("emset"))
+        return CopyKind::kMemset;
+    if (has("HtoD") || has("HostToDevice"))
+        return CopyKind::kHostToDevice;
+    if (has("DtoH") || has("DeviceToHost"))
+        return CopyKind::kDeviceToHost;
+    return CopyKind::kDeviceToDevice;
+}
+
 bool is_communication(std::string_view name) {
     return any_of(lower(name), kCommunication);
 }
@@ -211,17 +222,11 @@ std::optional<Datatype> kernel_datatype(std::string_view kernel) {
     return std::nullopt;
 }
 
-KernelVariant kernel_variant(std::string_view kernel) {
-    KernelVariant variant;
-    const std::string text = lower(kernel);
-    for (const std::string_view algorithm : {"ring", "tree", "nvls"})
-        if (text.find(fmt::format("_{}_", algorithm)) != std::string::npos)
-            variant.algorithm = algorithm;
-    for (const std::string_view protocol : {"ll128", "simple", "ll"})
-        if (variant.protocol.empty() &&
-            text.find(fmt::format("_{}", protocol)) != std::string::npos)
-            variant.protocol = protocol;
-    return variant;
+std::string_view kernel_algorithm(std::string_view kernel) {
+    const std::string_view name = kernel.substr(0, kernel.find('('));
+    if (contains(name, "ncclSymk"))
+        return contains(name, "MC") ? "nvls" : "symmetric";
+    return contains(name, "_TREE_LL") ? "tree" : "";
 }
 
 std::optional<double> peak_bandwidth(std::string_view gpu_name, std::uint64_t memory_bytes) {

@@ -124,12 +124,10 @@ CollectiveOperation describe_collective(
     collective.threads_per_block = blocks_or_threads(task.block);
     collective.registers_per_thread = task.registers_per_thread;
     collective.shared_memory = Bytes(task.shared_memory);
-    const KernelVariant variant = kernel_variant(raw.texts[task.name]);
-    // NCCL since 2.19 compiles several under one name: what it tells of the call is surer.
-    collective.algorithm =
-        details.algorithm == 0 ? std::string_view(variant.algorithm) : raw.texts[details.algorithm];
-    collective.protocol =
-        details.protocol == 0 ? std::string_view(variant.protocol) : raw.texts[details.protocol];
+    // What NCCL itself told of the call, if it did; the protocol nothing else tells.
+    collective.algorithm = details.algorithm == 0 ? kernel_algorithm(raw.texts[task.name])
+                                                  : raw.texts[details.algorithm];
+    collective.protocol = raw.texts[details.protocol];
     return collective;
 }
 

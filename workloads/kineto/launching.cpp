@@ -2,6 +2,7 @@
 #include "workloads/kineto/launching.h"
 
 #include "sim/core/big_sort.h"
+#include "workloads/kineto/stream_overlap.h"
 
 #include <algorithm>
 #include <map>
@@ -235,6 +236,7 @@ void find_launching_operators(
 void order_launches(RawTrace& raw) {
     drop_left_over(raw);
     big_sort(raw.gpu, [](const RawGpuEvent& a, const RawGpuEvent& b) { return a.start < b.start; });
+    part_overlapping(raw);
     std::vector<std::uint64_t> next_launch(raw.streams.size(), UINT64_MAX);
     for (std::size_t i = raw.gpu.size(); i-- > 0;) {
         raw.gpu.forget_at(i);

@@ -15,7 +15,7 @@ void find_launching_operators(
 /// Puts the GPU events in launch order such that every stream keeps its start order. Events without
 /// a launching call, as of CUDA graphs, count as launched just before the next of their stream;
 /// those before everything that was launched within the trace are left over from before it and
-/// dropped.
+/// dropped. Those that overlap on a stream are parted.
 void order_launches(RawTrace& raw);
 
 }  // namespace switchfold

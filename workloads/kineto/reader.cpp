@@ -13,7 +13,9 @@ TraceWorkload workload_of(RawTrace raw) {
     NameTable names;
     ExecutionGraph& graph = workload.graph;
     BuiltRank built = build_rank(raw, names, graph.groups);
-    const TraceFileReport& report = workload.files.emplace_back(std::move(raw.report));
+    TraceFileReport& report = workload.files.emplace_back(std::move(raw.report));
+    if (report.world_size > 1 && report.collectives == 0)
+        report.warnings.emplace_back("holds no collective: nothing runs beside its kernels");
     graph.ranks.push_back(std::move(built.graph));
     workload.measured.push_back(std::move(built.measured));
     graph.names = names.take();

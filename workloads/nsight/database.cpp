@@ -2,6 +2,7 @@
 #include "workloads/nsight/database.h"
 
 #include "sim/core/error.h"
+#include "workloads/input/whole_file.h"
 
 #include <fmt/format.h>
 
@@ -94,9 +95,10 @@ void Database::Close::operator()(sqlite3* database) const {
     sqlite3_close(database);
 }
 
-Database::Database(const std::filesystem::path& path) : file_(path.string()) {
+Database::Database(const std::filesystem::path& path, std::uint64_t most) : file_(path.string()) {
+    const WholeFile whole(path, most);
     sqlite3* raw = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
+    const int code = sqlite3_open_v2(whole.path().c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
     database_.reset(raw);
     if (code != SQLITE_OK)
         throw ConfigError(file_, "", "cannot be opened; expected a readable SQLite file");

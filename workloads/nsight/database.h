@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/input/input_file.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -48,11 +50,12 @@ private:
     std::uint64_t row_ = 0;
 };
 
-/// A SQLite file, opened to be read and not trusted: no views, no virtual tables.
+/// A SQLite file, compressed or not, opened to be read and not trusted: no views, no virtual
+/// tables.
 class Database {
 public:
-    /// Throws ConfigError if it cannot be opened.
-    explicit Database(const std::filesystem::path& path);
+    /// Throws ConfigError if it cannot be opened or is more than `most` bytes when inflated.
+    explicit Database(const std::filesystem::path& path, std::uint64_t most = kMostInflated);
     [[nodiscard]] bool has(const std::string& table) const;
     /// Throws ConfigError if a required column is missing.
     [[nodiscard]] Rows rows(const std::string& table, const std::vector<Column>& columns) const;

@@ -33,6 +33,7 @@ constexpr const char* kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
 constexpr const char* kCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr const char* kRanges = "NVTX_EVENTS";
 constexpr const char* kPayloads = "NVTX_PAYLOAD_SCHEMA_ENTRIES";
+constexpr const char* kGpus = "TARGET_INFO_GPU";
 constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 constexpr std::uint64_t kMostRanks = 65'536;
 
@@ -58,7 +59,7 @@ struct Rank {
 class NsightReader {
 public:
     NsightReader(const std::filesystem::path& file, const NsightPlace& place) :
-        file_(file.string()), database_(file), place_(place) {}
+        file_(file.string()), database_(file, place.most), place_(place) {}
 
     std::uint32_t count_ranks() {
         find_ranks();
@@ -124,6 +125,10 @@ private:
             report.sms = gpu.sms;
             rank.collector = std::make_unique<EventCollector>(rank.raw);
         }
+        if (!database_.has(kGpus))
+            ranks_.begin()->second.raw.report.warnings.emplace_back(
+                "the table TARGET_INFO_GPU is not there, so names, memory and SMs of the GPUs are "
+                "unknown: nsys export writes it from a whole report");
         if (ranks_.size() > 1)
             ranks_.begin()->second.raw.report.warnings.push_back(fmt::format(
                 "{} GPUs and processes: numbered as ranks by GPU, then process", ranks_.size()));
@@ -388,6 +393,7 @@ private:
         for (std::size_t i = calls.size(); i < ranges; ++i)
             drop("NCCL's groups, and its calls that became one kernel with others");
         TraceEvent event;
+        std::map<std::uint64_t, std::uint64_t> without_size;  // by rank
         for (const nsight::NcclCall& call : calls)
             for_process(call.thread, [&](Rank& rank) {
                 event.clear();
@@ -398,8 +404,16 @@ private:
                 event.thread = fmt::format("{}", call.thread);
                 if (call.payload.communicator)
                     set_group(nccl, *call.payload.communicator, event);
+                if (event.name.starts_with("nccl:") && event.input_dims.empty())
+                    ++without_size[rank.raw.report.rank];
                 add(rank, event);
             });
+        for (auto& [key, rank] : ranks_)
+            if (const std::uint64_t count = without_size[rank.raw.report.rank]; count > 0)
+                rank.raw.report.warnings.push_back(fmt::format(
+                    "{} calls of NCCL say no size: their payloads were not exported (nsys export "
+                    "--include-blobs=true does)",
+                    count));
     }
 
     /// Of one that was made before the report began, the number alone is known.
@@ -452,8 +466,8 @@ TraceWorkload read_nsight(const std::filesystem::path& file, const NsightPlace& 
     return NsightReader(file, place).run();
 }
 
-std::uint32_t ranks_in_nsight(const std::filesystem::path& file) {
-    return NsightReader(file, {}).count_ranks();
+std::uint32_t ranks_in_nsight(const std::filesystem::path& file, std::uint64_t most) {
+    return NsightReader(file, {0, 0, most}).count_ranks();
 }
 
 }  // namespace switchfold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/input/input_file.h"
 #include "workloads/trace_workload.h"
 
 #include <cstdint>
@@ -9,10 +10,11 @@
 
 namespace switchfold {
 
-/// Which of a run's ranks a report holds.
+/// Which of a run's ranks a report holds, and how much of it is read at most.
 struct NsightPlace {
     std::uint32_t first_rank = 0;
     std::uint32_t world_size = 0;  ///< 0: as many ranks as this file has
+    std::uint64_t most = kMostInflated;
 };
 
 /// Reads what `nsys export --type sqlite` writes: kernels, copies, runtime calls and NVTX ranges.
@@ -24,7 +26,8 @@ struct NsightPlace {
 read_nsight(const std::filesystem::path& file, const NsightPlace& place = {});
 
 /// How many ranks read_nsight() will find. Throws ConfigError.
-[[nodiscard]] std::uint32_t ranks_in_nsight(const std::filesystem::path& file);
+[[nodiscard]] std::uint32_t
+ranks_in_nsight(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
 
 /// Whether a file that begins so is a SQLite database.
 [[nodiscard]] bool is_sqlite(std::string_view beginning);

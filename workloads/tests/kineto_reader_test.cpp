@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "workloads/kineto/classify.h"
 #include "workloads/schedule.h"
 #include "workloads/tests/trace_file.h"
 
@@ -223,14 +224,27 @@ TEST(KinetoReader, CollectiveSizesFromTheKernelsOwnCounts) {
     EXPECT_EQ(reduce.bytes, Bytes(2000));
     EXPECT_EQ(reduce.datatype, Datatype::kBfloat16);
     EXPECT_EQ(reduce.size_source, SizeSource::kTrace);
-    EXPECT_EQ(reduce.algorithm, "ring");
-    EXPECT_EQ(reduce.protocol, "ll");
+    EXPECT_EQ(reduce.algorithm, "") << "NCCL runs rings, CollNet, PAT and NVLS by that name";
+    EXPECT_EQ(reduce.protocol, "");
+    EXPECT_EQ(workload.files[0].algorithms.at("not told"), 2U);
     EXPECT_EQ(reduce.thread_blocks, 8U);
     EXPECT_EQ(reduce.threads_per_block, 128U);
     EXPECT_EQ(workload.graph.groups[reduce.group].name, "tp");
     const auto& gather = collective(workload, "ncclDevKernel_Generic(x)");
     EXPECT_EQ(gather.kind, CollectiveKind::kAllGather);
     EXPECT_EQ(gather.bytes, Bytes(4000)) << "the output, as nccl-tests counts it";
+}
+
+TEST(KinetoReader, NamesThatTellTheAlgorithm) {
+    EXPECT_EQ(kernel_algorithm("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"), "");
+    EXPECT_EQ(kernel_algorithm("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)"), "");
+    EXPECT_EQ(kernel_algorithm("ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevComm*)"), "tree");
+    EXPECT_EQ(kernel_algorithm("ncclDevKernel_Generic(ncclDevKernelArgs)"), "");
+    EXPECT_EQ(
+        kernel_algorithm("ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_Sum_f32(ncclSymDevArgs)"),
+        "nvls");
+    EXPECT_EQ(kernel_algorithm("ncclSymkDevKernel_AllGather_LLMC(ncclSymDevArgs)"), "nvls");
+    EXPECT_EQ(kernel_algorithm("ncclSymkDevKernel_AllReduce_AGxLL_R_Sum_f32(MCArgs)"), "symmetric");
 }
 
 TEST(KinetoReader, CollectiveSizesFromTheIssuingCall) {

@@ -110,9 +110,12 @@ INSTANTIATE_TEST_SUITE_P(
         "own/small.jsonl",
         "own/small.swt",
         "chakra/small.et",
+        "chakra/pytorch.et",
         "nccl_tests/sum.txt",
         "nccl_tests/gather.txt",
         "nsight/small.sqlite",
+        "nsight/small.sqlite.gz",
+        "nsight/cut.sqlite",
         "capture/rank0.sfcapture"),
     [](const auto& corpus) {
         return std::regex_replace(std::string(corpus.param), std::regex("[^A-Za-z0-9]"), "_");

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include <sqlite3.h>
+#include <zlib.h>
 
 namespace switchfold {
 namespace {
@@ -102,6 +103,50 @@ TEST(Nsight, OneReportARankIsOneRun) {
     EXPECT_EQ(workload.files[1].rank, 1U);
     EXPECT_EQ(workload.files[1].world_size, 2U);
     EXPECT_EQ(workload.graph.groups.at(0).ranks, (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST(Nsight, ACompressedReportIsTheSame) {
+    const NsightFile file;
+    const std::string plain = testing::content_of(file.path());
+    const TemporaryFile packed("report.sqlite.gz");
+    gzFile out = gzopen(packed.path().c_str(), "wb");
+    ASSERT_EQ(gzwrite(out, plain.data(), static_cast<unsigned>(plain.size())), plain.size());
+    gzclose(out);
+    const TraceWorkload workload = read_traces({{packed.path()}});
+    EXPECT_EQ(workload.files[0].file, packed.path().string());
+    EXPECT_EQ(*workload.graph.ranks[0], *file.read().graph.ranks[0]);
+    try {
+        static_cast<void>(read_traces({{packed.path()}, plain.size() / 2}));
+        FAIL() << "inflates to more than was allowed";
+    } catch (const ConfigError& error) {
+        EXPECT_NE(std::string(error.what()).find("when inflated"), std::string::npos);
+    }
+}
+
+/// As the cut exports of Nsight Systems 2026: two processes with a GPU each, no table of GPUs, no
+/// payloads.
+TEST(Nsight, ACutReportSaysWhatItDoesNotHold) {
+    NsightFile file;
+    file.sql("DROP TABLE TARGET_INFO_GPU;"
+             "UPDATE NVTX_EVENTS SET uint64Value = NULL;"
+             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (20000, 30000, 1, 2, 15, 1, 33554432, "
+             "1, 1, 64, 2, 1, 256, 1, 1, 40, 1024, 2048);"
+             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (11000, 11800, 33554433, 1, 3)");
+    const TraceWorkload workload = file.read();
+    ASSERT_EQ(workload.graph.ranks.size(), 2U);
+    EXPECT_EQ(workload.files[0].gpu_name, "");
+    EXPECT_EQ(workload.files[0].sms, 0U);
+    const auto says = [](const TraceFileReport& report, std::string_view what) {
+        return std::any_of(report.warnings.begin(), report.warnings.end(), [&](const auto& note) {
+            return note.find(what) != std::string::npos;
+        });
+    };
+    EXPECT_TRUE(says(workload.files[0], "TARGET_INFO_GPU is not there"));
+    EXPECT_TRUE(says(workload.files[0], "1 calls of NCCL say no size"));
+    EXPECT_TRUE(says(workload.files[0], "names no GPU"));
+    EXPECT_EQ(workload.files[0].sizes.at("estimated_from_duration"), 1U);
+    EXPECT_FALSE(says(workload.files[0], "holds no collective"));
+    EXPECT_TRUE(says(workload.files[1], "holds no collective"));
 }
 
 TEST(Nsight, AZeroInAGridIsAnUnknownGrid) {

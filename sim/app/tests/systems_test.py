@@ -94,6 +94,29 @@ class Systems(unittest.TestCase):
             self.assertIn("experiment.json: /workload/ranks: ", result.stderr)
             self.assertIn("16", result.stderr)
 
+    def test_five_gpus_of_a_cube_mesh_go_round_through_one_of_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            experiment = pathlib.Path(folder) / "experiment.json"
+            bandwidth = {}
+            for ranks in (4, 5, 6):
+                experiment.write_text(
+                    json.dumps(
+                        {
+                            "name": "few",
+                            "system": str(SOURCE / "configs/systems/dgx1_v100.json"),
+                            "workload": {"type": "collective", "size": "32 MiB", "ranks": ranks},
+                            "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}],
+                            "functional": True,
+                        }
+                    )
+                )
+                result = json.loads(self.done("run", "--json", experiment))
+                bandwidth[ranks] = result["scenarios"][0]["collectives"][0]["bus_bandwidth_GBps"]
+            # Four rings of 25 GB/s on four GPUs, two on five and on six.
+            self.assertLess(bandwidth[5], 0.6 * bandwidth[4])
+            self.assertGreater(bandwidth[5], 25)
+            self.assertLess(bandwidth[5], 50)
+
     def test_collnet_where_no_network_reduces_is_refused_with_file_and_pointer(self):
         for name, why in (("hgx_h100", "sit in one machine"), ("dgx_h100_ndr", "in the network")):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/tests/trace_file.h"
+#include "workloads/trace_summary.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace switchfold {
+namespace {
+
+using testing::TraceText;
+
+constexpr const char* kMended = "operations moved behind the one before them on their stream";
+
+/// When the operations of GPUs ran, in the order of the graph.
+std::vector<TraceWorkload::Measured> times(const TraceWorkload& workload) {
+    std::vector<TraceWorkload::Measured> found;
+    const RankGraph& rank = *workload.graph.ranks[0];
+    for (std::size_t i = 0; i < rank.operations.size(); ++i)
+        if (rank.streams[rank.operations[i].stream].kind == StreamKind::kGpu)
+            found.push_back(workload.measured[0][i]);
+    return found;
+}
+
+/// From the first launch.
+TraceWorkload::Measured between(std::uint64_t start_us, std::uint64_t end_us) {
+    return {microseconds(start_us), microseconds(end_us)};
+}
+
+TEST(StreamOverlap, WholeMicrosecondsOverlapByRounding) {
+    const TraceWorkload workload = TraceText()
+                                       .launch("a", "0", "7", "10", "6")
+                                       .launch("b", "1", "7", "15", "5")
+                                       .launch("c", "2", "7", "19", "1")
+                                       .launch("d", "3", "9", "12", "3")
+                                       .read();
+    EXPECT_TRUE(impossible_orders(workload).empty());
+    EXPECT_EQ(workload.files[0].mended.at(kMended), 2U);
+    const std::vector<TraceWorkload::Measured> expected{
+        between(10, 16), between(16, 20), between(20, 21), between(12, 15)};
+    EXPECT_EQ(times(workload), expected) << "what ends too early is moved whole";
+    EXPECT_NE(
+        workload.files[0].warnings.front().find("the times are whole microseconds"),
+        std::string::npos)
+        << workload.files[0].warnings.front();
+}
+
+TEST(StreamOverlap, ALaunchAheadOfItsTurnBeginsWhenItsTurnComes) {
+    const TraceWorkload workload = TraceText()
+                                       .launch("a", "0", "7", "10.5", "65.5")
+                                       .launch("b", "1", "7", "63.5", "43")
+                                       .read();
+    EXPECT_TRUE(impossible_orders(workload).empty());
+    EXPECT_EQ(times(workload)[1].start, microseconds(76));
+    EXPECT_NE(
+        workload.files[0].warnings.front().find("1 operation began up to 12.500 us before"),
+        std::string::npos)
+        << workload.files[0].warnings.front();
+}
+
+RC_GTEST_PROP(StreamOverlap, RoundedTimesAreUsableAndStayInOrder, ()) {
+    TraceText text;
+    double at = 10;
+    const auto kernels = *rc::gen::inRange(1, 40);
+    std::uint64_t whole = 0;
+    for (int i = 0; i < kernels; ++i) {
+        const double start = at + *rc::gen::inRange(0, 30) / 10.0;
+        const double duration = *rc::gen::inRange(1, 80) / 10.0;
+        at = start + duration;
+        const auto rounded = [](double us) { return std::to_string(std::llround(us)); };
+        text.launch("k", "0", "7", rounded(start), rounded(duration));
+        whole += static_cast<std::uint64_t>(std::llround(duration));
+    }
+    const TraceWorkload workload = text.read();
+    RC_ASSERT(impossible_orders(workload).empty());
+    const auto found = times(workload);
+    Time busy;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        RC_ASSERT(found[i].end >= found[i].start);
+        RC_ASSERT(i == 0 || found[i].start >= found[i - 1].end);
+        busy = busy + (found[i].end - found[i].start);
+    }
+    RC_ASSERT(busy <= microseconds(whole));
+}
+
+}  // namespace
+}  // namespace switchfold
