@@ -17,6 +17,7 @@ Endpoint::Endpoint(
 
 OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     const Time now = scheduler_.now();
+    ++arrived_;
     switch (packet.kind) {
     case PacketKind::kReadRequest: {
         Link& out = *routes_[packet.reply];

@@ -63,6 +63,7 @@ protected:
     EndpointMemory* memory_ = nullptr;
     const void* touched_ = nullptr;  ///< by each of its accesses
     std::uint32_t rank_;
+    std::uint64_t arrived_ = 0;  ///< packets
 };
 static_assert(sizeof(EndpointState) == 64);
 
@@ -82,6 +83,8 @@ public:
         memory_ = memory;
         touched_ = memory == nullptr ? nullptr : memory->touched();
     }
+    /// Packets that have arrived.
+    [[nodiscard]] std::uint64_t arrived() const { return arrived_; }
     void attach(Link& incoming) { incoming.bind(*this, 0, false); }
 
     OptionalTime accept(const Packet& packet, Link& from) override;
