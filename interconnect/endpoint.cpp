@@ -20,6 +20,7 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     if (relays_ && traits(packet.kind).follows_route && routes_[packet.route] != nullptr)
         return pass_on(packet, from);
     const Time now = scheduler_.now();
+    ++arrived_;
     switch (packet.kind) {
     case PacketKind::kReadRequest: {
         Link& out = *routes_[packet.reply];

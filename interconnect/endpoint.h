@@ -65,6 +65,7 @@ protected:
     const void* touched_ = nullptr;  ///< by each of its accesses
     std::uint32_t rank_;
     bool relays_;  ///< packets may be on their way through: a route ends with null
+    std::uint64_t arrived_ = 0;  ///< packets
 };
 static_assert(sizeof(EndpointState) == 64);
 
@@ -85,6 +86,8 @@ public:
         memory_ = memory;
         touched_ = memory == nullptr ? nullptr : memory->touched();
     }
+    /// Packets that have arrived.
+    [[nodiscard]] std::uint64_t arrived() const { return arrived_; }
     void attach(Link& incoming) { incoming.bind(*this, 0, false); }
 
     OptionalTime accept(const Packet& packet, Link& from) override;

@@ -14,7 +14,11 @@ std::uint64_t fixed_ps_per_byte(Bandwidth bandwidth) {
 }
 
 Bandwidth usable(const LinkParams& params, std::uint32_t lanes) {
-    return params.lane_bandwidth * lanes * params.efficiency_ppm / 1'000'000;
+    constexpr std::uint32_t kMillion = 1'000'000;
+    // 80 bits at the largest values that parameters may have.
+    const auto scaled = static_cast<unsigned __int128>((params.lane_bandwidth * lanes).count()) *
+                        params.efficiency_ppm / kMillion;
+    return Bandwidth(static_cast<std::uint64_t>(scaled));
 }
 
 }  // namespace

@@ -93,7 +93,17 @@ void ClusterTopology::check_nics(const Topology& bare, ParamChecker& checker) co
 }
 
 void ClusterTopology::check(ParamChecker& checker) const {
-    check_nics(std::visit([](const auto& p) { return p.build(); }, *machine), checker);
+    const Topology bare = std::visit([](const auto& p) { return p.build(); }, *machine);
+    check_nics(bare, checker);
+    constexpr std::uint64_t kMostGpus = 65'536;
+    if (std::uint64_t{machines} * bare.gpus() > kMostGpus)
+        checker.error(
+            "/nodes",
+            fmt::format(
+                "is {}, of {} GPUs each; expected at most {} GPUs in all",
+                machines,
+                bare.gpus(),
+                kMostGpus));
     if (!checker.found().empty())
         return;
     const std::vector<NetworkPort> ports = network_ports(repeat(build_machine(), machines));

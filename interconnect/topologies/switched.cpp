@@ -10,10 +10,6 @@ namespace switchfold {
 void SwitchedTopology::check(ParamChecker& checker) const {
     if (lanes_to_switch.empty())
         checker.error("/lanes_to_switch", "is empty; expected the lanes to at least one switch");
-    for (std::size_t i = 0; i < lanes_to_switch.size(); ++i)
-        if (lanes_to_switch[i] == 0)
-            checker.error(
-                fmt::format("/lanes_to_switch/{}", i), "is 0; expected at least one lane");
     check_ports(build(), checker, {"/switch"});
 }
 

@@ -25,7 +25,9 @@ struct SwitchedTopology {
             field(
                 "lanes_to_switch",
                 &SwitchedTopology::lanes_to_switch,
-                "Lanes from each GPU to each switch, one number a switch.")
+                "Lanes from each GPU to each switch, one number a switch.",
+                1U,
+                1024U)
                 .required(),
             field("link", &SwitchedTopology::link, "The links between GPUs and switches.")
                 .required(),

@@ -5,6 +5,22 @@
 
 namespace switchfold {
 
+namespace {
+
+// Long enough that hardly any copy of a step is more than one, short enough that what comes
+// meanwhile waits a microsecond.
+constexpr Bytes kPiece = mebibytes(1);
+
+/// The part of a time that `done` of `all` bytes take at an even pace.
+Time part_of(Time time, Bytes done, Bytes all) {
+    if (done == all)
+        return time;
+    const auto scaled = static_cast<unsigned __int128>(time.count()) * done.count();
+    return Time(static_cast<std::uint64_t>(scaled / all.count()));
+}
+
+}  // namespace
+
 CopyEngine::CopyEngine(
     const sc_core::sc_module_name& name,
     const CopyParams& params,
@@ -18,59 +34,60 @@ CopyEngine::CopyEngine(
 
 void CopyEngine::start(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) {
     const Waiting waiting{id, copy, &listener};
-    const bool free = std::any_of(
-        running_.begin(), running_.end(), [](const Waiting& w) { return w.listener == nullptr; });
-    if (free)
-        begin(waiting);
+    const auto free = std::find_if(
+        running_.begin(), running_.end(), [](const Running& r) { return r.listener == nullptr; });
+    if (free != running_.end())
+        begin(static_cast<std::size_t>(free - running_.begin()), waiting);
     else
         queue_.push_back(waiting);
 }
 
-void CopyEngine::begin(const Waiting& waiting) {
-    const auto slot = std::find_if(
-        running_.begin(), running_.end(), [](const Waiting& w) { return w.listener == nullptr; });
-    *slot = waiting;
-    const std::uint64_t bytes = waiting.copy.bytes.count();
-    std::uint64_t read = 0;
-    std::uint64_t written = 0;
-    bool host = false;
-    switch (waiting.copy.kind) {
+void CopyEngine::begin(std::size_t engine, const Waiting& waiting) {
+    running_[engine] = {waiting, scheduler_.now(), Bytes(0)};
+    move_piece(engine);
+}
+
+void CopyEngine::move_piece(std::size_t engine) {
+    Running& running = running_[engine];
+    const CopyOperation& copy = running.copy;
+    const Bytes piece = std::min(copy.bytes - running.moved, kPiece);
+    running.moved += piece;
+    bool reads = true;
+    bool writes = true;
+    switch (copy.kind) {
     case CopyKind::kHostToDevice:
-        written = bytes;
-        host = true;
+    case CopyKind::kMemset:
+        reads = false;
         break;
     case CopyKind::kDeviceToHost:
-        read = bytes;
-        host = true;
-        break;
-    case CopyKind::kMemset:
-        written = bytes;
+        writes = false;
         break;
     case CopyKind::kDeviceToDevice:
     case CopyKind::kPeer:
-        read = bytes;
-        written = bytes;
         break;
     }
-    Time end = scheduler_.now() + waiting.copy.isolated;
-    const Time served = memory_.access(read, written);
-    if (waiting.copy.isolated.count() == 0) {
-        end = std::max(end, served);
-        if (host)
-            end = std::max(
-                end,
-                scheduler_.now() + serialization_time(waiting.copy.bytes, params_.host_bandwidth));
+    const Time served = memory_.access(reads ? piece.count() : 0, writes ? piece.count() : 0);
+    Time next = running.begin;
+    if (copy.isolated.count() > 0) {
+        next += part_of(copy.isolated, running.moved, copy.bytes);
+    } else {
+        if (copy.kind == CopyKind::kHostToDevice || copy.kind == CopyKind::kDeviceToHost)
+            next += serialization_time(running.moved, params_.host_bandwidth);
+        next = std::max(next, served);
     }
-    scheduler_.at(end, *this, static_cast<std::uint64_t>(slot - running_.begin()));
+    scheduler_.at(next, *this, engine);
 }
 
 void CopyEngine::on_event(std::uint64_t tag) {
-    const Waiting ended = running_[tag];
-    running_[tag].listener = nullptr;
+    const auto engine = static_cast<std::size_t>(tag);
+    const Waiting ended = running_[engine];
+    if (running_[engine].moved < ended.copy.bytes)
+        return move_piece(engine);
+    running_[engine].listener = nullptr;
     if (!queue_.empty()) {
         const Waiting next = queue_.front();
         queue_.pop_front();
-        begin(next);
+        begin(engine, next);
     }
     ended.listener->on_copy_end(ended.id);
 }

@@ -9,7 +9,9 @@
 
 #include <systemc>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace switchfold {
 
@@ -23,7 +25,8 @@ protected:
 
 /// Copies between host and device and within the device: as many at a time as there are engines, in
 /// order. A copy takes its time in the trace if it has one, else its bytes over the slower of the
-/// host link and the HBM; its bytes compete in the HBM with everything else.
+/// host link and the HBM. It asks for its bytes piece after piece as it goes on, so that they
+/// compete in the HBM with everything else and what comes meanwhile does not wait for the whole.
 class CopyEngine final : public sc_core::sc_module, private EventHandler {
 public:
     CopyEngine(
@@ -40,13 +43,18 @@ private:
         CopyOperation copy;
         CopyListener* listener = nullptr;
     };
+    struct Running : Waiting {
+        Time begin;
+        Bytes moved;
+    };
     void on_event(std::uint64_t tag) override;
-    void begin(const Waiting& waiting);
+    void begin(std::size_t engine, const Waiting& waiting);
+    void move_piece(std::size_t engine);
 
     CopyParams params_;
     MemorySystem& memory_;
     Scheduler& scheduler_;
-    std::vector<Waiting> running_;  ///< one an engine; listener null when idle
+    std::vector<Running> running_;  ///< one an engine; listener null when idle
     RingQueue<Waiting> queue_;
 };
 

@@ -26,7 +26,8 @@ MemorySystem::MemorySystem(
     params_(params),
     contention_(contention),
     hbm_bandwidth_(achievable_bytes_per_second(params.hbm, kWriteShare)),
-    l2_bandwidth_(static_cast<double>(params.l2.bandwidth.count())) {
+    l2_bandwidth_(static_cast<double>(params.l2.bandwidth.count())),
+    fair_{hbm_bandwidth_, l2_bandwidth_} {
     update_rate();
 }
 
@@ -40,11 +41,15 @@ double MemorySystem::packet_miss_share() const {
 }
 
 void MemorySystem::update_rate() {
-    const double miss = packet_miss_share();
-    const double fair_hbm = hbm_bandwidth_ - use_.hbm;
-    const double fair_l2 = l2_bandwidth_ - use_.l2;
-    packet_rate_ = std::max(1.0, std::min(fair_hbm / miss, fair_l2));
+    const double hbm = std::max(fair_.hbm, hbm_bandwidth_ - use_.hbm);
+    const double l2 = std::max(fair_.l2, l2_bandwidth_ - use_.l2);
+    const double before = ps_per_byte_;
+    packet_rate_ = std::min(hbm / packet_miss_share(), l2);
     ps_per_byte_ = 1e12 / packet_rate_;
+    // What waits is served at the new rate.
+    const auto now = static_cast<double>(scheduler_.now().count());
+    if (free_at_ > now)
+        free_at_ = now + (free_at_ - now) * (ps_per_byte_ / before);
 }
 
 Time MemorySystem::access(std::uint64_t read, std::uint64_t written) {
@@ -54,63 +59,95 @@ Time MemorySystem::access(std::uint64_t read, std::uint64_t written) {
         return now;
     // By way of signed numbers, which the processor converts in one step.
     const auto now_ps = static_cast<double>(static_cast<std::int64_t>(now.count()));
+    if (!ticking_ && kernels_ > 0)
+        open_window(now_ps);
     statistics_.packet_bytes += bytes;
+    arrived_ += bytes;
     free_at_ = std::max(free_at_, now_ps) +
                static_cast<double>(static_cast<std::int64_t>(bytes)) * ps_per_byte_;
-    if (!ticking_ && kernels_ > 0) {
-        ticking_ = true;
-        window_bytes_ = 0;  // what came before, while no kernel ran, is no demand of this window
-        scheduler_.after(params_.share_window, *this, 0);
-    }
-    window_bytes_ += bytes;
-    return Time(static_cast<std::uint64_t>(static_cast<std::int64_t>(free_at_)));
+    // Not before what was told a packet ahead of it, when the rate was lower.
+    told_ = std::max(told_, free_at_);
+    return Time(static_cast<std::uint64_t>(static_cast<std::int64_t>(told_)));
+}
+
+void MemorySystem::open_window(double now) {
+    ticking_ = true;
+    arrived_ = 0;  // what came before, while no kernel ran, is no demand of this window
+    settled_ = now;
+    waiting_ = std::max(0.0, free_at_ - now) / ps_per_byte_;
+    served_ = 0;
+    quiet_ = true;
+    scheduler_.after(params_.share_window, *this, 0);
+}
+
+void MemorySystem::settle() {
+    if (!ticking_)
+        return;
+    const auto now = static_cast<double>(scheduler_.now().count());
+    const double backlog = std::max(0.0, free_at_ - now);
+    const double waiting = backlog / ps_per_byte_;
+    const double served = std::max(0.0, waiting_ + static_cast<double>(arrived_) - waiting);
+    if (kernels_ > 0)
+        lent_ += served - std::min(packet_demand_, packet_rate_) * (now - settled_) * 1e-12;
+    statistics_.packet_hbm_bytes +=
+        static_cast<std::uint64_t>(static_cast<double>(arrived_) * packet_miss_share());
+    statistics_.packet_backlog_peak =
+        std::max(statistics_.packet_backlog_peak, Time(static_cast<std::uint64_t>(backlog)));
+    served_ += served;
+    quiet_ = quiet_ && arrived_ == 0;
+    arrived_ = 0;
+    waiting_ = waiting;
+    settled_ = now;
 }
 
 void MemorySystem::on_event(std::uint64_t /*tag*/) {
+    settle();
     const double window = to_seconds(params_.share_window);
-    const double miss = packet_miss_share();
-    statistics_.packet_hbm_bytes +=
-        static_cast<std::uint64_t>(static_cast<double>(window_bytes_) * miss);
-    const double backlog =
-        std::max(0.0, free_at_ - static_cast<double>(scheduler_.now().count())) / ps_per_byte_;
-    statistics_.packet_backlog_peak = std::max(
-        statistics_.packet_backlog_peak, Time(static_cast<std::uint64_t>(backlog * ps_per_byte_)));
-    packet_demand_ = (static_cast<double>(window_bytes_) + backlog) / window;
-    const bool idle = window_bytes_ == 0 && backlog == 0;
-    window_bytes_ = 0;
-    if (std::abs(packet_demand_ - announced_demand_) * miss > kNoticeable * hbm_bandwidth_ ||
-        idle) {
-        if (idle)
-            packet_demand_ = 0;
-        announced_demand_ = packet_demand_;
+    // Beside these kernels the queue cannot have been served more; where none runs, they owe it
+    // nothing, but one that starts now will find as much.
+    lent_ = kernels_ > 0 ? std::min(lent_, packet_rate_ * window) : served_;
+    const double noticeable = kNoticeable * hbm_bandwidth_ / packet_miss_share();
+    // Also in a gap between kernels: what the next one sees must have come to its end.
+    const bool over = quiet_ && waiting_ == 0 && lent_ <= noticeable * window;
+    if (over)
+        lent_ = 0;
+    const double demand = std::max(0.0, lent_ / window);
+    if (std::abs(demand - packet_demand_) > noticeable || (over && packet_demand_ > 0)) {
+        packet_demand_ = demand;
         if (listener_ != nullptr)
             listener_->on_demand_change();
     }
-    // Also in a gap between kernels: the demand that the next one sees must have come to its end.
-    if (idle)
-        ticking_ = false;
-    else
+    served_ = 0;
+    quiet_ = true;
+    ticking_ = !over;
+    if (ticking_)
         scheduler_.after(params_.share_window, *this, 0);
 }
 
 void MemorySystem::share(std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers) {
-    kernels_ = demands.size();
+    settle();
+    kernels_ = static_cast<std::uint32_t>(demands.size());
+    // What waits already is demand, too.
+    const auto now = static_cast<double>(scheduler_.now().count());
+    if (!ticking_ && kernels_ > 0 && free_at_ > now)
+        open_window(now);
     offers.resize(demands.size());
-    const double packets = contention_.hbm ? announced_demand_ : 0.0;
+    const double packets = contention_.hbm ? packet_demand_ : 0.0;
     const double miss = packet_miss_share();
     std::vector<double> wanted(demands.size() + 1);
     std::vector<double> shares;
-    for (std::size_t k = 0; k < demands.size(); ++k) {
+    const auto share_of = [&](std::size_t who, double KernelDemand::*what, double bandwidth) {
         for (std::size_t i = 0; i < demands.size(); ++i)
-            wanted[i] = i == k ? hbm_bandwidth_ : demands[i].hbm;
-        wanted.back() = packets * miss;
-        max_min_share(hbm_bandwidth_, wanted, shares);
-        offers[k].hbm = shares[k];
-        for (std::size_t i = 0; i < demands.size(); ++i)
-            wanted[i] = i == k ? l2_bandwidth_ : demands[i].l2;
-        wanted.back() = packets;
-        max_min_share(l2_bandwidth_, wanted, shares);
-        offers[k].l2 = shares[k];
+            wanted[i] = demands[i].*what;
+        wanted.back() = packets * (what == &KernelDemand::hbm ? miss : 1.0);
+        wanted[who] = bandwidth;
+        max_min_share(bandwidth, wanted, shares);
+        return shares[who];
+    };
+    for (std::size_t k = 0; k <= demands.size(); ++k) {
+        KernelDemand& offer = k < demands.size() ? offers[k] : fair_;
+        offer.hbm = share_of(k, &KernelDemand::hbm, hbm_bandwidth_);
+        offer.l2 = share_of(k, &KernelDemand::l2, l2_bandwidth_);
     }
 }
 
@@ -120,13 +157,13 @@ void MemorySystem::set_kernel_use(const KernelDemand& use) {
 }
 
 double MemorySystem::packet_load() const {
-    return std::min(1.0, announced_demand_ / hbm_bandwidth_);
+    return std::min(1.0, packet_demand_ / hbm_bandwidth_);
 }
 
 double MemorySystem::queueing() const {
     // However many packets come, kernels keep their fair half.
     constexpr double kMost = 0.5;
-    return std::min(kMost, announced_demand_ * packet_miss_share() / hbm_bandwidth_);
+    return std::min(kMost, packet_demand_ * packet_miss_share() / hbm_bandwidth_);
 }
 
 double MemorySystem::hit_share(double bytes, bool alone) const {

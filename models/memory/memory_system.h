@@ -56,9 +56,17 @@ struct MemoryStatistics {
 };
 
 /// L2 and HBM of one GPU. Kernels draw as fluids, at rates that their speed scales; communication
-/// and copies come as packets that queue for the packet class's share. Sharing is max-min fair and
-/// work conserving, renewed when the set of kernels changes and every share_window while packets
-/// flow.
+/// and copies come as packets and queue. Kernels and the queue share the bandwidth max-min fair.
+/// What is guaranteed:
+/// - The queue is served at no less than its fair share beside all that the kernels could draw: at
+///   1 / (n + 1) of the bandwidth beside n that want everything. What the kernels leave comes on
+///   top. So a packet waits no longer than the bytes before it and its own take at that share.
+/// - The queue's rate changes with the kernels, also for what waits already. A time that access()
+///   has told is kept, so that callers need no second word; packets are served in order.
+/// - Kernels leave to the queue what it was served in the window before: a burst costs them its
+///   bytes, one share_window late. Over any span both together draw no more than the bandwidth
+///   carries and what the queue is served in one window (and 2 % of the HBM's bandwidth).
+/// Shares are renewed when the set of kernels changes and, while packets flow, every share_window.
 class MemorySystem final : public sc_core::sc_module, private EventHandler {
 public:
     class Listener {
@@ -84,7 +92,8 @@ public:
     }
     void remove_footprint(Bytes bytes) { footprint_ -= bytes.count(); }
 
-    /// A packet's bytes. \returns when they have been served, after those of all packets before it.
+    /// A packet's bytes. \returns when they have been served, after those of all packets before it;
+    /// that stays true whatever happens later.
     Time access(std::uint64_t read, std::uint64_t written);
 
     /// The memory that access() touches.
@@ -93,11 +102,12 @@ public:
     /// What each kernel could draw at most beside the packets and the other kernels' demands (bytes
     /// a second at full speed): its max-min fair share if it asked for everything.
     void share(std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers);
-    /// What the kernels really use, when something else than memory holds them back: the packets
-    /// get the rest.
+    /// What the kernels really use, after share(): the packets get the rest where it is more than
+    /// their fair share.
     void set_kernel_use(const KernelDemand& use);
 
-    /// Bytes that communication and copies draw through the L2, over the HBM's bandwidth; 0 to 1.
+    /// Bytes that communication and copies draw through the L2 as far as the kernels' shares take
+    /// them into account, over the HBM's bandwidth; 0 to 1.
     [[nodiscard]] double packet_load() const;
     /// Share of the HBM that they keep busy: an access waits that much longer, 1 / (1 - share).
     [[nodiscard]] double queueing() const;
@@ -115,14 +125,17 @@ public:
 
 private:
     void on_event(std::uint64_t tag) override;
+    void open_window(double now);
+    void settle();
     void update_rate();
     [[nodiscard]] double packet_miss_share() const;
 
     // What every packet needs lies in one line of the cache.
-    alignas(64) double free_at_ = 0;  ///< ps
+    alignas(64) double free_at_ = 0;  ///< ps: the queue is empty then, if its rate stays
+    double told_ = 0;                 ///< ps: the latest time that access() has told
     double ps_per_byte_ = 0;          ///< of packets
-    std::uint64_t window_bytes_ = 0;
-    std::size_t kernels_ = 0;
+    std::uint64_t arrived_ = 0;       ///< L2 bytes, since settle()
+    std::uint32_t kernels_ = 0;
     bool ticking_ = false;
     Scheduler& scheduler_;
     MemoryStatistics statistics_;
@@ -132,10 +145,15 @@ private:
     double hbm_bandwidth_;
     double l2_bandwidth_;
     std::uint64_t footprint_ = 0;
-    double packet_demand_ = 0;     ///< L2 bytes a second
-    double announced_demand_ = 0;  ///< what the kernels' shares were computed with
+    KernelDemand fair_;  ///< the packets' shares if they want everything, as if nothing hits the L2
     KernelDemand use_;
-    double packet_rate_ = 0;  ///< L2 bytes a second that packets are served at
+    double packet_rate_ = 0;    ///< L2 bytes a second that packets are served at
+    double packet_demand_ = 0;  ///< L2 bytes a second that the kernels' shares leave to packets
+    double lent_ = 0;     ///< L2 bytes that packets were served and kernels have still to leave
+    double settled_ = 0;  ///< ps: accounts are up to date to here
+    double waiting_ = 0;  ///< L2 bytes in the queue then
+    double served_ = 0;   ///< L2 bytes, in this window
+    bool quiet_ = true;   ///< nothing has come in this window
 };
 
 }  // namespace switchfold

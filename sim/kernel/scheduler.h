@@ -41,6 +41,8 @@ public:
     void expect_large_machine() { queue_.watch_ahead(); }
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }
+    /// When the next event is due; there is one.
+    [[nodiscard]] Time next_due() { return Time(queue_.next_due()); }
     [[nodiscard]] std::uint64_t events() const { return events_; }
     /// The exception that ended the simulation, if one did: SystemC would lose its type.
     [[nodiscard]] std::exception_ptr failure() const { return failure_; }

@@ -3,7 +3,9 @@
 
 #include "sim/core/error.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace switchfold {
 
@@ -45,10 +47,16 @@ Time Simulation::run(const Progress& progress) {
     if (!progress) {
         sc_core::sc_start();
     } else {
+        std::uint64_t before = UINT64_MAX;
         while (!scheduler.failure()) {
-            const std::uint64_t horizon = sc_core::sc_time_stamp().value() + kSlicePs;
-            scheduler.set_horizon(Time(horizon));
-            sc_core::sc_start(sc_core::sc_time::from_value(kSlicePs), sc_core::SC_RUN_TO_TIME);
+            const std::uint64_t now = sc_core::sc_time_stamp().value();
+            std::uint64_t slice = kSlicePs;
+            // After a slice in which nothing happened comes one as long as nothing does.
+            const bool idle = std::exchange(before, scheduler.events()) == scheduler.events();
+            if (idle && !scheduler.empty())
+                slice = std::max(slice, scheduler.next_due().count() - now);
+            scheduler.set_horizon(Time(now + slice));
+            sc_core::sc_start(sc_core::sc_time::from_value(slice), sc_core::SC_RUN_TO_TIME);
             if (!progress(Time(sc_core::sc_time_stamp().value()), scheduler.events()))
                 break;
             if (scheduler.empty() && !sc_core::sc_pending_activity())

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include <stdlib.h>  // mkdtemp
-
 namespace switchfold {
 
 namespace {
@@ -42,28 +40,17 @@ ResultFolder::ResultFolder(std::filesystem::path folder) : folder_(std::move(fol
     std::filesystem::create_directories(folder_, error);
     if (error)
         throw IoError(folder_.string(), error.value(), "create the folder");
-    // A name of its own: two runs that were given the same folder must not write into each other's
+    // One of its own: two runs that were given the same folder must not write into each other's
     // files.
-    std::string name = (folder_ / ".partial-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-        throw IoError(folder_.string(), errno, "write into the folder");
-    partial_ = name;
+    partial_.emplace(folder_);
     std::filesystem::remove(folder_ / kLast, error);
-    if (error) {
-        const int code = error.value();
-        std::filesystem::remove_all(partial_, error);
-        throw IoError((folder_ / kLast).string(), code, "remove the old result");
-    }
-}
-
-ResultFolder::~ResultFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(partial_, ignored);
+    if (error)
+        throw IoError((folder_ / kLast).string(), error.value(), "remove the old result");
 }
 
 std::filesystem::path ResultFolder::stage(const std::string& name) {
     staged_.push_back(name);
-    return partial_ / name;
+    return partial_->path() / name;
 }
 
 void ResultFolder::write(const std::string& name, std::string_view text) {
@@ -83,7 +70,7 @@ void ResultFolder::commit() {
                 throw IoError((folder_ / name).string(), error.value(), "remove the old file");
         }
     for (const std::string& name : staged_) {
-        std::filesystem::rename(partial_ / name, folder_ / name, error);
+        std::filesystem::rename(partial_->path() / name, folder_ / name, error);
         if (error)
             throw IoError((folder_ / name).string(), error.value(), "rename the finished file");
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/output/partial_folder.h"
 #include "sim/output/result.h"
 
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,13 +28,13 @@ namespace switchfold {
 [[nodiscard]] std::string counter_csv_line(std::string_view scenario, const CounterSample& sample);
 
 /// Puts a run's files into a folder such that a killed run leaves nothing that reads as whole:
-/// files are written into a folder of its own, .partial-XXXXXX, and commit() moves them out of it,
+/// files are written into a PartialFolder of its own, and commit() moves them out of it,
 /// result.json last. An old result.json goes first.
 class ResultFolder {
 public:
     /// Creates the folder and finds out whether it can be written. Throws IoError.
     explicit ResultFolder(std::filesystem::path folder);
-    ~ResultFolder();
+    ~ResultFolder() = default;
     ResultFolder(const ResultFolder&) = delete;
     ResultFolder& operator=(const ResultFolder&) = delete;
     ResultFolder(ResultFolder&&) = delete;
@@ -45,7 +47,7 @@ public:
 
 private:
     std::filesystem::path folder_;
-    std::filesystem::path partial_;
+    std::optional<PartialFolder> partial_;
     std::vector<std::string> staged_;
 };
 

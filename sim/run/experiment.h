@@ -8,6 +8,7 @@
 #include "models/gpu/parameters.h"
 #include "sim/core/params.h"
 #include "sim/run/training_params.h"
+#include "sim/run/watchdog.h"
 #include "sim/run/workload_names.h"
 #include "workloads/execution_graph.h"
 
@@ -138,6 +139,7 @@ struct Experiment {
     std::uint64_t seed = 1;
     bool causes = true;
     std::vector<FaultParams> faults;
+    LimitParams limits;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
@@ -165,7 +167,8 @@ struct Experiment {
             field(
                 "faults",
                 &Experiment::faults,
-                "What is broken, or breaks on the way, beside the system's own faults.")};
+                "What is broken, or breaks on the way, beside the system's own faults."),
+            field("limits", &Experiment::limits, "When a simulation is given up (exit code 3).")};
     }
     void check(ParamChecker& checker) const;
 };

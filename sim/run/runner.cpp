@@ -156,6 +156,7 @@ private:
         const ExecutionGraph& graph = off == kMechanismCount ? graph_of(scenario) : short_;
         const AllReducePolicy policy = scenario.all_reduce;
         task.options.fault_seed = experiment_.seed;
+        task.options.limits = experiment_.limits;
         const SystemParams& system = system_;
         task.run = [&graph, &system, policy](const SimulateOptions& o) {
             return simulate(system, graph, policy, o);

@@ -3,11 +3,14 @@
 
 #include "sim/core/error.h"
 #include "sim/run/component_statistics.h"
+#include "sim/run/longest_time.h"
 #include "sim/run/machine.h"
+#include "sim/run/watchdog.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 
@@ -81,8 +84,53 @@ void note_cut_kernels(Machine& machine, Outcome& outcome) {
             statistics.oversized_kernels));
 }
 
-[[noreturn]] void
-report_unfinished(const ExecutionGraph& graph, Machine& machine, const Replays& replays, Time now) {
+/// Asks the watchdog at each slice of a run, and keeps why it had to end.
+class Guard {
+public:
+    Guard(
+        const SystemParams& system,
+        const ExecutionGraph& graph,
+        const LimitParams& limits,
+        Machine& machine,
+        const Replays& replays) :
+        watchdog_(limits, longest_time(system, graph)), machine_(machine), replays_(replays) {}
+
+    [[nodiscard]] std::size_t ended() const {
+        std::size_t count = 0;
+        for (const auto& replay : replays_)
+            count += replay->ended();
+        return count;
+    }
+    bool goes_on(Time now, std::uint64_t events) {
+        RunState state{now, events, 0, Time()};
+        if (watchdog_.wants_progress(events)) {
+            state.progress = ended();
+            for (std::uint32_t rank = 0; rank < machine_.fabric().gpus(); ++rank)
+                state.progress += machine_.fabric().endpoint(rank).arrived();
+        }
+        const auto real = std::chrono::steady_clock::now() - begin_;
+        state.real_time = nanoseconds(static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(real).count()));
+        why_ = watchdog_.check(state);
+        return why_.empty();
+    }
+    /// Why the run was given up; empty if it was not.
+    [[nodiscard]] const std::string& why() const { return why_; }
+
+private:
+    Watchdog watchdog_;
+    Machine& machine_;
+    const Replays& replays_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::string why_;
+};
+
+[[noreturn]] void report_unfinished(
+    const ExecutionGraph& graph,
+    Machine& machine,
+    const Replays& replays,
+    Time now,
+    const std::string& why) {
     std::string text;
     const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "; ") + line; };
     for (const std::string& line : machine.collectives().blocked())
@@ -107,7 +155,12 @@ report_unfinished(const ExecutionGraph& graph, Machine& machine, const Replays& 
     throw SimulationError(
         "replay",
         now,
-        fmt::format("{} of {} ranks did not finish: {}", unfinished, replays.size(), text));
+        fmt::format(
+            "{}{} of {} ranks did not finish: {}",
+            why.empty() ? "" : why + "; ",
+            unfinished,
+            replays.size(),
+            text));
 }
 
 }  // namespace
@@ -147,26 +200,21 @@ Outcome simulate(
     for (const auto& replay : replays)
         replay->start();
     Sampler sampler(machine, outcome);
-    const bool watch = options.counters || options.progress;
-    Simulation::Progress progress;
-    if (watch)
-        progress = [&](Time now, std::uint64_t events) {
-            if (options.counters)
-                sampler.sample(now);
-            if (!options.progress)
-                return true;
-            std::size_t ended = 0;
-            for (const auto& replay : replays)
-                ended += replay->ended();
-            return options.progress(
-                static_cast<double>(ended) /
-                    static_cast<double>(std::max<std::size_t>(1, operations)),
-                events);
-        };
-    const Time end = simulation.run(progress);
+    Guard guard(system, graph, options.limits, machine, replays);
+    const Time end = simulation.run([&](Time now, std::uint64_t events) {
+        if (options.counters)
+            sampler.sample(now);
+        if (!guard.goes_on(now, events))
+            return false;
+        return !options.progress ||
+               options.progress(
+                   static_cast<double>(guard.ended()) /
+                       static_cast<double>(std::max<std::size_t>(1, operations)),
+                   events);
+    });
     for (const auto& replay : replays)
         if (!replay->finished())
-            report_unfinished(graph, machine, replays, end);
+            report_unfinished(graph, machine, replays, end, guard.why());
     if (!machine.collectives().wrong_results().empty())
         throw SimulationError("collectives", end, machine.collectives().wrong_results().front());
     SWITCHFOLD_CHECK(

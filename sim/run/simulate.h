@@ -31,12 +31,13 @@ struct SimulateOptions {
     std::uint64_t functional_seed = 0;  ///< 0: collectives carry no numbers
     std::uint64_t fault_seed = 1;       ///< of bit errors
     bool peers_together = false;        ///< no rank is late that was not traced
+    LimitParams limits;                 ///< beyond which it is given up
     std::function<bool(double share, std::uint64_t events)>
         progress;  ///< share of operations ended
 };
 
-/// Runs a graph on a machine. Throws SimulationError if operations stay unfinished or a functional
-/// result is wrong.
+/// Runs a graph on a machine. Throws SimulationError if operations stay unfinished, if the run is
+/// given up at its limits, or if a functional result is wrong.
 [[nodiscard]] Outcome simulate(
     const SystemParams& system,
     const ExecutionGraph& graph,

@@ -303,6 +303,63 @@ class Failure(Folder):
         self.assertEqual(process.returncode, -9)
         self.assertEqual([p for p in out.iterdir() if not p.name.startswith(".partial-")], [])
         self.refused("report", out, says="finished run")
+        # The next run into the same place takes it away.
+        self.done("run", EXAMPLE, "--out", out)
+        self.assertEqual([p for p in out.iterdir() if p.name.startswith(".partial-")], [])
+
+    def test_workers_die_with_a_killed_run(self):
+        def alive(pid):
+            try:
+                text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+            except FileNotFoundError:
+                return False
+            return text.rpartition(")")[2].split()[0] != "Z"  # dead, and nobody has asked how
+
+        # Minutes of work.
+        whole = self.experiment(
+            workload={"type": "collective", "collective": "all_reduce", "size": "1 TiB"},
+            scenarios=[{"name": name} for name in ("a", "b")],
+        )
+        with subprocess.Popen(
+            [PROGRAM, "run", whole, "--jobs", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            deadline = time.monotonic() + 60
+            workers = []
+            while len(workers) < 2 and time.monotonic() < deadline:
+                time.sleep(0.01)
+                workers = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            process.kill()
+        self.assertEqual(len(workers), 2)
+        deadline = time.monotonic() + 2
+        while any(alive(w) for w in workers) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual([w for w in workers if alive(w)], [])
+
+    def test_a_run_beyond_its_limits_is_given_up_and_says_who_waits(self):
+        for limit, value, says in [
+            ("real_time", "1 ns", "1 ns of real time that /limits/real_time leaves it"),
+            ("simulated_time", "1 us", "1 us of simulated time that this workload could need"),
+        ]:
+            done = switchfold("run", EXAMPLE, "--set", f"/limits/{limit}={value}")
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            self.assertIn(says, done.stderr)
+            self.assertIn("ranks did not finish: ", done.stderr)
+            self.assertIn("rank 0 operation", done.stderr)
+        self.refused("run", EXAMPLE, "--set", "/limits/idle_events=3", says="/limits/idle_events")
+        self.refused("run", EXAMPLE, "--set", "/limits/wall=1 s", says="/limits/wall")
+
+    def test_a_lane_count_that_nothing_can_carry_is_bad_input(self):
+        self.refused(
+            "run", EXAMPLE, "--set", "/system/topology/lanes_to_switch/0=65536",
+            says="/lanes_to_switch/0",
+        )
+        cluster = SOURCE / "configs/systems/dgx_h100_ndr.json"
+        self.refused(
+            "run", EXAMPLE, "--set", f'/system="{cluster}"', "--set", "/system/topology/nodes=16384",
+            says="/topology/nodes: is 16384, of 8 GPUs each; expected at most 65536 GPUs in all",
+        )
 
 
 class Example(Folder):

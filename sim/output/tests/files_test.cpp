@@ -10,6 +10,9 @@
 #include <iterator>
 #include <set>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 namespace switchfold {
 namespace {
 
@@ -85,6 +88,44 @@ TEST_F(ResultFolderTest, TwoRunsDoNotShareFiles) {
     ResultFolder one(folder_);
     ResultFolder two(folder_);
     EXPECT_NE(one.stage("kernels.csv"), two.stage("kernels.csv"));
+}
+
+TEST_F(ResultFolderTest, WhatKilledRunsHaveLeftGoesAndLivingRunsStay) {
+    const ResultFolder living(folder_);
+    const std::set<std::string> before = names();
+    ASSERT_EQ(before.size(), 1U);
+    fs::create_directory(folder_ / ".partial-noLock");
+    std::ofstream(folder_ / ".partial-noLock" / "kernels.csv") << "half";
+    fs::create_directory(folder_ / ".partial-killed");
+    std::ofstream(folder_ / ".partial-killed" / ".lock");
+    fs::create_directory(folder_ / ".partial-not-ours");
+    fs::create_directory(folder_ / "kept");
+    fs::create_directory_symlink(folder_ / "kept", folder_ / ".partial-linked");
+    {
+        const ResultFolder next(folder_);
+        std::set<std::string> now = names();
+        EXPECT_EQ(now.count(".partial-noLock"), 0U);
+        EXPECT_EQ(now.count(".partial-killed"), 0U);
+        EXPECT_EQ(now.count(*before.begin()), 1U);
+    }
+    std::set<std::string> expected = before;
+    expected.insert({".partial-not-ours", ".partial-linked", "kept"});
+    EXPECT_EQ(names(), expected);
+}
+
+/// A run that dies leaves its folder and no lock on it.
+TEST_F(ResultFolderTest, TheFolderOfADeadProcessIsRemovedByTheNext) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ResultFolder folder(folder_);
+        folder.write("kernels.csv", "half");
+        ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+    ASSERT_EQ(names().size(), 1U);
+    { const ResultFolder next(folder_); }
+    EXPECT_TRUE(names().empty());
 }
 
 TEST_F(ResultFolderTest, AFileInTheWayIsAnIoError) {

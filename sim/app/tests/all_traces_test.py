@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every trace of a real run on every system with enough GPUs, in every scenario that the machine can run: each
+simulation ends within 60 s. The traces are no part of the repository: without them there is nothing to do (exit
+code 77: skipped).
+
+usage: all_traces_test.py SWITCHFOLD SOURCE TRACES_DIRECTORY [quick]
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+LIMIT = "60 s"
+QUICK = {"hta_ddp_a100_2r": ["dgx_a100", "dgx1_v100"], "hta_ddp_v100_2r_latency": ["dgx2_v100"]}
+SCENARIOS = [
+    {"name": "serial", "overlap": False, "all_reduce": {"algorithm": "ring"}},
+    {"name": "ring", "all_reduce": {"algorithm": "ring"}},
+    {"name": "tree", "all_reduce": {"algorithm": "tree"}},
+    {"name": "in_switch", "all_reduce": {"algorithm": "in_switch", "registered": True}},
+]
+
+
+def folders(traces):
+    """(name, files, ranks): of folders that hold traces of a run with the number of its ranks in the name."""
+    for folder in sorted(p for p in traces.iterdir() if p.is_dir()):
+        files = sorted(folder.glob("rank*.json.gz"))
+        counts = [word[:-1] for word in folder.name.split("_") if word[:-1].isdigit() and word[-1] == "r"]
+        if files:
+            yield folder.name, files, int(counts[-1]) if counts else len(files)
+
+
+def run(program, folder, experiment):
+    file = pathlib.Path(folder, "experiment.json")
+    file.write_text(json.dumps(experiment))
+    return subprocess.run([program, "run", file, "--json"], capture_output=True, text=True, check=False)
+
+
+def main(program, source, traces, quick):
+    if not pathlib.Path(traces).is_dir():
+        return 77
+    systems = sorted(pathlib.Path(source, "configs/systems").glob("*.json"))
+    ran, wrong = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, files, ranks in folders(pathlib.Path(traces)):
+            for system in systems:
+                if quick and system.stem not in QUICK.get(name, []):
+                    continue
+                workload = {"type": "trace", "files": [str(f) for f in files], "ranks": ranks}
+                for scenario in SCENARIOS:
+                    done = run(
+                        program,
+                        folder,
+                        {
+                            "name": name,
+                            "system": str(system),
+                            "workload": workload,
+                            "scenarios": [scenario],
+                            "causes": False,
+                            "limits": {"real_time": LIMIT},
+                        },
+                    )
+                    # What the machine cannot do is refused: too few GPUs, no reduction in its switches.
+                    refused = done.returncode == 2 and ("GPUs of" in done.stderr or "GPUs;" in done.stderr
+                                                        or "/all_reduce/algorithm" in done.stderr)
+                    ran += done.returncode == 0
+                    if done.returncode != 0 and not refused:
+                        wrong.append(f"{name} on {system.stem}, {scenario['name']}: {done.returncode}: {done.stderr}")
+    print(f"{ran} runs ended")
+    for line in wrong:
+        print(line)
+    return 1 if wrong or ran == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4], quick=sys.argv[4:] == ["quick"]))

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+namespace switchfold {
+
+/// When a simulation is given up: exit code 3, with who waits for what.
+struct LimitParams {
+    Time real_time;
+    Time simulated_time;
+    std::uint64_t idle_events = 20'000'000;
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "real_time",
+                &LimitParams::real_time,
+                "Real time that each simulation may take; 0: as much as it needs."),
+            field(
+                "simulated_time",
+                &LimitParams::simulated_time,
+                "Simulated time that the workload may take; 0: ten times what it would need one "
+                "operation after the other, all data over the slowest link."),
+            field(
+                "idle_events",
+                &LimitParams::idle_events,
+                "Events in a row in which no operation ends and no packet arrives.",
+                std::uint64_t{1000},
+                std::uint64_t{1'000'000'000'000})};
+    }
+};
+
+/// How far a simulation has come.
+struct RunState {
+    Time now;
+    std::uint64_t events = 0;
+    std::uint64_t progress = 0;  ///< operations that have ended and packets that have arrived
+    Time real_time;
+};
+
+/// Finds out that a simulation will not end: it goes on, but its events lead nowhere (timers are no
+/// progress), or it takes longer than its workload can need, or than its user will wait.
+class Watchdog {
+public:
+    /// `longest`: simulated time that the workload could need, where the limits name none.
+    Watchdog(const LimitParams& limits, Time longest);
+
+    /// Whether check() wants to know the progress, which may be costly to count.
+    [[nodiscard]] bool wants_progress(std::uint64_t events) const { return events >= next_look_; }
+    /// `state.progress` counts only if it was wanted. \returns why the run must end, or nothing.
+    [[nodiscard]] std::string check(const RunState& state);
+
+private:
+    LimitParams limits_;
+    std::uint64_t next_look_ = 0;
+    std::uint64_t progress_ = 0;
+    std::uint64_t progress_at_ = 0;  ///< events, when it was last seen to change
+};
+
+}  // namespace switchfold
