@@ -35,7 +35,7 @@
 
   function summary(data, scenarios) {
     const columns = [{ title: "scenario", text: (s) => s.name }];
-    const waits = scenarios.some((s) => s.waiting_for_late_ranks_us > 1e-3 * s.iteration_us);
+    const waits = scenarios.some((s) => s.waiting_for_late_ranks_us > 1e-2 * s.iteration_us);
     const together = scenarios.some((s) => s.with_ranks_together !== null);
     if (data.result.workload.type === "collective")
       columns.push(
