@@ -7,7 +7,7 @@
 namespace switchfold {
 
 std::vector<const Figure*> shown_figures(const std::vector<const ScenarioFigures*>& scenarios) {
-    constexpr double kWorthSaying = 1e-3;
+    constexpr double kWorthSaying = 1e-2;
     std::vector<const Figure*> shown;
     for (const Figure& figure : kFigures)
         if (figure.table_place > 0 &&

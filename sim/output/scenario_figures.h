@@ -65,7 +65,7 @@ struct Figure {
     std::string_view meaning;
     unsigned table_place = 0;        ///< among the columns of a table; 0: not there
     std::string_view chart_title{};  ///< in reports of sweeps; empty: not there
-    /// Tables leave it out where it is less than a thousandth of the iteration in every scenario.
+    /// Tables leave it out where it is less than a hundredth of the iteration in every scenario.
     bool rare = false;
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {

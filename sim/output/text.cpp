@@ -44,7 +44,7 @@ std::vector<std::string> all_notes(const ExperimentResult& result) {
 
 /// Whether ranks wait for late ones longer than skew of a few steps of a ring explains.
 bool ranks_wait(const ExperimentResult& result) {
-    constexpr double kWorthSaying = 1e-3;  // of an iteration
+    constexpr double kWorthSaying = 1e-2;  // of an iteration
     return std::any_of(
         result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
             return s.waiting_us > kWorthSaying * s.iteration_us;
