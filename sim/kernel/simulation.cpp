@@ -13,6 +13,10 @@ namespace {
 
 // Simulated time between two calls of the progress hook; a slice costs the kernel some 100 ns.
 constexpr std::uint64_t kSlicePs = 20'000'000;
+// A slice of more events than this is followed by one of half the length: the hook is called in
+// time even if events are a picosecond apart. The first slices are short for the same reason.
+constexpr std::uint64_t kSliceEvents = 1'000'000;
+constexpr std::uint64_t kShortestSlicePs = 1'000;
 
 void select(sc_core::sc_simcontext* context) {
     sc_core::sc_curr_simcontext = context;
@@ -48,15 +52,19 @@ Time Simulation::run(const Progress& progress) {
         sc_core::sc_start();
     } else {
         std::uint64_t before = UINT64_MAX;
+        std::uint64_t usual = kShortestSlicePs;
         while (!scheduler.failure()) {
             const std::uint64_t now = sc_core::sc_time_stamp().value();
-            std::uint64_t slice = kSlicePs;
+            std::uint64_t slice = usual;
             // After a slice in which nothing happened comes one as long as nothing does.
             const bool idle = std::exchange(before, scheduler.events()) == scheduler.events();
             if (idle && !scheduler.empty())
                 slice = std::max(slice, scheduler.next_due().count() - now);
             scheduler.set_horizon(Time(now + slice));
             sc_core::sc_start(sc_core::sc_time::from_value(slice), sc_core::SC_RUN_TO_TIME);
+            usual = scheduler.events() - before > kSliceEvents
+                        ? std::max(usual / 2, kShortestSlicePs)
+                        : std::min(usual * 2, kSlicePs);
             if (!progress(Time(sc_core::sc_time_stamp().value()), scheduler.events()))
                 break;
             if (scheduler.empty() && !sc_core::sc_pending_activity())

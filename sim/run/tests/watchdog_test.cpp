@@ -138,7 +138,7 @@ TEST(Watchdog, IdleTimeCostsNothing) {
     int slices = 0;
     simulation.run([&](Time, std::uint64_t) { return ++slices < 1000; });
     EXPECT_EQ(once.count, 1);
-    EXPECT_LT(slices, 5);
+    EXPECT_LT(slices, 20);
 }
 
 }  // namespace
