@@ -171,6 +171,9 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
             fifos_[fifo]->sender = block.get();
             block->add_send(*fifos_[fifo]);
         }
+        if (of_channel_.size() <= plan.channel)
+            of_channel_.resize(plan.channel + 1U);
+        of_channel_[plan.channel].push_back(static_cast<std::uint32_t>(blocks_.size()));
         members_[plan.rank].blocks.push_back(static_cast<std::uint32_t>(blocks_.size()));
         blocks_.push_back(std::move(block));
     }
@@ -190,6 +193,21 @@ void BlockNetwork::join(std::uint32_t position, Time start) {
         listener_.on_member_done(position, start);
     for (const std::uint32_t block : member.blocks)
         blocks_[block]->start(start);
+}
+
+std::uint64_t BlockNetwork::skippable(std::uint32_t channel, std::uint64_t unit) const {
+    std::uint64_t least = UINT64_MAX;
+    for (const std::uint32_t block : of_channel_[channel])
+        least = std::min(
+            least,
+            blocks_[block]->done() ? 0
+                                   : blocks_[block]->program().skippable(unit, context_.transport));
+    return least;
+}
+
+void BlockNetwork::skip(std::uint32_t channel, std::uint64_t turns) {
+    for (const std::uint32_t block : of_channel_[channel])
+        blocks_[block]->program().skip(turns);
 }
 
 void BlockNetwork::abandon() {

@@ -65,6 +65,22 @@ void SwitchStages::abandon() {
     fabric_.flush_group(*group_);
 }
 
+void SwitchStages::count_turns(TurnLog& turns) {
+    turns_ = &turns;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+        blocks_[i].turn = turns.add(static_cast<std::uint32_t>(i % channels_.size()));
+}
+
+std::uint64_t SwitchStages::skippable(std::uint32_t channel) const {
+    std::uint64_t begun = kLastTurns;
+    for (std::size_t i = channel; i < blocks_.size(); i += channels_.size()) {
+        const Block& b = blocks_[i];
+        const std::uint64_t first = std::max({b.scattered, b.reduced, b.spread, b.gathered}) + 1;
+        begun = std::max(begun, first + kLastTurns);
+    }
+    return channels_[channel].loops - std::min(begun, channels_[channel].loops);
+}
+
 std::uint32_t SwitchStages::member_of(std::uint32_t rank) const {
     const auto at = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
     return static_cast<std::uint32_t>(at - ranks_.begin());
@@ -320,6 +336,8 @@ void SwitchStages::end_reduce(std::uint32_t member, std::uint32_t c) {
 void SwitchStages::end_loop(std::uint32_t member, std::uint32_t c, std::uint64_t loop) {
     Channel& channel = channels_[c];
     Slot& slot = channel.slot(loop);
+    if (turns_ != nullptr)
+        turns_->note(block(member, c).turn, now());
     const bool all = ++slot.ended == n_;
     if (all) {
         slot.loop += channel.slots.size();

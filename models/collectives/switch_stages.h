@@ -90,6 +90,12 @@ public:
         std::uint64_t loop,
         std::uint64_t offset,
         std::uint64_t bytes);
+    /// Every member counts its loops here, by channel; before any joins.
+    void count_turns(TurnLog& turns);
+    /// Loops of the channel that nobody has begun, but for the last.
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t channel) const;
+    /// The pieces have left out so many of them.
+    void skip(std::uint32_t channel, std::uint64_t loops) { channels_[channel].loops -= loops; }
     /// Moves nothing more and tells nothing more.
     void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
@@ -149,6 +155,7 @@ private:
     std::uint32_t element_bytes_;
     bool functional_;
     bool abandoned_ = false;
+    TurnLog* turns_ = nullptr;
     Time way_;  ///< a member to the root
     std::uint32_t joined_ = 0;
     std::vector<Channel> channels_;

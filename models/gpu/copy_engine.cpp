@@ -13,7 +13,7 @@ CopyEngine::CopyEngine(
     sc_module(name),
     params_(params),
     memory_(memory),
-    scheduler_(scheduler),
+    clock_(scheduler),
     running_(params.engines) {}
 
 void CopyEngine::start(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) {
@@ -52,16 +52,16 @@ void CopyEngine::begin(const Waiting& waiting) {
         written = bytes;
         break;
     }
-    Time end = scheduler_.now() + waiting.copy.isolated;
-    const Time served = memory_.access(read, written);
+    Time end = clock_.now() + waiting.copy.isolated;
+    const Time served = clock_.of(memory_.access(read, written));
     if (waiting.copy.isolated.count() == 0) {
         end = std::max(end, served);
         if (host)
             end = std::max(
                 end,
-                scheduler_.now() + serialization_time(waiting.copy.bytes, params_.host_bandwidth));
+                clock_.now() + serialization_time(waiting.copy.bytes, params_.host_bandwidth));
     }
-    scheduler_.at(end, *this, static_cast<std::uint64_t>(slot - running_.begin()));
+    clock_.at(end, *this, static_cast<std::uint64_t>(slot - running_.begin()));
 }
 
 void CopyEngine::on_event(std::uint64_t tag) {

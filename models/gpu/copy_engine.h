@@ -4,7 +4,7 @@
 #include "models/gpu/parameters.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/ring_queue.h"
-#include "sim/kernel/scheduler.h"
+#include "sim/kernel/world_clock.h"
 #include "workloads/execution_graph.h"
 
 #include <systemc>
@@ -41,11 +41,12 @@ private:
         CopyListener* listener = nullptr;
     };
     void on_event(std::uint64_t tag) override;
+    [[nodiscard]] bool in_world_time() const override { return true; }
     void begin(const Waiting& waiting);
 
     CopyParams params_;
     MemorySystem& memory_;
-    Scheduler& scheduler_;
+    WorldClock clock_;
     std::vector<Waiting> running_;  ///< one an engine; listener null when idle
     RingQueue<Waiting> queue_;
 };

@@ -48,7 +48,7 @@ Gpu::Gpu(
     sc_module(name),
     params_(params),
     contention_(contention),
-    scheduler_(scheduler),
+    clock_(scheduler),
     sms_(params.sm, params.sms),
     memory_("memory", params.memory, contention, scheduler) {
     memory_.set_listener(*this);
@@ -169,7 +169,7 @@ std::uint64_t Gpu::launch_resident(
     resident->ticket = next_ticket_++;
     if (sms_.limit(shape) == 0)
         throw SimulationError(
-            name(), scheduler_.now(), "a communication block does not fit on an empty SM");
+            name(), clock_.now(), "a communication block does not fit on an empty SM");
     const std::uint64_t ticket = resident->ticket;
     memory_.add_footprint(footprint);
     residents_.push_back(std::move(resident));
@@ -193,7 +193,7 @@ void Gpu::retire_resident(std::uint64_t ticket) {
 }
 
 void Gpu::advance() {
-    const std::uint64_t now = scheduler_.now().count();
+    const std::uint64_t now = clock_.now().count();
     const auto elapsed = static_cast<double>(now - updated_);
     updated_ = now;
     if (elapsed == 0)
@@ -221,7 +221,7 @@ void Gpu::place_residents() {
         else if (placement.blocks > 0)
             sms_.release(resident->shape, placement);
         if (resident->pending == 0)
-            scheduler_.at(scheduler_.now(), *this, resident->ticket << 1U | 1U);
+            clock_.at(clock_.now(), *this, resident->ticket << 1U | 1U);
     }
 }
 
@@ -355,7 +355,7 @@ void Gpu::schedule_next() {
     }
     if (std::isinf(next))
         return;
-    scheduler_.after(Time(static_cast<std::uint64_t>(std::ceil(next))), *this, generation_ << 1U);
+    clock_.after(Time(static_cast<std::uint64_t>(std::ceil(next))), *this, generation_ << 1U);
 }
 
 void Gpu::on_event(std::uint64_t tag) {

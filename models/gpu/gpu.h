@@ -6,7 +6,7 @@
 #include "models/gpu/sm_array.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
-#include "sim/kernel/scheduler.h"
+#include "sim/kernel/world_clock.h"
 
 #include <systemc>
 
@@ -142,6 +142,7 @@ private:
         std::uint64_t ticket = 0;
     };
     void on_event(std::uint64_t tag) override;
+    [[nodiscard]] bool in_world_time() const override { return true; }
     void on_demand_change() override;
     void advance();
     void place_all();
@@ -163,7 +164,7 @@ private:
 
     GpuParams params_;
     Contention contention_;
-    Scheduler& scheduler_;
+    WorldClock clock_;
     SmArray sms_;
     MemorySystem memory_;
     GpuStatistics statistics_;

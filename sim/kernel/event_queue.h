@@ -23,6 +23,9 @@ public:
     virtual void on_event(std::uint64_t tag) = 0;
     /// An event of its comes soon: it may ask for memory that it will touch then, and do no more.
     virtual void prepare(Prepare /*step*/) const {}
+    /// Whether its events are due at times of the WorldClock: what Scheduler::skip() leaves out
+    /// passes for them.
+    [[nodiscard]] virtual bool in_world_time() const { return false; }
 
 protected:
     ~EventHandler() = default;

@@ -5,6 +5,8 @@
 #include "sim/core/prefetch.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -51,6 +53,36 @@ void Scheduler::arm(std::uint64_t due) {
     wake_.notify(sc_core::sc_time::from_value(armed_for_ - sc_core::sc_time_stamp().value()));
 }
 
+std::uint64_t Scheduler::skip(Time period, std::uint64_t most) {
+    SWITCHFOLD_CHECK(draining_ && period > Time(), "periods can be left out by events alone");
+    if (!alone_ || most == 0)
+        return 0;
+    std::vector<EventQueue::Event> waiting;
+    EventQueue::Event event{};
+    while (queue_.pop(UINT64_MAX, event))
+        waiting.push_back(event);
+    const auto in_world = [](const EventQueue::Event& e) { return e.handler->in_world_time(); };
+    const auto first = std::find_if(waiting.begin(), waiting.end(), in_world);
+    std::uint64_t periods = most;
+    if (first != waiting.end())
+        periods = std::min(periods, (first->due - local_now_) / period.count());
+    const std::uint64_t span = periods * period.count();
+    for (EventQueue::Event& e : waiting)
+        if (in_world(e))
+            e.due -= span;
+    std::stable_sort(waiting.begin(), waiting.end(), [](const auto& a, const auto& b) {
+        return a.due < b.due;
+    });
+    EventQueue queue;
+    if (queue_.watched())
+        queue.watch_ahead();
+    for (const EventQueue::Event& e : waiting)
+        queue.push(e);
+    queue_ = std::move(queue);
+    skipped_ += span;
+    return periods;
+}
+
 void Scheduler::drain() {
     armed_for_ = UINT64_MAX;
     draining_ = true;
@@ -70,7 +102,8 @@ void Scheduler::run_events() {
     // Our own event is not pending here, so what is pending belongs to a foreign process (a test
     // bench).
     std::uint64_t limit = horizon_;
-    if (sc_core::sc_pending_activity()) {
+    alone_ = !sc_core::sc_pending_activity();
+    if (!alone_) {
         const std::uint64_t ahead = sc_core::sc_time_to_pending_activity().value();
         limit = std::min(limit, ahead == 0 ? kernel_now : kernel_now + ahead - 1);
     }

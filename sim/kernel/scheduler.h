@@ -36,6 +36,13 @@ public:
         at(now() + delay, handler, tag);
     }
 
+    /// Leaves out whole periods of a motion that repeats itself, `most` of them or as many as end
+    /// before the next event in the world's time: that much time passes for the WorldClock at once,
+    /// and none for everybody else, who goes on where he is. \returns how many.
+    std::uint64_t skip(Time period, std::uint64_t most);
+    /// What was left out so far.
+    [[nodiscard]] Time skipped() const { return Time(skipped_); }
+
     /// The simulated machine is larger than the caches: from now on the memory of events to come is
     /// asked for ahead of time.
     void expect_large_machine() { queue_.watch_ahead(); }
@@ -58,7 +65,9 @@ private:
     void arm(std::uint64_t due);
 
     std::uint64_t local_now_ = 0;
+    std::uint64_t skipped_ = 0;  ///< ps
     bool draining_ = false;
+    bool alone_ = true;  ///< nobody else acts in the SystemC kernel
     std::uint64_t events_ = 0;
     EventQueue queue_;
     std::uint64_t horizon_ = UINT64_MAX;

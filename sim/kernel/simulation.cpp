@@ -49,7 +49,9 @@ Time Simulation::run(const Progress& progress) {
             const std::uint64_t horizon = sc_core::sc_time_stamp().value() + kSlicePs;
             scheduler.set_horizon(Time(horizon));
             sc_core::sc_start(sc_core::sc_time::from_value(kSlicePs), sc_core::SC_RUN_TO_TIME);
-            if (!progress(Time(sc_core::sc_time_stamp().value()), scheduler.events()))
+            if (!progress(
+                    Time(sc_core::sc_time_stamp().value()) + scheduler.skipped(),
+                    scheduler.events()))
                 break;
             if (scheduler.empty() && !sc_core::sc_pending_activity())
                 break;
@@ -57,7 +59,7 @@ Time Simulation::run(const Progress& progress) {
     }
     if (scheduler.failure())
         std::rethrow_exception(scheduler.failure());
-    return scheduler.last_event();
+    return scheduler.last_event() + scheduler.skipped();
 }
 
 }  // namespace switchfold

@@ -92,6 +92,7 @@ struct ScenarioFigures {
 };
 
 struct ScenarioResult : ScenarioFigures {
+    double jumped_us = 0;  ///< of the run, left out of long collectives: it repeats what was before
     std::vector<KernelClassResult> kernel_classes;
     std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
     std::vector<CollectiveResult> collectives;

@@ -132,6 +132,7 @@ OrderedJson scenario_json(const ScenarioResult& s) {
         {"backward_us", microseconds_of(s.backward_us)},
         {"optimizer_us", microseconds_of(s.optimizer_us)},
         {"exposed_communication_us", microseconds_of(s.exposed_communication_us)},
+        {"jumped_us", microseconds_of(s.jumped_us)},
         {"backward_slowdown", s.backward_slowdown ? share(*s.backward_slowdown) : nullptr},
         {"slowdown_by_cause", s.causes ? causes_json(*s.causes) : nullptr},
         {"kernel_classes", classes_json(s.kernel_classes)},

@@ -160,6 +160,7 @@ void read(const Node& node, ScenarioResult& s) {
     node["backward_us"].to(s.backward_us);
     node["optimizer_us"].to(s.optimizer_us);
     node["exposed_communication_us"].to(s.exposed_communication_us);
+    node["jumped_us"].to(s.jumped_us);
     if (const Node slowdown = node["backward_slowdown"]; !slowdown.is_null())
         slowdown.to(s.backward_slowdown.emplace());
     if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())

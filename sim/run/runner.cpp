@@ -150,6 +150,7 @@ private:
         const ExecutionGraph& graph = off == kMechanismCount ? graph_of(scenario) : short_;
         const AllReducePolicy policy = scenario.all_reduce;
         task.options.fault_seed = experiment_.seed;
+        task.options.exact = experiment_.exact;
         const SystemParams& system = system_;
         task.run = [&graph, &system, policy](const SimulateOptions& o) {
             return simulate(system, graph, policy, o);
@@ -267,6 +268,7 @@ private:
             s.backward_us = times.backward;
             s.optimizer_us = times.optimizer;
             s.exposed_communication_us = times.exposed;
+            s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
             s.collectives = collective_results(graph, outcome);
             s.statistics = outcome.statistics;
             s.notes = outcome.notes;
