@@ -17,7 +17,7 @@ public:
 
 private:
     void on_event(std::uint64_t tag) override;
-    [[nodiscard]] bool in_world_time() const override { return true; }
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kEnds; }
     void apply(const FaultParams& fault);
 
     Fabric& fabric_;

@@ -148,8 +148,11 @@ void CollectiveEngine::watch_one() {
     if (!jump_ || jump_->watching() || running_.size() != 1)
         return;
     const Instance& instance = *running_.begin()->second;
+    std::vector<const RankPort*> members;
+    for (const std::uint32_t rank : instance.spec.ranks)
+        members.push_back(ports_[rank]);
     if (instance.joined == instance.members.size())
-        jump_->watch(*instance.running);
+        jump_->watch(*instance.running, std::move(members));
 }
 
 bool CollectiveEngine::undisturbed() const {

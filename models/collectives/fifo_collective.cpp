@@ -168,9 +168,9 @@ void FifoCollective::count_turns(const Program& first) {
     const std::uint64_t loops =
         first.skippable(cycle, {}) / cycle;
     if (cycle == 1 || loops < kManyLoops)
-        turns_.emplace(1, cycle == 1 ? kMostSteps : std::max<std::uint64_t>(1, cycle / 8));
+        turns_.emplace(1, 1, cycle == 1 ? kMostSteps : std::max<std::uint64_t>(1, cycle / 8));
     else
-        turns_.emplace(cycle, cycle * kMostLoops);
+        turns_.emplace(cycle, cycle, cycle * kMostLoops);
     network_.count_turns(*turns_);
 }
 

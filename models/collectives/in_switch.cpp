@@ -53,7 +53,7 @@ private:
         std::uint64_t gathered = 0;
         std::uint32_t scatter_piece = 0;  ///< head whose piece is copied
         std::uint32_t gather_piece = 0;
-        std::uint32_t turn = 0;  ///< its number in the log of turns
+        std::uint32_t turn = 0;  ///< its first number in the log of turns
         Time poll_since;
         Time sampled;
         std::uint32_t requested = 0;  ///< bytes of the current piece
@@ -98,6 +98,12 @@ private:
         std::uint32_t warps,
         std::uint32_t others);
     void post(Stage stage, std::uint32_t position, std::uint32_t channel, Time due);
+    /// What of a block goes round in loops: parts in the log of turns.
+    enum Turning : std::uint32_t { kGathered, kScattered, kReduced, kTurnings };
+    void note_turn(const Block& b, Turning part) {
+        if (turns_)
+            turns_->note(b.turn + part, scheduler_.now().count());
+    }
     /// Pieces that a group of warps copies in a loop.
     [[nodiscard]] std::uint32_t pieces(const Channel& channel, std::uint64_t loop) const {
         return registered_ ? 1 : shape_.pieces.working_heads(channel.index, loop);
@@ -159,9 +165,9 @@ PullAllReduce::PullAllReduce(
     }
     blocks_.resize(std::size_t{n_} * channels);
     if (environment.may_jump) {
-        turns_.emplace(1, kMostLoops);
+        turns_.emplace(1, 1, kMostLoops);
         for (std::size_t i = 0; i < blocks_.size(); ++i)
-            blocks_[i].turn = turns_->add(static_cast<std::uint32_t>(i % channels));
+            blocks_[i].turn = turns_->add(static_cast<std::uint32_t>(i % channels), kTurnings);
     }
     const std::uint64_t bytes = spec.bytes.count();
     const std::uint64_t buffered = 2 * depth_ * shape_.chunk * channels * n_;
@@ -293,6 +299,7 @@ void PullAllReduce::end_scatter(std::uint32_t position, std::uint32_t c) {
     Slot& slot = channel.slots[b.scattered % channel.slots.size()];
     slot.loop = b.scattered++;
     b.scattering = false;
+    note_turn(b, kScattered);
     // The warp that fences and posts lets the others go on.
     slot.posted_at = scheduler_.now() + params_.in_switch_sync;
     if (++slot.posted == n_)
@@ -406,6 +413,7 @@ void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
     }
     ++b.reduced;
     b.reducing = false;
+    note_turn(b, kReduced);
     try_reduce(head, tag.channel);
 }
 
@@ -468,8 +476,7 @@ void PullAllReduce::end_gather(std::uint32_t position, std::uint32_t c) {
     Slot& slot = channel.slots[b.gathered % channel.slots.size()];
     b.gathering = false;
     ++b.gathered;
-    if (turns_)
-        turns_->note(b.turn, scheduler_.now().count());
+    note_turn(b, kGathered);
     const bool all = ++slot.gathered == n_;
     if (all) {
         slot.posted = slot.heads = slot.gathered = 0;

@@ -9,7 +9,17 @@
 
 namespace switchfold {
 
-void Jump::watch(RunningCollective& collective) {
+namespace {
+
+// Kernels that draw no more than so many times what was drawn in a window, in the mean, cannot do
+// more than so many times what that did to the pace: nothing that was seen.
+constexpr double kMoreDraw = 2;
+// Less than this is carried out: where little is left, the end is near, and the end differs.
+constexpr std::uint64_t kFewestPeriods = 4;
+
+}  // namespace
+
+void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> ports) {
     TurnLog* turns = collective.turns();
     if (turns == nullptr)
         return;
@@ -17,6 +27,10 @@ void Jump::watch(RunningCollective& collective) {
     turns->set_listener(self);
     collective_ = &collective;
     owed_.assign(turns->lanes(), 0);
+    ports_ = std::move(ports);
+    drawn_.assign(ports_.size(), 0);
+    harmless_.assign(ports_.size(), 0);
+    note_draw(Time());
 }
 
 void Jump::forget(const RunningCollective& collective) {
@@ -31,43 +45,73 @@ void Jump::on_window() {
     scheduler_.at(scheduler_.now(), *this, 0);
 }
 
+void Jump::note_draw(Time passed) {
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+        const double bytes = ports_[i]->kernel_draw().bytes;
+        if (passed > Time())
+            harmless_[i] = std::max(
+                harmless_[i], kMoreDraw * (bytes - drawn_[i]) / to_seconds(passed));
+        drawn_[i] = bytes;
+    }
+}
+
+bool Jump::harmless() const {
+    for (std::size_t i = 0; i < ports_.size(); ++i)
+        if (ports_[i]->kernel_draw().rate > harmless_[i])
+            return false;
+    return true;
+}
+
 void Jump::on_event(std::uint64_t /*tag*/) {
     if (collective_ == nullptr || !collective_->turns()->window_over())
         return;
-    const auto repetition = collective_->turns()->close_window(scheduler_.now().count());
-    if (repetition && undisturbed_())
+    const Time now = scheduler_.now();
+    const auto repetition = collective_->turns()->close_window(now.count());
+    if (!repetition)
+        std::fill(harmless_.begin(), harmless_.end(), 0);
+    note_draw(repetition ? now - window_begin_ : Time());
+    if (collective_->turns()->begins())
+        counts_.mark();
+    if (repetition && undisturbed_()) {
         skip(*repetition);
-    counts_.mark();
+        note_draw(Time());
+    }
+    window_begin_ = now;
 }
 
-double Jump::whole_turns(std::uint32_t lane, double turns, std::uint64_t periods) const {
+double Jump::whole_turns(std::uint32_t lane, double turns, double periods) const {
     const auto cycle = static_cast<double>(collective_->turns()->cycle());
-    const double wanted = static_cast<double>(periods) * turns + owed_[lane];
+    const double wanted = periods * turns + owed_[lane];
     return std::max(0.0, std::round(wanted / cycle) * cycle);
 }
 
 void Jump::skip(const Repetition& repetition) {
     const std::uint64_t window = collective_->turns()->window();
-    std::uint64_t periods = repetition.trusted;
+    std::uint64_t most = repetition.trusted;
     for (std::uint32_t lane = 0; lane < owed_.size(); ++lane) {
         const double turns = repetition.turns[lane];
         if (turns == 0)
             continue;
         const auto can = static_cast<double>(collective_->skippable(lane, window));
-        while (periods > 0 && whole_turns(lane, turns, periods) > can)
-            periods = std::min(periods - 1, static_cast<std::uint64_t>(can / turns));
+        while (most > 0 && whole_turns(lane, turns, static_cast<double>(most)) > can)
+            most = std::min(most - 1, static_cast<std::uint64_t>(can / turns));
     }
-    periods = scheduler_.skip(Time(repetition.period), periods);
-    if (periods == 0)
+    if (most < kFewestPeriods)
         return;
+    const Time period(repetition.period);
+    const Time left_out =
+        scheduler_.skip(period, most, [this] { return undisturbed_() && harmless(); });
+    if (left_out == Time())
+        return;
+    const double periods = to_seconds(left_out) / to_seconds(period);
     for (std::uint32_t lane = 0; lane < owed_.size(); ++lane) {
         const double whole = whole_turns(lane, repetition.turns[lane], periods);
-        owed_[lane] += static_cast<double>(periods) * repetition.turns[lane] - whole;
+        owed_[lane] += periods * repetition.turns[lane] - whole;
         collective_->skip(lane, static_cast<std::uint64_t>(whole));
     }
     collective_->turns()->skipped(periods);
-    counts_.repeat(periods);
-    jumped_ += Time(repetition.period) * periods;
+    counts_.repeat(periods / repetition.seen);
+    jumped_ += left_out;
 }
 
 }  // namespace switchfold

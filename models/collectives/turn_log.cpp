@@ -9,27 +9,37 @@ namespace switchfold {
 
 namespace {
 
-// Windows are alike if their lengths, and the turns of their lanes, differ by no more than this
-// part: a jump is no more wrong than its window.
-constexpr double kAlike = 1e-3;
-// The parts of a lane may drift apart by this part of a turn over all that is left out.
-constexpr double kDrift = 0.5;
-// A drift below this is none: a turn's end may be seen before or after a window's, at one time.
-constexpr double kNoDrift = 1e-6;
-// So many windows that differ, and windows become twice as long.
-constexpr std::uint32_t kPatience = 6;
+// A window whose pace is further from its stretch's, as a share, begins another one.
+constexpr double kSamePace = 0.015;
+// A stretch's mean pace is known when its standard error is no more than this share of it.
+constexpr double kKnown = 0.0015;
+constexpr std::size_t kFewestWindows = 3;
+// Its halves differ by no more than this share: a pace that creeps up has not settled.
+constexpr double kSettled = 0.0025;
+constexpr std::size_t kMostMarks = 33;
+// Turns by which the parts of a lane may move against each other in a stretch, or the share of the
+// stretch's; and turns by which they may drift apart over all that is left out of it.
+constexpr double kJitter = 1.0;
+constexpr double kJitterShare = 0.25;
+constexpr double kDrift = 0.2;
+// The spread of mere jitter does not grow with the stretch; by so much it may seem to.
+constexpr double kJitterGrows = 1.4;
+// Lanes whose turns differ by less than this, and this share, are taken to be equally fast.
+constexpr double kSameTurns = 0.1;
+constexpr double kSameShare = 0.001;
+// So many windows without a repetition, and windows become twice as long.
+constexpr std::uint32_t kPatience = 12;
 // A motion is taken to go on for so many times as long as it was seen to: what changes slowly is
 // looked at again.
-constexpr std::uint64_t kTrust = 8;
-// Windows whose parts drift apart within fewer than this become longer, too.
-constexpr std::uint64_t kWorthIt = 4;
+constexpr double kTrust = 8;
 
 }  // namespace
 
-std::uint32_t TurnLog::add(std::uint32_t lane) {
+std::uint32_t TurnLog::add(std::uint32_t lane, std::uint32_t parts) {
     lanes_ = std::max(lanes_, lane + 1);
-    counters_.push_back({lane, 0, 0, 0});
-    return static_cast<std::uint32_t>(counters_.size() - 1);
+    const auto first = static_cast<std::uint32_t>(counters_.size());
+    counters_.resize(first + parts, {lane, 0, 0, 0});
+    return first;
 }
 
 double TurnLog::progress(const Counter& counter, std::uint64_t now) {
@@ -37,11 +47,12 @@ double TurnLog::progress(const Counter& counter, std::uint64_t now) {
     if (counter.turns < 2)
         return turns;
     // How far it is in the next turn, going by the last.
-    const auto turn = static_cast<double>(std::max<std::uint64_t>(1, counter.last - counter.before));
+    const auto turn =
+        static_cast<double>(std::max<std::uint64_t>(1, counter.last - counter.before));
     return turns + std::min(1.0, static_cast<double>(now - counter.last) / turn);
 }
 
-TurnLog::Window TurnLog::measure(std::uint64_t now) {
+TurnLog::Moved TurnLog::moved(const Mark& from, const Mark& to) const {
     struct Range {
         double sum = 0;
         double least = HUGE_VAL;
@@ -49,74 +60,116 @@ TurnLog::Window TurnLog::measure(std::uint64_t now) {
         std::uint32_t count = 0;
     };
     std::vector<Range> ranges(lanes_);
+    Moved all;
     for (std::size_t i = 0; i < counters_.size(); ++i) {
-        const double turns = progress(counters_[i], now) - begun_[i];
+        const double turns = to.progress[i] - from.progress[i];
         Range& range = ranges[counters_[i].lane];
         range.sum += turns;
         range.least = std::min(range.least, turns);
         range.most = std::max(range.most, turns);
         ++range.count;
+        all.mean += turns;
     }
-    Window window;
-    window.length = now - begun_at_;
-    for (const Range& range : ranges)
-        window.lanes.push_back(
-            range.count == 0 ? Lane{} : Lane{range.sum / range.count, range.most - range.least});
-    return window;
+    all.mean /= static_cast<double>(counters_.size());
+    for (const Range& range : ranges) {
+        all.lane.push_back(range.count == 0 ? 0 : range.sum / range.count);
+        if (range.count > 0)
+            all.spread = std::max(all.spread, range.most - range.least);
+    }
+    return all;
 }
 
-bool TurnLog::alike(const Window& a, const Window& b) {
-    if (a.length == 0 || b.length == 0)
+bool TurnLog::goes_on() const {
+    if (stretch_.size() < 3)
+        return true;
+    const Mark& first = stretch_.front();
+    const Mark& before = stretch_[stretch_.size() - 2];
+    const double pace =
+        moved(first, before).mean / static_cast<double>(before.at - first.at);
+    return std::abs(stretch_.back().pace - pace) <= kSamePace * pace;
+}
+
+bool TurnLog::known_well() const {
+    const std::size_t windows = stretch_.size() - 1;
+    if (windows < kFewestWindows)
         return false;
-    const auto near = [](double x, double y) { return std::abs(x - y) <= kAlike * std::max(x, y); };
-    if (!near(static_cast<double>(a.length), static_cast<double>(b.length)))
-        return false;
-    for (std::size_t i = 0; i < a.lanes.size(); ++i)
-        if (!near(a.lanes[i].turns, b.lanes[i].turns))
-            return false;
-    return true;
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = 1; i < stretch_.size(); ++i)
+        sum += stretch_[i].pace;
+    const auto count = static_cast<double>(windows);
+    const double mean = sum / count;
+    for (std::size_t i = 1; i < stretch_.size(); ++i)
+        squares += (stretch_[i].pace - mean) * (stretch_[i].pace - mean);
+    return std::sqrt(squares / (count - 1) / count) <= kKnown * mean;
 }
 
-std::uint64_t TurnLog::steady_for(const Window& window) {
-    double spread = 0;
-    for (const Lane& lane : window.lanes)
-        spread = std::max(spread, lane.spread);
-    return spread > kNoDrift ? static_cast<std::uint64_t>(kDrift / spread) : UINT64_MAX;
+std::optional<Repetition> TurnLog::repetition() const {
+    if (!known_well())
+        return std::nullopt;
+    const Mark& first = stretch_.front();
+    const Mark& now = stretch_.back();
+    const Mark& middle = stretch_[stretch_.size() / 2];
+    const Moved all = moved(first, now);
+    const Moved half = moved(middle, now);
+    const auto same = [&](double turns) {
+        return std::abs(turns - all.mean) <= kSameTurns + kSameShare * all.mean;
+    };
+    if (all.mean <= 0 || all.lane.front() <= 0 ||
+        all.spread > std::max(kJitter, kJitterShare * all.mean))
+        return std::nullopt;
+    const auto pace = [](const Moved& turns, const Mark& from, const Mark& to) {
+        return turns.mean / static_cast<double>(to.at - from.at);
+    };
+    const double early = pace(moved(first, middle), first, middle);
+    const double late = pace(half, middle, now);
+    if (std::abs(late - early) > kSettled * late)
+        return std::nullopt;
+    const auto window = static_cast<double>(window_);
+    Repetition found;
+    found.seen = (same(all.lane.front()) ? all.mean : all.lane.front()) / window;
+    found.period = static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(now.at - first.at) / found.seen));
+    for (const double turns : all.lane)
+        found.turns.push_back((same(turns) ? all.mean : turns) / found.seen);
+    double periods = kTrust * (found.seen + skipped_);
+    const double grown = (all.spread - kJitterGrows * half.spread) / (all.mean - half.mean);
+    if (grown > 0)
+        periods = std::min(periods, kDrift / (grown * window) - skipped_);
+    found.trusted = static_cast<std::uint64_t>(std::max(0.0, periods));
+    return found;
 }
 
-void TurnLog::restart(std::uint64_t now) {
-    begun_.resize(counters_.size());
-    for (std::size_t i = 0; i < counters_.size(); ++i)
-        begun_[i] = progress(counters_[i], now);
-    begun_at_ = now;
-    window_end_ = counters_.front().turns + window_;
+void TurnLog::begin_stretch() {
+    stretch_.erase(stretch_.begin(), stretch_.end() - 1);
+    skipped_ = 0;
 }
 
 std::optional<Repetition> TurnLog::close_window(std::uint64_t now) {
-    if (begun_at_ == 0) {
-        restart(now);
-        return std::nullopt;
-    }
-    Window window = measure(now);
-    const bool same = alike(window, before_[0]) && alike(before_[0], before_[1]);
-    before_[1] = std::exchange(before_[0], window);
-    trusted_ = same ? std::max<std::uint64_t>(trusted_ + 1, before_.size() + 1) : 0;
-    const std::uint64_t steady = steady_for(window);
+    Mark mark;
+    mark.at = now;
+    for (const Counter& counter : counters_)
+        mark.progress.push_back(progress(counter, now));
     std::optional<Repetition> found;
-    if (same && steady > 0) {
-        found.emplace().period = window.length;
-        found->trusted = std::min(steady, kTrust * trusted_);
-        for (const Lane& lane : window.lanes)
-            found->turns.push_back(lane.turns);
+    if (!stretch_.empty())
+        mark.pace = moved(stretch_.back(), mark).mean /
+                    static_cast<double>(std::max<std::uint64_t>(1, now - stretch_.back().at));
+    stretch_.push_back(std::move(mark));
+    if (stretch_.size() > 1) {
+        if (!goes_on())
+            begin_stretch();
+        else
+            found = repetition();
+        fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;
     }
-    if (same && steady >= kWorthIt)
-        differed_ = 0;
-    else if (++differed_ >= kPatience && window_ * 2 <= most_) {
+    if (stretch_.size() > kMostMarks)
+        stretch_.erase(stretch_.begin() + 1);  // it goes on to begin where it began
+    if (fruitless_ >= kPatience && window_ * 2 <= most_) {
         window_ *= 2;
-        differed_ = 0;
-        before_ = {};
+        fruitless_ = 0;
+        begin_stretch();
     }
-    restart(now);
+    window_end_ = counters_.front().turns + window_;
     return found;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,26 +16,30 @@ protected:
     ~TurnListener() = default;
 };
 
-/// What a motion that repeats itself does in one window.
+/// A motion that repeats itself.
 struct Repetition {
-    std::uint64_t period = 0;   ///< ps
+    std::uint64_t period = 0;   ///< ps: of a window
     std::vector<double> turns;  ///< by lane, in a period
-    std::uint64_t trusted = 0;  ///< periods that it may be taken to go on for
+    double seen = 0;            ///< periods that passed since it does
+    std::uint64_t trusted = 0;  ///< more periods that it may be taken to go on for
 };
 
 /// Tells when the parts of a collective repeat what they do. Each counts its turns: a step of a
-/// ring, a loop of a pipeline. Parts that hand data to each other are one lane, in which nobody can
-/// go faster than the others for long. Windows are so many turns of the first counter. When the
-/// turns of every lane, and of all parts within it, were the same in three windows of the same
-/// length, it repeats. Windows grow as long as they differ. Pure logic.
+/// ring, a loop of a pipeline. Parts that hand data to each other are one lane. Windows are so many
+/// turns of the first part. Packets of many channels take turns on links as chance has it, so turns
+/// are never quite alike; what must be is the pace: the mean of all parts' turns over the window's
+/// length. A stretch of windows repeats itself when its mean pace is known well enough, and its
+/// parts do not drift apart: one that runs ahead of another will have to wait for it, and what
+/// comes after is another motion. Pure logic.
 class TurnLog {
 public:
-    /// Windows are multiples of `cycle` turns, up to `most` turns.
-    TurnLog(std::uint64_t cycle, std::uint64_t most) : cycle_(cycle), window_(cycle), most_(most) {}
+    /// Windows are multiples of `cycle` turns, at first `window` and up to `most` turns.
+    TurnLog(std::uint64_t cycle, std::uint64_t window, std::uint64_t most) :
+        cycle_(cycle), window_(window), most_(most) {}
 
     void set_listener(TurnListener* listener) { listener_ = listener; }
-    /// Adds a part. \returns its number.
-    std::uint32_t add(std::uint32_t lane);
+    /// Adds so many parts to a lane. \returns the number of the first.
+    std::uint32_t add(std::uint32_t lane, std::uint32_t parts = 1);
     /// The part has ended a turn at `now` (ps).
     void note(std::uint32_t counter, std::uint64_t now) {
         Counter& c = counters_[counter];
@@ -52,10 +55,12 @@ public:
     /// anything does.
     std::optional<Repetition> close_window(std::uint64_t now);
     /// So many periods of what repeats itself were left out.
-    void skipped(std::uint64_t periods) { trusted_ += periods; }
+    void skipped(double periods) { skipped_ += periods; }
 
     /// The listener was told, and the window is not closed yet.
     [[nodiscard]] bool window_over() const { return window_end_ == UINT64_MAX; }
+    /// The stretch that may repeat itself begins now.
+    [[nodiscard]] bool begins() const { return stretch_.size() == 1; }
     [[nodiscard]] std::uint32_t lanes() const { return lanes_; }
     /// Turns of a window.
     [[nodiscard]] std::uint64_t window() const { return window_; }
@@ -68,33 +73,36 @@ private:
         std::uint64_t last = 0;    ///< ps: end of the last turn
         std::uint64_t before = 0;  ///< and of the one before
     };
-    struct Lane {
-        double turns = 0;   ///< in a window, the mean of its counters
-        double spread = 0;  ///< of its counters
+    /// Where all parts are at the end of a window.
+    struct Mark {
+        std::uint64_t at = 0;          ///< ps
+        std::vector<double> progress;  ///< turns, by part
+        double pace = 0;               ///< turns a ps, of the window that ended
     };
-    struct Window {
-        std::uint64_t length = 0;  ///< ps
-        std::vector<Lane> lanes;
+    /// What the parts did between two marks.
+    struct Moved {
+        double mean = 0;           ///< turns
+        double spread = 0;         ///< most by which parts of one lane differ
+        std::vector<double> lane;  ///< mean turns
     };
     [[nodiscard]] static double progress(const Counter& counter, std::uint64_t now);
-    [[nodiscard]] Window measure(std::uint64_t now);
-    /// Windows until the parts of a lane have drifted apart.
-    [[nodiscard]] static std::uint64_t steady_for(const Window& window);
-    [[nodiscard]] static bool alike(const Window& a, const Window& b);
-    void restart(std::uint64_t now);
+    [[nodiscard]] Moved moved(const Mark& from, const Mark& to) const;
+    /// Whether the last window goes at the stretch's pace.
+    [[nodiscard]] bool goes_on() const;
+    [[nodiscard]] bool known_well() const;
+    [[nodiscard]] std::optional<Repetition> repetition() const;
+    void begin_stretch();
 
     std::uint64_t cycle_;
     std::uint64_t window_;
     std::uint64_t most_;
-    std::uint64_t window_end_ = 1;  ///< turns of the first counter
+    std::uint64_t window_end_ = 1;  ///< turns of the first part
     TurnListener* listener_ = nullptr;
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
-    std::vector<double> begun_;     ///< progress of each at the begin of the window
-    std::uint64_t begun_at_ = 0;    ///< ps; 0: no window has begun
-    std::array<Window, 2> before_;  ///< the window before this one, and before that
-    std::uint32_t differed_ = 0;    ///< windows of this length
-    std::uint64_t trusted_ = 0;     ///< periods seen or left out since it repeats
+    std::vector<Mark> stretch_;   ///< its windows' ends, from its begin on
+    std::uint32_t fruitless_ = 0;  ///< windows of this length
+    double skipped_ = 0;           ///< periods left out of this stretch
 };
 
 }  // namespace switchfold

@@ -41,7 +41,7 @@ private:
         CopyListener* listener = nullptr;
     };
     void on_event(std::uint64_t tag) override;
-    [[nodiscard]] bool in_world_time() const override { return true; }
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
     void begin(const Waiting& waiting);
 
     CopyParams params_;

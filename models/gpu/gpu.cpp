@@ -339,7 +339,13 @@ void Gpu::reshare() {
         use.hbm += demands_[i].hbm * speed;
     }
     memory_.set_kernel_use(use);
+    drawn_ = {use.hbm, kernel_draw().bytes};
+    drawn_until_ = clock_.now();
     schedule_next();
+}
+
+Gpu::KernelDraw Gpu::kernel_draw() const {
+    return {drawn_.rate, drawn_.bytes + drawn_.rate * to_seconds(clock_.now() - drawn_until_)};
 }
 
 void Gpu::schedule_next() {

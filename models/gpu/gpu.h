@@ -95,6 +95,12 @@ public:
     [[nodiscard]] const GpuParams& params() const { return params_; }
     [[nodiscard]] std::uint32_t busy_sms() const { return sms_.busy_sms(); }
     [[nodiscard]] std::size_t running_kernels() const { return running_.size(); }
+    /// What kernels draw from the HBM, and have drawn so far.
+    struct KernelDraw {
+        double rate = 0;   ///< bytes a second
+        double bytes = 0;  ///< up to now
+    };
+    [[nodiscard]] KernelDraw kernel_draw() const;
 
 private:
     /// Blocks placed at the same instant; they run and end together.
@@ -142,7 +148,7 @@ private:
         std::uint64_t ticket = 0;
     };
     void on_event(std::uint64_t tag) override;
-    [[nodiscard]] bool in_world_time() const override { return true; }
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
     void on_demand_change() override;
     void advance();
     void place_all();
@@ -177,6 +183,8 @@ private:
     std::vector<KernelDemand> demands_;
     std::vector<KernelDemand> offers_;
     double drain_ = 0;  ///< ps that a completion takes now
+    KernelDraw drawn_;
+    Time drawn_until_;  ///< drawn_.bytes are accounted up to here
 };
 
 }  // namespace switchfold

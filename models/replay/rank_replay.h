@@ -57,7 +57,7 @@ public:
 private:
     enum class State : std::uint8_t { kWaiting, kGap, kRunning, kEnded };
     void on_event(std::uint64_t tag) override;
-    [[nodiscard]] bool in_world_time() const override { return true; }
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
     void on_kernel_end(std::uint32_t id) override { end(id); }
     void on_copy_end(std::uint32_t id) override { end(id); }
     void on_collective_end(std::uint32_t operation) override { end(operation); }

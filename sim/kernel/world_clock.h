@@ -10,7 +10,7 @@ namespace switchfold {
 
 /// The time of the simulated machine, that users see: the Scheduler's, and what was left out. For
 /// whoever is not part of the motion whose periods are left out: hosts, kernels, faults. Its
-/// handlers say that they are in_world_time().
+/// handlers say so by in_skip().
 class WorldClock {
 public:
     explicit WorldClock(Scheduler& scheduler) : scheduler_(scheduler) {}

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <tuple>
 
 namespace switchfold {
@@ -86,6 +87,13 @@ TrafficStatistics statistics_of(Machine& machine) {
     return all;
 }
 
+std::uint64_t times_of(std::uint64_t count, double times) {
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * times));
+}
+Time times_of(Time time, double times) {
+    return Time(times_of(time.count(), times));
+}
+
 /// Every number of `to` becomes change(of to, of a, of b).
 template <class S, class Change>
 void change_each(
@@ -119,14 +127,13 @@ void MachineCounts::mark() {
     marked_ = statistics_of(machine_);
 }
 
-void MachineCounts::repeat(std::uint64_t times) {
+void MachineCounts::repeat(double times) {
     change_all(
         left_out_,
         statistics_of(machine_),
         marked_,
         [&](auto before, auto now, auto then) {
-            now -= then;
-            return before + now * times;
+            return before + times_of(now - then, times);
         });
 }
 

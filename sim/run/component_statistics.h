@@ -30,7 +30,7 @@ class MachineCounts final : public TrafficCounts {
 public:
     explicit MachineCounts(Machine& machine) : machine_(machine) {}
     void mark() override;
-    void repeat(std::uint64_t times) override;
+    void repeat(double times) override;
     /// All counts of the machine, with those.
     [[nodiscard]] TrafficStatistics counted() const;
 
