@@ -16,6 +16,9 @@ namespace {
 constexpr double kMoreDraw = 2;
 // Less than this is carried out: where little is left, the end is near, and the end differs.
 constexpr std::uint64_t kFewestPeriods = 4;
+// Parts may be apart by this share of all turns: so much may an end be wrong that comes before they
+// are where they would have been.
+constexpr double kApart = 0.0075;
 
 }  // namespace
 
@@ -27,6 +30,7 @@ void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> por
     turns->set_listener(self);
     collective_ = &collective;
     owed_.assign(turns->lanes(), 0);
+    left_out_turns_ = 0;
     ports_ = std::move(ports);
     drawn_.assign(ports_.size(), 0);
     harmless_.assign(ports_.size(), 0);
@@ -96,7 +100,9 @@ void Jump::skip(const Repetition& repetition) {
         while (most > 0 && whole_turns(lane, turns, static_cast<double>(most)) > can)
             most = std::min(most - 1, static_cast<std::uint64_t>(can / turns));
     }
-    if (most < kFewestPeriods)
+    const double all = static_cast<double>(
+        collective_->turns()->turns() + collective_->skippable(0, window)) + left_out_turns_;
+    if (most < kFewestPeriods || repetition.apart > kApart * all)
         return;
     const Time period(repetition.period);
     const Time left_out =
@@ -110,6 +116,7 @@ void Jump::skip(const Repetition& repetition) {
         collective_->skip(lane, static_cast<std::uint64_t>(whole));
     }
     collective_->turns()->skipped(periods);
+    left_out_turns_ += periods * repetition.turns.front();
     counts_.repeat(periods / repetition.seen);
     jumped_ += left_out;
 }

@@ -69,6 +69,7 @@ private:
     std::vector<double> drawn_;     ///< by port: bytes, up to the last window
     std::vector<double> harmless_;  ///< bytes a second
     Time window_begin_;
+    double left_out_turns_ = 0;  ///< of the first lane
     Time jumped_;
 };
 

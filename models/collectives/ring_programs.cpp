@@ -85,12 +85,15 @@ public:
         }
         return std::nullopt;
     }
-    [[nodiscard]] std::uint64_t cycle() const override { return 2 * ranks_ - 1; }
+    /// A turn for each step that is sent: the first of a loop goes with the last of the loop before,
+    /// which only receives.
+    [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
+    [[nodiscard]] std::uint64_t cycle() const override { return 2 * ranks_ - 2; }
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t unit, const Transport& transport) const override {
         if (unit % cycle() == 0)
             return chunks_.whole_loops() * cycle();
-        return steps_left(step_, cycle(), chunks_.even(transport));
+        return steps_left(step_, cycle() + 1, chunks_.even(transport));
     }
     void skip(std::uint64_t turns) override {
         if (turns % cycle() == 0)
@@ -157,11 +160,14 @@ public:
         }
         return std::nullopt;
     }
-    [[nodiscard]] std::uint64_t cycle() const override { return order_->size(); }
+    [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
+    [[nodiscard]] std::uint64_t cycle() const override {
+        return std::max<std::uint64_t>(1, order_->size() - 1);
+    }
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t unit, const Transport& /*transport*/) const override {
         if (unit % cycle() != 0)
-            return steps_left(step_, cycle(), true);
+            return steps_left(step_, order_->size(), true);
         const std::uint64_t loops = (part_.bytes - std::min(done_, part_.bytes)) / max_chunk_;
         return (loops - std::min(loops, kLastTurns)) * cycle();
     }

@@ -127,6 +127,7 @@ std::optional<Repetition> TurnLog::repetition() const {
         return std::nullopt;
     const auto window = static_cast<double>(window_);
     Repetition found;
+    found.apart = all.spread;
     found.seen = (same(all.lane.front()) ? all.mean : all.lane.front()) / window;
     found.period = static_cast<std::uint64_t>(
         std::llround(static_cast<double>(now.at - first.at) / found.seen));

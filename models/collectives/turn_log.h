@@ -21,6 +21,7 @@ struct Repetition {
     std::uint64_t period = 0;   ///< ps: of a window
     std::vector<double> turns;  ///< by lane, in a period
     double seen = 0;            ///< periods that passed since it does
+    double apart = 0;           ///< turns by which parts of a lane moved against each other
     std::uint64_t trusted = 0;  ///< more periods that it may be taken to go on for
 };
 
@@ -61,6 +62,8 @@ public:
     [[nodiscard]] bool window_over() const { return window_end_ == UINT64_MAX; }
     /// The stretch that may repeat itself begins now.
     [[nodiscard]] bool begins() const { return stretch_.size() == 1; }
+    /// Of the first part so far.
+    [[nodiscard]] std::uint64_t turns() const { return counters_.front().turns; }
     [[nodiscard]] std::uint32_t lanes() const { return lanes_; }
     /// Turns of a window.
     [[nodiscard]] std::uint64_t window() const { return window_; }

@@ -37,6 +37,7 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
           "forward_us",
           "backward_us",
           "exposed_communication_us",
+          "jumped_us",
           "backward_slowdown",
           "slowdown_by_cause",
           "collectives",
