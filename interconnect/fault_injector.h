@@ -17,6 +17,7 @@ public:
 
 private:
     void on_event(std::uint64_t tag) override;
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kEnds; }
     void apply(const FaultParams& fault);
 
     Fabric& fabric_;

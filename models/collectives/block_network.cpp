@@ -173,6 +173,9 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
             fifos_[fifo]->sender = block.get();
             block->add_send(*fifos_[fifo]);
         }
+        if (of_channel_.size() <= plan.channel)
+            of_channel_.resize(plan.channel + 1U);
+        of_channel_[plan.channel].push_back(static_cast<std::uint32_t>(blocks_.size()));
         auto& rounds = members_[plan.rank].blocks;
         rounds.resize(std::max<std::size_t>(rounds.size(), plan.round + 1));
         rounds[plan.round].push_back(static_cast<std::uint32_t>(blocks_.size()));
@@ -198,6 +201,21 @@ void BlockNetwork::join(std::uint32_t position, Time start, Time last) {
     for (const auto& round : member.blocks)
         for (const std::uint32_t block : round)
             blocks_[block]->start(&round == &member.blocks.back() ? last : start);
+}
+
+std::uint64_t BlockNetwork::skippable(std::uint32_t channel, std::uint64_t unit) const {
+    std::uint64_t least = UINT64_MAX;
+    for (const std::uint32_t block : of_channel_[channel])
+        least = std::min(
+            least,
+            blocks_[block]->done() ? 0
+                                   : blocks_[block]->program().skippable(unit, context_.transport));
+    return least;
+}
+
+void BlockNetwork::skip(std::uint32_t channel, std::uint64_t turns) {
+    for (const std::uint32_t block : of_channel_[channel])
+        blocks_[block]->program().skip(turns);
 }
 
 void BlockNetwork::abandon() {

@@ -63,6 +63,11 @@ public:
     /// Moves nothing more but what is under way, and tells its listener nothing more.
     void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
+    /// The blocks count their turns here, by channel; before any is added.
+    void count_turns(TurnLog& turns) { context_.turns = &turns; }
+    /// Of a channel's blocks; as those of a Program.
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t channel, std::uint64_t unit) const;
+    void skip(std::uint32_t channel, std::uint64_t turns);
     [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
         return context_.transport.wire(data);
     }
@@ -106,6 +111,7 @@ private:
     BlockContext context_;
     bool abandoned_ = false;
     std::vector<std::unique_ptr<ThreadBlock>> blocks_;
+    std::vector<std::vector<std::uint32_t>> of_channel_;  ///< blocks
     std::vector<std::unique_ptr<Fifo>> fifos_;
     std::vector<const ThreadBlock*> receivers_;  ///< of each, without a look into it
     std::vector<Member> members_;

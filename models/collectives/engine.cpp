@@ -44,7 +44,7 @@ public:
         record.ranks = static_cast<std::uint32_t>(spec.ranks.size());
         record.bytes = spec.bytes;
         record.choice = spec.choice;
-        record.start = owner.fabric_.scheduler().now();
+        record.start = owner.clock_.now();
         record.fallback = spec.fallback;
         if (owner.functional_seed_ != 0)
             before = make_values(
@@ -68,6 +68,8 @@ public:
     }
     void join(std::uint32_t position) {
         members[position].joined = true;
+        ++joined;
+        engine.watch_one();
         // Half of the launch latency lies before the first instruction, half after the last.
         const CollectiveParams& params = engine.params_;
         const Time start =
@@ -127,6 +129,7 @@ public:
     std::unique_ptr<RunningCollective> running;
     std::vector<std::vector<float>> before;
     std::size_t arrived = 0;
+    std::size_t joined = 0;
     std::size_t ended = 0;
 };
 
@@ -140,6 +143,7 @@ CollectiveEngine::CollectiveEngine(
     std::uint64_t functional_seed) :
     sc_module(name),
     fabric_(fabric),
+    clock_(fabric.scheduler()),
     params_(params),
     policy_(policy),
     ports_(std::move(ports)),
@@ -152,8 +156,41 @@ CollectiveEngine::~CollectiveEngine() {
     fabric_.set_listener(nullptr);
 }
 
+CollectiveEnvironment CollectiveEngine::environment() const {
+    const bool functional = functional_seed_ != 0;
+    return {fabric_, params_, ports_, functional, jump_ != nullptr && !functional};
+}
+
+void CollectiveEngine::allow_jumps(TrafficCounts& counts) {
+    jump_ = std::make_unique<Jump>(
+        fabric_.scheduler(), counts, [this] { return undisturbed(); });
+}
+
+void CollectiveEngine::watch_one() {
+    if (!jump_ || jump_->watching() || running_.size() != 1)
+        return;
+    const Instance& instance = *running_.begin()->second;
+    // Of an exchange with a late rank a part has yet to begin.
+    if (instance.exchange() && instance.spec.peers_late != Time())
+        return;
+    std::vector<const RankPort*> members;
+    for (const std::uint32_t rank : instance.spec.ranks)
+        members.push_back(ports_[rank]);
+    if (instance.joined == instance.members.size())
+        jump_->watch(*instance.running, std::move(members));
+}
+
+bool CollectiveEngine::undisturbed() const {
+    if (running_.size() != 1)
+        return false;
+    const auto& members = running_.begin()->second->members;
+    return std::all_of(members.begin(), members.end(), [](const Instance::Member& member) {
+        return member.joined && !member.done;
+    });
+}
+
 std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& instance) {
-    const CollectiveEnvironment environment{fabric_, params_, ports_, functional_seed_ != 0};
+    const CollectiveEnvironment environment = this->environment();
     CollectiveSpec& spec = instance.spec;
     if (!instance.in_switch())
         return make_fifo_collective(environment, spec, instance);
@@ -169,7 +206,7 @@ std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& inst
     if (running)
         return running;
     if (!reduces)
-        throw SimulationError(fabric_.name(), fabric_.scheduler().now(), refused);
+        throw SimulationError(fabric_.name(), clock_.now(), refused);
     run_as_ring(instance, Fallback::kRefused, refused);
     return std::move(instance.running);
 }
@@ -190,6 +227,8 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
     std::uint32_t channels = 0;
     if (instance.running) {
         instance.running->abandon();
+        if (jump_)
+            jump_->forget(*instance.running);
         retired_.push_back(std::move(instance.running));
         channels = spec.choice.channels;  // the kernel is on the GPU already
     }
@@ -202,14 +241,14 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
         to_string(spec.bytes),
         spec.ranks.size(),
         text,
-        to_string(fabric_.scheduler().now())));
-    const CollectiveEnvironment environment{fabric_, params_, ports_, functional_seed_ != 0};
-    instance.running = make_fifo_collective(environment, spec, instance);
+        to_string(clock_.now())));
+    instance.running = make_fifo_collective(environment(), spec, instance);
     if (functional_seed_ != 0)
         instance.running->buffers() = instance.before;
     for (std::uint32_t position = 0; position < instance.members.size(); ++position)
         if (instance.members[position].joined)
             instance.running->join(position, fabric_.scheduler().now());
+    watch_one();
 }
 
 void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
@@ -221,7 +260,7 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
         if (instance->spec.kind != CollectiveKind::kAllReduce)
             throw SimulationError(
                 there.name(),
-                fabric_.scheduler().now(),
+                clock_.now(),
                 fmt::format(
                     "went down under a {} through the switches, which knows no other way",
                     to_string(instance->spec.kind)));
@@ -280,7 +319,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         if (!reason.empty())
             throw SimulationError(
                 name(),
-                fabric_.scheduler().now(),
+                clock_.now(),
                 fmt::format(
                     "an all-reduce cannot run as {}: {}",
                     enum_name(spec.choice.algorithm),
@@ -366,7 +405,7 @@ void CollectiveEngine::start(
     if (instance.record.kind != collective.kind || instance.record.bytes != collective.bytes)
         throw SimulationError(
             name(),
-            fabric_.scheduler().now(),
+            clock_.now(),
             fmt::format(
                 "rank {} comes to {} of {} where the group's collective {} is {} of {}",
                 rank,
@@ -384,7 +423,7 @@ void CollectiveEngine::start_transfer(
     const TransferEnd& end,
     std::int32_t priority,
     CollectiveListener& listener) {
-    const Time now = fabric_.scheduler().now();
+    const Time now = clock_.now();
     if (end.sender == end.receiver || std::max(end.sender, end.receiver) >= ports_.size())
         throw SimulationError(
             name(),
@@ -432,7 +471,7 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     member.listener = arrival.listener;
     member.operation = arrival.operation;
     if (++instance.arrived == instance.members.size())
-        instance.record.ready = fabric_.scheduler().now() + instance.spec.peers_late;
+        instance.record.ready = clock_.now() + instance.spec.peers_late;
     const Choice& choice = instance.spec.choice;
     CommunicationKernel kernel;
     kernel.blocks = instance.spec.blocks != 0 ? instance.spec.blocks : choice.channels;
@@ -491,7 +530,7 @@ void CollectiveEngine::end_member(Instance& instance, std::uint32_t position) {
 }
 
 void CollectiveEngine::finish(Instance& instance) {
-    instance.record.end = fabric_.scheduler().now();
+    instance.record.end = clock_.now();
     if (functional_seed_ != 0 && instance.spec.bytes.count() > 0) {
         const std::string wrong =
             check_values(instance.spec, instance.before, instance.running->results());
@@ -499,7 +538,10 @@ void CollectiveEngine::finish(Instance& instance) {
             wrong_.push_back(fmt::format("{}: {}", instance.label(), wrong));
     }
     records_.push_back(instance.record);
+    if (jump_)
+        jump_->forget(*instance.running);
     running_.erase(Key(instance.key));
+    watch_one();
 }
 
 std::vector<std::string> CollectiveEngine::blocked() const {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "models/collectives/collective_service.h"
+#include "models/collectives/jump.h"
 #include "models/collectives/machine_view.h"
 #include "models/collectives/running_collective.h"
 #include "models/collectives/tuning.h"
+#include "sim/kernel/world_clock.h"
 
 #include <systemc>
 
@@ -53,6 +55,9 @@ public:
         std::vector<RankPort*> ports,
         std::vector<Group> groups,
         std::uint64_t functional_seed = 0);
+    /// From now on long collectives leave out what they do over and over, if it is not in
+    /// functional mode; `counts` counts it. Links with bit errors never repeat themselves.
+    void allow_jumps(TrafficCounts& counts);
     ~CollectiveEngine() override;
     CollectiveEngine(const CollectiveEngine&) = delete;
     CollectiveEngine& operator=(const CollectiveEngine&) = delete;
@@ -81,6 +86,8 @@ public:
     [[nodiscard]] const std::vector<std::string>& wrong_results() const { return wrong_; }
     /// What users should know of collectives that did not run as asked.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+    /// Simulated time that collectives have left out.
+    [[nodiscard]] Time jumped() const { return jump_ ? jump_->jumped() : Time(); }
     /// How an all-reduce of this size over these ranks would run.
     [[nodiscard]] Choice choose(const std::vector<std::uint32_t>& ranks, Bytes bytes);
 
@@ -100,6 +107,10 @@ private:
     void on_event(std::uint64_t tag) override;
     void on_link_down(const Link& there, const Link& back) override;
     std::unique_ptr<RunningCollective> make_running(Instance& instance);
+    [[nodiscard]] CollectiveEnvironment environment() const;
+    /// The collective that is left alone, if it is not watched yet.
+    void watch_one();
+    [[nodiscard]] bool undisturbed() const;
     Choice ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
     /// What becomes of a member at a known time.
@@ -119,6 +130,7 @@ private:
     const GroupView& view(const std::vector<std::uint32_t>& ranks);
 
     Fabric& fabric_;
+    WorldClock clock_;
     CollectiveParams params_;
     AllReducePolicy policy_;
     std::vector<RankPort*> ports_;
@@ -134,6 +146,7 @@ private:
     std::vector<CollectiveRecord> records_;
     std::vector<std::string> wrong_;
     std::vector<std::string> notes_;
+    std::unique_ptr<Jump> jump_;  ///< null: nothing is left out
     std::vector<std::unique_ptr<RunningCollective>> retired_;  ///< gave up; packets may still come
 };
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "interconnect/fabric.h"
+#include "models/collectives/step.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -38,6 +40,16 @@ struct Transport {
     };
     std::array<Delays, 2> delays{};
 
+    /// Bytes of each slice but the last of a step of `bytes`.
+    [[nodiscard]] std::uint64_t slice_of(std::uint64_t bytes) const {
+        const std::uint64_t share = bytes / slices_in_step;
+        return std::clamp<std::uint64_t>(
+            (share + kGrain - 1) / kGrain * kGrain, smallest_slice, slice);
+    }
+    /// In how many slices it is handed over.
+    [[nodiscard]] std::uint64_t slices(std::uint64_t bytes) const {
+        return (bytes + slice_of(bytes) - 1) / slice_of(bytes);
+    }
     [[nodiscard]] const Delays& delays_of(bool networked) const {
         return delays[networked ? 1 : 0];
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace switchfold {
@@ -71,6 +72,11 @@ public:
         return network_.blocked(limit);
     }
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const override {
+        return network_.skippable(lane, unit);
+    }
+    void skip(std::uint32_t lane, std::uint64_t turns) override { network_.skip(lane, turns); }
     [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_; }
     [[nodiscard]] std::vector<std::vector<float>>& results() override {
         return out_of_place() ? results_ : buffers_;
@@ -78,6 +84,7 @@ public:
 
 private:
     [[nodiscard]] bool out_of_place() const { return spec_.kind == CollectiveKind::kAllToAll; }
+    void count_turns(const Program& first);
     /// Bytes that one channel works on at a time.
     [[nodiscard]] std::uint64_t usual_chunk() const;
     [[nodiscard]] std::vector<BlockPlan> plan(std::uint32_t channel, std::uint32_t channels) const;
@@ -85,6 +92,7 @@ private:
     CollectiveSpec spec_;
     std::uint64_t max_chunk_;
     std::uint32_t bundle_;
+    std::optional<TurnLog> turns_;
     BlockNetwork network_;
     std::vector<std::vector<float>> buffers_;
     std::vector<std::vector<float>> results_;
@@ -141,12 +149,31 @@ FifoCollective::FifoCollective(
         network_.use_buffers(buffers_, results());
     }
     const std::uint32_t channels = spec.choice.channels / bundle_;
-    for (std::uint32_t channel = 0; channel < channels; ++channel)
-        network_.add_channel(plan(channel, channels));
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+        std::vector<BlockPlan> plans = plan(channel, channels);
+        if (channel == 0 && environment.may_jump && !plans.empty())
+            count_turns(*plans.front().program);
+        network_.add_channel(std::move(plans));
+    }
     const std::uint64_t touched = std::min(
         BlockNetwork::buffer_bytes(environment.params, spec.choice.protocol) * spec.choice.channels,
         2 * network_.wire(1024) * spec.bytes.count() / 1024);
     footprint_ = Bytes(touched);
+}
+
+void FifoCollective::count_turns(const Program& first) {
+    // Loops are left out where there are many, else steps within a loop.
+    constexpr std::uint64_t kManyLoops = 6;
+    constexpr std::uint64_t kMostLoops = 4;   // in a window
+    constexpr std::uint64_t kMostSteps = 64;  // in a window
+    const std::uint64_t cycle = first.cycle();
+    const std::uint64_t loops =
+        first.skippable(cycle, {}) / cycle;
+    if (cycle == 1 || loops < kManyLoops)
+        turns_.emplace(1, 1, cycle == 1 ? kMostSteps : std::max<std::uint64_t>(1, cycle / 8));
+    else
+        turns_.emplace(cycle, cycle, cycle * kMostLoops);
+    network_.count_turns(*turns_);
 }
 
 std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t channels) const {

@@ -5,14 +5,13 @@
 
 namespace switchfold {
 
-namespace {
-
-void cut(std::vector<Part>& parts, std::uint64_t bytes, std::uint32_t channels) {
-    for (std::uint32_t channel = 0; channel < channels; ++channel)
-        parts.push_back(part_of_channel(bytes, channels, channel, kGrain));
+void HeadPieces::cut(std::uint64_t bytes, std::uint32_t channels) {
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+        parts_.push_back(part_of_channel(bytes, channels, channel, kGrain));
+        loops_.push_back((parts_.back().bytes + loop_span() - 1) / loop_span());
+    }
+    skipped_.assign(channels, 0);
 }
-
-}  // namespace
 
 HeadPieces HeadPieces::contiguous(
     std::uint64_t bytes,
@@ -22,24 +21,20 @@ HeadPieces HeadPieces::contiguous(
     std::uint64_t align) {
     HeadPieces pieces(heads, chunk, 0);
     pieces.align_ = align;
-    cut(pieces.parts_, bytes, channels);
+    pieces.cut(bytes, channels);
     return pieces;
 }
 
 HeadPieces HeadPieces::blocks(
     std::uint64_t stride, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk) {
     HeadPieces pieces(heads, chunk, std::max<std::uint64_t>(stride, 1));
-    cut(pieces.parts_, stride, channels);
+    pieces.cut(stride, channels);
     return pieces;
-}
-
-std::uint64_t HeadPieces::loops(std::uint32_t channel) const {
-    return (parts_[channel].bytes + loop_span() - 1) / loop_span();
 }
 
 Part HeadPieces::piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t head) const {
     const Part& part = parts_[channel];
-    const std::uint64_t base = loop * loop_span();
+    const std::uint64_t base = before(channel, loop);
     const std::uint64_t left = part.bytes - base;
     if (stride_ != 0)
         return {head * stride_ + part.begin + base, std::min(chunk_, left)};
@@ -57,7 +52,7 @@ std::uint32_t HeadPieces::working_heads(std::uint32_t channel, std::uint64_t loo
 }
 
 std::uint64_t HeadPieces::loop_bytes(std::uint32_t channel, std::uint64_t loop) const {
-    const std::uint64_t left = parts_[channel].bytes - loop * loop_span();
+    const std::uint64_t left = parts_[channel].bytes - before(channel, loop);
     return stride_ != 0 ? heads_ * std::min(chunk_, left)
                         : std::min<std::uint64_t>(heads_ * chunk_, left);
 }

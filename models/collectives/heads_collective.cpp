@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -58,6 +59,10 @@ HeadPieces pieces_for(const CollectiveParams& params, const CollectiveSpec& spec
     return HeadPieces::blocks(spec.bytes.count() / heads, spec.choice.channels, heads, chunk);
 }
 
+// In a window of turns. Heads run ahead of each other by a pipeline's depth and fall back again.
+constexpr std::uint64_t kFewLoops = 4;
+constexpr std::uint64_t kMostLoops = 32;
+
 using Groups = std::vector<std::unique_ptr<ReductionGroup>>;
 
 class HeadsCollective final : public RunningCollective,
@@ -82,6 +87,9 @@ public:
                    return stages->uses(link);
                });
     }
+    [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const override;
+    void skip(std::uint32_t lane, std::uint64_t loops) override;
     [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_.own; }
     [[nodiscard]] std::vector<std::vector<float>>& results() override { return buffers_.results; }
 
@@ -131,6 +139,7 @@ private:
     HeadPieces pieces_;
     bool fused_;  ///< the warps that reduce also send
     StageBuffers buffers_;
+    std::optional<TurnLog> turns_;
     std::vector<std::uint32_t> place_;                   ///< within its machine, by position
     std::vector<std::unique_ptr<SwitchStages>> stages_;  ///< by machine
     std::unique_ptr<BlockNetwork> heads_;                ///< null in one machine
@@ -175,6 +184,12 @@ HeadsCollective::HeadsCollective(
             work(environment.params, machine),
             buffers_,
             self));
+    }
+    // Heads hand chunks of all channels to a network that reduces in one order.
+    if (environment.may_jump && rails.empty()) {
+        turns_.emplace(1, spec.layout.machines.size() > 1 ? kFewLoops : 1, kMostLoops);
+        for (const auto& stages : stages_)
+            stages->count_turns(*turns_);
     }
     if (!rails.empty())
         join_rails(environment, std::move(rails));
@@ -249,6 +264,8 @@ void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
         self);
     if (environment.functional)
         heads_->use_buffers(buffers_.sums, buffers_.sums);
+    if (turns_)
+        heads_->count_turns(*turns_);
     for (std::uint32_t channel = 0; channel < pieces_.channels(); ++channel)
         for (std::uint32_t head = 0; head < pieces_.heads(); ++head)
             heads_->add_channel(plan_heads(channel, head));
@@ -311,6 +328,19 @@ void HeadsCollective::join(std::uint32_t position, Time start) {
     stages_of(position).join(place_[position], start);
     if (aggregation_)
         aggregation_->join(position, start);
+}
+
+std::uint64_t HeadsCollective::skippable(std::uint32_t lane, std::uint64_t unit) const {
+    std::uint64_t least = heads_ ? heads_->skippable(lane, unit) : UINT64_MAX;
+    for (const auto& stages : stages_)
+        least = std::min(least, stages->skippable(lane));
+    return least;
+}
+
+void HeadsCollective::skip(std::uint32_t lane, std::uint64_t loops) {
+    pieces_.skip(lane, loops);
+    for (const auto& stages : stages_)
+        stages->skip(lane, loops);
 }
 
 void HeadsCollective::on_progress(std::uint32_t position, std::uint32_t channel) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace switchfold {
@@ -34,6 +35,9 @@ public:
     void join(std::uint32_t position, Time start) override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const override;
+    void skip(std::uint32_t lane, std::uint64_t loops) override;
 
 private:
     enum class Stage : std::uint8_t { kScatter, kPosted, kReduce, kSums, kGather };
@@ -49,6 +53,7 @@ private:
         std::uint64_t gathered = 0;
         std::uint32_t scatter_piece = 0;  ///< head whose piece is copied
         std::uint32_t gather_piece = 0;
+        std::uint32_t turn = 0;  ///< its first number in the log of turns
         Time poll_since;
         Time sampled;
         std::uint32_t requested = 0;  ///< bytes of the current piece
@@ -93,6 +98,12 @@ private:
         std::uint32_t warps,
         std::uint32_t others);
     void post(Stage stage, std::uint32_t position, std::uint32_t channel, Time due);
+    /// What of a block goes round in loops: parts in the log of turns.
+    enum Turning : std::uint32_t { kGathered, kScattered, kReduced, kTurnings };
+    void note_turn(const Block& b, Turning part) {
+        if (turns_)
+            turns_->note(b.turn + part, scheduler_.now().count());
+    }
     /// Pieces that a group of warps copies in a loop.
     [[nodiscard]] std::uint32_t pieces(const Channel& channel, std::uint64_t loop) const {
         return registered_ ? 1 : shape_.pieces.working_heads(channel.index, loop);
@@ -118,8 +129,11 @@ private:
     Time poll_round_;  ///< a poll, there and back
     std::vector<Channel> channels_;
     std::vector<Block> blocks_;
+    std::optional<TurnLog> turns_;
     Bytes footprint_;
 };
+
+constexpr std::uint64_t kMostLoops = 32;  // in a window of turns
 
 PullAllReduce::PullAllReduce(
     const CollectiveEnvironment& environment,
@@ -150,6 +164,11 @@ PullAllReduce::PullAllReduce(
         channels_.push_back(std::move(channel));
     }
     blocks_.resize(std::size_t{n_} * channels);
+    if (environment.may_jump) {
+        turns_.emplace(1, 1, kMostLoops);
+        for (std::size_t i = 0; i < blocks_.size(); ++i)
+            blocks_[i].turn = turns_->add(static_cast<std::uint32_t>(i % channels), kTurnings);
+    }
     const std::uint64_t bytes = spec.bytes.count();
     const std::uint64_t buffered = 2 * depth_ * shape_.chunk * channels * n_;
     footprint_ = Bytes(registered_ ? 0 : std::min(2 * bytes, buffered));
@@ -167,6 +186,21 @@ Time PullAllReduce::copy_piece(
         return scheduler_.now();
     const Time served = port(position).access(bytes, bytes);
     return std::max(served, scheduler_.now() + copy_time(params_, warps, warps + others, bytes));
+}
+
+std::uint64_t PullAllReduce::skippable(std::uint32_t lane, std::uint64_t /*unit*/) const {
+    std::uint64_t begun = kLastTurns;
+    for (std::size_t i = lane; i < blocks_.size(); i += channels_.size()) {
+        const Block& b = blocks_[i];
+        const std::uint64_t first = std::max({b.scattered, b.reduced, b.gathered}) + 1;
+        begun = std::max(begun, first + kLastTurns);
+    }
+    return channels_[lane].loops - std::min(begun, channels_[lane].loops);
+}
+
+void PullAllReduce::skip(std::uint32_t lane, std::uint64_t loops) {
+    shape_.pieces.skip(lane, loops);
+    channels_[lane].loops -= loops;
 }
 
 void PullAllReduce::join(std::uint32_t position, Time start) {
@@ -265,6 +299,7 @@ void PullAllReduce::end_scatter(std::uint32_t position, std::uint32_t c) {
     Slot& slot = channel.slots[b.scattered % channel.slots.size()];
     slot.loop = b.scattered++;
     b.scattering = false;
+    note_turn(b, kScattered);
     // The warp that fences and posts lets the others go on.
     slot.posted_at = scheduler_.now() + params_.in_switch_sync;
     if (++slot.posted == n_)
@@ -378,6 +413,7 @@ void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
     }
     ++b.reduced;
     b.reducing = false;
+    note_turn(b, kReduced);
     try_reduce(head, tag.channel);
 }
 
@@ -440,6 +476,7 @@ void PullAllReduce::end_gather(std::uint32_t position, std::uint32_t c) {
     Slot& slot = channel.slots[b.gathered % channel.slots.size()];
     b.gathering = false;
     ++b.gathered;
+    note_turn(b, kGathered);
     const bool all = ++slot.gathered == n_;
     if (all) {
         slot.posted = slot.heads = slot.gathered = 0;

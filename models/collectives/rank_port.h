@@ -46,6 +46,12 @@ public:
     /// Bytes that a communication block reads and writes in local memory.
     /// \returns when they have been served; later calls are served later.
     virtual Time access(std::uint64_t read, std::uint64_t written) = 0;
+    /// What kernels beside the collective draw from the GPU's memory.
+    struct Draw {
+        double rate = 0;   ///< bytes a second
+        double bytes = 0;  ///< up to now
+    };
+    [[nodiscard]] virtual Draw kernel_draw() const { return {}; }
     /// What every access touches, to ask for it ahead of time; or null.
     [[nodiscard]] virtual const void* touched() const { return nullptr; }
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/fifo.h"
 #include "models/collectives/step.h"
 
 #include <algorithm>
@@ -28,6 +29,17 @@ public:
         return {part_.begin + begin, end - begin};
     }
     [[nodiscard]] bool finished() const { return done_ >= part_.bytes; }
+    /// Loops after this one whose chunks are as large, but for the last of them.
+    [[nodiscard]] std::uint64_t whole_loops() const {
+        const std::uint64_t loop = ranks_ * max_chunk_;
+        const std::uint64_t left = part_.bytes - std::min(done_ + ranks_ * chunk_, part_.bytes);
+        return chunk_ < max_chunk_ ? 0 : left / loop - std::min<std::uint64_t>(left / loop, 1);
+    }
+    void skip_loops(std::uint64_t loops) { done_ += loops * ranks_ * max_chunk_; }
+    /// Whether all chunks of this loop are handed over in as many slices.
+    [[nodiscard]] bool even(const Transport& transport) const {
+        return transport.slices(chunk_) == transport.slices(chunk(ranks_ - 1).bytes);
+    }
     void next_loop() {
         done_ += ranks_ * chunk_;
         if (!finished())
@@ -47,6 +59,14 @@ private:
     std::uint64_t chunk_ = 0;
 };
 
+/// Of a loop of `steps` from step `next` on, those that are like their neighbours: the first sends
+/// only, the last only receives.
+std::uint64_t steps_left(std::uint64_t next, std::uint64_t steps, bool even) {
+    if (!even || next < 2 || next + kLastTurns >= steps)
+        return 0;
+    return steps - next - kLastTurns;
+}
+
 class RingAllReduce final : public Program {
 public:
     RingAllReduce(std::uint64_t place, std::uint64_t ranks, const LoopChunks& chunks) :
@@ -64,6 +84,22 @@ public:
                 return step;
         }
         return std::nullopt;
+    }
+    /// A turn for each step that is sent: the first of a loop goes with the last of the loop before,
+    /// which only receives.
+    [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
+    [[nodiscard]] std::uint64_t cycle() const override { return 2 * ranks_ - 2; }
+    [[nodiscard]] std::uint64_t
+    skippable(std::uint64_t unit, const Transport& transport) const override {
+        if (unit % cycle() == 0)
+            return chunks_.whole_loops() * cycle();
+        return steps_left(step_, cycle() + 1, chunks_.even(transport));
+    }
+    void skip(std::uint64_t turns) override {
+        if (turns % cycle() == 0)
+            chunks_.skip_loops(turns / cycle());
+        else
+            step_ += turns;
     }
 
 private:
@@ -123,6 +159,23 @@ public:
             return step;
         }
         return std::nullopt;
+    }
+    [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
+    [[nodiscard]] std::uint64_t cycle() const override {
+        return std::max<std::uint64_t>(1, order_->size() - 1);
+    }
+    [[nodiscard]] std::uint64_t
+    skippable(std::uint64_t unit, const Transport& /*transport*/) const override {
+        if (unit % cycle() != 0)
+            return steps_left(step_, order_->size(), true);
+        const std::uint64_t loops = (part_.bytes - std::min(done_, part_.bytes)) / max_chunk_;
+        return (loops - std::min(loops, kLastTurns)) * cycle();
+    }
+    void skip(std::uint64_t turns) override {
+        if (turns % cycle() == 0)
+            done_ += turns / cycle() * max_chunk_;
+        else
+            step_ += turns;
     }
 
 private:

@@ -6,6 +6,7 @@
 #include "models/collectives/parameters.h"
 #include "models/collectives/rank_port.h"
 #include "models/collectives/tuning.h"
+#include "models/collectives/turn_log.h"
 
 #include <array>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct CollectiveEnvironment {
     const CollectiveParams& params;
     const std::vector<RankPort*>& ports;  ///< one a global rank
     bool functional = false;
+    bool may_jump = false;  ///< turns that repeat what was done before may be left out
 };
 
 /// Why an in-switch all-reduce ran as a ring after all.
@@ -97,6 +99,15 @@ public:
     [[nodiscard]] virtual std::vector<std::vector<float>>& buffers() = 0;
     /// Functional mode: each member's result, in the order of positions.
     [[nodiscard]] virtual std::vector<std::vector<float>>& results() { return buffers(); }
+    /// Counts the turns of what it does over and over; null where nothing may be left out.
+    [[nodiscard]] virtual TurnLog* turns() { return nullptr; }
+    /// Turns of the lane that can be left out, in multiples of `unit`, and the rest still be done.
+    [[nodiscard]] virtual std::uint64_t
+    skippable(std::uint32_t /*lane*/, std::uint64_t /*unit*/) const {
+        return 0;
+    }
+    /// Does so many turns less of the lane; what is under way stays.
+    virtual void skip(std::uint32_t /*lane*/, std::uint64_t /*turns*/) {}
     /// Moves nothing more, tells its listener nothing more, and ignores what is still under way.
     /// Only all-reduces through the switches can.
     virtual void abandon() {}

@@ -25,6 +25,7 @@ struct StageBlock {
     std::uint32_t gather_piece = 0;
     Time poll_since;
     Time sampled;
+    std::uint32_t turn = 0;               ///< its number in the log of turns
     std::uint64_t through = 0;            ///< ps: its sums are in memory
     std::uint64_t requested = 0;          ///< bytes of the piece under reduction
     std::uint64_t answered = 0;           ///< in any order

@@ -4,6 +4,7 @@
 #include "models/collectives/head_pieces.h"
 #include "models/collectives/step.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -58,6 +59,7 @@ public:
         while (true) {
             if (inner_) {
                 if (std::optional<Step> step = inner_->next()) {
+                    begins_ = std::exchange(fresh_, false);
                     step->staged = step->load || step->store;
                     last_ = *step;
                     return step;
@@ -68,11 +70,20 @@ public:
             if (loop_ == pieces_.loops(channel_))
                 return std::nullopt;
             const Part part = pieces_.piece(channel_, loop_, head_);
-            if (part.bytes > 0)
+            if (part.bytes > 0) {
                 inner_ = make_(part);
-            else
+                fresh_ = true;
+            } else {
                 ++loop_;
+            }
         }
+    }
+    [[nodiscard]] bool begins_turn() const override { return begins_; }
+    /// The pieces leave them out.
+    [[nodiscard]] std::uint64_t
+    skippable(std::uint64_t /*unit*/, const Transport& /*transport*/) const override {
+        const std::uint64_t begun = loop_ + 1 + kLastTurns;
+        return pieces_.loops(channel_) - std::min(begun, pieces_.loops(channel_));
     }
     [[nodiscard]] std::uint64_t available(std::uint64_t done, std::uint64_t bytes) override {
         return gate_.available(position_, channel_, loop_, last_, {last_.offset + done, bytes});
@@ -92,6 +103,8 @@ private:
     std::uint32_t channel_;
     std::uint32_t head_;
     std::uint64_t loop_ = 0;
+    bool fresh_ = false;   ///< no step of this loop has come
+    bool begins_ = false;  ///< the last step was a loop's first
 };
 
 }  // namespace switchfold

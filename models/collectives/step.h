@@ -13,6 +13,10 @@
 namespace switchfold {
 
 class ThreadBlock;
+struct Transport;
+
+/// Turns at the end of a program that are never left out.
+inline constexpr std::uint64_t kLastTurns = 2;
 
 /// Loads and stores of collectives' thread blocks are 16 bytes wide; data are divided in these.
 inline constexpr std::uint64_t kGrain = 16;
@@ -54,6 +58,18 @@ public:
     /// They move, now.
     virtual void moved(std::uint64_t /*done*/, std::uint64_t /*bytes*/) {}
     virtual void attach(ThreadBlock& /*block*/) {}
+    /// Whether the step that came last begins a turn: steps alike, or what is done over and over.
+    [[nodiscard]] virtual bool begins_turn() const { return true; }
+    /// Turns after which it does the same again; turns within a cycle may differ a little.
+    [[nodiscard]] virtual std::uint64_t cycle() const { return 1; }
+    /// Of the turns to come, those in a row from the next on that can be left out, since as many
+    /// that are cut alike, and the last ones, remain; if they are left out in multiples of `unit`.
+    [[nodiscard]] virtual std::uint64_t
+    skippable(std::uint64_t /*unit*/, const Transport& /*transport*/) const {
+        return 0;
+    }
+    /// Leaves out so many of them.
+    virtual void skip(std::uint64_t /*turns*/) {}
 
     static constexpr std::uint64_t kNotYet = UINT64_MAX;
 };
@@ -172,6 +188,9 @@ public:
     StreamProgram(Step shape, Part part, std::uint64_t max_chunk) :
         shape_(shape), part_(part), max_chunk_(max_chunk) {}
     std::optional<Step> next() override;
+    [[nodiscard]] std::uint64_t
+    skippable(std::uint64_t unit, const Transport& transport) const override;
+    void skip(std::uint64_t turns) override { done_ += turns * max_chunk_; }
 
 private:
     Step shape_;

@@ -65,6 +65,25 @@ void SwitchStages::abandon() {
     fabric_.flush_group(*group_);
 }
 
+void SwitchStages::count_turns(TurnLog& turns) {
+    turns_ = &turns;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+        blocks_[i].turn =
+            turns.add(
+            static_cast<std::uint32_t>(i % channels_.size()),
+            1U + (work_.spread ? 1U : 0U) + (work_.reduce ? 2U : 0U));
+}
+
+std::uint64_t SwitchStages::skippable(std::uint32_t channel) const {
+    std::uint64_t begun = kLastTurns;
+    for (std::size_t i = channel; i < blocks_.size(); i += channels_.size()) {
+        const Block& b = blocks_[i];
+        const std::uint64_t first = std::max({b.scattered, b.reduced, b.spread, b.gathered}) + 1;
+        begun = std::max(begun, first + kLastTurns);
+    }
+    return channels_[channel].loops - std::min(begun, channels_[channel].loops);
+}
+
 std::uint32_t SwitchStages::member_of(std::uint32_t rank) const {
     const auto at = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
     return static_cast<std::uint32_t>(at - ranks_.begin());
@@ -164,6 +183,7 @@ void SwitchStages::end_scatter(std::uint32_t member, std::uint32_t c) {
     }
     Slot& slot = channel.slot(b.scattered++);
     b.scattering = false;
+    note_turn(member, c, kScattered);
     // The warp that fences and posts lets the others go on.
     slot.posted_at = scheduler_.now() + params_.in_switch_sync;
     if (++slot.posted == n_)
@@ -311,6 +331,7 @@ void SwitchStages::end_reduce(std::uint32_t member, std::uint32_t c) {
     Block& b = block(member, c);
     const std::uint64_t loop = b.reduced++;
     b.reducing = false;
+    note_turn(member, c, kReduced);
     if (!work_.spread)
         end_loop(member, c, loop);
     if (work_.between != Between::kFused)
@@ -320,6 +341,7 @@ void SwitchStages::end_reduce(std::uint32_t member, std::uint32_t c) {
 void SwitchStages::end_loop(std::uint32_t member, std::uint32_t c, std::uint64_t loop) {
     Channel& channel = channels_[c];
     Slot& slot = channel.slot(loop);
+    note_turn(member, c, kEnded);
     const bool all = ++slot.ended == n_;
     if (all) {
         slot.loop += channel.slots.size();

@@ -90,6 +90,13 @@ public:
         std::uint64_t loop,
         std::uint64_t offset,
         std::uint64_t bytes);
+    /// Every member counts its loops here, by channel, by what its warps do; before any
+    /// joins.
+    void count_turns(TurnLog& turns);
+    /// Loops of the channel that nobody has begun, but for the last.
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t channel) const;
+    /// The pieces have left out so many of them.
+    void skip(std::uint32_t channel, std::uint64_t loops) { channels_[channel].loops -= loops; }
     /// Moves nothing more and tells nothing more.
     void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
@@ -112,6 +119,12 @@ private:
     [[nodiscard]] std::uint64_t now() const { return scheduler_.now().count(); }
     void post(Stage stage, std::uint32_t member, std::uint32_t channel, Time due);
     void begin(std::uint32_t member);
+    /// What of a block goes round in loops: parts in the log of turns, those that it has.
+    enum Turning : std::uint32_t { kEnded, kSpread, kScattered, kReduced };
+    void note_turn(std::uint32_t member, std::uint32_t channel, Turning part) {
+        if (turns_ != nullptr)
+            turns_->note(block(member, channel).turn + part - (part > kSpread && !work_.spread ? 1U : 0U), now());
+    }
     [[nodiscard]] Time copy_piece(
         std::uint32_t member, std::uint32_t c, std::uint64_t loop, std::uint32_t head, bool gather);
     void try_scatter(std::uint32_t member, std::uint32_t channel);
@@ -149,6 +162,7 @@ private:
     std::uint32_t element_bytes_;
     bool functional_;
     bool abandoned_ = false;
+    TurnLog* turns_ = nullptr;
     Time way_;  ///< a member to the root
     std::uint32_t joined_ = 0;
     std::vector<Channel> channels_;

@@ -59,6 +59,7 @@ void SwitchStages::store(
     if (b.stored == part.bytes) {
         b.stored = 0;
         ++b.spread;
+        note_turn(member, c, kSpread);
     }
 }
 

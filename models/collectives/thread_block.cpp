@@ -39,6 +39,8 @@ ThreadBlock::ThreadBlock(
     stage_rate_(plan.stage_rate),
     staged_(plan.staged) {
     program_->attach(*this);
+    if (context.turns != nullptr)
+        turn_ = context.turns->add(plan.channel);
 }
 
 void ThreadBlock::add_receive(Fifo& fifo) {
@@ -88,13 +90,6 @@ std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
     return pace_;
 }
 
-std::uint64_t ThreadBlock::slice_bytes() const {
-    const Transport& transport = context_.transport;
-    const std::uint64_t share = step_.bytes / transport.slices_in_step;
-    return std::clamp<std::uint64_t>(
-        (share + kGrain - 1) / kGrain * kGrain, transport.smallest_slice, transport.slice);
-}
-
 bool ThreadBlock::fetch_step() {
     if (slice_ != 0 || step_done_ < step_.bytes)
         return true;
@@ -103,7 +98,9 @@ bool ThreadBlock::fetch_step() {
         return false;
     step_ = *next;
     step_done_ = 0;
-    step_slice_ = slice_bytes();
+    step_slice_ = context_.transport.slice_of(step_.bytes);
+    if (context_.turns != nullptr && program_->begins_turn())
+        context_.turns->note(turn_, context_.fabric->scheduler().now().count());
     return true;
 }
 

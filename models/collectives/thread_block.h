@@ -5,6 +5,7 @@
 #include "models/collectives/fifo.h"
 #include "models/collectives/rank_port.h"
 #include "models/collectives/step.h"
+#include "models/collectives/turn_log.h"
 #include "sim/core/ring_queue.h"
 
 #include <array>
@@ -24,6 +25,7 @@ struct BlockContext {
     Transport transport;
     ElementType element = ElementType::kFloat32;
     std::uint32_t element_bytes = 4;
+    TurnLog* turns = nullptr;  ///< where blocks count what they do over and over; null: nowhere
     /// Functional mode: each member's buffer, and where what it stores goes; null otherwise.
     std::vector<std::vector<float>>* buffers = nullptr;
     std::vector<std::vector<float>>* results = nullptr;
@@ -67,6 +69,8 @@ public:
     void abandon() { state_ = State::kDone; }
 
     [[nodiscard]] bool done() const { return state_ == State::kDone; }
+    [[nodiscard]] Program& program() { return *program_; }
+    [[nodiscard]] const Program& program() const { return *program_; }
     /// What it waits for, in words; for reports of a deadlock.
     [[nodiscard]] std::string waiting_for() const;
 
@@ -91,7 +95,6 @@ private:
     void end_slice();
     void finish_slice();
     bool fetch_step();
-    [[nodiscard]] std::uint64_t slice_bytes() const;
     [[nodiscard]] bool loads_over_link() const;
     /// When `next` (>= now) may be at the earliest for the block to have no more under way than it
     /// may.
@@ -138,6 +141,7 @@ private:
     std::uint32_t requested_ = 0;     ///< bytes asked for over the link
     std::uint64_t next_request_ = 0;  ///< ps: when the block can issue its next load
     std::uint64_t acknowledged_ = 0;  ///< ps: when the last slice under way was
+    std::uint32_t turn_ = 0;          ///< its number in the log of turns
 };
 
 }  // namespace switchfold

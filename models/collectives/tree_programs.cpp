@@ -19,6 +19,12 @@ std::optional<Step> StreamProgram::next() {
     return step;
 }
 
+std::uint64_t
+StreamProgram::skippable(std::uint64_t /*unit*/, const Transport& /*transport*/) const {
+    const std::uint64_t whole = (part_.bytes - std::min(done_, part_.bytes)) / max_chunk_;
+    return whole - std::min(whole, kLastTurns);
+}
+
 std::vector<BlockPlan> plan_tree_all_reduce(
     const std::vector<std::uint32_t>& parent,
     std::uint32_t channel,

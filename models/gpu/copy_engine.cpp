@@ -29,7 +29,7 @@ CopyEngine::CopyEngine(
     sc_module(name),
     params_(params),
     memory_(memory),
-    scheduler_(scheduler),
+    clock_(scheduler),
     running_(params.engines) {}
 
 void CopyEngine::start(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) {
@@ -43,7 +43,7 @@ void CopyEngine::start(std::uint32_t id, const CopyOperation& copy, CopyListener
 }
 
 void CopyEngine::begin(std::size_t engine, const Waiting& waiting) {
-    running_[engine] = {waiting, scheduler_.now(), Bytes(0)};
+    running_[engine] = {waiting, clock_.now(), Bytes(0)};
     move_piece(engine);
 }
 
@@ -66,7 +66,8 @@ void CopyEngine::move_piece(std::size_t engine) {
     case CopyKind::kPeer:
         break;
     }
-    const Time served = memory_.access(reads ? piece.count() : 0, writes ? piece.count() : 0);
+    const Time served =
+        clock_.of(memory_.access(reads ? piece.count() : 0, writes ? piece.count() : 0));
     Time next = running.begin;
     if (copy.isolated.count() > 0) {
         next += part_of(copy.isolated, running.moved, copy.bytes);
@@ -75,7 +76,7 @@ void CopyEngine::move_piece(std::size_t engine) {
             next += serialization_time(running.moved, params_.host_bandwidth);
         next = std::max(next, served);
     }
-    scheduler_.at(next, *this, engine);
+    clock_.at(next, *this, engine);
 }
 
 void CopyEngine::on_event(std::uint64_t tag) {

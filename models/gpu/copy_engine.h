@@ -4,7 +4,7 @@
 #include "models/gpu/parameters.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/ring_queue.h"
-#include "sim/kernel/scheduler.h"
+#include "sim/kernel/world_clock.h"
 #include "workloads/execution_graph.h"
 
 #include <systemc>
@@ -48,12 +48,13 @@ private:
         Bytes moved;
     };
     void on_event(std::uint64_t tag) override;
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
     void begin(std::size_t engine, const Waiting& waiting);
     void move_piece(std::size_t engine);
 
     CopyParams params_;
     MemorySystem& memory_;
-    Scheduler& scheduler_;
+    WorldClock clock_;
     std::vector<Running> running_;  ///< one an engine; listener null when idle
     RingQueue<Waiting> queue_;
 };

@@ -48,7 +48,7 @@ Gpu::Gpu(
     sc_module(name),
     params_(params),
     contention_(contention),
-    scheduler_(scheduler),
+    clock_(scheduler),
     sms_(params.sm, params.sms),
     memory_("memory", params.memory, contention, scheduler) {
     memory_.set_listener(*this);
@@ -169,7 +169,7 @@ std::uint64_t Gpu::launch_resident(
     resident->ticket = next_ticket_++;
     if (sms_.limit(shape) == 0)
         throw SimulationError(
-            name(), scheduler_.now(), "a communication block does not fit on an empty SM");
+            name(), clock_.now(), "a communication block does not fit on an empty SM");
     const std::uint64_t ticket = resident->ticket;
     memory_.add_footprint(footprint);
     residents_.push_back(std::move(resident));
@@ -215,7 +215,7 @@ void Gpu::shrink_resident(std::uint64_t ticket, std::uint32_t blocks) {
 }
 
 void Gpu::advance() {
-    const std::uint64_t now = scheduler_.now().count();
+    const std::uint64_t now = clock_.now().count();
     const auto elapsed = static_cast<double>(now - updated_);
     updated_ = now;
     if (elapsed == 0)
@@ -243,7 +243,7 @@ void Gpu::place_residents() {
         else if (placement.blocks > 0)
             sms_.release(resident->shape, placement);
         if (resident->pending == 0)
-            scheduler_.at(scheduler_.now(), *this, resident->ticket << 1U | 1U);
+            clock_.at(clock_.now(), *this, resident->ticket << 1U | 1U);
     }
 }
 
@@ -361,7 +361,13 @@ void Gpu::reshare() {
         use.hbm += demands_[i].hbm * speed;
     }
     memory_.set_kernel_use(use);
+    drawn_ = {use.hbm, kernel_draw().bytes};
+    drawn_until_ = clock_.now();
     schedule_next();
+}
+
+Gpu::KernelDraw Gpu::kernel_draw() const {
+    return {drawn_.rate, drawn_.bytes + drawn_.rate * to_seconds(clock_.now() - drawn_until_)};
 }
 
 void Gpu::schedule_next() {
@@ -377,7 +383,7 @@ void Gpu::schedule_next() {
     }
     if (std::isinf(next))
         return;
-    scheduler_.after(Time(static_cast<std::uint64_t>(std::ceil(next))), *this, generation_ << 1U);
+    clock_.after(Time(static_cast<std::uint64_t>(std::ceil(next))), *this, generation_ << 1U);
 }
 
 void Gpu::on_event(std::uint64_t tag) {

@@ -6,7 +6,7 @@
 #include "models/gpu/sm_array.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
-#include "sim/kernel/scheduler.h"
+#include "sim/kernel/world_clock.h"
 
 #include <systemc>
 
@@ -97,6 +97,12 @@ public:
     [[nodiscard]] const GpuParams& params() const { return params_; }
     [[nodiscard]] std::uint32_t busy_sms() const { return sms_.busy_sms(); }
     [[nodiscard]] std::size_t running_kernels() const { return running_.size(); }
+    /// What kernels draw from the HBM, and have drawn so far.
+    struct KernelDraw {
+        double rate = 0;   ///< bytes a second
+        double bytes = 0;  ///< up to now
+    };
+    [[nodiscard]] KernelDraw kernel_draw() const;
 
 private:
     /// Blocks placed at the same instant; they run and end together.
@@ -144,6 +150,7 @@ private:
         std::uint64_t ticket = 0;
     };
     void on_event(std::uint64_t tag) override;
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
     void on_demand_change() override;
     void advance();
     void place_all();
@@ -166,7 +173,7 @@ private:
 
     GpuParams params_;
     Contention contention_;
-    Scheduler& scheduler_;
+    WorldClock clock_;
     SmArray sms_;
     MemorySystem memory_;
     GpuStatistics statistics_;
@@ -179,6 +186,8 @@ private:
     std::vector<KernelDemand> demands_;
     std::vector<KernelDemand> offers_;
     double drain_ = 0;  ///< ps that a completion takes now
+    KernelDraw drawn_;
+    Time drawn_until_;  ///< drawn_.bytes are accounted up to here
 };
 
 }  // namespace switchfold

@@ -28,7 +28,7 @@ RankReplay::RankReplay(
     gpu_(gpu),
     copies_(copies),
     collectives_(collectives),
-    scheduler_(scheduler) {
+    clock_(scheduler) {
     const auto& operations = graph_->operations;
     const std::size_t count = operations.size();
     times_.resize(count);
@@ -66,7 +66,7 @@ void RankReplay::start() {
 
 void RankReplay::ready(std::uint32_t operation) {
     states_[operation] = State::kGap;
-    scheduler_.after(graph_->operations[operation].gap, *this, std::uint64_t{operation} << 1U);
+    clock_.after(graph_->operations[operation].gap, *this, std::uint64_t{operation} << 1U);
 }
 
 void RankReplay::on_event(std::uint64_t tag) {
@@ -80,7 +80,7 @@ void RankReplay::on_event(std::uint64_t tag) {
 void RankReplay::run(std::uint32_t index) {
     const Operation& operation = graph_->operations[index];
     states_[index] = State::kRunning;
-    times_[index].start = scheduler_.now();
+    times_[index].start = clock_.now();
     const std::int32_t priority = graph_->streams[operation.stream].priority;
     std::visit(
         [&](const auto& body) {
@@ -103,7 +103,7 @@ void RankReplay::run(std::uint32_t index) {
             } else if constexpr (std::is_same_v<Body, CopyOperation>) {
                 copies_.start(index, body, *this);
             } else if constexpr (std::is_same_v<Body, HostDelayOperation>) {
-                scheduler_.after(body.duration, *this, std::uint64_t{index} << 1U | kHostDelayOver);
+                clock_.after(body.duration, *this, std::uint64_t{index} << 1U | kHostDelayOver);
             } else {
                 constexpr bool kSends = std::is_same_v<Body, SendOperation>;
                 const TransferEnd end{
@@ -117,7 +117,7 @@ void RankReplay::run(std::uint32_t index) {
 void RankReplay::end(std::uint32_t index) {
     SWITCHFOLD_CHECK(states_[index] == State::kRunning, "operation {} ends twice", index);
     states_[index] = State::kEnded;
-    times_[index].end = scheduler_.now();
+    times_[index].end = clock_.now();
     ++ended_;
     for (std::uint32_t s = first_successor_[index]; s < first_successor_[index + 1]; ++s)
         if (--waiting_for_[successors_[s]] == 0)

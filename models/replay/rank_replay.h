@@ -57,6 +57,7 @@ public:
 private:
     enum class State : std::uint8_t { kWaiting, kGap, kRunning, kEnded };
     void on_event(std::uint64_t tag) override;
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
     void on_kernel_end(std::uint32_t id) override { end(id); }
     void on_copy_end(std::uint32_t id) override { end(id); }
     void on_collective_end(std::uint32_t operation) override { end(operation); }
@@ -69,7 +70,7 @@ private:
     Gpu& gpu_;
     CopyEngine& copies_;
     CollectiveService& collectives_;
-    Scheduler& scheduler_;
+    WorldClock clock_;
     std::vector<OperationTimes> times_;
     std::vector<State> states_;
     std::vector<std::uint32_t> waiting_for_;  ///< unfinished predecessors

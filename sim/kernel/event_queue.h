@@ -17,12 +17,20 @@ namespace switchfold {
 /// what this refers to.
 enum class Prepare : std::uint8_t { kFirst, kSecond };
 
+/// What the events of a handler do while Scheduler::skip() leaves out a motion.
+enum class InSkip : std::uint8_t {
+    kStays,   ///< part of the motion: they come later by what is left out
+    kPasses,  ///< they come meanwhile, at their time of the WorldClock
+    kEnds     ///< the same, but they may change the motion: nothing is left out beyond the first
+};
+
 /// Receives what it asked the Scheduler to send it; `tag` is the receiver's own.
 class EventHandler {
 public:
     virtual void on_event(std::uint64_t tag) = 0;
     /// An event of its comes soon: it may ask for memory that it will touch then, and do no more.
     virtual void prepare(Prepare /*step*/) const {}
+    [[nodiscard]] virtual InSkip in_skip() const { return InSkip::kStays; }
 
 protected:
     ~EventHandler() = default;

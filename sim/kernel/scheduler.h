@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 
 namespace switchfold {
 
@@ -28,13 +29,22 @@ public:
     }
     /// Posts an event. A time before now is our bug.
     void at(Time due, EventHandler& handler, std::uint64_t tag) {
-        if (!draining_ || due.count() < local_now_) [[unlikely]]
+        if (!direct_ || due.count() < local_now_) [[unlikely]]
             return at_rest(due, handler, tag);
         queue_.push({due.count(), &handler, tag});
     }
     void after(Time delay, EventHandler& handler, std::uint64_t tag) {
         at(now() + delay, handler, tag);
     }
+
+    /// Leaves out `most` periods of a motion that repeats itself: that much time passes for the
+    /// WorldClock at once, and none for the motion, which goes on where it is. What passes beside
+    /// the motion (InSkip) comes meanwhile, and ends this when it makes an event of the motion or
+    /// when `undisturbed` is false after it. \returns what was left out: whole periods, unless it
+    /// was ended so.
+    Time skip(Time period, std::uint64_t most, const std::function<bool()>& undisturbed);
+    /// What was left out so far.
+    [[nodiscard]] Time skipped() const { return Time(skipped_); }
 
     /// The simulated machine is larger than the caches: from now on the memory of events to come is
     /// asked for ahead of time.
@@ -58,9 +68,14 @@ private:
     /// What at() does between the runs of drain().
     void at_rest(Time due, EventHandler& handler, std::uint64_t tag);
     void arm(std::uint64_t due);
+    class Skip;
 
     std::uint64_t local_now_ = 0;
+    std::uint64_t skipped_ = 0;  ///< ps
     bool draining_ = false;
+    bool direct_ = false;      ///< events go right into the queue
+    Skip* skipping_ = nullptr;  ///< they go there
+    bool alone_ = true;  ///< nobody else acts in the SystemC kernel
     std::uint64_t events_ = 0;
     EventQueue queue_;
     std::uint64_t horizon_ = UINT64_MAX;

@@ -65,7 +65,9 @@ Time Simulation::run(const Progress& progress) {
             usual = scheduler.events() - before > kSliceEvents
                         ? std::max(usual / 2, kShortestSlicePs)
                         : std::min(usual * 2, kSlicePs);
-            if (!progress(Time(sc_core::sc_time_stamp().value()), scheduler.events()))
+            if (!progress(
+                    Time(sc_core::sc_time_stamp().value()) + scheduler.skipped(),
+                    scheduler.events()))
                 break;
             if (scheduler.empty() && !sc_core::sc_pending_activity())
                 break;
@@ -73,7 +75,7 @@ Time Simulation::run(const Progress& progress) {
     }
     if (scheduler.failure())
         std::rethrow_exception(scheduler.failure());
-    return scheduler.last_event();
+    return scheduler.last_event() + scheduler.skipped();
 }
 
 }  // namespace switchfold

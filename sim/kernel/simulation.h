@@ -24,12 +24,12 @@ public:
 
     [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
 
-    /// Called between slices of simulated time; returns false to stop the run (the caller then
+    /// Called between slices of simulated time, with the WorldClock's; returns false to stop the run (the caller then
     /// reports it unfinished).
     using Progress = std::function<bool(Time now, std::uint64_t events)>;
 
     /// Runs until no event is left or `progress` stops it. Rethrows, with its type, what a model
-    /// threw. \returns the time of the last event.
+    /// threw. \returns the WorldClock's time at the last event.
     Time run(const Progress& progress = {});
 
 private:

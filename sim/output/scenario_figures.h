@@ -50,6 +50,7 @@ struct ScenarioFigures {
     double exposed_communication_us = 0;
     double waiting_us = 0;                    ///< collectives are resident and wait for late ranks
     double exposed_waiting_us = 0;            ///< of the exposed communication
+    double jumped_us = 0;                     ///< of the whole run, left out of long collectives
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;
@@ -126,6 +127,12 @@ inline constexpr Figure kFigures[] = {
      4,
      {},
      true},
+    {"jumped_us",
+     &ScenarioFigures::jumped_us,
+     Unit::kMicroseconds,
+     "jumped",
+     "Of the whole run: simulated time that long collectives left out since it repeats what was "
+     "before; 0 where all was carried out."},
     {"backward_slowdown",
      &ScenarioFigures::backward_slowdown,
      Unit::kShare,

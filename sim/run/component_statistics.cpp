@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <tuple>
 
 namespace switchfold {
@@ -57,11 +58,68 @@ std::string last_name(const sc_core::sc_object& object) {
     return name.substr(name.rfind('.') + 1);
 }
 
-double utilization(const Link& link, Time end) {
+double utilization(const LinkStatistics& counted, const Link& link, Time end) {
     if (end == Time())
         return 0;
-    return static_cast<double>(link.statistics().wire_bytes) /
-           static_cast<double>(link.bandwidth().count()) / to_seconds(end);
+    return static_cast<double>(counted.wire_bytes) / static_cast<double>(link.bandwidth().count()) /
+           to_seconds(end);
+}
+
+/// Of every unit of the machine, in the order in which they are counted.
+template <class Visit>
+void for_each_unit(Machine& machine, const Visit& visit) {
+    for (const auto& node : machine.fabric().switches())
+        for (std::size_t port = 0; port < node->incoming().size(); ++port)
+            if (const ReductionUnit* unit = node->unit(port))
+                visit(*node->incoming()[port], *unit);
+}
+
+TrafficStatistics statistics_of(Machine& machine) {
+    TrafficStatistics all;
+    for (const auto& link : machine.fabric().links())
+        all.links.push_back(link->statistics());
+    for (const auto& node : machine.fabric().switches())
+        all.switches.push_back(node->statistics());
+    for_each_unit(machine, [&](const Link& /*link*/, const ReductionUnit& unit) {
+        all.units.push_back(unit.statistics());
+    });
+    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank)
+        all.memory.push_back(machine.gpu(rank).memory().statistics());
+    return all;
+}
+
+std::uint64_t times_of(std::uint64_t count, double times) {
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * times));
+}
+Time times_of(Time time, double times) {
+    return Time(times_of(time.count(), times));
+}
+
+/// Every number of `to` becomes change(of to, of a, of b).
+template <class S, class Change>
+void change_each(
+    std::vector<S>& to, const std::vector<S>& a, const std::vector<S>& b, const Change& change) {
+    to.resize(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+        std::apply(
+            [&](const auto&... s) {
+                ((to[i].*(s.member) =
+                      change(to[i].*(s.member), a[i].*(s.member), b[i].*(s.member))),
+                 ...);
+            },
+            S::statistics());
+}
+
+template <class Change>
+void change_all(
+    TrafficStatistics& to,
+    const TrafficStatistics& a,
+    const TrafficStatistics& b,
+    const Change& change) {
+    change_each(to.links, a.links, b.links, change);
+    change_each(to.switches, a.switches, b.switches, change);
+    change_each(to.units, a.units, b.units, change);
+    change_each(to.memory, a.memory, b.memory, change);
 }
 
 StatisticTable figure_table() {
@@ -89,27 +147,51 @@ StatisticTable cause_table() {
 
 }  // namespace
 
-std::vector<StatisticTable> collect_statistics(Machine& machine, Time end) {
+void MachineCounts::mark() {
+    marked_ = statistics_of(machine_);
+}
+
+void MachineCounts::repeat(double times) {
+    change_all(
+        left_out_,
+        statistics_of(machine_),
+        marked_,
+        [&](auto before, auto now, auto then) {
+            return before + times_of(now - then, times);
+        });
+}
+
+TrafficStatistics MachineCounts::counted() const {
+    TrafficStatistics all = statistics_of(machine_);
+    if (!left_out_.links.empty())
+        change_all(all, left_out_, left_out_, [](auto own, auto more, auto /*more*/) {
+            return own + more;
+        });
+    return all;
+}
+
+std::vector<StatisticTable>
+collect_statistics(Machine& machine, const MachineCounts& counts, Time end) {
     Tables tables;
-    for (const auto& link : machine.fabric().links())
-        tables.links.add(last_name(*link), link->statistics(), LinkUse{utilization(*link, end)});
-    for (const auto& node : machine.fabric().switches()) {
-        tables.switches.add(last_name(*node), node->statistics());
-        for (std::size_t port = 0; port < node->incoming().size(); ++port)
-            if (const ReductionUnit* unit = node->unit(port))
-                tables.units.add(
-                    last_name(*node->incoming()[port]),
-                    unit->statistics(),
-                    UnitUse{
-                        end == Time()
-                            ? 0
-                            : to_seconds(unit->statistics().busy_time) / to_seconds(end)});
-    }
+    const TrafficStatistics all = counts.counted();
+    const auto links = machine.fabric().links();
+    for (std::size_t i = 0; i < links.size(); ++i)
+        tables.links.add(
+            last_name(*links[i]),
+            all.links[i],
+            LinkUse{utilization(all.links[i], *links[i], end)});
+    const auto switches = machine.fabric().switches();
+    for (std::size_t i = 0; i < switches.size(); ++i)
+        tables.switches.add(last_name(*switches[i]), all.switches[i]);
+    auto counted = all.units.begin();
+    for_each_unit(machine, [&](const Link& link, const ReductionUnit& /*unit*/) {
+        const double busy = end == Time() ? 0 : to_seconds(counted->busy_time) / to_seconds(end);
+        tables.units.add(last_name(link), *counted++, UnitUse{busy});
+    });
     for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
-        Gpu& gpu = machine.gpu(rank);
         const std::string name = fmt::format("gpu{}", rank);
-        tables.gpus.add(name, gpu.statistics());
-        tables.memory.add(name, gpu.memory().statistics());
+        tables.gpus.add(name, machine.gpu(rank).statistics());
+        tables.memory.add(name, all.memory[rank]);
     }
     return tables.all();
 }

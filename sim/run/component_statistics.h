@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/link_statistics.h"
+#include "interconnect/reduction_unit.h"
+#include "interconnect/switch.h"
+#include "models/collectives/jump.h"
+#include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
+#include "sim/core/units.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,10 +17,34 @@ namespace switchfold {
 
 class Machine;
 
-/// What the machine's components measured in a run of length `end`, a table for each kind.
-[[nodiscard]] std::vector<StatisticTable> collect_statistics(Machine& machine, Time end);
+/// What the components that data pass have counted.
+struct TrafficStatistics {
+    std::vector<LinkStatistics> links;
+    std::vector<SwitchStatistics> switches;
+    std::vector<ReductionUnitStatistics> units;  ///< of the switches, port by port
+    std::vector<MemoryStatistics> memory;        ///< by rank
+};
 
-/// What result.json's statistics mean, as Markdown.
+/// Counts what the components cannot: what collectives have left out.
+class MachineCounts final : public TrafficCounts {
+public:
+    explicit MachineCounts(Machine& machine) : machine_(machine) {}
+    void mark() override;
+    void repeat(double times) override;
+    /// All counts of the machine, with those.
+    [[nodiscard]] TrafficStatistics counted() const;
+
+private:
+    Machine& machine_;
+    TrafficStatistics marked_;
+    TrafficStatistics left_out_;
+};
+
+/// What every link, switch, reduction unit, GPU and memory counted. `end`: of the run.
+[[nodiscard]] std::vector<StatisticTable>
+collect_statistics(Machine& machine, const MachineCounts& counts, Time end);
+
+/// The sections of docs/statistics.md.
 [[nodiscard]] std::string statistics_docs();
 
 }  // namespace switchfold

@@ -138,6 +138,7 @@ struct Experiment {
     bool functional = false;
     std::uint64_t seed = 1;
     bool causes = true;
+    bool exact = false;
     std::vector<FaultParams> faults;
     LimitParams limits;
     static constexpr auto fields() {
@@ -164,6 +165,11 @@ struct Experiment {
                 &Experiment::causes,
                 "Find what the slowdown comes from: runs each scenario again with each mechanism "
                 "off."),
+            field(
+                "exact",
+                &Experiment::exact,
+                "Carry out every transfer of every collective; else long ones leave out what they "
+                "do over and over, and statistics count it."),
             field(
                 "faults",
                 &Experiment::faults,

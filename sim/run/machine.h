@@ -27,6 +27,10 @@ public:
     Time access(std::uint64_t read, std::uint64_t written) override {
         return memory_.access(read, written);
     }
+    [[nodiscard]] Draw kernel_draw() const override {
+        const Gpu::KernelDraw draw = gpu_.kernel_draw();
+        return {draw.rate, draw.bytes};
+    }
     [[nodiscard]] const void* touched() const override { return memory_.touched(); }
     Time read(std::uint32_t bytes) override { return memory_.access(bytes, 0); }
     Time write(std::uint32_t bytes) override { return memory_.access(0, bytes); }

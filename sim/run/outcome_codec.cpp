@@ -128,6 +128,7 @@ void visit(Coder&& code, O& outcome) {
     code(outcome.counters);
     code(outcome.notes);
     code(outcome.end_ps);
+    code(outcome.jumped_ps);
     code(outcome.events);
 }
 

@@ -157,6 +157,7 @@ private:
         const AllReducePolicy policy = scenario.all_reduce;
         task.options.fault_seed = experiment_.seed;
         task.options.limits = experiment_.limits;
+        task.options.exact = experiment_.exact;
         const SystemParams& system = system_;
         task.run = [&graph, &system, policy](const SimulateOptions& o) {
             return simulate(system, graph, policy, o);
@@ -292,6 +293,7 @@ private:
             s.exposed_communication_us = times.exposed;
             s.waiting_us = times.waiting;
             s.exposed_waiting_us = times.exposed_waiting;
+            s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
             s.collectives = collective_results(graph, outcome);
             s.statistics = outcome.statistics;
             s.notes = outcome.notes;

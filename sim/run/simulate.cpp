@@ -13,6 +13,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <variant>
 
 namespace switchfold {
 
@@ -23,12 +24,18 @@ using Replays = std::vector<std::unique_ptr<RankReplay>>;
 /// Samples what the timeline shows beside the bars, for the first rank.
 class Sampler {
 public:
-    Sampler(Machine& machine, Outcome& outcome) : machine_(machine), outcome_(outcome) {}
+    Sampler(Machine& machine, Outcome& outcome, const Scheduler& scheduler) :
+        machine_(machine), outcome_(outcome), scheduler_(scheduler) {}
     void sample(Time now) {
         if (now <= last_)
             return;
         const double us = to_microseconds(now);
-        const double seconds = to_seconds(now - last_);
+        // What is left out goes on at the rates at which it was before.
+        const Time left_out = scheduler_.skipped() - skipped_;
+        const double seconds = to_seconds(now - last_ - left_out);
+        skipped_ += left_out;
+        if (seconds == 0)
+            return;
         Gpu& gpu = machine_.gpu(0);
         put("SMs in use", us, gpu.busy_sms());
         const std::uint64_t packets = gpu.memory().statistics().packet_bytes;
@@ -63,7 +70,9 @@ private:
     }
     Machine& machine_;
     Outcome& outcome_;
+    const Scheduler& scheduler_;
     Time last_;
+    Time skipped_;
     std::uint64_t packets_ = 0;
     std::uint64_t wire_ = 0;
     std::map<std::string, double> values_;
@@ -163,6 +172,13 @@ private:
             text));
 }
 
+/// Bit errors come at random, and each holds up its link.
+bool repeats_itself(const SystemParams& system) {
+    return std::none_of(system.faults.begin(), system.faults.end(), [](const FaultParams& fault) {
+        return std::holds_alternative<BitErrorsFault>(fault);
+    });
+}
+
 }  // namespace
 
 Outcome simulate(
@@ -184,6 +200,9 @@ Outcome simulate(
         options.fault_seed);
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
+    MachineCounts counts(machine);
+    if (!options.exact && repeats_itself(system))
+        machine.collectives().allow_jumps(counts);
     Replays replays;
     std::size_t operations = 0;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -199,7 +218,7 @@ Outcome simulate(
     }
     for (const auto& replay : replays)
         replay->start();
-    Sampler sampler(machine, outcome);
+    Sampler sampler(machine, outcome, simulation.scheduler());
     Guard guard(system, graph, options.limits, machine, replays);
     const Time end = simulation.run([&](Time now, std::uint64_t events) {
         if (options.counters)
@@ -229,7 +248,8 @@ Outcome simulate(
     outcome.collectives = machine.collectives().records();
     outcome.notes = machine.collectives().notes();
     outcome.events = simulation.scheduler().events();
-    outcome.statistics = collect_statistics(machine, Time(last));
+    outcome.statistics = collect_statistics(machine, counts, Time(last));
+    outcome.jumped_ps = machine.collectives().jumped().count();
     note_cut_kernels(machine, outcome);
     return outcome;
 }

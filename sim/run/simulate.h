@@ -22,6 +22,7 @@ struct Outcome {
     std::vector<CounterSample> counters;
     std::vector<std::string> notes;
     std::uint64_t end_ps = 0;
+    std::uint64_t jumped_ps = 0;  ///< of it, left out of long collectives: it repeats what was before
     std::uint64_t events = 0;
 };
 
@@ -32,6 +33,7 @@ struct SimulateOptions {
     std::uint64_t fault_seed = 1;       ///< of bit errors
     bool peers_together = false;        ///< no rank is late that was not traced
     LimitParams limits;                 ///< beyond which it is given up
+    bool exact = false;                 ///< leave nothing out
     std::function<bool(double share, std::uint64_t events)>
         progress;  ///< share of operations ended
 };

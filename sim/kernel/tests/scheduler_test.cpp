@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
 #include "sim/kernel/simulation.h"
+#include "sim/kernel/world_clock.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -129,6 +131,117 @@ TEST(Scheduler, ALoopWithoutDelayIsReported) {
     Spinner spinner(simulation.scheduler());
     simulation.scheduler().at(Time(0), spinner, 0);
     EXPECT_THROW(simulation.run(), SimulationError);
+}
+
+/// Does the same every 10 ns and, now and then, leaves some of it out.
+struct Repeating : EventHandler {
+    explicit Repeating(Scheduler& s) : scheduler(s), clock(s) {}
+    void on_event(std::uint64_t tag) override {
+        seen.push_back(clock.now());
+        if (seen.size() == 3)
+            skipped = scheduler.skip(nanoseconds(10), most, undisturbed).count() / 10'000;
+        if (tag > skipped)
+            scheduler.after(nanoseconds(10), *this, tag - 1);
+    }
+    Scheduler& scheduler;
+    WorldClock clock;
+    std::function<bool()> undisturbed = [] { return true; };
+    std::uint64_t most = 0;
+    std::uint64_t skipped = 0;
+    std::vector<Time> seen;
+};
+
+/// An event of the world, by its clock.
+struct Outside : EventHandler {
+    explicit Outside(Scheduler& s) : clock(s) {}
+    void on_event(std::uint64_t) override { seen.push_back(clock.now()); }
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kEnds; }
+    WorldClock clock;
+    std::vector<Time> seen;
+};
+
+TEST(Scheduler, WhatIsLeftOutPassesForTheWorldAlone) {
+    Simulation simulation;
+    Scheduler& scheduler = simulation.scheduler();
+    Repeating motion(scheduler);
+    motion.most = 90;
+    scheduler.at(nanoseconds(10), motion, 99);
+    const Time end = simulation.run();
+    EXPECT_EQ(motion.skipped, 90U);
+    EXPECT_EQ(scheduler.skipped(), nanoseconds(900));
+    // A hundred turns take as long as if each had come, and ten came.
+    EXPECT_EQ(end, nanoseconds(1000));
+    EXPECT_EQ(motion.seen.size(), 10U);
+    EXPECT_EQ(motion.seen.back(), nanoseconds(1000));
+}
+
+/// Comes over and over beside a motion.
+struct Beside : EventHandler {
+    explicit Beside(Scheduler& s) : clock(s) {}
+    void on_event(std::uint64_t tag) override {
+        seen.push_back(clock.now());
+        if (tag > 0)
+            clock.after(nanoseconds(33), *this, tag - 1);
+        if (tag == wakes_at)
+            wakes->scheduler.after(nanoseconds(1), *wakes, 0);
+    }
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
+    WorldClock clock;
+    std::vector<Time> seen;
+    Repeating* wakes = nullptr;
+    std::uint64_t wakes_at = UINT64_MAX;
+};
+
+TEST(Scheduler, WhatPassesBesideAMotionComesAtItsTimes) {
+    Simulation simulation;
+    Scheduler& scheduler = simulation.scheduler();
+    Repeating motion(scheduler);
+    motion.most = 90;
+    scheduler.at(nanoseconds(10), motion, 99);
+    Beside beside(scheduler);
+    beside.clock.at(nanoseconds(5), beside, 20);
+    EXPECT_EQ(simulation.run(), nanoseconds(1000));
+    EXPECT_EQ(motion.skipped, 90U);
+    ASSERT_EQ(beside.seen.size(), 21U);
+    for (std::size_t i = 0; i < beside.seen.size(); ++i)
+        EXPECT_EQ(beside.seen[i], nanoseconds(5 + 33 * i));
+}
+
+TEST(Scheduler, WhatDisturbsAMotionEndsAJumpAtItsTime) {
+    for (const bool wakes : {false, true}) {
+        Simulation simulation;
+        Scheduler& scheduler = simulation.scheduler();
+        Repeating motion(scheduler);
+        motion.most = 90;
+        scheduler.at(nanoseconds(10), motion, 99);
+        Beside beside(scheduler);
+        beside.clock.at(nanoseconds(5), beside, 20);
+        if (wakes) {
+            beside.wakes = &motion;
+            beside.wakes_at = 15;
+        } else {
+            motion.undisturbed = [&] { return beside.seen.size() < 6; };
+        }
+        simulation.run();
+        // The sixth event beside it comes at 5 + 5 x 33 ns.
+        EXPECT_EQ(scheduler.skipped(), nanoseconds(170 - 30));
+    }
+}
+
+RC_GTEST_PROP(SchedulerProperty, TheNextEventOfTheWorldEndsAJump, ()) {
+    const auto due = *rc::gen::inRange<std::uint64_t>(31, 3000);
+    const auto most = *rc::gen::inRange<std::uint64_t>(0, 300);
+    Simulation simulation;
+    Scheduler& scheduler = simulation.scheduler();
+    Repeating motion(scheduler);
+    motion.most = most;
+    scheduler.at(nanoseconds(10), motion, 400);
+    Outside outside(scheduler);
+    outside.clock.at(nanoseconds(due), outside, 0);
+    outside.clock.at(nanoseconds(due + 7), outside, 0);
+    simulation.run();
+    RC_ASSERT(motion.skipped == std::min<std::uint64_t>(most, (due - 30) / 10));
+    RC_ASSERT(outside.seen == (std::vector<Time>{nanoseconds(due), nanoseconds(due + 7)}));
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
           "exposed_communication_us",
           "waiting_for_late_ranks_us",
           "exposed_waiting_us",
+          "jumped_us",
           "backward_slowdown",
           "slowdown_by_cause",
           "collectives",

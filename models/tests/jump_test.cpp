@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long collectives leave out what they do over and over: the same times and bytes, for less work.
+#include "models/tests/test_machine.h"
+#include "sim/kernel/world_clock.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+/// Counts what all links carry, and what of it was left out.
+struct LinkBytes final : TrafficCounts {
+    explicit LinkBytes(Fabric& f) : fabric(f) {}
+    void mark() override { marked = carried(); }
+    void repeat(double times) override {
+        left_out += static_cast<std::uint64_t>(static_cast<double>(carried() - marked) * times);
+    }
+    [[nodiscard]] std::uint64_t carried() const {
+        std::uint64_t bytes = 0;
+        for (const auto& link : fabric.links())
+            bytes += link->statistics().payload_bytes;
+        return bytes;
+    }
+    Fabric& fabric;
+    std::uint64_t marked = 0;
+    std::uint64_t left_out = 0;
+};
+
+/// Something of the world that happens once.
+struct Once final : EventHandler {
+    void on_event(std::uint64_t) override { what(); }
+    [[nodiscard]] InSkip in_skip() const override { return InSkip::kEnds; }
+    std::function<void()> what;
+};
+
+struct Outcome {
+    Time time;
+    std::uint64_t bytes = 0;
+    std::uint64_t events = 0;
+    Time jumped;
+};
+
+struct Case {
+    Topology topology;
+    AllReducePolicy policy;
+    CollectiveOperation operation;
+};
+
+using Disturb = std::function<void(TestMachine&, WorldClock&, Once&)>;
+
+Outcome run_once(const Case& c, bool jumps, const Disturb& disturb = {}) {
+    TestMachine machine(c.topology, TestMachine::params(), c.policy);
+    LinkBytes bytes(machine.fabric);
+    if (jumps)
+        machine.engine->allow_jumps(bytes);
+    WorldClock clock(machine.simulation.scheduler());
+    Once once;
+    if (disturb)
+        disturb(machine, clock, once);
+    const CollectiveRecord record = machine.run(c.operation);
+    EXPECT_EQ(machine.ended % machine.group.size(), 0U);
+    return {
+        record.end - record.start,
+        bytes.carried() + bytes.left_out,
+        machine.simulation.scheduler().events(),
+        machine.engine->jumped()};
+}
+
+Case all_reduce(const Topology& topology, Algorithm algorithm, std::uint64_t bytes) {
+    Case c{topology, {}, {}};
+    c.policy.algorithm = algorithm;
+    c.operation.bytes = Bytes(bytes);
+    return c;
+}
+
+double difference(double a, double b) {
+    return std::abs(a - b) / b;
+}
+
+/// Both ways; the times within 0.5 %, the bytes within what packets under way make of them.
+void expect_the_same(const Case& c, const std::string& what, const Disturb& disturb = {}) {
+    const Outcome exact = run_once(c, false, disturb);
+    const Outcome jumping = run_once(c, true, disturb);
+    EXPECT_EQ(exact.jumped, Time());
+    EXPECT_LT(difference(to_seconds(jumping.time), to_seconds(exact.time)), 0.005) << what;
+    EXPECT_LT(
+        difference(static_cast<double>(jumping.bytes), static_cast<double>(exact.bytes)), 0.005)
+        << what;
+    if (jumping.jumped == Time()) {
+        EXPECT_EQ(jumping.time, exact.time) << what;
+    }
+}
+
+constexpr std::uint64_t kMiB = 1ULL << 20U;
+
+TEST(Jump, ALongRingTakesTheSameTimeForAFractionOfTheEvents) {
+    for (const std::uint64_t mebibytes : {256U, 1024U}) {
+        const Case c =
+            all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, mebibytes * kMiB);
+        const Outcome exact = run_once(c, false);
+        const Outcome jumping = run_once(c, true);
+        EXPECT_GT(jumping.jumped, exact.time * 1 / 4);
+        EXPECT_LT(jumping.events, exact.events * 3 / 4);
+        expect_the_same(c, "ring");
+    }
+}
+
+TEST(Jump, EveryAlgorithmTakesTheSameTime) {
+    const Topology two = TestMachine::cluster(2, 4);
+    const Topology one = TestMachine::hgx(8).build();
+    expect_the_same(all_reduce(one, Algorithm::kTree, 256 * kMiB), "tree in a machine");
+    expect_the_same(all_reduce(one, Algorithm::kInSwitch, 256 * kMiB), "in the switch");
+    expect_the_same(all_reduce(two, Algorithm::kRing, 256 * kMiB), "ring across machines");
+    expect_the_same(all_reduce(two, Algorithm::kTree, 256 * kMiB), "tree across machines");
+    expect_the_same(all_reduce(two, Algorithm::kInSwitchTree, 128 * kMiB), "NVLS tree");
+}
+
+TEST(Jump, LongCollectivesOfEachKindDoJump) {
+    const Topology two = TestMachine::cluster(2, 4);
+    const Topology one = TestMachine::hgx(8).build();
+    for (const Case& c :
+         {all_reduce(one, Algorithm::kRing, 8192 * kMiB),
+          all_reduce(one, Algorithm::kTree, 8192 * kMiB),
+          all_reduce(one, Algorithm::kInSwitch, 8192 * kMiB),
+          all_reduce(two, Algorithm::kRing, 8192 * kMiB),
+          all_reduce(two, Algorithm::kTree, 8192 * kMiB),
+          all_reduce(two, Algorithm::kInSwitchTree, 4096 * kMiB)}) {
+        const Outcome jumping = run_once(c, true);
+        EXPECT_GT(to_seconds(jumping.jumped), 0.5 * to_seconds(jumping.time))
+            << enum_name(c.policy.algorithm);
+    }
+}
+
+TEST(Jump, SmallCollectivesAreCarriedOutWhole) {
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitch}) {
+        const Case c = all_reduce(TestMachine::hgx(4).build(), algorithm, kMiB);
+        EXPECT_EQ(run_once(c, true).time, run_once(c, false).time);
+        EXPECT_EQ(run_once(c, true).jumped, Time());
+    }
+}
+
+TEST(Jump, FunctionalModeLeavesNothingOut) {
+    AllReducePolicy policy;
+    policy.algorithm = Algorithm::kRing;
+    TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), policy, 7);
+    LinkBytes bytes(machine.fabric);
+    machine.engine->allow_jumps(bytes);
+    CollectiveOperation operation;
+    operation.bytes = Bytes(64 * kMiB);
+    machine.run(operation);
+    EXPECT_EQ(machine.engine->jumped(), Time());
+    EXPECT_TRUE(machine.engine->wrong_results().empty());
+}
+
+TEST(Jump, AnEventOfTheWorldComesAtItsTime) {
+    const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, 1024 * kMiB);
+    Time seen;
+    const Outcome jumping = run_once(c, true, [&](TestMachine&, WorldClock& clock, Once& once) {
+        once.what = [&] { seen = clock.now(); };
+        clock.at(microseconds(3333), once, 0);
+    });
+    EXPECT_EQ(seen, microseconds(3333));
+    EXPECT_GT(jumping.time, microseconds(3333));
+}
+
+TEST(Jump, AFaultEndsIt) {
+    // A cable that keeps a third of its rate from the middle on: what comes after is another
+    // motion, and takes longer.
+    const Case c = all_reduce(TestMachine::hgx(4).build(), Algorithm::kRing, 512 * kMiB);
+    const Time healthy = run_once(c, false).time;
+    const Disturb degrade = [&](TestMachine& machine, WorldClock& clock, Once& once) {
+        once.what = [&machine] { machine.fabric.links()[0]->degrade(333'000); };
+        clock.at(Time(healthy.count() / 2), once, 0);
+    };
+    expect_the_same(c, "degraded", degrade);
+    EXPECT_GT(to_seconds(run_once(c, true, degrade).time), 1.2 * to_seconds(healthy));
+    const Disturb cut = [&](TestMachine& machine, WorldClock& clock, Once& once) {
+        once.what = [&machine] { machine.fabric.take_down(0); };
+        clock.at(Time(healthy.count() / 2), once, 0);
+    };
+    expect_the_same(c, "cut", cut);
+    expect_the_same(
+        all_reduce(TestMachine::hgx(4).build(), Algorithm::kInSwitch, 256 * kMiB), "cut NVLS", cut);
+}
+
+RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
+    const auto machines = *rc::gen::inRange<std::uint32_t>(1, 4);
+    const auto gpus = *rc::gen::inRange<std::uint32_t>(2, 5);
+    const Topology topology = machines == 1 ? TestMachine::hgx(gpus).build()
+                                            : TestMachine::cluster(machines, gpus);
+    Case c{topology, {}, {}};
+    c.policy.algorithm = *rc::gen::element(
+        Algorithm::kRing,
+        Algorithm::kTree,
+        machines == 1 ? Algorithm::kInSwitch : Algorithm::kInSwitchTree);
+    c.policy.channels = *rc::gen::inRange<std::uint32_t>(1, 5);
+    c.policy.protocol = *rc::gen::element(Protocol::kAuto, Protocol::kSimple, Protocol::kLl128);
+    c.operation.kind = *rc::gen::element(
+        CollectiveKind::kAllReduce,
+        CollectiveKind::kAllReduce,
+        CollectiveKind::kReduceScatter,
+        CollectiveKind::kAllGather,
+        CollectiveKind::kBroadcast,
+        CollectiveKind::kAllToAll);
+    c.operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 96 * kMiB / 1024) * 1024);
+    const Outcome exact = run_once(c, false);
+    const Outcome jumping = run_once(c, true);
+    RC_LOG() << enum_name(c.policy.algorithm) << " " << enum_name(c.policy.protocol) << " "
+             << to_string(c.operation.kind) << ": " << to_microseconds(exact.time) << " us, and "
+             << to_microseconds(jumping.time) << " of which " << to_microseconds(jumping.jumped)
+             << " were left out, bytes " << exact.bytes << " " << jumping.bytes << std::endl;
+    RC_ASSERT(difference(to_seconds(jumping.time), to_seconds(exact.time)) < 0.005);
+    RC_ASSERT(
+        difference(static_cast<double>(jumping.bytes), static_cast<double>(exact.bytes)) < 0.005);
+}
+
+}  // namespace
+}  // namespace switchfold

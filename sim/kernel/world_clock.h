@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/units.h"
+#include "sim/kernel/scheduler.h"
+
+#include <cstdint>
+
+namespace switchfold {
+
+/// The time of the simulated machine, that users see: the Scheduler's, and what was left out. For
+/// whoever is not part of the motion whose periods are left out: hosts, kernels, faults. Its
+/// handlers say so by in_skip().
+class WorldClock {
+public:
+    explicit WorldClock(Scheduler& scheduler) : scheduler_(scheduler) {}
+
+    [[nodiscard]] Time now() const { return of(scheduler_.now()); }
+    /// A time of the Scheduler, by this clock.
+    [[nodiscard]] Time of(Time time) const { return time + scheduler_.skipped(); }
+    /// Posts an event. A time before now is our bug.
+    void at(Time due, EventHandler& handler, std::uint64_t tag) {
+        scheduler_.at(due - scheduler_.skipped(), handler, tag);
+    }
+    void after(Time delay, EventHandler& handler, std::uint64_t tag) {
+        scheduler_.after(delay, handler, tag);
+    }
+
+private:
+    Scheduler& scheduler_;
+};
+
+}  // namespace switchfold
