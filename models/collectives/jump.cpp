@@ -53,8 +53,8 @@ void Jump::note_draw(Time passed) {
     for (std::size_t i = 0; i < ports_.size(); ++i) {
         const double bytes = ports_[i]->kernel_draw().bytes;
         if (passed > Time())
-            harmless_[i] = std::max(
-                harmless_[i], kMoreDraw * (bytes - drawn_[i]) / to_seconds(passed));
+            harmless_[i] =
+                std::max(harmless_[i], kMoreDraw * (bytes - drawn_[i]) / to_seconds(passed));
         drawn_[i] = bytes;
     }
 }
@@ -100,8 +100,9 @@ void Jump::skip(const Repetition& repetition) {
         while (most > 0 && whole_turns(lane, turns, static_cast<double>(most)) > can)
             most = std::min(most - 1, static_cast<std::uint64_t>(can / turns));
     }
-    const double all = static_cast<double>(
-        collective_->turns()->turns() + collective_->skippable(0, window)) + left_out_turns_;
+    const double all =
+        static_cast<double>(collective_->turns()->turns() + collective_->skippable(0, window)) +
+        left_out_turns_;
     if (most < kFewestPeriods || repetition.apart > kApart * all)
         return;
     const Time period(repetition.period);

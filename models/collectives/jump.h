@@ -55,7 +55,8 @@ private:
     void skip(const Repetition& repetition);
     /// What a lane of so many turns a period leaves out, in whole cycles.
     [[nodiscard]] double whole_turns(std::uint32_t lane, double turns, double periods) const;
-    /// Takes down what kernels drew; if it was beside the motion that repeats itself, it is harmless.
+    /// Takes down what kernels drew; if it was beside the motion that repeats itself, it is
+    /// harmless.
     void note_draw(Time passed);
     /// Kernels draw no more than when the motion repeated itself beside them.
     [[nodiscard]] bool harmless() const;

@@ -103,7 +103,7 @@ private:
     TurnListener* listener_ = nullptr;
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
-    std::vector<Mark> stretch_;   ///< its windows' ends, from its begin on
+    std::vector<Mark> stretch_;    ///< its windows' ends, from its begin on
     std::uint32_t fruitless_ = 0;  ///< windows of this length
     double skipped_ = 0;           ///< periods left out of this stretch
 };

@@ -58,8 +58,7 @@ void CopyEngine::begin(const Waiting& waiting) {
         end = std::max(end, served);
         if (host)
             end = std::max(
-                end,
-                clock_.now() + serialization_time(waiting.copy.bytes, params_.host_bandwidth));
+                end, clock_.now() + serialization_time(waiting.copy.bytes, params_.host_bandwidth));
     }
     clock_.at(end, *this, static_cast<std::uint64_t>(slot - running_.begin()));
 }
