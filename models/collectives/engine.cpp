@@ -162,8 +162,7 @@ CollectiveEnvironment CollectiveEngine::environment() const {
 }
 
 void CollectiveEngine::allow_jumps(TrafficCounts& counts) {
-    jump_ = std::make_unique<Jump>(
-        fabric_.scheduler(), counts, [this] { return undisturbed(); });
+    jump_ = std::make_unique<Jump>(fabric_.scheduler(), counts, [this] { return undisturbed(); });
 }
 
 void CollectiveEngine::watch_one() {

@@ -146,7 +146,7 @@ private:
     std::vector<CollectiveRecord> records_;
     std::vector<std::string> wrong_;
     std::vector<std::string> notes_;
-    std::unique_ptr<Jump> jump_;  ///< null: nothing is left out
+    std::unique_ptr<Jump> jump_;                               ///< null: nothing is left out
     std::vector<std::unique_ptr<RunningCollective>> retired_;  ///< gave up; packets may still come
 };
 

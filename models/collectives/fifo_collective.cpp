@@ -167,8 +167,7 @@ void FifoCollective::count_turns(const Program& first) {
     constexpr std::uint64_t kMostLoops = 4;   // in a window
     constexpr std::uint64_t kMostSteps = 64;  // in a window
     const std::uint64_t cycle = first.cycle();
-    const std::uint64_t loops =
-        first.skippable(cycle, {}) / cycle;
+    const std::uint64_t loops = first.skippable(cycle, {}) / cycle;
     if (cycle == 1 || loops < kManyLoops)
         turns_.emplace(1, 1, cycle == 1 ? kMostSteps : std::max<std::uint64_t>(1, cycle / 8));
     else

@@ -32,8 +32,8 @@ public:
     [[nodiscard]] std::uint64_t loops(std::uint32_t channel) const {
         return loops_[channel] - skipped_[channel];
     }
-    /// Leaves out so many loops in front of the last, which nobody has begun: what follows keeps its
-    /// number, and the last is the last of all.
+    /// Leaves out so many loops in front of the last, which nobody has begun: what follows keeps
+    /// its number, and the last is the last of all.
     void skip(std::uint32_t channel, std::uint64_t loops) { skipped_[channel] += loops; }
     [[nodiscard]] Part piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t head) const;
     /// Heads whose piece is not empty; fewer than all only in the last loop.
@@ -58,8 +58,8 @@ private:
     std::uint32_t heads_;
     std::uint64_t chunk_;
     std::uint64_t align_ = kGrain;
-    std::uint64_t stride_;     ///< 0: the heads' pieces follow each other
-    std::vector<Part> parts_;  ///< by channel; of one block if there are blocks
+    std::uint64_t stride_;                ///< 0: the heads' pieces follow each other
+    std::vector<Part> parts_;             ///< by channel; of one block if there are blocks
     std::vector<std::uint64_t> loops_;    ///< by channel
     std::vector<std::uint64_t> skipped_;  ///< of these
 };

@@ -11,9 +11,6 @@ namespace switchfold {
 
 namespace {
 
-// Kernels that draw no more than so many times what was drawn in a window, in the mean, cannot do
-// more than so many times what that did to the pace: nothing that was seen.
-constexpr double kMoreDraw = 2;
 // Less than this is carried out: where little is left, the end is near, and the end differs.
 constexpr std::uint64_t kFewestPeriods = 4;
 // Parts may be apart by this share of all turns: so much may an end be wrong that comes before they
@@ -33,8 +30,7 @@ void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> por
     left_out_turns_ = 0;
     ports_ = std::move(ports);
     drawn_.assign(ports_.size(), 0);
-    harmless_.assign(ports_.size(), 0);
-    note_draw(Time());
+    kernels_drew();
 }
 
 void Jump::forget(const RunningCollective& collective) {
@@ -49,38 +45,31 @@ void Jump::on_window() {
     scheduler_.at(scheduler_.now(), *this, 0);
 }
 
-void Jump::note_draw(Time passed) {
+bool Jump::kernels_drew() {
+    bool drew = false;
     for (std::size_t i = 0; i < ports_.size(); ++i) {
         const double bytes = ports_[i]->kernel_draw().bytes;
-        if (passed > Time())
-            harmless_[i] = std::max(
-                harmless_[i], kMoreDraw * (bytes - drawn_[i]) / to_seconds(passed));
+        drew = drew || bytes > drawn_[i];
         drawn_[i] = bytes;
     }
+    return drew;
 }
 
-bool Jump::harmless() const {
-    for (std::size_t i = 0; i < ports_.size(); ++i)
-        if (ports_[i]->kernel_draw().rate > harmless_[i])
-            return false;
-    return true;
+bool Jump::kernels_draw() const {
+    return std::any_of(ports_.begin(), ports_.end(), [](const RankPort* port) {
+        return port->kernel_draw().rate > 0;
+    });
 }
 
 void Jump::on_event(std::uint64_t /*tag*/) {
     if (collective_ == nullptr || !collective_->turns()->window_over())
         return;
-    const Time now = scheduler_.now();
-    const auto repetition = collective_->turns()->close_window(now.count());
-    if (!repetition)
-        std::fill(harmless_.begin(), harmless_.end(), 0);
-    note_draw(repetition ? now - window_begin_ : Time());
+    const bool disturbed = kernels_drew() || kernels_draw();
+    const auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
     if (collective_->turns()->begins())
         counts_.mark();
-    if (repetition && undisturbed_()) {
+    if (repetition && undisturbed_())
         skip(*repetition);
-        note_draw(Time());
-    }
-    window_begin_ = now;
 }
 
 double Jump::whole_turns(std::uint32_t lane, double turns, double periods) const {
@@ -100,13 +89,14 @@ void Jump::skip(const Repetition& repetition) {
         while (most > 0 && whole_turns(lane, turns, static_cast<double>(most)) > can)
             most = std::min(most - 1, static_cast<std::uint64_t>(can / turns));
     }
-    const double all = static_cast<double>(
-        collective_->turns()->turns() + collective_->skippable(0, window)) + left_out_turns_;
+    const double all =
+        static_cast<double>(collective_->turns()->turns() + collective_->skippable(0, window)) +
+        left_out_turns_;
     if (most < kFewestPeriods || repetition.apart > kApart * all)
         return;
     const Time period(repetition.period);
     const Time left_out =
-        scheduler_.skip(period, most, [this] { return undisturbed_() && harmless(); });
+        scheduler_.skip(period, most, [this] { return undisturbed_() && !kernels_draw(); });
     if (left_out == Time())
         return;
     const double periods = to_seconds(left_out) / to_seconds(period);

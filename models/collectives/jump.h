@@ -33,9 +33,8 @@ public:
 /// Leaves out what a long collective does over and over: at the end of each window of its turns,
 /// if it repeats itself and nothing else moves data, the world's time goes on by whole periods and
 /// the collective's work is less by as many turns. What is under way stays as it is. A jump ends
-/// before the next fault and the collective's last turns, and when another collective comes or
-/// kernels draw more from memory than this one is known to stand. Other kernels run meanwhile,
-/// beside the traffic as it was.
+/// before the next fault and the collective's last turns, and when another collective comes or a
+/// kernel begins to draw from a member's memory. Beside kernels that draw nothing is left out.
 class Jump final : private EventHandler, private TurnListener {
 public:
     /// `undisturbed`: whether the collective that is watched has everything to itself now.
@@ -55,10 +54,9 @@ private:
     void skip(const Repetition& repetition);
     /// What a lane of so many turns a period leaves out, in whole cycles.
     [[nodiscard]] double whole_turns(std::uint32_t lane, double turns, double periods) const;
-    /// Takes down what kernels drew; if it was beside the motion that repeats itself, it is harmless.
-    void note_draw(Time passed);
-    /// Kernels draw no more than when the motion repeated itself beside them.
-    [[nodiscard]] bool harmless() const;
+    /// Whether kernels have drawn from the members' memories since this was asked last.
+    bool kernels_drew();
+    [[nodiscard]] bool kernels_draw() const;
 
     Scheduler& scheduler_;
     RunningCollective* collective_ = nullptr;
@@ -66,9 +64,7 @@ private:
     std::function<bool()> undisturbed_;
     std::vector<double> owed_;  ///< by lane: parts of a turn that earlier jumps left out too few
     std::vector<const RankPort*> ports_;
-    std::vector<double> drawn_;     ///< by port: bytes, up to the last window
-    std::vector<double> harmless_;  ///< bytes a second
-    Time window_begin_;
+    std::vector<double> drawn_;  ///< by port: bytes, up to the last window
     double left_out_turns_ = 0;  ///< of the first lane
     Time jumped_;
 };

@@ -85,8 +85,8 @@ public:
         }
         return std::nullopt;
     }
-    /// A turn for each step that is sent: the first of a loop goes with the last of the loop before,
-    /// which only receives.
+    /// A turn for each step that is sent: the first of a loop goes with the last of the loop
+    /// before, which only receives.
     [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
     [[nodiscard]] std::uint64_t cycle() const override { return 2 * ranks_ - 2; }
     [[nodiscard]] std::uint64_t

@@ -68,8 +68,7 @@ void SwitchStages::abandon() {
 void SwitchStages::count_turns(TurnLog& turns) {
     turns_ = &turns;
     for (std::size_t i = 0; i < blocks_.size(); ++i)
-        blocks_[i].turn =
-            turns.add(
+        blocks_[i].turn = turns.add(
             static_cast<std::uint32_t>(i % channels_.size()),
             1U + (work_.spread ? 1U : 0U) + (work_.reduce ? 2U : 0U));
 }

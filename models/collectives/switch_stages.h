@@ -123,7 +123,9 @@ private:
     enum Turning : std::uint32_t { kEnded, kSpread, kScattered, kReduced };
     void note_turn(std::uint32_t member, std::uint32_t channel, Turning part) {
         if (turns_ != nullptr)
-            turns_->note(block(member, channel).turn + part - (part > kSpread && !work_.spread ? 1U : 0U), now());
+            turns_->note(
+                block(member, channel).turn + part - (part > kSpread && !work_.spread ? 1U : 0U),
+                now());
     }
     [[nodiscard]] Time copy_piece(
         std::uint32_t member, std::uint32_t c, std::uint64_t loop, std::uint32_t head, bool gather);

@@ -14,6 +14,10 @@ constexpr double kSamePace = 0.015;
 // A stretch's mean pace is known when its standard error is no more than this share of it.
 constexpr double kKnown = 0.0015;
 constexpr std::size_t kFewestWindows = 3;
+// Where parts move against each other by more turns than the second, a stretch has as many as the
+// first: what lies between them takes that long to come to rest.
+constexpr double kFewestTurns = 16;
+constexpr double kAtRest = 0.02;
 // Its halves differ by no more than this share: a pace that creeps up has not settled.
 constexpr double kSettled = 0.0025;
 constexpr std::size_t kMostMarks = 33;
@@ -28,7 +32,7 @@ constexpr double kJitterGrows = 1.4;
 constexpr double kSameTurns = 0.1;
 constexpr double kSameShare = 0.001;
 // So many windows without a repetition, and windows become twice as long.
-constexpr std::uint32_t kPatience = 12;
+constexpr std::uint32_t kPatience = 20;
 // A motion is taken to go on for so many times as long as it was seen to: what changes slowly is
 // looked at again.
 constexpr double kTrust = 8;
@@ -84,8 +88,7 @@ bool TurnLog::goes_on() const {
         return true;
     const Mark& first = stretch_.front();
     const Mark& before = stretch_[stretch_.size() - 2];
-    const double pace =
-        moved(first, before).mean / static_cast<double>(before.at - first.at);
+    const double pace = moved(first, before).mean / static_cast<double>(before.at - first.at);
     return std::abs(stretch_.back().pace - pace) <= kSamePace * pace;
 }
 
@@ -121,6 +124,8 @@ std::optional<Repetition> TurnLog::repetition() const {
     const auto pace = [](const Moved& turns, const Mark& from, const Mark& to) {
         return turns.mean / static_cast<double>(to.at - from.at);
     };
+    if (all.spread > kAtRest && all.mean < kFewestTurns)
+        return std::nullopt;
     const double early = pace(moved(first, middle), first, middle);
     const double late = pace(half, middle, now);
     if (std::abs(late - early) > kSettled * late)
@@ -146,7 +151,7 @@ void TurnLog::begin_stretch() {
     skipped_ = 0;
 }
 
-std::optional<Repetition> TurnLog::close_window(std::uint64_t now) {
+std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbed) {
     Mark mark;
     mark.at = now;
     for (const Counter& counter : counters_)
@@ -157,7 +162,7 @@ std::optional<Repetition> TurnLog::close_window(std::uint64_t now) {
                     static_cast<double>(std::max<std::uint64_t>(1, now - stretch_.back().at));
     stretch_.push_back(std::move(mark));
     if (stretch_.size() > 1) {
-        if (!goes_on())
+        if (disturbed || !goes_on())
             begin_stretch();
         else
             found = repetition();

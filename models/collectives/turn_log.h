@@ -52,9 +52,9 @@ public:
             listener_->on_window();
         }
     }
-    /// Ends a window at `now` (ps) and begins the next one. \returns what repeats itself, if
-    /// anything does.
-    std::optional<Repetition> close_window(std::uint64_t now);
+    /// Ends a window at `now` (ps) and begins the next one. One that was disturbed from outside
+    /// repeats nothing. \returns what repeats itself, if anything does.
+    std::optional<Repetition> close_window(std::uint64_t now, bool disturbed = false);
     /// So many periods of what repeats itself were left out.
     void skipped(double periods) { skipped_ += periods; }
 
@@ -103,7 +103,7 @@ private:
     TurnListener* listener_ = nullptr;
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
-    std::vector<Mark> stretch_;   ///< its windows' ends, from its begin on
+    std::vector<Mark> stretch_;    ///< its windows' ends, from its begin on
     std::uint32_t fruitless_ = 0;  ///< windows of this length
     double skipped_ = 0;           ///< periods left out of this stretch
 };

@@ -101,9 +101,8 @@ void expect_the_same(const Case& c, const std::string& what, const Disturb& dist
 constexpr std::uint64_t kMiB = 1ULL << 20U;
 
 TEST(Jump, ALongRingTakesTheSameTimeForAFractionOfTheEvents) {
-    for (const std::uint64_t mebibytes : {256U, 1024U}) {
-        const Case c =
-            all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, mebibytes * kMiB);
+    for (const std::uint64_t mebibytes : {8192U, 12000U}) {
+        const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, mebibytes * kMiB);
         const Outcome exact = run_once(c, false);
         const Outcome jumping = run_once(c, true);
         EXPECT_GT(jumping.jumped, exact.time * 1 / 4);
@@ -193,8 +192,8 @@ TEST(Jump, AFaultEndsIt) {
 RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
     const auto machines = *rc::gen::inRange<std::uint32_t>(1, 4);
     const auto gpus = *rc::gen::inRange<std::uint32_t>(2, 5);
-    const Topology topology = machines == 1 ? TestMachine::hgx(gpus).build()
-                                            : TestMachine::cluster(machines, gpus);
+    const Topology topology =
+        machines == 1 ? TestMachine::hgx(gpus).build() : TestMachine::cluster(machines, gpus);
     Case c{topology, {}, {}};
     c.policy.algorithm = *rc::gen::element(
         Algorithm::kRing,

@@ -49,9 +49,8 @@ TEST(TurnLog, SeesThatAllPartsRepeatThemselves) {
     for (std::uint32_t lane : {0U, 0U, 1U})
         parts.log.add(lane);
     // The second lane does two turns for each of the first's.
-    const auto found = parts.run(20, 3, [](auto part, auto, auto now) {
-        return now + (part == 2 ? 5000U : 10000U);
-    });
+    const auto found = parts.run(
+        20, 3, [](auto part, auto, auto now) { return now + (part == 2 ? 5000U : 10000U); });
     ASSERT_TRUE(found);
     EXPECT_EQ(found->period, 10000U);
     EXPECT_DOUBLE_EQ(found->turns[0], 1);
@@ -64,9 +63,8 @@ TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
     Parts parts(1, 64);
     parts.log.add(0);
     parts.log.add(0);
-    const auto found = parts.run(200, 2, [](auto, auto turn, auto now) {
-        return now + (turn % 4 == 3 ? 13000U : 10000U);
-    });
+    const auto found = parts.run(
+        200, 2, [](auto, auto turn, auto now) { return now + (turn % 4 == 3 ? 13000U : 10000U); });
     ASSERT_TRUE(found);
     EXPECT_NEAR(
         static_cast<double>(found->period) / static_cast<double>(parts.log.window()),
@@ -77,9 +75,8 @@ TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
 TEST(TurnLog, WhatBecomesSlowerDoesNotRepeatItself) {
     Parts parts(1, 16);
     parts.log.add(0);
-    EXPECT_FALSE(parts.run(2000, 1, [](auto, auto turn, auto now) {
-        return now + 10000 + turn * 100;
-    }));
+    EXPECT_FALSE(
+        parts.run(2000, 1, [](auto, auto turn, auto now) { return now + 10000 + turn * 100; }));
 }
 
 TEST(TurnLog, PartsOfALaneThatDriftApartAreNotTrustedForLong) {
@@ -87,9 +84,8 @@ TEST(TurnLog, PartsOfALaneThatDriftApartAreNotTrustedForLong) {
     parts.log.add(0);
     parts.log.add(0);
     // The second is faster by a hundredth; it must be held up when it is far ahead.
-    const auto found = parts.run(40, 2, [](auto part, auto, auto now) {
-        return now + (part == 1 ? 9900U : 10000U);
-    });
+    const auto found = parts.run(
+        40, 2, [](auto part, auto, auto now) { return now + (part == 1 ? 9900U : 10000U); });
     ASSERT_TRUE(found);
     EXPECT_LE(found->trusted, 40U);
 }
@@ -111,9 +107,8 @@ TEST(TurnLog, JitterAveragesOut) {
 TEST(TurnLog, WindowsAreWholeCycles) {
     Parts parts(15, 60);
     parts.log.add(0);
-    const auto found = parts.run(100, 1, [](auto, auto turn, auto now) {
-        return now + (turn % 15 == 0 ? 30000U : 10000U);
-    });
+    const auto found = parts.run(
+        100, 1, [](auto, auto turn, auto now) { return now + (turn % 15 == 0 ? 30000U : 10000U); });
     ASSERT_TRUE(found);
     EXPECT_EQ(found->period, 170000U);
     EXPECT_DOUBLE_EQ(found->turns[0], 15);

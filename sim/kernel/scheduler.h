@@ -73,9 +73,9 @@ private:
     std::uint64_t local_now_ = 0;
     std::uint64_t skipped_ = 0;  ///< ps
     bool draining_ = false;
-    bool direct_ = false;      ///< events go right into the queue
+    bool direct_ = false;       ///< events go right into the queue
     Skip* skipping_ = nullptr;  ///< they go there
-    bool alone_ = true;  ///< nobody else acts in the SystemC kernel
+    bool alone_ = true;         ///< nobody else acts in the SystemC kernel
     std::uint64_t events_ = 0;
     EventQueue queue_;
     std::uint64_t horizon_ = UINT64_MAX;

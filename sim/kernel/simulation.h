@@ -24,8 +24,8 @@ public:
 
     [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
 
-    /// Called between slices of simulated time, with the WorldClock's; returns false to stop the run (the caller then
-    /// reports it unfinished).
+    /// Called between slices of simulated time, with the WorldClock's; returns false to stop the
+    /// run (the caller then reports it unfinished).
     using Progress = std::function<bool(Time now, std::uint64_t events)>;
 
     /// Runs until no event is left or `progress` stops it. Rethrows, with its type, what a model

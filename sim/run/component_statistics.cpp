@@ -152,13 +152,9 @@ void MachineCounts::mark() {
 }
 
 void MachineCounts::repeat(double times) {
-    change_all(
-        left_out_,
-        statistics_of(machine_),
-        marked_,
-        [&](auto before, auto now, auto then) {
-            return before + times_of(now - then, times);
-        });
+    change_all(left_out_, statistics_of(machine_), marked_, [&](auto before, auto now, auto then) {
+        return before + times_of(now - then, times);
+    });
 }
 
 TrafficStatistics MachineCounts::counted() const {
@@ -177,9 +173,7 @@ collect_statistics(Machine& machine, const MachineCounts& counts, Time end) {
     const auto links = machine.fabric().links();
     for (std::size_t i = 0; i < links.size(); ++i)
         tables.links.add(
-            last_name(*links[i]),
-            all.links[i],
-            LinkUse{utilization(all.links[i], *links[i], end)});
+            last_name(*links[i]), all.links[i], LinkUse{utilization(all.links[i], *links[i], end)});
     const auto switches = machine.fabric().switches();
     for (std::size_t i = 0; i < switches.size(); ++i)
         tables.switches.add(last_name(*switches[i]), all.switches[i]);

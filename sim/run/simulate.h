@@ -22,7 +22,8 @@ struct Outcome {
     std::vector<CounterSample> counters;
     std::vector<std::string> notes;
     std::uint64_t end_ps = 0;
-    std::uint64_t jumped_ps = 0;  ///< of it, left out of long collectives: it repeats what was before
+    std::uint64_t jumped_ps =
+        0;  ///< of it, left out of long collectives: it repeats what was before
     std::uint64_t events = 0;
 };
 
