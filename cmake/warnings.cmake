@@ -1,14 +1,10 @@
 # Flags shared by every target. No -march=native and no fused multiply-add: results must not depend on the host.
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wold-style-cast -ffp-contract=off)
-# g++ 12 sees uninitialised reads in moved std::variants, and copies beyond the end of short std::strings, where there are
-# none.
+# g++ 12 sees uninitialised reads in moved std::variants where there are none, and copies of half the address space or
+# beyond the end of short std::strings (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overread)
-  # At -O3 it also sees copies of half the address space in std::string's operator+ (GCC bug 105651)
-  # and in fmt's buffers. No preset uses -O3.
-  if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-O3")
-    add_compile_options(-Wno-restrict -Wno-stringop-overflow)
-  endif()
+  add_compile_options(-Wno-maybe-uninitialized -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
+    -Wno-stringop-overread)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)
   include_directories(BEFORE ${PROJECT_SOURCE_DIR}/cmake/clang14)
