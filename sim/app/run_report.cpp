@@ -186,7 +186,7 @@ OrderedJson figures_json() {
                  {"title", figure.title},
                  {"unit", to_string(figure.unit)},
                  {"place", figure.table_place},
-                 {"rare", figure.rare}});
+                 {"shown_by", figure.shown_by}});
     return out;
 }
 

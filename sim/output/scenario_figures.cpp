@@ -3,18 +3,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace switchfold {
 
-std::vector<const Figure*> shown_figures(const std::vector<const ScenarioFigures*>& scenarios) {
+namespace {
+
+bool is_shown(const Figure& figure, const std::vector<const ScenarioFigures*>& scenarios) {
     constexpr double kWorthSaying = 1e-2;
+    if (figure.table_place == 0 || figure.shown_by.empty())
+        return figure.table_place > 0;
+    const auto* const by =
+        std::find_if(std::begin(kFigures), std::end(kFigures), [&](const Figure& f) {
+            return f.key == figure.shown_by;
+        });
+    return std::any_of(scenarios.begin(), scenarios.end(), [&](const ScenarioFigures* s) {
+        return by->of(*s).value_or(0) > kWorthSaying * s->iteration_us;
+    });
+}
+
+}  // namespace
+
+std::vector<const Figure*> shown_figures(const std::vector<const ScenarioFigures*>& scenarios) {
     std::vector<const Figure*> shown;
     for (const Figure& figure : kFigures)
-        if (figure.table_place > 0 &&
-            (!figure.rare ||
-             std::any_of(scenarios.begin(), scenarios.end(), [&](const ScenarioFigures* s) {
-                 return figure.of(*s).value_or(0) > kWorthSaying * s->iteration_us;
-             })))
+        if (is_shown(figure, scenarios))
             shown.push_back(&figure);
     std::sort(shown.begin(), shown.end(), [](const Figure* a, const Figure* b) {
         return a->table_place < b->table_place;

@@ -66,8 +66,9 @@ struct Figure {
     std::string_view meaning;
     unsigned table_place = 0;        ///< among the columns of a table; 0: not there
     std::string_view chart_title{};  ///< in reports of sweeps; empty: not there
-    /// Tables leave it out where it is less than a hundredth of the iteration in every scenario.
-    bool rare = false;
+    /// Tables leave it out where the figure of this key is less than a hundredth of the iteration
+    /// in every scenario; empty: they always have it.
+    std::string_view shown_by{};
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
         return std::visit(
@@ -126,7 +127,7 @@ inline constexpr Figure kFigures[] = {
      "Of the exposed communication: waiting for late ranks.",
      4,
      {},
-     true},
+     "waiting_for_late_ranks_us"},
     {"jumped_us",
      &ScenarioFigures::jumped_us,
      Unit::kMicroseconds,

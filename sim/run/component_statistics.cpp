@@ -3,6 +3,7 @@
 
 #include "sim/output/scenario_figures.h"
 #include "sim/run/machine.h"
+#include "sim/run/statistics_docs.h"
 
 #include <fmt/format.h>
 

@@ -44,7 +44,4 @@ private:
 [[nodiscard]] std::vector<StatisticTable>
 collect_statistics(Machine& machine, const MachineCounts& counts, Time end);
 
-/// The sections of docs/statistics.md.
-[[nodiscard]] std::string statistics_docs();
-
 }  // namespace switchfold

@@ -36,7 +36,7 @@
 
   // What is rare is left out where it is next to nothing.
   const figuresOf = (data, scenarios) => data.figures
-    .filter((f) => !f.rare || scenarios.some((s) => s[f.key] > 1e-2 * s.iteration_us))
+    .filter((f) => !f.shown_by || scenarios.some((s) => s[f.shown_by] > 1e-2 * s.iteration_us))
     .sort((a, b) => a.place - b.place);
 
   function summary(data, scenarios) {

@@ -195,6 +195,11 @@ TEST(FiguresTable, EveryFigureHasAKeyOfItsOwnAndAPlaceOfItsOwn) {
         EXPECT_TRUE(figure.table_place == 0 || places.insert(figure.table_place).second)
             << figure.key;
         EXPECT_TRUE(figure.unit == Unit::kMicroseconds || figure.unit == Unit::kShare);
+        EXPECT_TRUE(
+            figure.shown_by.empty() ||
+            std::any_of(std::begin(kFigures), std::end(kFigures), [&](const Figure& f) {
+                return f.key == figure.shown_by;
+            }));
     }
 }
 
