@@ -162,14 +162,17 @@ FifoCollective::FifoCollective(
 }
 
 void FifoCollective::count_turns(const Program& first) {
-    // Loops are left out where there are many, else steps within a loop.
+    // Whole loops are left out, where there are many: the steps of one are not alike, the first half
+    // of a ring's reduce and the others copy.
     constexpr std::uint64_t kManyLoops = 6;
     constexpr std::uint64_t kMostLoops = 4;   // in a window
     constexpr std::uint64_t kMostSteps = 64;  // in a window
     const std::uint64_t cycle = first.cycle();
     const std::uint64_t loops = first.skippable(cycle, {}) / cycle;
-    if (cycle == 1 || loops < kManyLoops)
-        turns_.emplace(1, 1, cycle == 1 ? kMostSteps : std::max<std::uint64_t>(1, cycle / 8));
+    if (loops < kManyLoops)
+        return;
+    if (cycle == 1)
+        turns_.emplace(1, 1, kMostSteps);
     else
         turns_.emplace(cycle, cycle, cycle * kMostLoops);
     network_.count_turns(*turns_);
