@@ -97,7 +97,7 @@ public:
     void on_round_done(
         std::uint32_t position, std::uint32_t left, std::uint32_t all, Time end) override {
         if (left == 1 && spec.peers_late > Time())
-            record.stalled = std::max(record.stalled, end);
+            record.stalled = std::max(record.stalled, engine.clock_.of(end));
         // A block serves some of the rounds and leaves with them.
         const std::uint32_t stay = (spec.choice.channels * left + all - 1) / all;
         if (stay < members[position].blocks)
@@ -530,8 +530,6 @@ void CollectiveEngine::end_member(Instance& instance, std::uint32_t position) {
 
 void CollectiveEngine::finish(Instance& instance) {
     instance.record.end = clock_.now();
-    // An exchange that has nothing for the late rank ends without it.
-    instance.record.ready = std::min(instance.record.ready, instance.record.end);
     if (functional_seed_ != 0 && instance.spec.bytes.count() > 0) {
         const std::string wrong =
             check_values(instance.spec, instance.before, instance.running->results());
