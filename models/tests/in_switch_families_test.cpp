@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/fault_injector.h"
-#include "models/collectives/machine_view.h"
+#include "models/collectives/choice/machine_view.h"
 #include "models/tests/test_machine.h"
 #include "sim/core/error.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/fault_injector.h"
-#include "models/collectives/in_switch_steps.h"
+#include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/tests/test_machine.h"
 #include "sim/core/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/in_switch_steps.h"
+#include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>

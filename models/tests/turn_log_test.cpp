@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/turn_log.h"
+#include "models/collectives/jump/turn_log.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include "interconnect/link_statistics.h"
 #include "interconnect/reduction_unit.h"
 #include "interconnect/switch.h"
-#include "models/collectives/jump.h"
+#include "models/collectives/jump/jump.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
 #include "sim/core/units.h"

@@ -3,7 +3,7 @@
 
 #include "interconnect/topologies/graph.h"
 #include "interconnect/topology_analysis.h"
-#include "models/collectives/group_layout.h"
+#include "models/collectives/choice/group_layout.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "interconnect/faults.h"
 #include "interconnect/topology_builder.h"
 #include "models/collectives/parameters.h"
-#include "models/collectives/tuning.h"
+#include "models/collectives/choice/tuning.h"
 #include "models/gpu/parameters.h"
 #include "sim/core/params.h"
 #include "sim/run/training_params.h"

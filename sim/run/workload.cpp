@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload.h"
 
-#include "models/collectives/machine_view.h"
+#include "models/collectives/choice/machine_view.h"
 #include "sim/core/error.h"
 #include "sim/run/late_peers.h"
 #include "sim/run/simulate.h"

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/cost_model.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <span>
+
+namespace switchfold {
+
+namespace {
+
+/// For LL, LL128, Simple.
+using ByProtocol = std::array<double, 3>;
+
+// Microseconds: of a whole collective, of a hop inside a machine, of one between machines.
+constexpr ByProtocol kRingBase{6.6, 14.0, 8.4};
+constexpr ByProtocol kTreeBase{6.8, 14.0, 8.4};
+constexpr ByProtocol kRingNvlink{0.6, 1.9, 3.4};
+constexpr ByProtocol kTreeNvlink{0.6, 1.25, 4.0};
+constexpr ByProtocol kRingPcie{1.0, 2.5, 5.7};
+constexpr ByProtocol kTreePcie{1.0, 1.9, 4.0};
+constexpr ByProtocol kRingNetwork{2.7, 4.0, 14.0};
+constexpr ByProtocol kTreeNetwork{5.0, 8.5, 14.0};
+constexpr double kInSwitchNvlink = 25.0;
+constexpr double kInSwitchNetwork = 20.9;
+constexpr double kCollnetNetwork = 18.0;  // of NVLS with a network that reduces, once
+/// Where there is a network, a ring's hop inside a machine takes at least what its proxies do
+/// (Intel; three times in Simple).
+constexpr ByProtocol kNetworkOverhead{1.0, 1.0, 3.0};
+
+// Shares of the bus bandwidth that LL and LL128 reach; a tree's LL pays for its flags on more ways.
+constexpr double kLlShare = 0.5;
+constexpr double kLl128Share = 0.92;
+constexpr double kTreeLlShare = 1 / 3.8;
+constexpr double kTreeLl128Share = 120.0 / 128.0;
+constexpr double kTreeSimpleShare = 0.92;
+/// A Simple ring with this many bytes a rank and channel has reached its plateau.
+constexpr double kPlateauBytes = 64;
+
+/// treeCorrectionFactor: the share of its bandwidth that a tree reaches at 64 B, 128 B ...
+constexpr std::array<std::array<double, 24>, 3> kTreeReach{
+    {{1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5,
+      0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0},
+     {1.0, 1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6,
+      0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0},
+     {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5,
+      0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9}}};
+constexpr int kTreeReachFirst = 6;  // log2 of 64 B
+
+// NCCL counts 20.6 GB/s a link of sm90 and 40.1 of sm100 (topo.h:17-35), a little more than a ring
+// gets.
+constexpr double kSearchSlack = 1.03;
+// GB/s that NCCL's search tries for a channel inside a machine (src/graph/search.cc:1051-1070).
+constexpr std::array kSpeedsHopper{60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
+constexpr std::array kSpeedsBlackwell{
+    90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
+
+std::size_t index_of(Protocol protocol) {
+    switch (protocol) {
+    case Protocol::kLl:
+        return 0;
+    case Protocol::kLl128:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+double gigabytes(Bandwidth bandwidth) {
+    return static_cast<double>(bandwidth.count()) * 1e-9;
+}
+
+/// \param bandwidth GB/s
+Time estimate(double latency_us, Bytes bytes, double bandwidth) {
+    if (bandwidth <= 0)
+        return kTimeMax;
+    const double us = latency_us + static_cast<double>(bytes.count()) / (bandwidth * 1e3);
+    return Time(static_cast<std::uint64_t>(us * 1e6));
+}
+
+}  // namespace
+
+/// GB/s of bus bandwidth at most: LL of all channels, the others of one. 0: it has none.
+struct CostModel::AtScale {
+    double ll;
+    double ring_ll128;
+    double tree_ll128;
+    double tree_simple;
+    double switched_tree;
+};
+
+struct CostModel::Generation {
+    AtScale one;  ///< machine
+    AtScale two;
+    AtScale more;
+    double ring_plateau;  ///< latency of a Simple ring across machines that has much to send
+    double in_switch_efficiency;
+    std::span<const double> speeds;
+};
+
+const CostModel::Generation& CostModel::constants_of(TunerGeneration generation) {
+    // The host's processor decides LL across machines up to Ampere: Intel's.
+    static constexpr Generation kVolta{
+        {39.0, 20.0, 20.0, 26.5, 0},
+        {39.0, 20.0, 20.0, 18.5, 0},
+        {20.4, 20.0, 20.0, 10.0, 0},
+        1.9,
+        0,
+        {}};
+    static constexpr Generation kAmpere{
+        {87.7, 20.0, 20.0, 24.0, 0},
+        {39.0, 20.0, 20.0, 23.6, 0},
+        {20.4, 20.0, 20.0, 17.8, 0},
+        1.4,
+        0,
+        {}};
+    static constexpr Generation kHopper{
+        {141.0, 36.7, 36.7, 38.7, 0},
+        {45.0, 36.7, 36.7, 41.4, 57.7},
+        {35.0, 36.7, 29.0, 36.0, 45.5},
+        1.4,
+        0.85,
+        kSpeedsHopper};
+    static constexpr Generation kBlackwell{
+        {282.0, 40.0, 55.6, 70.0, 0},
+        {90.0, 40.0, 31.67, 42.8, 96.0},
+        {70.0, 40.0, 20.0, 24.0, 80.0},
+        1.4,
+        0.74,
+        kSpeedsBlackwell};
+    switch (generation) {
+    case TunerGeneration::kVolta:
+        return kVolta;
+    case TunerGeneration::kAmpere:
+        return kAmpere;
+    case TunerGeneration::kHopper:
+        return kHopper;
+    default:
+        return kBlackwell;
+    }
+}
+
+CostModel::CostModel(const CollectiveParams& params, const MachineView& machine) :
+    constants_(constants_of(params.tuner)),
+    machine_(machine),
+    channels_(channels_of(params, machine)),
+    network_latency_(to_microseconds(params.tuner_network_latency)) {}
+
+const CostModel::AtScale& CostModel::at_scale() const {
+    if (machine_.machines == 1)
+        return constants_.one;
+    return machine_.machines == 2 ? constants_.two : constants_.more;
+}
+
+double CostModel::ring_bus() const {
+    return gigabytes(machine_.ring_bandwidth);
+}
+
+double CostModel::rails() const {
+    // With two machines each is the root of one tree and a leaf of the other, and sends everything
+    // once instead of twice.
+    return gigabytes(machine_.rail_bandwidth) * (machine_.machines == 2 ? 2 : 1);
+}
+
+Time CostModel::ring(Protocol protocol, Bytes bytes) const {
+    const std::size_t p = index_of(protocol);
+    const bool networked = machine_.machines > 1;
+    double hop = (machine_.pcie ? kRingPcie : kRingNvlink)[p];
+    if (networked)
+        hop = std::max(hop, kNetworkOverhead[p]);
+    double bus = ring_bus();
+    if (protocol == Protocol::kLl)
+        bus = std::min(at_scale().ll, kLlShare * bus);
+    else if (protocol == Protocol::kLl128)
+        bus = std::min(kLl128Share * bus, channels_ * at_scale().ring_ll128);
+    const double n = machine_.ranks;
+    const double steps = 2 * (n - 1);
+    const double across = 2 * (static_cast<double>(machine_.machines) - 1);
+    double latency =
+        kRingBase[p] + (steps - across) * hop + across * (kRingNetwork[p] + network_latency_);
+    if (networked && protocol == Protocol::kSimple &&
+        static_cast<double>(bytes.count()) / (channels_ * n) >= kPlateauBytes)
+        latency *= constants_.ring_plateau;
+    return estimate(latency, bytes, bus * n / steps);
+}
+
+Time CostModel::tree(Protocol protocol, Bytes bytes) const {
+    const std::size_t p = index_of(protocol);
+    const double hop = (machine_.pcie ? kTreePcie : kTreeNvlink)[p];
+    const double latency =
+        kTreeBase[p] + 2 * ((machine_.per_machine - 1) * hop +
+                            std::log2(machine_.machines) * (kTreeNetwork[p] + network_latency_));
+    double bus = rails();
+    if (machine_.machines == 1)
+        bus = gigabytes(machine_.inside_bandwidth);
+    else if (machine_.per_machine > 1)
+        bus = std::min(gigabytes(machine_.inside_bandwidth), bus);
+    if (protocol == Protocol::kLl)
+        bus = std::min(bus * kTreeLlShare, at_scale().ll);
+    else if (protocol == Protocol::kLl128)
+        bus = std::min(bus * kTreeLl128Share, channels_ * at_scale().tree_ll128);
+    else
+        bus = std::min(bus * kTreeSimpleShare, channels_ * at_scale().tree_simple);
+    const int size = static_cast<int>(std::bit_width(bytes.count() >> 1U));
+    if (size < kTreeReachFirst + static_cast<int>(kTreeReach[p].size()))
+        bus *= kTreeReach[p][static_cast<std::size_t>(std::max(0, size - kTreeReachFirst))];
+    return estimate(latency, bytes, bus * 0.5);
+}
+
+Time CostModel::in_switch(Bytes bytes) const {
+    if (machine_.in_switch_bandwidth.count() == 0 || constants_.in_switch_efficiency == 0)
+        return kTimeMax;
+    // Every rank heads one search channel; the search gives each the highest speed that the links
+    // still carry.
+    const double n = machine_.ranks;
+    double speed = constants_.speeds.back();
+    for (const double candidate : constants_.speeds)
+        if (candidate * n <= ring_bus() * kSearchSlack) {
+            speed = candidate;
+            break;
+        }
+    const double busy = 2 * n * speed * constants_.in_switch_efficiency * (n - 1) / n;
+    return estimate(kInSwitchNvlink, bytes, busy * n / (2 * (n - 1)));
+}
+
+Time CostModel::switched_tree(Bytes bytes) const {
+    if (machine_.in_switch_bandwidth.count() == 0)
+        return kTimeMax;
+    const double latency =
+        kInSwitchNvlink + 2 * std::log2(machine_.machines) * (kInSwitchNetwork + network_latency_);
+    const double inside = 2 * gigabytes(machine_.in_switch_bandwidth);
+    const double most = channels_ * at_scale().switched_tree;
+    return estimate(latency, bytes, std::min({inside, rails(), most}) * 0.5);
+}
+
+Time CostModel::collnet(Bytes bytes) const {
+    if (machine_.in_switch_bandwidth.count() == 0)
+        return kTimeMax;
+    // Every machine sends everything once and gets everything once.
+    const double latency = kInSwitchNvlink + kCollnetNetwork + network_latency_;
+    return estimate(
+        latency,
+        bytes,
+        std::min(gigabytes(machine_.in_switch_bandwidth), gigabytes(machine_.rail_bandwidth)));
+}
+
+}  // namespace switchfold

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/machine_view.h"
+
+#include "interconnect/path_finder.h"
+#include "interconnect/reduction_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kPerMillion = 1e6;
+
+/// The rate at which flows that all carry the same can go at once: the wire that is shared most
+/// decides.
+class SharedWires {
+public:
+    SharedWires(const Topology& topology, PathFinder& paths, std::uint32_t unit) :
+        topology_(topology), paths_(paths), unit_(unit) {}
+
+    void add(std::uint32_t from, std::uint32_t to) {
+        ++flows_;
+        const std::vector<Path> ways = paths_.shortest(from, to);
+        double all = 0;
+        for (const Path& path : ways)
+            all += path.weight;
+        for (const Path& path : ways)
+            for (const std::uint32_t hop : path.hops)
+                load_[hop] += path.weight / all;
+    }
+
+    /// Payload bytes a second of one flow; 0 if there is none.
+    [[nodiscard]] double rate() const {
+        double least = 0;
+        for (const auto& [hop, load] : load_) {
+            const TopologyEdge& edge = topology_.edges[hop / 2];
+            const LinkParams& link = topology_.links[edge.link_class];
+            const std::uint32_t wire = link.format.wire_bytes(PacketKind::kWrite, unit_) +
+                                       link.format.acknowledge_bytes(PacketKind::kWrite, unit_);
+            const double usable = static_cast<double>(link.lane_bandwidth.count()) * edge.lanes *
+                                  link.efficiency_ppm / kPerMillion;
+            const double share = usable * unit_ / wire / load;
+            least = least == 0 ? share : std::min(least, share);
+        }
+        return least;
+    }
+    [[nodiscard]] std::size_t flows() const { return flows_; }
+
+private:
+    const Topology& topology_;
+    PathFinder& paths_;
+    std::uint32_t unit_;
+    std::size_t flows_ = 0;
+    std::unordered_map<std::uint32_t, double> load_;  ///< flows on a hop
+};
+
+Bandwidth times(double rate, std::size_t count) {
+    return Bandwidth(static_cast<std::uint64_t>(rate * static_cast<double>(count)));
+}
+
+/// Payload a second into a GPU when the switches reduce for all of its domain: the answers to every
+/// head's reads leave it, the sums that every head stores come in.
+Bandwidth in_switch_rate(
+    const Topology& topology, const std::vector<std::uint32_t>& ranks, std::uint32_t unit) {
+    double inbound = 0;
+    const LinkParams* link = nullptr;
+    std::set<std::uint32_t> uplinks;  // trees of several levels may share them
+    for (const ReductionTree& tree : plan_reduction(topology, ranks).trees)
+        uplinks.insert(tree.uplinks.front() / 2);
+    for (const std::uint32_t edge : uplinks) {
+        link = &topology.links[topology.edges[edge].link_class];
+        inbound += static_cast<double>(link->lane_bandwidth.count()) * topology.edges[edge].lanes *
+                   link->efficiency_ppm / kPerMillion;
+    }
+    if (link == nullptr)
+        return {};
+    const PacketFormat& format = link->format;
+    const double all = format.wire_bytes(PacketKind::kMulticastWrite, unit) +
+                       format.wire_bytes(PacketKind::kReduceFetch, unit);
+    const double own = format.wire_bytes(PacketKind::kReduceResult, unit) +
+                       format.acknowledge_bytes(PacketKind::kMulticastWrite, unit);
+    return Bandwidth(static_cast<std::uint64_t>(
+        inbound * unit / (all + own / static_cast<double>(ranks.size()))));
+}
+
+std::vector<std::uint32_t>
+ranks_of(const std::vector<std::uint32_t>& ranks, const std::vector<std::uint32_t>& members) {
+    std::vector<std::uint32_t> there;
+    there.reserve(members.size());
+    for (const std::uint32_t member : members)
+        there.push_back(ranks[member]);
+    return there;
+}
+
+/// Whether the shortest way leads through what is neither a GPU nor a switch of theirs.
+bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, std::uint32_t to) {
+    for (const Path& path : paths.shortest(from, to))
+        for (const std::uint32_t hop : path.hops)
+            for (const std::uint32_t end : {topology.edges[hop / 2].a, topology.edges[hop / 2].b}) {
+                const NodeKind kind = topology.nodes[end].kind;
+                if (kind != NodeKind::kGpu && kind != NodeKind::kSwitch)
+                    return true;
+            }
+    return false;
+}
+
+}  // namespace
+
+GroupView
+view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks) {
+    const Topology& topology = fabric.topology();
+    const auto unit = static_cast<std::uint32_t>(transfer_unit.count());
+    GroupView view;
+    view.layout = lay_out(topology, ranks);
+    view.rings = ring_orders(topology, ranks, view.layout);
+    view.trees = tree_parents(view.layout, view.rings);
+    MachineView& machine = view.machine;
+    machine.ranks = static_cast<std::uint32_t>(ranks.size());
+    machine.machines = static_cast<std::uint32_t>(view.layout.machines.size());
+    const auto& first = view.layout.machines.front();
+    for (const auto& members : view.layout.machines)
+        machine.per_machine =
+            std::max(machine.per_machine, static_cast<std::uint32_t>(members.size()));
+    // All machines of a system are built alike: what leaves and crosses the first stands for all.
+    PathFinder paths(topology);
+    SharedWires inside(topology, paths, unit);
+    SharedWires rings(topology, paths, unit);
+    for (const auto& order : view.rings)
+        for (std::size_t place = 0; place < order.size(); ++place) {
+            const std::uint32_t from = order[place];
+            const std::uint32_t to = order[(place + 1) % order.size()];
+            if (view.layout.machine_of[from] != view.layout.machine_of[first.front()])
+                continue;
+            rings.add(ranks[from], ranks[to]);
+            if (view.layout.machine_of[to] == view.layout.machine_of[from])
+                inside.add(ranks[from], ranks[to]);
+        }
+    machine.ring_bandwidth = times(rings.rate(), view.rings.size());
+    machine.inside_bandwidth = times(inside.rate(), view.rings.size());
+    const std::uint32_t neighbour = first.size() > 1 ? first[1] : first[0];
+    machine.pcie = over_pcie(topology, paths, ranks[first.front()], ranks[neighbour]);
+    if (machine.machines > 1) {
+        const auto& next = view.layout.machines[1];
+        SharedWires rails(topology, paths, unit);
+        for (std::size_t i = 0; i < std::min(first.size(), next.size()); ++i)
+            rails.add(ranks[first[i]], ranks[next[i]]);
+        machine.rail_bandwidth = times(rails.rate(), rails.flows());
+        machine.rails = rails_of(topology, ranks, view.layout);
+    }
+    const Algorithm reduced =
+        machine.machines > 1 ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;
+    if (why_not(reduced, topology, ranks).empty())
+        machine.in_switch_bandwidth = in_switch_rate(topology, ranks_of(ranks, first), unit);
+    machine.network_reduces =
+        machine.machines > 1 && why_not(Algorithm::kCollnet, topology, ranks).empty();
+    return view;
+}
+
+std::string
+why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks) {
+    switch (algorithm) {
+    case Algorithm::kInSwitch:
+        return why_no_reduction(topology, ranks);
+    case Algorithm::kInSwitchTree:
+    case Algorithm::kInSwitchRing:
+    case Algorithm::kCollnet:
+        break;
+    default:
+        return {};
+    }
+    const GroupLayout layout = lay_out(topology, ranks);
+    if (layout.machines.size() == 1)
+        return "all GPUs of the group sit in one machine, where in_switch does it";
+    if (!layout.even())
+        return "the group has not as many GPUs on every machine";
+    if (layout.machines.front().size() == 1)
+        return "the group has one GPU a machine, so nothing is to be reduced inside";
+    for (const auto& members : layout.machines) {
+        std::string reason = why_no_reduction(topology, ranks_of(ranks, members));
+        if (!reason.empty())
+            return reason;
+    }
+    if (algorithm == Algorithm::kCollnet)
+        for (const auto& rail : rails_across(layout)) {
+            const std::string reason = why_no_reduction(topology, ranks_of(ranks, rail));
+            if (!reason.empty())
+                return fmt::format("in the network {}", reason);
+        }
+    return {};
+}
+
+}  // namespace switchfold

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/fabric.h"
+#include "models/collectives/choice/group_layout.h"
+#include "models/collectives/choice/tuning.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// How a group lies on a machine and what its collectives can use of it.
+struct GroupView {
+    GroupLayout layout;
+    std::vector<std::vector<std::uint32_t>> rings;  ///< orders of positions
+    std::vector<std::vector<std::uint32_t>> trees;  ///< parents of positions
+    MachineView machine;
+};
+[[nodiscard]] GroupView
+view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks);
+
+/// Why an all-reduce over these ranks cannot run by the algorithm; empty if it can.
+[[nodiscard]] std::string
+why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks);
+
+}  // namespace switchfold

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/tuning.h"
+
+#include "models/collectives/choice/cost_model.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+const ProtocolParams& params_of(const CollectiveParams& params, Protocol protocol) {
+    switch (protocol) {
+    case Protocol::kLl:
+        return params.ll;
+    case Protocol::kLl128:
+        return params.ll128;
+    default:
+        return params.simple;
+    }
+}
+
+std::pair<std::uint32_t, std::uint32_t> wire_ratio(Protocol protocol) {
+    switch (protocol) {
+    case Protocol::kLl:
+        return {2, 1};
+    case Protocol::kLl128:
+        return {16, 15};
+    default:
+        return {1, 1};
+    }
+}
+
+std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine) {
+    if (machine.machines == 1 || machine.rails == 0)
+        return params.channels;
+    constexpr std::uint32_t kMost = 32;
+    // A ring of this speed is split in two; on Hopper and later only few or faster ones are.
+    constexpr double kSplit = 25e9;
+    constexpr double kSplitMany = 50e9;
+    constexpr std::uint32_t kMany = 4;
+    const double speed = static_cast<double>(machine.rail_bandwidth.count()) / machine.rails;
+    const bool recent =
+        params.tuner == TunerGeneration::kHopper || params.tuner == TunerGeneration::kBlackwell;
+    std::uint32_t rings = machine.rails;
+    if (speed >= kSplit && !(recent && speed < kSplitMany && rings > kMany))
+        rings *= 2;
+    return std::min(2 * rings, kMost);
+}
+
+std::uint32_t channels_for(
+    const CollectiveParams& params,
+    Algorithm algorithm,
+    Protocol protocol,
+    const MachineView& machine,
+    Bytes bytes) {
+    // Bytes per thread below which a channel is dropped: NCCL comm.h:49-51.
+    constexpr std::uint64_t kSimpleThreshold = 64;
+    constexpr std::uint64_t kLlThreshold = 8;
+    std::uint64_t per_thread = kSimpleThreshold;
+    if (protocol != Protocol::kSimple)
+        per_thread = kLlThreshold;
+    if (protocol == Protocol::kLl && algorithm != Algorithm::kTree)
+        per_thread *= machine.ranks;
+    const std::uint64_t per_channel = per_thread * params_of(params, protocol).threads;
+    const std::uint64_t wanted = std::max<std::uint64_t>(1, bytes.count() / per_channel);
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(channels_of(params, machine), wanted));
+}
+
+namespace {
+
+/// The kind of in-switch all-reduce that stands for this group, by name or as NCCL has it.
+Choice switched(
+    const CollectiveParams& params,
+    const AllReducePolicy& policy,
+    const MachineView& machine,
+    Bytes bytes,
+    const CostModel& cost) {
+    const bool across = machine.machines > 1;
+    Algorithm algorithm = policy.algorithm;
+    if (algorithm == Algorithm::kAuto)
+        algorithm = across ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;
+    const bool registered = policy.registered && algorithm == Algorithm::kInSwitch;
+    std::uint32_t channels = params.in_switch_channels;
+    if (registered && !across) {
+        // NCCL transport/nvls.cc: with registered buffers ceil(32 / heads) blocks carry it on sm90.
+        constexpr std::uint32_t kRegisteredBlocks = 32;
+        channels = (kRegisteredBlocks + machine.ranks - 1) / machine.ranks;
+    }
+    Time estimate = across ? cost.switched_tree(bytes) : cost.in_switch(bytes);
+    if (algorithm == Algorithm::kCollnet)
+        estimate = cost.collnet(bytes);
+    return {
+        algorithm,
+        Protocol::kSimple,
+        policy.channels != 0 ? policy.channels : channels,
+        registered,
+        estimate,
+        policy.mode};
+}
+
+}  // namespace
+
+Choice choose_all_reduce(
+    const CollectiveParams& params,
+    const AllReducePolicy& policy,
+    const MachineView& machine,
+    Bytes bytes) {
+    const CostModel cost(params, machine);
+    const bool automatic = policy.algorithm == Algorithm::kAuto;
+    const bool fifos = policy.algorithm == Algorithm::kRing || policy.algorithm == Algorithm::kTree;
+    // Who asks for the switches gets them; whether the machine can is checked elsewhere.
+    if (!automatic && !fifos)
+        return switched(params, policy, machine, bytes, cost);
+    Protocol only = policy.protocol;
+    if (only == Protocol::kAuto && machine.machines > 1)
+        only = params.network_protocol;
+    Choice best;
+    best.estimate = kTimeMax;
+    const auto consider = [&best](const Choice& choice) {
+        if (choice.estimate < best.estimate)
+            best = choice;
+    };
+    if (automatic && params.automatic_in_switch)
+        consider(switched(params, policy, machine, bytes, cost));
+    if (automatic && params.automatic_in_switch && machine.network_reduces) {
+        AllReducePolicy collnet = policy;
+        collnet.algorithm = Algorithm::kCollnet;
+        consider(switched(params, collnet, machine, bytes, cost));
+    }
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
+        if (!automatic && policy.algorithm != algorithm)
+            continue;
+        // Inside one machine NCCL's tree is a chain, never faster than the ring.
+        if (automatic && algorithm == Algorithm::kTree && machine.machines == 1)
+            continue;
+        for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
+            if (only != Protocol::kAuto && only != protocol)
+                continue;
+            const std::uint32_t channels =
+                policy.channels != 0 ? policy.channels
+                                     : channels_for(params, algorithm, protocol, machine, bytes);
+            consider(
+                {algorithm,
+                 protocol,
+                 channels,
+                 false,
+                 algorithm == Algorithm::kRing ? cost.ring(protocol, bytes)
+                                               : cost.tree(protocol, bytes)});
+        }
+    }
+    return best;
+}
+
+}  // namespace switchfold

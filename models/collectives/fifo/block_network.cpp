@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/fifo/block_network.h"
+
+#include "sim/core/error.h"
+#include "sim/core/prefetch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint32_t kSmallestSliceShare = 32;  // prims_simple.h: at least sliceSize / 32
+/// Large pieces travel in larger units: as many as leave the pipeline this many units deep, up to
+/// this many times the configured unit.
+constexpr std::uint64_t kUnitsInPiece = 32;
+constexpr std::uint64_t kLargestUnit = 16;
+constexpr std::uint64_t kSmallestLineUnit = 1024;
+constexpr std::uint64_t kLineUnitsInChunk = 8;
+
+std::uint32_t at_least_one(std::uint64_t value) {
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, value));
+}
+
+}  // namespace
+
+std::uint64_t BlockNetwork::buffer_bytes(const CollectiveParams& params, Protocol protocol) {
+    switch (protocol) {
+    case Protocol::kLl:
+        return params.ll_buffer.count();
+    case Protocol::kLl128:
+        return params.ll128_buffer.count();
+    default:
+        return params.simple_buffer.count();
+    }
+}
+
+std::uint64_t
+BlockNetwork::max_chunk(const CollectiveParams& params, Protocol protocol, ChunkShape shape) {
+    const std::uint64_t buffer = buffer_bytes(params, protocol);
+    if (protocol == Protocol::kSimple)
+        return buffer * std::min(shape.steps_per_chunk, params.steps) / params.steps;
+    const auto [numerator, denominator] = wire_ratio(protocol);
+    return std::max<std::uint64_t>(
+        kGrain, buffer / params.steps * denominator / numerator / kGrain * kGrain);
+}
+
+BlockNetwork::BlockNetwork(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    Protocol protocol,
+    ChunkShape shape,
+    std::uint64_t chunk,
+    std::uint32_t bundle,
+    MemberListener& listener) :
+    params_(environment.params),
+    ports_(environment.ports),
+    ranks_(spec.ranks),
+    protocol_(protocol),
+    bundle_(bundle),
+    listener_(listener),
+    members_(spec.ranks.size()) {
+    const ProtocolParams& p = params_of(params_, protocol);
+    context_.fabric = &environment.fabric;
+    context_.client = environment.fabric.add_client(*this);
+    context_.element = spec.element;
+    context_.element_bytes = spec.element_bytes;
+    Transport& t = context_.transport;
+    const auto [numerator, denominator] = wire_ratio(protocol);
+    t.wire_shift = static_cast<std::uint32_t>(std::countr_zero(numerator));
+    t.wire_denominator = denominator;
+    t.lines = protocol != Protocol::kSimple;
+    t.slice_overhead = p.slice_overhead.count();
+    t.block_rate = p.block_rate * bundle;
+    t.unit = unit_for(chunk, shape.largest_unit);
+    // At least two units, or a block would wait for each to leave before it makes the next.
+    const auto window = [&](Bytes bytes) {
+        return std::max(static_cast<std::uint32_t>(bytes.count()) * bundle, 2 * t.unit);
+    };
+    t.load_window = window(params_.outstanding_loads);
+    t.store_units = window(params_.outstanding_stores) / t.unit;
+    if (t.lines) {
+        // A transfer unit is handed over as soon as it is there. A chunk takes one of the FIFO's
+        // steps, whatever its size.
+        t.slice = t.unit;
+        t.slots = at_least_one(params_.steps * (chunk * bundle / t.unit + 1));
+    } else {
+        t.slots = at_least_one(params_.steps / shape.steps_per_slice);
+        t.slice = static_cast<std::uint32_t>(buffer_bytes(params_, protocol) * bundle / t.slots);
+        t.slices_in_step = shape.steps_per_chunk / shape.steps_per_slice;
+        t.smallest_slice = std::max(t.slice / kSmallestSliceShare, t.unit);
+    }
+    t.slot_mask = std::bit_ceil(t.slots) - 1;
+    t.delays[0].hop = p.hop_overhead.count();
+    t.delays[1].hop = (p.hop_overhead + p.network_overhead).count();
+    // A free slot becomes a receive that the sender must hear of: software on both ends again.
+    t.delays[1].credit = p.network_overhead.count();
+}
+
+std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) const {
+    const std::uint64_t smallest = std::min<std::uint64_t>(most, params_.transfer_unit.count());
+    if (bundle_ > 1)
+        return static_cast<std::uint32_t>(smallest);  // it holds a chunk of every channel
+    std::uint64_t unit = smallest;
+    // A line carries its own flag and is worked on as it comes in: small chunks travel in small
+    // units, or a hop would seem to store and forward them.
+    while (protocol_ != Protocol::kSimple && unit > kSmallestLineUnit &&
+           unit * kLineUnitsInChunk > chunk)
+        unit /= 2;
+    // Two must fit a link's input buffer, or credits would hold up what a real train of packets
+    // would not feel.
+    const std::uint64_t buffer = context_.fabric->smallest_buffer().count();
+    while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk &&
+           unit * 4 <= buffer && unit * 2 <= most)
+        unit *= 2;
+    return static_cast<std::uint32_t>(unit);
+}
+
+std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
+    const auto index = static_cast<std::uint32_t>(fifos_.size());
+    auto fifo = std::make_unique<Fifo>(index, context_.fabric->connect(ranks_[from], ranks_[to]));
+    // Start each connection on another stripe, as their buffers' addresses would.
+    fifo->units = index * 7;
+    if (fifo->networked) {
+        fifo->flow = &proxy_of(from).add_flow(*fifo);
+        fifo->inbound = &proxy_of(to);
+    }
+    fifos_.push_back(std::move(fifo));
+    receivers_.push_back(nullptr);
+    return index;
+}
+
+NetworkProxy& BlockNetwork::proxy_of(std::uint32_t member) {
+    auto& proxy = members_[member].proxy;
+    if (!proxy)
+        proxy = std::make_unique<NetworkProxy>(
+            context_, *ports_[ranks_[member]], params_.proxy_overhead * bundle_);
+    return *proxy;
+}
+
+void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
+    std::unordered_map<std::uint64_t, std::uint32_t> index;
+    const auto key = [](std::uint32_t from, std::uint32_t to) {
+        return std::uint64_t{from} << 32U | to;
+    };
+    for (const BlockPlan& plan : plans)
+        for (const std::uint32_t from : plan.receive_from) {
+            const std::uint32_t fifo = add_fifo(from, plan.rank);
+            index.emplace(key(from, plan.rank), fifo);
+            // A block loads from one peer; one that joins several has their data come to it.
+            fifos_[fifo]->read = protocol_ == Protocol::kSimple && params_.read_over_link &&
+                                 !fifos_[fifo]->networked && plan.receive_from.size() == 1 &&
+                                 !plan.staged;
+        }
+    for (BlockPlan& plan : plans) {
+        while (rounds_.size() <= plan.round)
+            rounds_.push_back(
+                std::make_unique<Round>(*this, static_cast<std::uint32_t>(rounds_.size())));
+        auto block = std::make_unique<ThreadBlock>(
+            context_, *ports_[ranks_[plan.rank]], *rounds_[plan.round], plan);
+        for (const std::uint32_t from : plan.receive_from) {
+            const std::uint32_t fifo = index.at(key(from, plan.rank));
+            receivers_[fifo] = fifos_[fifo]->receiver = block.get();
+            block->add_receive(*fifos_[fifo]);
+        }
+        for (const std::uint32_t to : plan.send_to) {
+            const std::uint32_t fifo = index.at(key(plan.rank, to));
+            fifos_[fifo]->sender = block.get();
+            block->add_send(*fifos_[fifo]);
+        }
+        if (of_channel_.size() <= plan.channel)
+            of_channel_.resize(plan.channel + 1U);
+        of_channel_[plan.channel].push_back(static_cast<std::uint32_t>(blocks_.size()));
+        auto& rounds = members_[plan.rank].blocks;
+        rounds.resize(std::max<std::size_t>(rounds.size(), plan.round + 1));
+        rounds[plan.round].push_back(static_cast<std::uint32_t>(blocks_.size()));
+        blocks_.push_back(std::move(block));
+    }
+}
+
+void BlockNetwork::use_buffers(
+    std::vector<std::vector<float>>& buffers, std::vector<std::vector<float>>& results) {
+    context_.buffers = &buffers;
+    context_.results = &results;
+}
+
+void BlockNetwork::join(std::uint32_t position, Time start, Time last) {
+    Member& member = members_[position];
+    member.end = start;
+    for (const auto& round : member.blocks) {
+        member.running.push_back(static_cast<std::uint32_t>(round.size()));
+        member.rounds += round.empty() ? 0 : 1;
+    }
+    if (member.rounds == 0)
+        listener_.on_member_done(position, start);
+    for (const auto& round : member.blocks)
+        for (const std::uint32_t block : round)
+            blocks_[block]->start(&round == &member.blocks.back() ? last : start);
+}
+
+std::uint64_t BlockNetwork::skippable(std::uint32_t channel, std::uint64_t unit) const {
+    std::uint64_t least = UINT64_MAX;
+    for (const std::uint32_t block : of_channel_[channel])
+        least = std::min(
+            least,
+            blocks_[block]->done() ? 0
+                                   : blocks_[block]->program().skippable(unit, context_.transport));
+    return least;
+}
+
+void BlockNetwork::skip(std::uint32_t channel, std::uint64_t turns) {
+    for (const std::uint32_t block : of_channel_[channel])
+        blocks_[block]->program().skip(turns);
+}
+
+void BlockNetwork::abandon() {
+    abandoned_ = true;
+    ValuePool& pool = context_.fabric->values();
+    for (const auto& block : blocks_)
+        block->abandon();
+    for (const auto& fifo : fifos_) {
+        if (fifo->networked)
+            fifo->flow->drop_values();
+        for (auto& slot : fifo->values)
+            for (std::uint32_t& handle : slot)
+                pool.drop(std::exchange(handle, 0));
+    }
+}
+
+void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time visible) {
+    if (abandoned_) {
+        context_.fabric->values().drop(packet.values);
+        return;
+    }
+    const PacketTag tag = PacketTag::unpack(packet.tag);
+    prefetch(receivers_[tag.fifo], ThreadBlock::kHotBytes);
+    Fifo& fifo = *fifos_[tag.fifo];
+    if (packet.kind == PacketKind::kReadResponse) {
+        fifo.receiver->on_response(packet.payload, tag.unit, packet.values, visible);
+        return;
+    }
+    Fifo::Slice& slice = fifo.slice(tag.slot);
+    slice.arrived += context_.transport.data(packet.payload);
+    slice.time = std::max(slice.time, visible.count());
+    if (packet.values != 0)
+        fifo.keep(tag.slot, tag.unit, packet.values);
+    SWITCHFOLD_CHECK(slice.arrived <= slice.expected, "more data than a slice holds");
+    if (!context_.transport.lines && !fifo.networked) {
+        if (slice.arrived == slice.expected)
+            fifo.sender->on_acknowledged(visible + fifo.route->latency);
+        return;
+    }
+    bool wake = false;
+    while (fifo.ready != fifo.posted) {
+        Fifo::Slice& next = fifo.slice(fifo.ready);
+        if (next.arrived != next.expected)
+            break;
+        // The GPU sees lines by itself; of slices its proxy tells it.
+        if (fifo.networked && !context_.transport.lines)
+            next.time = fifo.inbound->serve(next.time);
+        ++fifo.ready;
+        wake = true;
+    }
+    if (wake)
+        fifo.receiver->wake();
+}
+
+void BlockNetwork::prepare(const Packet& packet) const {
+    const std::uint32_t fifo = PacketTag::unpack(packet.tag).fifo;
+    prefetch(fifos_[fifo].get(), Fifo::kHotBytes);
+    prefetch(receivers_[fifo], ThreadBlock::kHotBytes);
+}
+
+std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/) {
+    if (context_.buffers == nullptr || abandoned_)
+        return 0;
+    const PacketTag tag = PacketTag::unpack(packet.tag);
+    return std::exchange(fifos_[tag.fifo]->values.at(tag.slot).at(tag.unit), 0);
+}
+
+void BlockNetwork::on_departure(std::uint64_t tag, Time departure) {
+    Fifo& fifo = *fifos_[PacketTag::unpack(tag).fifo];
+    // Data leaves the sender or its network interface; a read request leaves the receiver.
+    if (fifo.networked)
+        fifo.flow->on_departure(departure);
+    else if (!abandoned_)
+        (fifo.read ? fifo.receiver : fifo.sender)->on_departure(departure);
+}
+
+void BlockNetwork::on_block_done(std::uint32_t position, std::uint32_t round, Time end) {
+    Member& member = members_[position];
+    member.end = std::max(member.end, end);
+    if (--member.running[round] != 0)
+        return;
+    if (--member.rounds == 0)
+        listener_.on_member_done(position, member.end);
+    else
+        listener_.on_round_done(
+            position, member.rounds, static_cast<std::uint32_t>(rounds_.size()), end);
+}
+
+std::vector<std::string> BlockNetwork::blocked(std::size_t limit) const {
+    std::vector<std::string> lines;
+    for (std::uint32_t position = 0; position < members_.size(); ++position)
+        for (const auto& round : members_[position].blocks)
+            for (const std::uint32_t block : round)
+                if (!blocks_[block]->done() && lines.size() < limit)
+                    lines.push_back(fmt::format(
+                        "rank {} block {} waits for {}",
+                        ranks_[position],
+                        block,
+                        blocks_[block]->waiting_for()));
+    return lines;
+}
+
+}  // namespace switchfold

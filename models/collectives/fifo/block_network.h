@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/fifo/network_proxy.h"
+#include "models/collectives/running_collective.h"
+#include "models/collectives/fifo/step.h"
+#include "models/collectives/fifo/thread_block.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// How an algorithm cuts a channel's data: NCCL's chunk and slice, in steps of the FIFO
+/// (collectives.h; enqueue.cc calcCollChunking). Protocols that send lines cut by the step.
+struct ChunkShape {
+    std::uint32_t steps_per_chunk = 1;
+    std::uint32_t steps_per_slice = 1;
+    std::uint32_t largest_unit = UINT32_MAX;  ///< bytes that may travel together, at most
+};
+inline constexpr ChunkShape kRingShape{4, 2};  ///< all-reduce, reduce-scatter, all-gather
+inline constexpr ChunkShape kStepShape{1, 1};  ///< tree, broadcast, reduce, send and receive
+
+/// Thread blocks of a group's members joined by FIFOs, in and across machines: what ring, tree and
+/// exchange have in common. A connection that leads through network interfaces is carried by the
+/// sender's proxy.
+class BlockNetwork final : private PacketClient {
+public:
+    /// `chunk`: bytes of a usual chunk, by which the transfer unit is chosen. Each channel that is
+    /// added stands for `bundle` thread blocks a member, which work side by side.
+    BlockNetwork(
+        const CollectiveEnvironment& environment,
+        const CollectiveSpec& spec,
+        Protocol protocol,
+        ChunkShape shape,
+        std::uint64_t chunk,
+        std::uint32_t bundle,
+        MemberListener& listener);
+    ~BlockNetwork() { context_.fabric->remove_client(context_.client); }
+    BlockNetwork(const BlockNetwork&) = delete;
+    BlockNetwork& operator=(const BlockNetwork&) = delete;
+    BlockNetwork(BlockNetwork&&) = delete;
+    BlockNetwork& operator=(BlockNetwork&&) = delete;
+
+    /// Largest chunk of this protocol and shape.
+    [[nodiscard]] static std::uint64_t
+    max_chunk(const CollectiveParams& params, Protocol protocol, ChunkShape shape);
+    /// Bytes of one connection's FIFO.
+    [[nodiscard]] static std::uint64_t
+    buffer_bytes(const CollectiveParams& params, Protocol protocol);
+
+    /// Adds one channel's blocks; within it a FIFO joins the block that sends from a to b with the
+    /// one that receives there.
+    void add_channel(std::vector<BlockPlan> plans);
+    /// Functional mode: each member's buffer, and where its results go (the same, if in place).
+    void
+    use_buffers(std::vector<std::vector<float>>& buffers, std::vector<std::vector<float>>& results);
+    /// The member's blocks may move data from `start` (>= now) on, those of the last round from
+    /// `last` (>= start) on.
+    void join(std::uint32_t position, Time start, Time last);
+    /// Moves nothing more but what is under way, and tells its listener nothing more.
+    void abandon();
+    [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
+    /// The blocks count their turns here, by channel; before any is added.
+    void count_turns(TurnLog& turns) { context_.turns = &turns; }
+    /// Of a channel's blocks; as those of a Program.
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t channel, std::uint64_t unit) const;
+    void skip(std::uint32_t channel, std::uint64_t turns);
+    [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
+        return context_.transport.wire(data);
+    }
+
+private:
+    /// Hears of the blocks of one round. All but exchanges have one.
+    class Round final : public BlockListener {
+    public:
+        Round(BlockNetwork& network, std::uint32_t index) : network_(network), index_(index) {}
+        void on_block_done(std::uint32_t position, Time end) override {
+            network_.on_block_done(position, index_, end);
+        }
+
+    private:
+        BlockNetwork& network_;
+        std::uint32_t index_;
+    };
+    struct Member {
+        std::vector<std::vector<std::uint32_t>> blocks;  ///< by round
+        std::unique_ptr<NetworkProxy> proxy;
+        std::vector<std::uint32_t> running;  ///< blocks, by round
+        std::uint32_t rounds = 0;            ///< that are not done
+        Time end;
+    };
+    void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
+    std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
+    void prepare(const Packet& packet) const override;
+    void on_departure(std::uint64_t tag, Time departure) override;
+    void on_block_done(std::uint32_t position, std::uint32_t round, Time end);
+
+    std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to);
+    NetworkProxy& proxy_of(std::uint32_t member);
+    [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk, std::uint32_t most) const;
+
+    const CollectiveParams& params_;
+    const std::vector<RankPort*>& ports_;
+    const std::vector<std::uint32_t> ranks_;
+    Protocol protocol_;
+    std::uint32_t bundle_;
+    MemberListener& listener_;
+    BlockContext context_;
+    bool abandoned_ = false;
+    std::vector<std::unique_ptr<ThreadBlock>> blocks_;
+    std::vector<std::vector<std::uint32_t>> of_channel_;  ///< blocks
+    std::vector<std::unique_ptr<Fifo>> fifos_;
+    std::vector<const ThreadBlock*> receivers_;  ///< of each, without a look into it
+    std::vector<Member> members_;
+    std::vector<std::unique_ptr<Round>> rounds_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/fifo/block_network.h"
+#include "models/collectives/running_collective.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+ChunkShape shape_of(const CollectiveSpec& spec) {
+    switch (spec.kind) {
+    case CollectiveKind::kAllReduce:
+        return spec.choice.algorithm == Algorithm::kTree ? kStepShape : kRingShape;
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllGather:
+        return kRingShape;
+    default:
+        return kStepShape;
+    }
+}
+
+/// Trees cut small buffers finer, so that their pipeline fills: the rules of NCCL's enqueue.cc, for
+/// Simple those of before 2.20.
+std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut_simple) {
+    if (spec.kind != CollectiveKind::kAllReduce || spec.choice.algorithm != Algorithm::kTree)
+        return chunk;
+    const double bytes = static_cast<double>(spec.bytes.count()) / spec.choice.channels;
+    const auto machines = static_cast<double>(spec.layout.machines.size());
+    const double per_machine = static_cast<double>(spec.ranks.size()) / machines;
+    const auto halve = [&](double chunks, std::uint64_t least) {
+        while (bytes / static_cast<double>(chunk) < chunks && chunk > least)
+            chunk /= 2;
+    };
+    if (spec.choice.protocol == Protocol::kSimple && cut_simple) {
+        const double depth = per_machine - 1 + std::floor(std::log2(machines));
+        halve(depth * 8, 128 << 10);
+        halve(depth * 4, 64 << 10);
+        halve(depth, 32 << 10);
+    } else if (spec.choice.protocol == Protocol::kLl128) {
+        const double steps = 1 + std::floor(std::log2(machines)) + 0.1 * per_machine;
+        halve(steps * 64 / per_machine, 128 << 10);
+        halve(steps * 16 / per_machine, 32 << 10);
+    }
+    return std::max(chunk / kGrain * kGrain, kGrain);
+}
+
+/// NCCL's runTreeSplit: half and 64 more of Simple's threads reduce, 70 % of the others'.
+WarpSplit split_of(Protocol protocol) {
+    return protocol == Protocol::kSimple ? WarpSplit{6, 4} : WarpSplit{7, 3};
+}
+
+/// Ring, tree and direct exchange over a group of any machines.
+class FifoCollective final : public RunningCollective {
+public:
+    FifoCollective(
+        const CollectiveEnvironment& environment,
+        const CollectiveSpec& spec,
+        MemberListener& listener);
+
+    void join(std::uint32_t position, Time start) override {
+        if (!results_.empty() && out_of_place())
+            results_[position] = buffers_[position];  // the own block stays where it is
+        // Of an exchange only what is with the late rank waits: one round.
+        const bool exchange = spec_.kind == CollectiveKind::kAllToAll;
+        network_.join(position, start, exchange ? start + spec_.peers_late : start);
+    }
+    [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override {
+        return network_.blocked(limit);
+    }
+    [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const override {
+        return network_.skippable(lane, unit);
+    }
+    void skip(std::uint32_t lane, std::uint64_t turns) override { network_.skip(lane, turns); }
+    [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_; }
+    [[nodiscard]] std::vector<std::vector<float>>& results() override {
+        return out_of_place() ? results_ : buffers_;
+    }
+
+private:
+    [[nodiscard]] bool out_of_place() const { return spec_.kind == CollectiveKind::kAllToAll; }
+    void count_turns(const Program& first);
+    /// Bytes that one channel works on at a time.
+    [[nodiscard]] std::uint64_t usual_chunk() const;
+    [[nodiscard]] std::vector<BlockPlan> plan(std::uint32_t channel, std::uint32_t channels) const;
+
+    CollectiveSpec spec_;
+    std::uint64_t max_chunk_;
+    std::uint32_t bundle_;
+    std::optional<TurnLog> turns_;
+    BlockNetwork network_;
+    std::vector<std::vector<float>> buffers_;
+    std::vector<std::vector<float>> results_;
+    Bytes footprint_;
+};
+
+/// Channels whose chunks fit one transfer unit together run as one, at their common rate: what they
+/// send to the same peer at the same time travels as one train of packets anyway.
+std::uint32_t bundle_of(const CollectiveSpec& spec, std::uint64_t chunk, std::uint64_t unit) {
+    const std::uint32_t channels = spec.choice.channels;
+    const std::size_t orders =
+        spec.choice.algorithm == Algorithm::kTree && spec.kind == CollectiveKind::kAllReduce
+            ? spec.trees.size()
+            : spec.rings.size();
+    std::uint32_t bundle = 1;
+    // Only channels of the same order: every order keeps as many channels as it had.
+    for (std::uint32_t k = 2; k * orders <= channels; ++k)
+        if (channels % (k * orders) == 0 && k * chunk <= unit)
+            bundle = k;
+    return bundle;
+}
+
+std::uint64_t FifoCollective::usual_chunk() const {
+    const std::uint64_t per_channel = spec_.bytes.count() / spec_.choice.channels;
+    const bool whole =
+        spec_.kind == CollectiveKind::kBroadcast || spec_.kind == CollectiveKind::kReduce ||
+        spec_.kind == CollectiveKind::kSendReceive ||
+        (spec_.kind == CollectiveKind::kAllReduce && spec_.choice.algorithm == Algorithm::kTree);
+    return std::min<std::uint64_t>(
+        max_chunk_, whole ? per_channel : per_channel / spec_.ranks.size());
+}
+
+FifoCollective::FifoCollective(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener) :
+    spec_(spec),
+    max_chunk_(chunk_of(
+        spec,
+        BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec)),
+        environment.params.tree_cuts_small)),
+    bundle_(bundle_of(spec, usual_chunk(), environment.params.transfer_unit.count())),
+    network_(
+        environment,
+        spec,
+        spec.choice.protocol,
+        shape_of(spec),
+        std::max(usual_chunk(), kGrain),
+        bundle_,
+        listener) {
+    if (environment.functional) {
+        buffers_.resize(spec.ranks.size());
+        results_.resize(spec.ranks.size());
+        network_.use_buffers(buffers_, results());
+    }
+    const std::uint32_t channels = spec.choice.channels / bundle_;
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+        std::vector<BlockPlan> plans = plan(channel, channels);
+        if (channel == 0 && environment.may_jump && !plans.empty())
+            count_turns(*plans.front().program);
+        network_.add_channel(std::move(plans));
+    }
+    const std::uint64_t touched = std::min(
+        BlockNetwork::buffer_bytes(environment.params, spec.choice.protocol) * spec.choice.channels,
+        2 * network_.wire(1024) * spec.bytes.count() / 1024);
+    footprint_ = Bytes(touched);
+}
+
+void FifoCollective::count_turns(const Program& first) {
+    // Whole loops are left out, where there are many: the steps of one are not alike, the first half
+    // of a ring's reduce and the others copy.
+    constexpr std::uint64_t kManyLoops = 6;
+    constexpr std::uint64_t kMostLoops = 4;   // in a window
+    constexpr std::uint64_t kMostSteps = 64;  // in a window
+    const std::uint64_t cycle = first.cycle();
+    const std::uint64_t loops = first.skippable(cycle, {}) / cycle;
+    if (loops < kManyLoops)
+        return;
+    if (cycle == 1)
+        turns_.emplace(1, 1, kMostSteps);
+    else
+        turns_.emplace(cycle, cycle, cycle * kMostLoops);
+    network_.count_turns(*turns_);
+}
+
+std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t channels) const {
+    const auto n = static_cast<std::uint32_t>(spec_.ranks.size());
+    const std::vector<std::uint32_t>& order = spec_.rings[channel % spec_.rings.size()];
+    const std::uint64_t bytes = spec_.bytes.count();
+    const std::uint64_t chunk = max_chunk_ * bundle_;
+    const Part whole = part_of_channel(bytes, channels, channel, kGrain);
+    const std::uint64_t stride = bytes / n;
+    const Part share = part_of_channel(stride, channels, channel, kGrain);
+    switch (spec_.kind) {
+    case CollectiveKind::kReduceScatter:
+        return plan_ring_reduce_scatter(order, channel, share, chunk, stride);
+    case CollectiveKind::kAllGather:
+        return plan_ring_all_gather(order, channel, share, chunk, stride);
+    case CollectiveKind::kBroadcast:
+        return plan_ring_broadcast(order, spec_.root, channel, whole, chunk);
+    case CollectiveKind::kReduce:
+        return plan_ring_reduce(order, spec_.root, channel, whole, chunk);
+    case CollectiveKind::kSendReceive:
+        return plan_send_receive(spec_.root, 1 - spec_.root, channel, whole, chunk);
+    case CollectiveKind::kAllToAll:
+        return plan_all_to_all(n, channel, share, stride, chunk);
+    case CollectiveKind::kAllReduce:
+        break;
+    }
+    if (spec_.choice.algorithm == Algorithm::kTree)
+        return plan_tree_all_reduce(
+            spec_.trees[channel % spec_.trees.size()],
+            channel,
+            whole,
+            chunk,
+            split_of(spec_.choice.protocol));
+    return plan_ring_all_reduce(order, channel, whole, chunk, kGrain);
+}
+
+}  // namespace
+
+std::unique_ptr<RunningCollective> make_fifo_collective(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener) {
+    return std::make_unique<FifoCollective>(environment, spec, listener);
+}
+
+}  // namespace switchfold

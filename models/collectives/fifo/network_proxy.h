@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/fifo/thread_block.h"
+#include "sim/core/ring_queue.h"
+#include "sim/kernel/scheduler.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace switchfold {
+
+class NetworkProxy;
+
+/// One channel's connection over the network, from the sender's GPU memory on: the slices that its
+/// thread block has put there, those that the proxy has posted, and what of them is on its way.
+class NetworkFlow {
+public:
+    /// `number` is the flow's at the proxy.
+    NetworkFlow(NetworkProxy& proxy, std::uint32_t number, Fifo& fifo) :
+        proxy_(proxy), fifo_(fifo), number_(number) {}
+
+    /// A unit of `wire` bytes lies in the sender's memory. Takes over the handle of its values.
+    void put(std::uint32_t slot, std::uint32_t unit, std::uint32_t wire, std::uint32_t values);
+    /// The block hands over, at `when` (ps, >= now), all that it has put since the last time.
+    void post(std::uint64_t when);
+    /// A unit that had no credit has left.
+    void on_departure(Time departure);
+    /// The collective gave up: what still goes out carries no numbers.
+    void drop_values();
+
+private:
+    friend class NetworkProxy;
+    struct Unit {
+        std::uint32_t slot;
+        std::uint32_t unit;
+        std::uint32_t wire;
+        std::uint32_t values;
+    };
+    /// The proxy has posted the oldest slice.
+    void release();
+    void pump();
+
+    NetworkProxy& proxy_;
+    Fifo& fifo_;
+    std::uint32_t number_;
+    RingQueue<Unit> units_;
+    RingQueue<std::uint32_t> slices_;  ///< units of each slice that waits for the proxy
+    std::uint32_t put_ = 0;            ///< units put since the last post
+    std::uint32_t posted_ = 0;         ///< units at the front that the network may take
+    RingQueue<std::uint64_t> departures_;
+    std::uint64_t read_until_ = 0;  ///< ps: memory has delivered what was sent so far
+    bool blocked_ = false;
+    bool armed_ = false;
+};
+
+/// The proxy thread that serves one GPU's network connections: it sees a slice, posts its transfer,
+/// turns to the next; it sees what came in, tells the GPU, posts the next receive. The network
+/// interface reads the data from the GPU's memory and sends it while the proxy goes on.
+class NetworkProxy final : public EventHandler {
+public:
+    NetworkProxy(BlockContext& context, RankPort& port, Time overhead) :
+        context_(context), port_(port), overhead_(overhead.count()) {}
+
+    NetworkFlow& add_flow(Fifo& fifo);
+    /// Work of its own kind for one slice, due at `when` (ps): it queues with all the others.
+    /// \returns when it is done
+    std::uint64_t serve(std::uint64_t when) {
+        free_at_ = std::max(free_at_, when) + overhead_;
+        return free_at_;
+    }
+
+    void on_event(std::uint64_t tag) override;
+
+private:
+    friend class NetworkFlow;
+    void post(std::uint32_t flow, std::uint64_t when);
+
+    BlockContext& context_;
+    RankPort& port_;
+    std::uint64_t overhead_;
+    std::uint64_t free_at_ = 0;  ///< ps
+    std::vector<std::unique_ptr<NetworkFlow>> flows_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/fifo/thread_block.h"
+
+#include "models/collectives/fifo/network_proxy.h"
+#include "sim/core/error.h"
+#include "sim/core/prefetch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint64_t kNextRequest = 1;  // tag of the event that ends a pause between loads
+
+constexpr std::size_t kProgramBytes = 128;  // which most touch
+
+/// How many peers these bits are; std::popcount would be a call.
+std::uint32_t peers_in(unsigned bits) {
+    constexpr std::array<std::uint8_t, 1U << kMaxPeers> kCounts{0, 1, 1, 2, 1, 2, 2, 3};
+    return kCounts[bits % kCounts.size()];
+}
+
+}  // namespace
+
+ThreadBlock::ThreadBlock(
+    BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan) :
+    context_(context),
+    port_(port),
+    program_(std::move(plan.program)),
+    touched_(port.touched()),
+    listener_(listener),
+    rank_(plan.rank),
+    warps_(plan.warps),
+    stage_rate_(plan.stage_rate),
+    staged_(plan.staged) {
+    program_->attach(*this);
+    if (context.turns != nullptr)
+        turn_ = context.turns->add(plan.channel);
+}
+
+void ThreadBlock::add_receive(Fifo& fifo) {
+    if (fifo.read)
+        loads_ |= static_cast<std::uint8_t>(1U << receives_);
+    receive_[receives_++] = &fifo;
+}
+
+void ThreadBlock::add_send(Fifo& fifo) {
+    const auto bit = static_cast<std::uint8_t>(1U << sends_);
+    if (fifo.read || fifo.networked)
+        local_ |= bit;
+    else if (!context_.transport.lines)
+        fenced_ |= bit;
+    send_[sends_++] = &fifo;
+}
+
+void ThreadBlock::start(Time start) {
+    free_at_ = start.count();
+    state_ = State::kWaitData;
+    advance();
+}
+
+void ThreadBlock::wake() {
+    if (state_ == State::kWaitData || state_ == State::kWaitSlot) {
+        advance();
+    } else if (state_ == State::kWaitStage) {
+        state_ = State::kScheduled;
+        move_unit();
+    }
+}
+
+bool ThreadBlock::loads_over_link() const {
+    return (step_.receive & loads_) != 0;
+}
+
+std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
+    if (bytes != paced_bytes_) {
+        paced_bytes_ = bytes;
+        const Bytes alone(std::uint64_t{bytes} * kAllWarps / warps_);
+        pace_ = serialization_time(alone, context_.transport.block_rate).count();
+        if (staged_)
+            pace_ = stage_rate_ == Bandwidth()
+                        ? 0
+                        : serialization_time(Bytes(bytes), stage_rate_).count();
+    }
+    return pace_;
+}
+
+bool ThreadBlock::fetch_step() {
+    if (slice_ != 0 || step_done_ < step_.bytes)
+        return true;
+    const std::optional<Step> next = program_->next();
+    if (!next)
+        return false;
+    step_ = *next;
+    step_done_ = 0;
+    step_slice_ = context_.transport.slice_of(step_.bytes);
+    if (context_.turns != nullptr && program_->begins_turn())
+        context_.turns->note(turn_, context_.fabric->scheduler().now().count());
+    return true;
+}
+
+void ThreadBlock::advance() {
+    if (blocked_ > 0) {
+        state_ = State::kBlocked;
+        return;
+    }
+    const std::uint64_t now = context_.fabric->scheduler().now().count();
+    if (!fetch_step()) {
+        state_ = State::kDone;
+        listener_.on_block_done(rank_, Time(std::max(now, free_at_)));
+        return;
+    }
+    const Transport& transport = context_.transport;
+    std::uint64_t start = std::max(now, free_at_);
+    for (std::uint8_t bits = step_.receive; bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (fifo.ready == fifo.consumed) {
+            state_ = State::kWaitData;
+            return;
+        }
+        start = std::max(
+            start, fifo.slice(fifo.consumed).time + transport.delays_of(fifo.networked).hop);
+    }
+    for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (fifo.full(transport.slots)) {
+            fifo.full_for_sender = true;
+            state_ = State::kWaitSlot;
+            return;
+        }
+        start = std::max(start, fifo.room_since(transport.slots, now));
+    }
+    slice_ = static_cast<std::uint32_t>(std::min(step_slice_, step_.bytes - step_done_));
+    slice_done_ = 0;
+    units_done_ = 0;
+    requested_ = 0;
+    for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        send_[static_cast<std::size_t>(std::countr_zero(bits))]->post(slice_, transport.slots);
+    }
+    unacknowledged_ = peers_in(step_.send & fenced_);
+    state_ = State::kScheduled;
+    context_.fabric->scheduler().at(Time(start), *this, 0);
+}
+
+void ThreadBlock::on_event(std::uint64_t tag) {
+    if (state_ == State::kDone)
+        return;
+    prefetch(send_[0], Fifo::kHotBytes);
+    prefetch(receive_[0], Fifo::kHotBytes);
+    if (tag == kNextRequest) {
+        request_scheduled_ = false;
+        if (state_ == State::kLoading)
+            request_units();
+        return;
+    }
+    if (loads_over_link()) {
+        state_ = State::kLoading;
+        request_units();
+    } else {
+        move_unit();
+    }
+}
+
+void ThreadBlock::prepare(Prepare step) const {
+    if (step == Prepare::kFirst) {
+        next_unit_.fetch();
+        prefetch(send_[0], Fifo::kHotBytes);
+        prefetch(receive_[0], Fifo::kHotBytes);
+        prefetch(program_.get(), kProgramBytes);
+        prefetch(&port_);
+        prefetch(touched_);
+        return;
+    }
+    if (const Fifo* fifo = receive_[0]; fifo != nullptr)
+        prefetch(fifo->route);
+}
+
+void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
+    const Transport& transport = context_.transport;
+    const std::uint64_t wire = transport.wire(bytes);
+    std::uint64_t read = step_.load && !step_.staged ? bytes : 0;
+    std::uint64_t written = step_.store && !step_.staged ? bytes : 0;
+    read += wire * peers_in(step_.receive & ~loads_);
+    written += wire * peers_in(step_.send & local_);
+    until = std::max(until, port_.access(read, written).count());
+}
+
+void ThreadBlock::move_unit() {
+    const Transport& transport = context_.transport;
+    const std::uint64_t now = context_.fabric->scheduler().now().count();
+    const std::uint32_t bytes = std::min(transport.unit, slice_ - slice_done_);
+    if (step_.staged && !stage_ready(bytes))
+        return;
+    const std::uint32_t unit = units_done_++;
+    std::uint64_t next = now + pace(bytes);
+    account(bytes, next);
+    const std::uint32_t values = context_.buffers != nullptr ? combine(bytes, unit) : 0;
+    send_unit(bytes, unit, values);
+    if (step_.staged)
+        program_->moved(step_done_ + slice_done_, bytes);
+    slice_done_ += bytes;
+    free_at_ = after_departures(now, next);
+    if (slice_done_ == slice_) {
+        end_slice();
+    } else if (blocked_ > 0) {
+        state_ = State::kBlocked;
+    } else {
+        context_.fabric->scheduler().at(Time(free_at_), *this, 0);
+    }
+}
+
+bool ThreadBlock::stage_ready(std::uint32_t bytes) {
+    Scheduler& scheduler = context_.fabric->scheduler();
+    const std::uint64_t ready = program_->available(step_done_ + slice_done_, bytes);
+    if (ready <= scheduler.now().count())
+        return true;
+    state_ = State::kWaitStage;
+    if (ready != Program::kNotYet) {
+        state_ = State::kScheduled;
+        scheduler.at(Time(ready), *this, 0);
+    }
+    return false;
+}
+
+std::uint64_t ThreadBlock::after_departures(std::uint64_t now, std::uint64_t next) {
+    // What has left already holds up nothing.
+    while (!departures_.empty() && departures_.front() <= now)
+        departures_.pop_front();
+    while (departures_.size() >= context_.transport.store_units) {
+        next = std::max(next, departures_.front());
+        departures_.pop_front();
+    }
+    return next;
+}
+
+void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values) {
+    const Transport& transport = context_.transport;
+    const std::uint32_t wire = transport.wire(bytes);
+    ValuePool& pool = context_.fabric->values();
+    for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
+        const std::uint32_t slot = (fifo.posted - 1U) & transport.slot_mask;
+        pool.share(values);
+        if (fifo.read) {
+            if (values != 0)
+                fifo.keep(slot, unit, values);
+            continue;
+        }
+        if (fifo.networked) {
+            fifo.flow->put(slot, unit, wire, values);
+            continue;
+        }
+        const PacketTag tag{fifo.index, slot, unit};
+        const OptionalTime departure = context_.fabric->send(
+            *fifo.route,
+            {.kind = PacketKind::kWrite,
+             .payload = wire,
+             .tag = tag.pack(),
+             .client = context_.client,
+             .slot = fifo.units++,
+             .values = values});
+        next_unit_ = context_.fabric->track(*fifo.route, fifo.units);
+        if (departure)
+            departures_.push_back(departure->count());
+        else
+            ++blocked_;
+    }
+    pool.drop(values);
+}
+
+void ThreadBlock::request_units() {
+    const Transport& transport = context_.transport;
+    Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))];
+    const std::uint64_t now = context_.fabric->scheduler().now().count();
+    while (requested_ < slice_ && blocked_ == 0 &&
+           (requested_ == slice_done_ || requested_ - slice_done_ < transport.load_window)) {
+        // A block issues its loads one after the other: those of all blocks take turns on the link.
+        if (next_request_ > now) {
+            if (!request_scheduled_)
+                context_.fabric->scheduler().at(Time(next_request_), *this, kNextRequest);
+            request_scheduled_ = true;
+            return;
+        }
+        const std::uint32_t bytes = std::min(transport.unit, slice_ - requested_);
+        const PacketTag tag{
+            fifo.index, fifo.consumed & transport.slot_mask, requested_ / transport.unit};
+        // The request goes against the connection's data: the fabric knows the way back of each
+        // stripe.
+        const Connection& back = context_.fabric->connect(fifo.route->to, fifo.route->from);
+        const OptionalTime departure = context_.fabric->send(
+            back,
+            {.kind = PacketKind::kReadRequest,
+             .payload = bytes,
+             .tag = tag.pack(),
+             .client = context_.client,
+             .slot = fifo.units++});
+        if (!departure)
+            ++blocked_;
+        requested_ += bytes;
+        next_request_ = now + pace(bytes);
+    }
+}
+
+void ThreadBlock::on_response(
+    std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible) {
+    // A block that keeps up works while the answers come in: its rate counts from when it was last
+    // busy.
+    const std::uint64_t from = std::max(free_at_, visible.count());
+    std::uint64_t until = std::max(visible.count(), free_at_ + pace(data));
+    if (slice_done_ == 0)
+        until = from + pace(data);
+    account(data, until);
+    std::uint32_t reduced = 0;
+    if (context_.buffers != nullptr) {
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(step_.receive))];
+        fifo.keep(fifo.consumed & context_.transport.slot_mask, unit, values);
+        reduced = combine(data, unit);
+    }
+    send_unit(data, unit, reduced);
+    slice_done_ += data;
+    free_at_ = after_departures(visible.count(), until);
+    if (slice_done_ < slice_)
+        request_units();
+    else
+        end_slice();
+}
+
+std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
+    ValuePool& pool = context_.fabric->values();
+    std::vector<float>& buffer = (*context_.buffers)[rank_];
+    const std::uint64_t first =
+        (step_.offset + step_done_ + std::uint64_t{unit} * context_.transport.unit) /
+        context_.element_bytes;
+    const std::uint64_t count = bytes / context_.element_bytes;
+    std::vector<float> out;
+    const auto own = buffer.begin() + static_cast<std::ptrdiff_t>(first);
+    if (step_.load)
+        out.assign(own, own + static_cast<std::ptrdiff_t>(count));
+    for (std::uint8_t bits = step_.receive; bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
+        const std::uint32_t slot = fifo.consumed & context_.transport.slot_mask;
+        const std::uint32_t handle = fifo.values.at(slot).at(unit);
+        const std::vector<float>& incoming = pool.get(handle);
+        SWITCHFOLD_CHECK(
+            incoming.size() == count, "a unit of {} values, expected {}", incoming.size(), count);
+        if (out.empty())
+            out = incoming;
+        else
+            for (std::size_t i = 0; i < out.size(); ++i)
+                out[i] = round_to(context_.element, incoming[i] + out[i]);
+        pool.drop(handle);
+    }
+    if (step_.store)
+        std::copy(
+            out.begin(),
+            out.end(),
+            (*context_.results)[rank_].begin() + static_cast<std::ptrdiff_t>(first));
+    return step_.send != 0 ? pool.put(std::move(out)) : 0;
+}
+
+void ThreadBlock::end_slice() {
+    if (unacknowledged_ > 0)
+        state_ = State::kFence;
+    else
+        finish_slice();
+}
+
+void ThreadBlock::on_acknowledged(Time at) {
+    SWITCHFOLD_CHECK(unacknowledged_ > 0, "an acknowledgement nobody waits for");
+    acknowledged_ = std::max(acknowledged_, at.count());
+    if (--unacknowledged_ > 0)
+        return;
+    SWITCHFOLD_CHECK(state_ == State::kFence, "data arrived before it was sent");
+    free_at_ = std::max(free_at_, std::exchange(acknowledged_, 0));
+    finish_slice();
+}
+
+void ThreadBlock::finish_slice() {
+    const Transport& transport = context_.transport;
+    step_done_ += slice_;
+    slice_ = 0;
+    // Where lines carry their own flags a chunk flows on while it comes in; the block's barriers
+    // come once a chunk.
+    if (!transport.lines || step_done_ == step_.bytes)
+        free_at_ += transport.slice_overhead;
+    const std::uint64_t now = free_at_;
+    for (auto bits = static_cast<std::uint8_t>(step_.send & (local_ | fenced_)); bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (fifo.networked) {
+            if (!transport.lines || step_done_ == step_.bytes)
+                fifo.flow->post(now);  // NCCL's proxy sends whole steps, whatever the protocol
+            continue;
+        }
+        // The flag that says "there is data in the FIFO" crosses the link.
+        Fifo::Slice& slice = fifo.slice(fifo.ready);
+        slice.arrived = slice.expected;
+        slice.time = std::max(slice.time, now + fifo.route->latency.count());
+        ++fifo.ready;
+        fifo.receiver->wake();
+    }
+    for (std::uint8_t bits = step_.receive; bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (context_.buffers != nullptr && !fifo.values.empty())
+            fifo.values[fifo.consumed & transport.slot_mask].clear();
+        std::uint64_t& credit = fifo.slice(fifo.consumed).time;
+        credit = now + fifo.route->latency.count() + transport.delays_of(fifo.networked).credit;
+        if (fifo.networked && transport.lines && step_done_ == step_.bytes)
+            credit += fifo.inbound->serve(now) - now;
+        ++fifo.consumed;
+        // Most senders do not wait, and lie elsewhere in memory.
+        if (std::exchange(fifo.full_for_sender, false))
+            fifo.sender->wake();
+    }
+    advance();
+}
+
+void ThreadBlock::on_departure(Time departure) {
+    SWITCHFOLD_CHECK(blocked_ > 0, "a departure nobody waits for");
+    --blocked_;
+    free_at_ = std::max(free_at_, departure.count());
+    if (blocked_ > 0)
+        return;
+    if (state_ == State::kLoading) {
+        request_units();
+    } else if (state_ == State::kBlocked) {
+        if (slice_ != 0) {
+            state_ = State::kScheduled;
+            context_.fabric->scheduler().at(
+                Time(std::max(free_at_, context_.fabric->scheduler().now().count())), *this, 0);
+        } else {
+            state_ = State::kWaitData;
+            advance();
+        }
+    }
+}
+
+std::string ThreadBlock::waiting_for() const {
+    switch (state_) {
+    case State::kIdle:
+        return "its kernel is not resident";
+    case State::kWaitData:
+        return "data from a peer";
+    case State::kWaitSlot:
+        return "a free slot at a peer";
+    case State::kWaitStage:
+        return "the switches of its machine";
+    case State::kScheduled:
+    case State::kLoading:
+        return "answers over the link";
+    case State::kBlocked:
+        return "credits of its link";
+    case State::kFence:
+        return "its stores to arrive";
+    case State::kDone:
+        break;
+    }
+    return "nothing";
+}
+
+}  // namespace switchfold

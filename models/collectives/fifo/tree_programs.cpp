@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/fifo/step.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+constexpr std::uint8_t kPeer = 1;
+}  // namespace
+
+std::optional<Step> StreamProgram::next() {
+    if (done_ >= part_.bytes)
+        return std::nullopt;
+    Step step = shape_;
+    step.offset = part_.begin + done_;
+    step.bytes = std::min(max_chunk_, part_.bytes - done_);
+    done_ += step.bytes;
+    return step;
+}
+
+std::uint64_t
+StreamProgram::skippable(std::uint64_t /*unit*/, const Transport& /*transport*/) const {
+    const std::uint64_t whole = (part_.bytes - std::min(done_, part_.bytes)) / max_chunk_;
+    return whole - std::min(whole, kLastTurns);
+}
+
+std::vector<BlockPlan> plan_tree_all_reduce(
+    const std::vector<std::uint32_t>& parent,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk,
+    WarpSplit split) {
+    return plan_tree(parent, channel, split, [&](std::uint32_t /*rank*/, const Step& shape) {
+        return std::make_unique<StreamProgram>(shape, part, max_chunk);
+    });
+}
+
+std::vector<BlockPlan> plan_tree(
+    const std::vector<std::uint32_t>& parent,
+    std::uint32_t channel,
+    WarpSplit split,
+    const StreamMaker& make) {
+    std::vector<std::vector<std::uint32_t>> children(parent.size());
+    for (std::uint32_t r = 0; r < parent.size(); ++r)
+        if (parent[r] != kNoParent && parent[r] != r)
+            children[parent[r]].push_back(r);
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t r = 0; r < parent.size(); ++r) {
+        if (parent[r] == r)
+            continue;
+        const bool root = parent[r] == kNoParent;
+        const auto down = static_cast<std::uint8_t>((1U << children[r].size()) - 1U);
+        BlockPlan up;
+        up.rank = r;
+        up.channel = channel;
+        up.warps = root ? kAllWarps : split.up;
+        up.receive_from = children[r];
+        Step shape;
+        shape.receive = down;
+        shape.load = true;
+        if (root) {
+            // The root turns the sum round without leaving its thread block.
+            up.send_to = children[r];
+            shape.send = down;
+            shape.store = true;
+        } else {
+            up.send_to = {parent[r]};
+            shape.send = kPeer;
+        }
+        up.program = make(r, shape);
+        plans.push_back(std::move(up));
+        if (root)
+            continue;
+        BlockPlan back;
+        back.rank = r;
+        back.channel = channel;
+        back.warps = split.down;
+        back.receive_from = {parent[r]};
+        back.send_to = children[r];
+        Step copy;
+        copy.receive = kPeer;
+        copy.send = down;
+        copy.store = true;
+        back.program = make(r, copy);
+        plans.push_back(std::move(back));
+    }
+    return plans;
+}
+
+namespace {
+
+/// One pair's blocks: what the sender reads at `from`, the receiver writes at `to`.
+void add_pair(
+    std::vector<BlockPlan>& plans,
+    std::uint32_t sender,
+    std::uint32_t receiver,
+    std::uint32_t channel,
+    std::uint32_t round,
+    Part from,
+    Part to,
+    std::uint64_t max_chunk) {
+    Step send;
+    send.send = kPeer;
+    send.load = true;
+    BlockPlan out;
+    out.rank = sender;
+    out.channel = channel;
+    out.round = round;
+    out.send_to = {receiver};
+    out.program = std::make_unique<StreamProgram>(send, from, max_chunk);
+    plans.push_back(std::move(out));
+    Step receive;
+    receive.receive = kPeer;
+    receive.store = true;
+    BlockPlan in;
+    in.rank = receiver;
+    in.channel = channel;
+    in.round = round;
+    in.receive_from = {sender};
+    in.program = std::make_unique<StreamProgram>(receive, to, max_chunk);
+    plans.push_back(std::move(in));
+}
+
+}  // namespace
+
+std::vector<BlockPlan> plan_all_to_all(
+    std::uint32_t ranks,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t stride,
+    std::uint64_t max_chunk) {
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        for (std::uint32_t shift = 1; shift < ranks; ++shift) {
+            const std::uint32_t to = (rank + shift) % ranks;
+            add_pair(
+                plans,
+                rank,
+                to,
+                channel,
+                shift - 1,
+                {to * stride + part.begin, part.bytes},
+                {rank * stride + part.begin, part.bytes},
+                max_chunk);
+        }
+    return plans;
+}
+
+std::vector<BlockPlan> plan_send_receive(
+    std::uint32_t sender,
+    std::uint32_t receiver,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t max_chunk) {
+    std::vector<BlockPlan> plans;
+    add_pair(plans, sender, receiver, channel, 0, part, part, max_chunk);
+    return plans;
+}
+
+}  // namespace switchfold

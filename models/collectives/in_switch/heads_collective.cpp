@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/in_switch/aggregation.h"
+#include "models/collectives/fifo/block_network.h"
+#include "models/collectives/in_switch/in_switch_base.h"
+#include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/collectives/running_collective.h"
+#include "models/collectives/fifo/staged_program.h"
+#include "models/collectives/in_switch/switch_stages.h"
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// Chunk of one head: NCCL enqueue.cc:2258-2285 for NVLS and, across machines, NVLS tree. It has no
+/// ring over the heads.
+std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& spec) {
+    const std::size_t machines = spec.layout.machines.size();
+    const std::uint64_t ways =
+        std::uint64_t{spec.choice.channels} * spec.layout.machines.front().size();
+    const std::uint64_t bytes = spec.bytes.count();
+    if (machines == 1 || spec.choice.algorithm == Algorithm::kCollnet)
+        return nvls_chunk(params.in_switch_chunk, ways, bytes);
+    std::uint64_t chunk = params.in_switch_chunk.count();
+    const auto limit = [&](std::uint64_t chunks, std::uint64_t most) {
+        if (bytes < chunks * ways * chunk)
+            chunk = std::min(chunk, most);
+    };
+    if (spec.choice.algorithm == Algorithm::kInSwitchRing) {
+        // A ring cuts its piece once more, and every cut costs the proxy a post.
+        const std::uint64_t least = chunk / 4;
+        chunk *= machines;
+        while (chunk > least && bytes < 4 * ways * chunk)
+            chunk /= 2;
+    } else {
+        constexpr std::size_t kMany = 4;
+        if (machines >= kMany)
+            chunk = std::min(chunk, params.in_switch_tree_chunk.count());
+        limit(32, 256 << 10);
+        limit(16, 128 << 10);
+        limit(4, 64 << 10);
+        limit(1, 32 << 10);
+    }
+    return std::max(chunk / kGrain * kGrain, kGrain);
+}
+
+HeadPieces pieces_for(const CollectiveParams& params, const CollectiveSpec& spec) {
+    const auto heads = static_cast<std::uint32_t>(spec.layout.machines.front().size());
+    const std::uint64_t chunk = chunk_for(params, spec);
+    if (spec.kind == CollectiveKind::kAllReduce)
+        return HeadPieces::contiguous(spec.bytes.count(), spec.choice.channels, heads, chunk);
+    return HeadPieces::blocks(spec.bytes.count() / heads, spec.choice.channels, heads, chunk);
+}
+
+// In a window of turns. Heads run ahead of each other by a pipeline's depth and fall back again.
+constexpr std::uint64_t kFewLoops = 4;
+constexpr std::uint64_t kMostLoops = 32;
+
+using Groups = std::vector<std::unique_ptr<ReductionGroup>>;
+
+class HeadsCollective final : public RunningCollective,
+                              private SwitchStagesListener,
+                              private MemberListener,
+                              private PieceGate {
+public:
+    HeadsCollective(
+        const CollectiveEnvironment& environment,
+        const CollectiveSpec& spec,
+        MemberListener& listener,
+        Groups machines,
+        Groups rails);
+
+    void join(std::uint32_t position, Time start) override;
+    void abandon() override;
+    [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
+    [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] bool uses(const Link& link) const override {
+        return (aggregation_ && aggregation_->uses(link)) ||
+               std::any_of(stages_.begin(), stages_.end(), [&](const auto& stages) {
+                   return stages->uses(link);
+               });
+    }
+    [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const override;
+    void skip(std::uint32_t lane, std::uint64_t loops) override;
+    [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_.own; }
+    [[nodiscard]] std::vector<std::vector<float>>& results() override { return buffers_.results; }
+
+private:
+    /// The thread blocks of one head and channel between machines.
+    struct Joint {
+        std::vector<ThreadBlock*> blocks;
+        std::uint64_t begun = 0;  ///< loops whose reduction its warps have turned to
+    };
+    void on_progress(std::uint32_t position, std::uint32_t channel) override;
+    void on_unit_failure() override;
+    void on_stages_done(std::uint32_t position, Time end) override { end_part(position, end); }
+    void on_member_done(std::uint32_t position, Time end) override { end_part(position, end); }
+    void end_part(std::uint32_t position, Time end);
+    [[nodiscard]] std::uint64_t available(
+        std::uint32_t position,
+        std::uint32_t channel,
+        std::uint64_t loop,
+        const Step& step,
+        Part part) override;
+    void moved(
+        std::uint32_t position,
+        std::uint32_t channel,
+        std::uint64_t loop,
+        const Step& step,
+        Part part) override;
+    void attach(std::uint32_t position, std::uint32_t channel, ThreadBlock& block) override {
+        joint(position, channel).blocks.push_back(&block);
+    }
+
+    [[nodiscard]] StageRole role(std::uint32_t machine, std::uint32_t channel) const;
+    [[nodiscard]] SwitchStages::Work
+    work(const CollectiveParams& params, std::uint32_t machine) const;
+    void join_heads(const CollectiveEnvironment& environment);
+    void join_rails(const CollectiveEnvironment& environment, Groups rails);
+    [[nodiscard]] std::vector<BlockPlan> plan_heads(std::uint32_t channel, std::uint32_t head);
+    Joint& joint(std::uint32_t position, std::uint32_t channel) {
+        return joints_[std::size_t{position} * pieces_.channels() + channel];
+    }
+    SwitchStages& stages_of(std::uint32_t position) {
+        return *stages_[spec_.layout.machine_of[position]];
+    }
+
+    Fabric& fabric_;
+    CollectiveSpec spec_;
+    MemberListener& listener_;
+    HeadPieces pieces_;
+    bool fused_;  ///< the warps that reduce also send
+    StageBuffers buffers_;
+    std::optional<TurnLog> turns_;
+    std::vector<std::uint32_t> place_;                   ///< within its machine, by position
+    std::vector<std::unique_ptr<SwitchStages>> stages_;  ///< by machine
+    std::unique_ptr<BlockNetwork> heads_;                ///< null in one machine
+    std::unique_ptr<Aggregation> aggregation_;           ///< where the network reduces
+    std::vector<Joint> joints_;
+    Bandwidth spread_rate_;
+    std::vector<std::uint32_t> parts_left_;  ///< by position
+    std::vector<Time> end_;
+    Bytes footprint_;
+};
+
+HeadsCollective::HeadsCollective(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener,
+    Groups machines,
+    Groups rails) :
+    fabric_(environment.fabric),
+    spec_(spec),
+    listener_(listener),
+    pieces_(pieces_for(environment.params, spec)),
+    fused_(spec.choice.algorithm != Algorithm::kInSwitchRing),
+    place_(spec.ranks.size()),
+    parts_left_(spec.ranks.size(), spec.layout.machines.size() > 1 && rails.empty() ? 2 : 1),
+    end_(spec.ranks.size()) {
+    if (environment.functional) {
+        buffers_.own.resize(spec.ranks.size());
+        buffers_.sums.resize(spec.ranks.size());
+        buffers_.results.resize(spec.ranks.size());
+    }
+    for (std::uint32_t machine = 0; machine < spec_.layout.machines.size(); ++machine) {
+        const auto& members = spec_.layout.machines[machine];
+        for (std::uint32_t i = 0; i < members.size(); ++i)
+            place_[members[i]] = i;
+        SwitchStagesListener& self = *this;
+        stages_.push_back(std::make_unique<SwitchStages>(
+            environment,
+            spec_,
+            members,
+            std::move(machines[machine]),
+            pieces_,
+            work(environment.params, machine),
+            buffers_,
+            self));
+    }
+    // Heads hand chunks of all channels to a network that reduces in one order.
+    if (environment.may_jump && rails.empty()) {
+        turns_.emplace(1, spec.layout.machines.size() > 1 ? kFewLoops : 1, kMostLoops);
+        for (const auto& stages : stages_)
+            stages->count_turns(*turns_);
+    }
+    if (!rails.empty())
+        join_rails(environment, std::move(rails));
+    else if (stages_.size() > 1)
+        join_heads(environment);
+    const std::uint64_t ways = std::uint64_t{spec.choice.channels} * pieces_.heads();
+    footprint_ = Bytes(std::min(
+        2 * spec.bytes.count(),
+        2 * environment.params.steps * chunk_for(environment.params, spec) * ways));
+}
+
+StageRole HeadsCollective::role(std::uint32_t machine, std::uint32_t channel) const {
+    if (spec_.kind == CollectiveKind::kReduceScatter)
+        return StageRole::kReduceScatter;
+    if (spec_.kind == CollectiveKind::kAllGather)
+        return StageRole::kAllGather;
+    const auto machines = static_cast<std::uint32_t>(spec_.layout.machines.size());
+    const bool root =
+        fused_ &&
+        double_binary_tree(machines, machine, static_cast<int>(channel % 2)).parent == kNoParent;
+    return root ? StageRole::kTreeRoot : StageRole::kTreeNode;
+}
+
+SwitchStages::Work
+HeadsCollective::work(const CollectiveParams& params, std::uint32_t machine) const {
+    SwitchStages::Work work;
+    work.reduce = spec_.kind != CollectiveKind::kAllGather;
+    work.spread = spec_.kind != CollectiveKind::kReduceScatter;
+    if (spec_.layout.machines.size() > 1)
+        work.between = fused_ ? Between::kFused : Between::kBuffered;
+    for (std::uint32_t channel = 0; channel < pieces_.channels(); ++channel)
+        work.warps.push_back(stage_warps(
+            params, role(machine, channel), static_cast<std::uint32_t>(spec_.ranks.size())));
+    return work;
+}
+
+void HeadsCollective::join_rails(const CollectiveEnvironment& environment, Groups rails) {
+    Aggregation::Machines machines{{}, &spec_.layout, place_};
+    for (const auto& stages : stages_)
+        machines.stages.push_back(stages.get());
+    SwitchStagesListener& self = *this;
+    aggregation_ = std::make_unique<Aggregation>(
+        environment,
+        spec_,
+        std::move(rails),
+        pieces_,
+        stage_warps(
+            environment.params,
+            StageRole::kAggregation,
+            static_cast<std::uint32_t>(spec_.ranks.size())),
+        std::move(machines),
+        buffers_,
+        self);
+}
+
+void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
+    joints_.resize(spec_.ranks.size() * pieces_.channels());
+    const StageWarps warps = stage_warps(
+        environment.params, StageRole::kTreeNode, static_cast<std::uint32_t>(spec_.ranks.size()));
+    spread_rate_ = warps.spread_rate;
+    // The blocks take what the reducing warps have in hand, which must be able to ask on.
+    ChunkShape shape = kStepShape;
+    shape.largest_unit = std::max(warps.round, warps.reduce_window / 2);
+    MemberListener& self = *this;
+    heads_ = std::make_unique<BlockNetwork>(
+        environment,
+        spec_,
+        Protocol::kSimple,
+        shape,
+        std::max(kGrain, chunk_for(environment.params, spec_)),
+        1,
+        self);
+    if (environment.functional)
+        heads_->use_buffers(buffers_.sums, buffers_.sums);
+    if (turns_)
+        heads_->count_turns(*turns_);
+    for (std::uint32_t channel = 0; channel < pieces_.channels(); ++channel)
+        for (std::uint32_t head = 0; head < pieces_.heads(); ++head)
+            heads_->add_channel(plan_heads(channel, head));
+}
+
+std::vector<BlockPlan> HeadsCollective::plan_heads(std::uint32_t channel, std::uint32_t head) {
+    const auto& machines = spec_.layout.machines;
+    const auto n = static_cast<std::uint32_t>(machines.size());
+    const auto staged = [&](std::uint32_t position, StagedProgram::Maker make) {
+        return std::make_unique<StagedProgram>(
+            static_cast<PieceGate&>(*this), pieces_, position, channel, head, std::move(make));
+    };
+    if (spec_.choice.algorithm == Algorithm::kInSwitchTree) {
+        std::vector<std::uint32_t> parent(spec_.ranks.size());
+        for (std::uint32_t position = 0; position < parent.size(); ++position)
+            parent[position] = position;  // takes no part
+        for (std::uint32_t machine = 0; machine < n; ++machine) {
+            const std::uint32_t above =
+                double_binary_tree(n, machine, static_cast<int>(channel % 2)).parent;
+            parent[machines[machine][head]] =
+                above == kNoParent ? kNoParent : machines[above][head];
+        }
+        std::vector<BlockPlan> plans =
+            plan_tree(parent, channel, WarpSplit{}, [&](std::uint32_t rank, const Step& shape) {
+                return staged(rank, [shape](Part part) {
+                    return std::make_unique<StreamProgram>(shape, part, part.bytes);
+                });
+            });
+        // A rank's first block reduces, at the pace of the switches; its second only stores.
+        std::set<std::uint32_t> reducing;
+        for (BlockPlan& plan : plans) {
+            plan.staged = true;
+            if (!reducing.insert(plan.rank).second)
+                plan.stage_rate = spread_rate_;
+        }
+        return plans;
+    }
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t machine = 0; machine < n; ++machine) {
+        BlockPlan plan;
+        plan.rank = machines[machine][head];
+        plan.channel = channel;
+        plan.receive_from = {machines[(machine + n - 1) % n][head]};
+        plan.send_to = {machines[(machine + 1) % n][head]};
+        plan.staged = true;
+        plan.stage_rate = spread_rate_;
+        plan.program = staged(plan.rank, [machine, n](Part part) {
+            return ring_all_reduce_program(machine, n, part, part.bytes, kGrain);
+        });
+        plans.push_back(std::move(plan));
+    }
+    return plans;
+}
+
+void HeadsCollective::join(std::uint32_t position, Time start) {
+    if (!buffers_.own.empty())
+        buffers_.sums[position].resize(buffers_.own[position].size());
+    if (heads_)
+        heads_->join(position, start, start);
+    stages_of(position).join(place_[position], start);
+    if (aggregation_)
+        aggregation_->join(position, start);
+}
+
+std::uint64_t HeadsCollective::skippable(std::uint32_t lane, std::uint64_t unit) const {
+    std::uint64_t least = heads_ ? heads_->skippable(lane, unit) : UINT64_MAX;
+    for (const auto& stages : stages_)
+        least = std::min(least, stages->skippable(lane));
+    return least;
+}
+
+void HeadsCollective::skip(std::uint32_t lane, std::uint64_t loops) {
+    pieces_.skip(lane, loops);
+    for (const auto& stages : stages_)
+        stages->skip(lane, loops);
+}
+
+void HeadsCollective::on_progress(std::uint32_t position, std::uint32_t channel) {
+    if (aggregation_) {
+        aggregation_->on_progress(position, channel);
+        return;
+    }
+    for (ThreadBlock* block : joint(position, channel).blocks)
+        block->wake();
+}
+
+void HeadsCollective::on_unit_failure() {
+    // Some members of the others may have their result already.
+    if (spec_.kind != CollectiveKind::kAllReduce)
+        throw SimulationError(
+            fabric_.name(),
+            fabric_.scheduler().now(),
+            fmt::format("{} under a {}", kUnitTimedOut, to_string(spec_.kind)));
+    listener_.on_failure(kUnitTimedOut);
+}
+
+void HeadsCollective::abandon() {
+    for (const auto& stages : stages_)
+        stages->abandon();
+    if (heads_)
+        heads_->abandon();
+    if (aggregation_)
+        aggregation_->abandon();
+}
+
+std::uint64_t HeadsCollective::available(
+    std::uint32_t position,
+    std::uint32_t channel,
+    std::uint64_t loop,
+    const Step& step,
+    Part part) {
+    SwitchStages& stages = stages_of(position);
+    const std::uint32_t member = place_[position];
+    if (step.load) {
+        Joint& j = joint(position, channel);
+        if (fused_ && j.begun == loop) {
+            ++j.begun;
+            stages.reduce(member, channel);
+        }
+        const std::uint64_t begin = pieces_.piece(channel, loop, member).begin;
+        if (stages.reduced(member, channel, loop) < part.begin - begin + part.bytes)
+            return Program::kNotYet;
+    }
+    return step.store ? stages.can_store(member, channel) : 0;
+}
+
+void HeadsCollective::moved(
+    std::uint32_t position,
+    std::uint32_t channel,
+    std::uint64_t loop,
+    const Step& step,
+    Part part) {
+    SwitchStages& stages = stages_of(position);
+    const std::uint32_t member = place_[position];
+    if (step.store) {
+        const std::uint64_t begin = pieces_.piece(channel, loop, member).begin;
+        stages.store(member, channel, loop, part.begin - begin, part.bytes);
+    }
+    if (step.load && fused_)
+        stages.take(member, channel, part.bytes);
+}
+
+void HeadsCollective::end_part(std::uint32_t position, Time end) {
+    end_[position] = std::max(end_[position], end);
+    if (--parts_left_[position] == 0)
+        listener_.on_member_done(position, end_[position]);
+}
+
+std::vector<std::string> HeadsCollective::blocked(std::size_t limit) const {
+    std::vector<std::string> lines;
+    for (const auto& stages : stages_)
+        for (std::string& line : stages->blocked(limit - std::min(limit, lines.size())))
+            lines.push_back(std::move(line));
+    if (aggregation_)
+        for (std::string& line : aggregation_->blocked(limit - std::min(limit, lines.size())))
+            lines.push_back(std::move(line));
+    if (heads_)
+        for (std::string& line : heads_->blocked(limit - std::min(limit, lines.size())))
+            lines.push_back(std::move(line));
+    return lines;
+}
+
+/// A group in the switches for each of these sets of positions; none at all if one is refused.
+bool create_groups(
+    Fabric& fabric,
+    const CollectiveSpec& spec,
+    const std::vector<std::vector<std::uint32_t>>& sets,
+    Groups& groups,
+    std::string& refused) {
+    for (const auto& positions : sets) {
+        std::vector<std::uint32_t> ranks;
+        for (const std::uint32_t position : positions)
+            ranks.push_back(spec.ranks[position]);
+        auto group = fabric.create_group(ranks, spec.element, refused);
+        if (group == nullptr)
+            return false;
+        groups.push_back(std::move(group));
+    }
+    return true;
+}
+
+}  // namespace
+
+std::unique_ptr<RunningCollective> make_heads_collective(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener,
+    std::string& refused) {
+    std::vector<std::vector<std::uint32_t>> rail_members;
+    if (spec.choice.algorithm == Algorithm::kCollnet)
+        rail_members = rails_across(spec.layout);
+    Groups machines;
+    Groups rails;
+    Fabric& fabric = environment.fabric;
+    if (create_groups(fabric, spec, spec.layout.machines, machines, refused) &&
+        create_groups(fabric, spec, rail_members, rails, refused))
+        return std::make_unique<HeadsCollective>(
+            environment, spec, listener, std::move(machines), std::move(rails));
+    for (const Groups* groups : {&machines, &rails})
+        for (const auto& group : *groups)
+            fabric.remove_group(*group);
+    return nullptr;
+}
+
+}  // namespace switchfold

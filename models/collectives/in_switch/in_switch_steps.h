@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/in_switch/head_pieces.h"
+#include "models/collectives/parameters.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+
+namespace switchfold {
+
+/// How an in-switch all-reduce cuts a buffer, and what its warps can have under way: NCCL's NVLS
+/// (device/all_reduce.h; enqueue.cc:2258-2275).
+struct InSwitchShape {
+    HeadPieces pieces;
+    std::uint64_t chunk = 0;            ///< of one head, one channel, one loop
+    std::uint32_t scatter_workers = 0;  ///< warps that copy
+    std::uint32_t gather_workers = 0;
+    std::uint32_t reduce_window = 0;  ///< bytes that the reduce warps of a block ask for at once
+    std::uint32_t reduce_round = 0;   ///< of which one warp asks for so many, in one go
+};
+
+inline constexpr std::uint32_t kWarp = 32;
+/// What a warp copies in a round: 32 threads, 16 bytes, 8 loads each (ncclCollUnroll, sm80+).
+inline constexpr std::uint64_t kWarpCopy = 32ULL * 16 * 8;
+
+/// Chunk of one head inside a machine (NCCL enqueue.cc:2258-2275): it shrinks until there is work
+/// for each of the `ways`, heads times channels.
+[[nodiscard]] std::uint64_t
+nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t bytes);
+
+[[nodiscard]] InSwitchShape in_switch_shape(
+    const CollectiveParams& params,
+    std::uint32_t ranks,
+    std::uint32_t channels,
+    std::uint64_t bytes,
+    bool registered);
+
+/// What a block does in a collective whose heads pass sums on, beside scattering and gathering.
+enum class StageRole : std::uint8_t {
+    kTreeRoot,       ///< reduces, adds what the network brings, stores to all and sends on
+    kTreeNode,       ///< some warps reduce and send; others store what comes back to all
+    kAggregation,    ///< the same with a network that reduces (NVLS with SHARP)
+    kReduceScatter,  ///< scatters and reduces only
+    kAllGather,      ///< stores to all and gathers only
+};
+
+/// How the warps of such a block are shared out.
+struct StageWarps {
+    std::uint32_t scatter_workers = 0;  ///< warps that copy
+    std::uint32_t gather_workers = 0;
+    std::uint32_t reduce_window = 0;  ///< bytes that the reduce warps ask for at once
+    std::uint32_t spread_window = 0;  ///< bytes that the storing warps have in hand at once
+    std::uint32_t round = 0;          ///< of which one warp takes so many, in one go
+    Bandwidth spread_rate;            ///< at which they read what they store
+};
+/// NCCL's shares of 20 warps (device/all_reduce.h, reduce_scatter.h, all_gather.h), or the same of
+/// as many as there are. `ranks` are those of the whole group.
+[[nodiscard]] StageWarps
+stage_warps(const CollectiveParams& params, StageRole role, std::uint32_t ranks);
+
+/// What tells the packets of a collective over heads apart.
+struct PieceTag {
+    std::uint32_t channel;
+    std::uint32_t slot;  ///< of the pipeline that the loop is in
+    std::uint32_t head;
+    std::uint32_t unit;  ///< of the head's piece, or a byte of it
+    /// In `unit`: tells stores from requests where a departure is all that comes back.
+    static constexpr std::uint32_t kStore = 1U << 31U;
+    [[nodiscard]] std::uint64_t pack() const {
+        return std::uint64_t{channel} << 56U | std::uint64_t{slot} << 48U |
+               std::uint64_t{head} << 32U | unit;
+    }
+    static PieceTag unpack(std::uint64_t tag) {
+        return {
+            static_cast<std::uint32_t>(tag >> 56U),
+            static_cast<std::uint32_t>(tag >> 48U) & 0xFFU,
+            static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU,
+            static_cast<std::uint32_t>(tag)};
+    }
+};
+
+/// Time in which `workers` warps copy so many bytes: in rounds of 4 KiB a warp, each of which waits
+/// for its loads. Groups of warps that copy at the same time share their SM: a round lasts no less
+/// than `busy` warps, these among them, take for theirs at the rate at which one block moves data
+/// (block_rate of Simple).
+[[nodiscard]] Time copy_time(
+    const CollectiveParams& params, std::uint32_t workers, std::uint32_t busy, std::uint64_t bytes);
+
+/// Polls go round one after the other from `start` on; each takes `round` and sees the counters
+/// half way.
+struct Poll {
+    Time answered;  ///< of the first poll that sees what happened at `event`
+    Time sampled;
+};
+[[nodiscard]] Poll poll_until(Time start, Time round, Time event);
+
+}  // namespace switchfold

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/jump/jump.h"
+
+#include "models/collectives/running_collective.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace switchfold {
+
+namespace {
+
+// Less than this is carried out: where little is left, the end is near, and the end differs.
+constexpr std::uint64_t kFewestPeriods = 4;
+// Parts may be apart by this share of all turns: so much may an end be wrong that comes before they
+// are where they would have been.
+constexpr double kApart = 0.0075;
+
+}  // namespace
+
+void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> ports) {
+    TurnLog* turns = collective.turns();
+    if (turns == nullptr)
+        return;
+    TurnListener* self = this;
+    turns->set_listener(self);
+    collective_ = &collective;
+    owed_.assign(turns->lanes(), 0);
+    left_out_turns_ = 0;
+    ports_ = std::move(ports);
+    drawn_.assign(ports_.size(), 0);
+    kernels_drew();
+}
+
+void Jump::forget(const RunningCollective& collective) {
+    if (collective_ != &collective)
+        return;
+    collective_->turns()->set_listener(nullptr);
+    collective_ = nullptr;
+}
+
+void Jump::on_window() {
+    // The part that ended its turn is in the middle of something.
+    scheduler_.at(scheduler_.now(), *this, 0);
+}
+
+bool Jump::kernels_drew() {
+    bool drew = false;
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+        const double bytes = ports_[i]->kernel_draw().bytes;
+        drew = drew || bytes > drawn_[i];
+        drawn_[i] = bytes;
+    }
+    return drew;
+}
+
+bool Jump::kernels_draw() const {
+    return std::any_of(ports_.begin(), ports_.end(), [](const RankPort* port) {
+        return port->kernel_draw().rate > 0;
+    });
+}
+
+void Jump::on_event(std::uint64_t /*tag*/) {
+    if (collective_ == nullptr || !collective_->turns()->window_over())
+        return;
+    const bool disturbed = kernels_drew() || kernels_draw();
+    const auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
+    if (collective_->turns()->begins())
+        counts_.mark();
+    if (repetition && undisturbed_())
+        skip(*repetition);
+}
+
+double Jump::whole_turns(std::uint32_t lane, double turns, double periods) const {
+    const auto cycle = static_cast<double>(collective_->turns()->cycle());
+    const double wanted = periods * turns + owed_[lane];
+    return std::max(0.0, std::round(wanted / cycle) * cycle);
+}
+
+void Jump::skip(const Repetition& repetition) {
+    const std::uint64_t window = collective_->turns()->window();
+    std::uint64_t most = repetition.trusted;
+    for (std::uint32_t lane = 0; lane < owed_.size(); ++lane) {
+        const double turns = repetition.turns[lane];
+        if (turns == 0)
+            continue;
+        const auto can = static_cast<double>(collective_->skippable(lane, window));
+        while (most > 0 && whole_turns(lane, turns, static_cast<double>(most)) > can)
+            most = std::min(most - 1, static_cast<std::uint64_t>(can / turns));
+    }
+    const double all =
+        static_cast<double>(collective_->turns()->turns() + collective_->skippable(0, window)) +
+        left_out_turns_;
+    if (most < kFewestPeriods || repetition.apart > kApart * all)
+        return;
+    const Time period(repetition.period);
+    const Time left_out =
+        scheduler_.skip(period, most, [this] { return undisturbed_() && !kernels_draw(); });
+    if (left_out == Time())
+        return;
+    const double periods = to_seconds(left_out) / to_seconds(period);
+    for (std::uint32_t lane = 0; lane < owed_.size(); ++lane) {
+        const double whole = whole_turns(lane, repetition.turns[lane], periods);
+        owed_[lane] += periods * repetition.turns[lane] - whole;
+        collective_->skip(lane, static_cast<std::uint64_t>(whole));
+    }
+    collective_->turns()->skipped(periods);
+    left_out_turns_ += periods * repetition.turns.front();
+    counts_.repeat(periods / repetition.seen);
+    jumped_ += left_out;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/jump/turn_log.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+// A window whose pace is further from its stretch's, as a share, begins another one.
+constexpr double kSamePace = 0.015;
+// A stretch's mean pace is known when its standard error is no more than this share of it.
+constexpr double kKnown = 0.0015;
+constexpr std::size_t kFewestWindows = 3;
+// Where parts move against each other by more turns than the second, a stretch has as many as the
+// first: what lies between them takes that long to come to rest.
+constexpr double kFewestTurns = 16;
+constexpr double kAtRest = 0.02;
+// Its halves differ by no more than this share: a pace that creeps up has not settled.
+constexpr double kSettled = 0.0025;
+constexpr std::size_t kMostMarks = 33;
+// Turns by which the parts of a lane may move against each other in a stretch, or the share of the
+// stretch's; and turns by which they may drift apart over all that is left out of it.
+constexpr double kJitter = 1.0;
+constexpr double kJitterShare = 0.25;
+constexpr double kDrift = 0.2;
+// The spread of mere jitter does not grow with the stretch; by so much it may seem to.
+constexpr double kJitterGrows = 1.4;
+// Lanes whose turns differ by less than this, and this share, are taken to be equally fast.
+constexpr double kSameTurns = 0.1;
+constexpr double kSameShare = 0.001;
+// So many windows without a repetition, and windows become twice as long.
+constexpr std::uint32_t kPatience = 20;
+// A motion is taken to go on for so many times as long as it was seen to: what changes slowly is
+// looked at again.
+constexpr double kTrust = 8;
+
+}  // namespace
+
+std::uint32_t TurnLog::add(std::uint32_t lane, std::uint32_t parts) {
+    lanes_ = std::max(lanes_, lane + 1);
+    const auto first = static_cast<std::uint32_t>(counters_.size());
+    counters_.resize(first + parts, {lane, 0, 0, 0});
+    return first;
+}
+
+double TurnLog::progress(const Counter& counter, std::uint64_t now) {
+    const auto turns = static_cast<double>(counter.turns);
+    if (counter.turns < 2)
+        return turns;
+    // How far it is in the next turn, going by the last.
+    const auto turn =
+        static_cast<double>(std::max<std::uint64_t>(1, counter.last - counter.before));
+    return turns + std::min(1.0, static_cast<double>(now - counter.last) / turn);
+}
+
+TurnLog::Moved TurnLog::moved(const Mark& from, const Mark& to) const {
+    struct Range {
+        double sum = 0;
+        double least = HUGE_VAL;
+        double most = -HUGE_VAL;
+        std::uint32_t count = 0;
+    };
+    std::vector<Range> ranges(lanes_);
+    Moved all;
+    for (std::size_t i = 0; i < counters_.size(); ++i) {
+        const double turns = to.progress[i] - from.progress[i];
+        Range& range = ranges[counters_[i].lane];
+        range.sum += turns;
+        range.least = std::min(range.least, turns);
+        range.most = std::max(range.most, turns);
+        ++range.count;
+        all.mean += turns;
+    }
+    all.mean /= static_cast<double>(counters_.size());
+    for (const Range& range : ranges) {
+        all.lane.push_back(range.count == 0 ? 0 : range.sum / range.count);
+        if (range.count > 0)
+            all.spread = std::max(all.spread, range.most - range.least);
+    }
+    return all;
+}
+
+bool TurnLog::goes_on() const {
+    if (stretch_.size() < 3)
+        return true;
+    const Mark& first = stretch_.front();
+    const Mark& before = stretch_[stretch_.size() - 2];
+    const double pace = moved(first, before).mean / static_cast<double>(before.at - first.at);
+    return std::abs(stretch_.back().pace - pace) <= kSamePace * pace;
+}
+
+bool TurnLog::known_well() const {
+    const std::size_t windows = stretch_.size() - 1;
+    if (windows < kFewestWindows)
+        return false;
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = 1; i < stretch_.size(); ++i)
+        sum += stretch_[i].pace;
+    const auto count = static_cast<double>(windows);
+    const double mean = sum / count;
+    for (std::size_t i = 1; i < stretch_.size(); ++i)
+        squares += (stretch_[i].pace - mean) * (stretch_[i].pace - mean);
+    return std::sqrt(squares / (count - 1) / count) <= kKnown * mean;
+}
+
+std::optional<Repetition> TurnLog::repetition() const {
+    if (!known_well())
+        return std::nullopt;
+    const Mark& first = stretch_.front();
+    const Mark& now = stretch_.back();
+    const Mark& middle = stretch_[stretch_.size() / 2];
+    const Moved all = moved(first, now);
+    const Moved half = moved(middle, now);
+    const auto same = [&](double turns) {
+        return std::abs(turns - all.mean) <= kSameTurns + kSameShare * all.mean;
+    };
+    if (all.mean <= 0 || all.lane.front() <= 0 ||
+        all.spread > std::max(kJitter, kJitterShare * all.mean))
+        return std::nullopt;
+    const auto pace = [](const Moved& turns, const Mark& from, const Mark& to) {
+        return turns.mean / static_cast<double>(to.at - from.at);
+    };
+    if (all.spread > kAtRest && all.mean < kFewestTurns)
+        return std::nullopt;
+    const double early = pace(moved(first, middle), first, middle);
+    const double late = pace(half, middle, now);
+    if (std::abs(late - early) > kSettled * late)
+        return std::nullopt;
+    const auto window = static_cast<double>(window_);
+    Repetition found;
+    found.apart = all.spread;
+    found.seen = (same(all.lane.front()) ? all.mean : all.lane.front()) / window;
+    found.period = static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(now.at - first.at) / found.seen));
+    for (const double turns : all.lane)
+        found.turns.push_back((same(turns) ? all.mean : turns) / found.seen);
+    double periods = kTrust * (found.seen + skipped_);
+    const double grown = (all.spread - kJitterGrows * half.spread) / (all.mean - half.mean);
+    if (grown > 0)
+        periods = std::min(periods, kDrift / (grown * window) - skipped_);
+    found.trusted = static_cast<std::uint64_t>(std::max(0.0, periods));
+    return found;
+}
+
+void TurnLog::begin_stretch() {
+    stretch_.erase(stretch_.begin(), stretch_.end() - 1);
+    skipped_ = 0;
+}
+
+std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbed) {
+    Mark mark;
+    mark.at = now;
+    for (const Counter& counter : counters_)
+        mark.progress.push_back(progress(counter, now));
+    std::optional<Repetition> found;
+    if (!stretch_.empty())
+        mark.pace = moved(stretch_.back(), mark).mean /
+                    static_cast<double>(std::max<std::uint64_t>(1, now - stretch_.back().at));
+    stretch_.push_back(std::move(mark));
+    if (stretch_.size() > 1) {
+        if (disturbed || !goes_on())
+            begin_stretch();
+        else
+            found = repetition();
+        fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;
+    }
+    if (stretch_.size() > kMostMarks)
+        stretch_.erase(stretch_.begin() + 1);  // it goes on to begin where it began
+    if (fruitless_ >= kPatience && window_ * 2 <= most_) {
+        window_ *= 2;
+        fruitless_ = 0;
+        begin_stretch();
+    }
+    window_end_ = counters_.front().turns + window_;
+    return found;
+}
+
+}  // namespace switchfold
