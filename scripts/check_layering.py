@@ -10,7 +10,7 @@ import sys
 
 # folder -> what its files may include from the repository. A longer path wins over a shorter one.
 CORE = {"sim/core"}
-GRAPH = "workloads/execution_graph.h"
+GRAPH = "workloads/graph/execution_graph.h"
 ALLOWED = {
     "sim/core": CORE,
     "sim/kernel": CORE | {"sim/kernel"},

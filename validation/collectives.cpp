@@ -4,7 +4,7 @@
 #include "sim/run/pool.h"
 #include "validation/collective_plan.h"
 #include "validation/data.h"
-#include "workloads/collective.h"
+#include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
 

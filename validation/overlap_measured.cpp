@@ -6,7 +6,7 @@
 #include "sim/run/load.h"
 #include "sim/run/pool.h"
 #include "validation/contention_data.h"
-#include "workloads/kineto/classify.h"
+#include "workloads/profile/classify.h"
 
 #include <fmt/format.h>
 

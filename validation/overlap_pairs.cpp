@@ -2,7 +2,7 @@
 #include "validation/overlap_pairs.h"
 
 #include "sim/core/random_stream.h"
-#include "workloads/kineto/raw_trace.h"
+#include "workloads/profile/raw_trace.h"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/execution_graph.h"
-#include "workloads/kineto/reader.h"
+#include "workloads/graph/execution_graph.h"
+#include "workloads/readers/kineto/reader.h"
 
 #include <cstdint>
 #include <filesystem>

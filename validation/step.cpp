@@ -6,7 +6,7 @@
 #include "validation/machines.h"
 #include "validation/step_comparison.h"
 #include "validation/trace_folders.h"
-#include "workloads/kineto/reader.h"
+#include "workloads/readers/kineto/reader.h"
 
 #include <fmt/format.h>
 

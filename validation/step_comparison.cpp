@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/step_comparison.h"
 
-#include "workloads/kineto/raw_trace.h"
+#include "workloads/profile/raw_trace.h"
 
 #include <fmt/format.h>
 

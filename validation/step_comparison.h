@@ -4,7 +4,7 @@
 #include "sim/run/graph_run.h"
 #include "validation/overlap_pairs.h"
 #include "validation/suite.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <span>
 #include <string>

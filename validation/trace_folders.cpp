@@ -2,7 +2,7 @@
 #include "validation/trace_folders.h"
 
 #include "sim/core/error.h"
-#include "workloads/kineto/reader.h"
+#include "workloads/readers/kineto/reader.h"
 
 #include <fmt/format.h>
 

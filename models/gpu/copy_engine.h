@@ -5,7 +5,7 @@
 #include "models/memory/memory_system.h"
 #include "sim/core/ring_queue.h"
 #include "sim/kernel/world_clock.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <systemc>
 

@@ -5,7 +5,7 @@
 #include "models/gpu/copy_engine.h"
 #include "models/gpu/gpu.h"
 #include "sim/kernel/scheduler.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <systemc>
 

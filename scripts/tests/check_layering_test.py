@@ -26,10 +26,10 @@ class CheckLayering(unittest.TestCase):
     base = {
         "sim/core/units.h": "#include <vector>\n",
         "sim/kernel/scheduler.h": '#include "sim/core/units.h"\n#include <systemc>\n',
-        "workloads/execution_graph.h": '#include "sim/core/units.h"\n',
-        "workloads/kineto/reader.h": '#include "workloads/execution_graph.h"\n',
+        "workloads/graph/execution_graph.h": '#include "sim/core/units.h"\n',
+        "workloads/readers/kineto/reader.h": '#include "workloads/graph/execution_graph.h"\n',
         "interconnect/link.cpp": '#include "sim/kernel/scheduler.h"\n',
-        "models/gpu/gpu.h": '#include "workloads/execution_graph.h"\n#include <systemc>\n',
+        "models/gpu/gpu.h": '#include "workloads/graph/execution_graph.h"\n#include <systemc>\n',
     }
 
     def wrong(self, name, text, said):
@@ -49,7 +49,7 @@ class CheckLayering(unittest.TestCase):
         self.wrong("interconnect/a.h", '#include "models/gpu/gpu.h"\n', "models/gpu/gpu.h")
 
     def test_models_know_the_graph_alone(self):
-        self.wrong("models/a.h", '#include "workloads/kineto/reader.h"\n', "kineto/reader.h")
+        self.wrong("models/a.h", '#include "workloads/readers/kineto/reader.h"\n', "kineto/reader.h")
 
     def test_core_sees_no_systemc(self):
         self.wrong("sim/core/a.cpp", "#include <systemc>\n", "must not include <systemc>")

@@ -3,7 +3,7 @@
 #include "sim/run/load.h"
 #include "sim/run/statistics_docs.h"
 #include "sim/run/sweep/plan.h"
-#include "workloads/trace_format/trace_file.h"
+#include "workloads/readers/trace_format/trace_file.h"
 
 #include <cstdio>
 

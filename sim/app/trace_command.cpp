@@ -4,8 +4,8 @@
 #include "sim/app/trace_output.h"
 #include "sim/core/units.h"
 #include "sim/core/version.h"
-#include "workloads/read_traces.h"
-#include "workloads/trace_format/trace_file.h"
+#include "workloads/readers/read_traces.h"
+#include "workloads/readers/trace_format/trace_file.h"
 
 #include <fmt/format.h>
 

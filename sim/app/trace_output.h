@@ -2,9 +2,9 @@
 #pragma once
 
 #include "sim/core/json.h"
-#include "workloads/rank_alignment.h"
-#include "workloads/trace_summary.h"
-#include "workloads/trace_workload.h"
+#include "workloads/graph/rank_alignment.h"
+#include "workloads/profile/trace_summary.h"
+#include "workloads/profile/trace_workload.h"
 
 #include <cstdint>
 #include <string>

@@ -10,7 +10,7 @@
 #include "sim/run/training_params.h"
 #include "sim/run/watchdog.h"
 #include "sim/run/workload_names.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/run/experiment.h"
-#include "workloads/late_peers.h"
+#include "workloads/graph/late_peers.h"
 
 namespace switchfold {
 

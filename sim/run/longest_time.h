@@ -3,7 +3,7 @@
 
 #include "sim/core/units.h"
 #include "sim/run/experiment.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 namespace switchfold {
 

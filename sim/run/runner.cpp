@@ -10,7 +10,7 @@
 #include "sim/run/timeline.h"
 #include "sim/run/workers.h"
 #include "sim/run/workload.h"
-#include "workloads/without_overlap.h"
+#include "workloads/graph/without_overlap.h"
 
 #include <fmt/format.h>
 

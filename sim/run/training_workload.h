@@ -3,7 +3,7 @@
 
 #include "models/gpu/parameters.h"
 #include "sim/run/training_params.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <filesystem>
 

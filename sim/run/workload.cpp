@@ -6,10 +6,10 @@
 #include "sim/run/late_peers.h"
 #include "sim/run/simulate.h"
 #include "sim/run/training_workload.h"
-#include "workloads/collective.h"
-#include "workloads/extrapolate.h"
-#include "workloads/kineto/reader.h"
-#include "workloads/read_traces.h"
+#include "workloads/graph/collective.h"
+#include "workloads/graph/extrapolate.h"
+#include "workloads/readers/kineto/reader.h"
+#include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
 

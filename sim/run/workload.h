@@ -3,7 +3,7 @@
 
 #include "sim/output/result.h"
 #include "sim/run/load.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <set>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/core/params.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <array>
 #include <cstdint>

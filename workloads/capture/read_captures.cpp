@@ -4,8 +4,8 @@
 #include "sim/core/error.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/events/events.h"
-#include "workloads/kineto/event_collector.h"
-#include "workloads/kineto/raw_trace.h"
+#include "workloads/profile/event_collector.h"
+#include "workloads/profile/raw_trace.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/trace_workload.h"
+#include "workloads/profile/trace_workload.h"
 
 #include <filesystem>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include "sim/core/error.h"
-#include "workloads/collective.h"
+#include "workloads/graph/collective.h"
 
 #include <gtest/gtest.h>
 

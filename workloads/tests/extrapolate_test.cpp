@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/extrapolate.h"
+#include "workloads/graph/extrapolate.h"
 
 #include "sim/core/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/kineto/kernel_traffic.h"
+#include "workloads/profile/kernel_traffic.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
-#include "workloads/kineto/classify.h"
-#include "workloads/schedule.h"
+#include "workloads/profile/classify.h"
+#include "workloads/graph/schedule.h"
 #include "workloads/tests/trace_file.h"
 
 #include <gtest/gtest.h>

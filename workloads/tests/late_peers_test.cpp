@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/late_peers.h"
+#include "workloads/graph/late_peers.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

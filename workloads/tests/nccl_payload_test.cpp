@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/nsight/nccl_ranges.h"
-#include "workloads/nvtx/payload.h"
+#include "workloads/readers/nsight/nccl_ranges.h"
+#include "workloads/readers/nvtx/payload.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
-#include "workloads/read_traces.h"
+#include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/trace_file.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/nvtx/range.h"
+#include "workloads/readers/nvtx/range.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs of nccl-tests, execution traces beside Kineto's, and what kind of trace a file is.
 #include "sim/core/error.h"
-#include "workloads/read_traces.h"
+#include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/trace_file.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <rapidcheck.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/tests/trace_file.h"
-#include "workloads/trace_format/trace_file.h"
+#include "workloads/readers/trace_format/trace_file.h"
 
 #include <gtest/gtest.h>
 

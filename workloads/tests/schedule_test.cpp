@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/schedule.h"
+#include "workloads/graph/schedule.h"
 
 #include "sim/core/error.h"
 #include "workloads/tests/random_graph.h"

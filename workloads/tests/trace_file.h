@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/kineto/reader.h"
+#include "workloads/readers/kineto/reader.h"
 #include "workloads/tests/temporary_file.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "workloads/tests/random_graph.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/trace_file.h"
-#include "workloads/trace_format/trace_file.h"
+#include "workloads/readers/trace_format/trace_file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/without_overlap.h"
+#include "workloads/graph/without_overlap.h"
 
-#include "workloads/schedule.h"
+#include "workloads/graph/schedule.h"
 #include "workloads/tests/random_graph.h"
 
 #include <gtest/gtest.h>

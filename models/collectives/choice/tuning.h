@@ -3,7 +3,7 @@
 
 #include "models/collectives/parameters.h"
 #include "sim/core/params.h"
-#include "workloads/execution_graph.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <array>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "sim/run/load.h"
 #include "sim/run/longest_time.h"
 #include "sim/run/simulate.h"
-#include "workloads/collective.h"
+#include "workloads/graph/collective.h"
 
 #include <gtest/gtest.h>
 

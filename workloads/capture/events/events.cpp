@@ -4,8 +4,8 @@
 #include "sim/core/big_sort.h"
 #include "sim/core/error.h"
 #include "workloads/capture/events/counted_bytes.h"
-#include "workloads/input/text.h"
-#include "workloads/nvtx/range.h"
+#include "workloads/readers/input/text.h"
+#include "workloads/readers/nvtx/range.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,7 +3,7 @@
 
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/events/nccl_launches.h"
-#include "workloads/kineto/event.h"
+#include "workloads/profile/event.h"
 
 #include <cstdint>
 #include <functional>

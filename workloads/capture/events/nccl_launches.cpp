@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/events/nccl_launches.h"
 
-#include "workloads/kineto/classify.h"
+#include "workloads/profile/classify.h"
 
 #include <algorithm>
 #include <tuple>

@@ -3,7 +3,7 @@
 #include "sim/core/tests/temporary_folder.h"
 #include "workloads/capture/format/frame.h"
 #include "workloads/capture/tests/written_capture.h"
-#include "workloads/read_traces.h"
+#include "workloads/readers/read_traces.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

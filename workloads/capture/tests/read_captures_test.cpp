@@ -4,7 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/tests/temporary_folder.h"
 #include "workloads/capture/tests/written_capture.h"
-#include "workloads/read_traces.h"
+#include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"
 
 #include <gtest/gtest.h>

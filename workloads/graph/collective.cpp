@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/graph/collective.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace switchfold {
+
+ExecutionGraph
+single_collective(CollectiveKind kind, Bytes bytes, Datatype datatype, std::uint32_t ranks) {
+    ExecutionGraph graph;
+    graph.names = {fmt::format("{} {}", to_string(kind), to_string(bytes))};
+    Group world{"world", std::vector<std::uint32_t>(ranks)};
+    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
+    graph.groups = {world};
+    auto rank = std::make_shared<RankGraph>();
+    rank->streams = {{StreamKind::kGpu, "0", 0}};
+    CollectiveOperation collective;
+    collective.kind = kind;
+    collective.bytes = bytes;
+    collective.datatype = datatype;
+    collective.size_source = SizeSource::kUser;
+    Operation operation;
+    operation.body = collective;
+    rank->operations = {operation};
+    graph.ranks.assign(ranks, rank);
+    graph.provenance.source = "collective";
+    graph.provenance.traced_ranks = 0;
+    graph.provenance.world_size = ranks;
+    return graph;
+}
+
+}  // namespace switchfold

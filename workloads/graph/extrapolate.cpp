@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/graph/extrapolate.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint32_t kEveryone = UINT32_MAX;
+
+/// For each group its number in the k-th copy of the traced ranks; groups are made as needed.
+std::vector<std::uint32_t> groups_of_copy(
+    std::vector<Group>& groups, std::size_t traced_groups, std::uint32_t traced, std::uint32_t k) {
+    std::vector<std::uint32_t> index(traced_groups);
+    for (std::size_t g = 0; g < traced_groups; ++g) {
+        if (groups[g].ranks.size() == traced) {
+            index[g] = kEveryone;
+            continue;
+        }
+        Group copy = groups[g];
+        for (std::uint32_t& rank : copy.ranks)
+            rank += k * traced;
+        index[g] = static_cast<std::uint32_t>(groups.size());
+        groups.push_back(std::move(copy));
+    }
+    return index;
+}
+
+std::shared_ptr<const RankGraph> copy_of(
+    const std::shared_ptr<const RankGraph>& rank,
+    const std::vector<std::uint32_t>& groups,
+    std::uint32_t offset) {
+    const bool same = std::none_of(
+        rank->operations.begin(), rank->operations.end(), [&](const Operation& operation) {
+            const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+            return (c != nullptr && groups[c->group] != kEveryone) ||
+                   std::holds_alternative<SendOperation>(operation.body) ||
+                   std::holds_alternative<ReceiveOperation>(operation.body);
+        });
+    if (same)
+        return rank;
+    auto copy = std::make_shared<RankGraph>(*rank);
+    for (Operation& operation : copy->operations) {
+        if (auto* c = std::get_if<CollectiveOperation>(&operation.body)) {
+            if (groups[c->group] != kEveryone)
+                c->group = groups[c->group];
+        } else if (auto* send = std::get_if<SendOperation>(&operation.body)) {
+            send->peer += offset;
+        } else if (auto* receive = std::get_if<ReceiveOperation>(&operation.body)) {
+            receive->peer += offset;
+        }
+    }
+    return copy;
+}
+
+}  // namespace
+
+std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks) {
+    const auto traced = static_cast<std::uint32_t>(graph.ranks.size());
+    SWITCHFOLD_CHECK(
+        traced > 0 && ranks % traced == 0, "{} ranks are no multiple of {}", ranks, traced);
+    const std::size_t traced_groups = graph.groups.size();
+    std::uint32_t grown = 0;
+    for (std::uint32_t k = 1; k < ranks / traced; ++k) {
+        const std::vector<std::uint32_t> groups =
+            groups_of_copy(graph.groups, traced_groups, traced, k);
+        for (std::uint32_t r = 0; r < traced; ++r)
+            graph.ranks.push_back(copy_of(graph.ranks[r], groups, k * traced));
+    }
+    for (std::size_t g = 0; g < traced_groups; ++g) {
+        Group& group = graph.groups[g];
+        if (group.ranks.size() != traced)
+            continue;
+        group.ranks.resize(ranks);
+        std::iota(group.ranks.begin(), group.ranks.end(), 0U);
+        ++grown;
+    }
+    return {
+        fmt::format(
+            "extrapolated from {} ranks to {}: rank r does what rank r modulo {} did, with the "
+            "same work a rank",
+            traced,
+            ranks,
+            traced),
+        fmt::format(
+            "{} groups of all {} ranks became groups of all {}, their sizes in bytes unchanged; {} "
+            "smaller groups are repeated in each {} ranks",
+            grown,
+            traced,
+            ranks,
+            traced_groups - grown,
+            traced)};
+}
+
+}  // namespace switchfold

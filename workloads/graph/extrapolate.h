@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// Makes a run of `ranks` ranks from one of n, all of which were traced: rank r does what rank
+/// r modulo n did. Groups of all n ranks become groups of all; smaller ones are there once in each
+/// n ranks. Throws InternalError unless `ranks` is a multiple of n. \returns what that assumes, in
+/// words, for the report.
+[[nodiscard]] std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks);
+
+}  // namespace switchfold

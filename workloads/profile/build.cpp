@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "workloads/graph/group_table.h"
+#include "workloads/readers/input/text.h"
+#include "workloads/profile/classify.h"
+#include "workloads/profile/collective_operation.h"
+#include "workloads/profile/raw_trace.h"
+#include "workloads/profile/stream_order.h"
+#include "workloads/profile/traffic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace switchfold {
+
+namespace {
+
+// A blocking call may come back a little before the GPU's clock says that the work ended.
+constexpr std::uint64_t kClockNoise = 2'000'000;
+// Of all groups together: more than 1,000 groups in each of 16 dimensions of a run of 1,000 ranks.
+constexpr std::uint64_t kMostMembers = 16'000'000;
+
+class RankBuilder {
+public:
+    RankBuilder(RawTrace& raw, NameTable& names, std::vector<Group>& groups) :
+        raw_(raw),
+        names_(names),
+        groups_(groups),
+        group_table_(groups),
+        order_(raw),
+        streams_(raw.streams.size()) {
+        built_.graph = std::make_shared<RankGraph>();
+        built_.graph->streams.push_back({StreamKind::kHost, "host", 0});
+        host_name_ = names_.intern("host");
+        const auto peak = peak_bandwidth(raw.report.gpu_name, raw.report.memory_bytes);
+        constexpr double kCautious = 1e12;  // less than any GPU of the table that trains today
+        peak_ = peak.value_or(kCautious);
+        if (!peak)
+            raw.report.warnings.push_back(fmt::format(
+                "{}: kernels' default bytes assume 1 TB/s",
+                raw.report.gpu_name.empty()
+                    ? "the trace names no GPU"
+                    : fmt::format("GPU \"{}\" is unknown", raw.report.gpu_name)));
+    }
+
+    BuiltRank build() {
+        origin_ = raw_.gpu.front().launch;
+        for (const RawGpuEvent& gpu : raw_.gpu.pass())
+            origin_ = std::min(origin_, gpu.launch);
+        host_time_ = origin_;
+        std::size_t sync = 0;
+        for (std::size_t i = 0; i < raw_.gpu.size(); ++i) {
+            raw_.gpu.forget_at(i);
+            while (sync < raw_.syncs.size() && raw_.syncs[sync].start < raw_.gpu[i].launch) {
+                raw_.syncs.forget_at(sync);
+                add_sync(raw_.syncs[sync], i);
+                ++sync;
+            }
+            add_gpu(i);
+        }
+        set_isolated_durations(raw_, *built_.graph, operation_of_);
+        set_traffic(raw_, *built_.graph, operation_of_, peak_);
+        TraceFileReport& report = raw_.report;
+        report.steps = static_cast<std::uint32_t>(std::max<std::size_t>(1, raw_.steps.size()));
+        std::uint64_t end = 0;
+        for (const std::uint64_t one : scheduled_ends_.pass())
+            end = std::max(end, one);
+        built_.iteration = Time((end - origin_) / report.steps);
+        warn_of_idle_time(end - origin_);
+        if (unknown_communication_ > 0)
+            report.warnings.push_back(fmt::format(
+                "{} communication kernels of unknown kind are taken as plain kernels that move no "
+                "bytes",
+                unknown_communication_));
+        count_operations(*built_.graph, report);
+        return std::move(built_);
+    }
+
+private:
+    struct OnStream {
+        std::uint32_t index = 0;         ///< in the graph; 0, the host's: not there yet
+        std::uint64_t measured_end = 0;  ///< of the operation launched last
+        std::uint64_t scheduled_end = 0;
+    };
+
+    /// What all events of a task have in common.
+    struct Kind {
+        std::uint32_t name = 0;  ///< in the graph
+        KernelClass kernel = KernelClass::kOther;
+        CopyKind copy = CopyKind::kDeviceToDevice;
+    };
+
+    [[nodiscard]] std::uint64_t end_of(std::size_t raw) const { return raw_.gpu[raw].end(); }
+
+    /// When an operation ends if everything takes as long as it did in the trace: what its measured
+    /// end should be, but for clock noise. Gaps count from here, so that noise does not add up
+    /// along the trace.
+    [[nodiscard]] std::uint64_t scheduled_end(std::uint32_t operation) const {
+        return scheduled_ends_[operation];
+    }
+
+    std::uint32_t add(Operation operation, Interval scheduled, Interval measured) {
+        auto& operations = built_.graph->operations;
+        operations.push_back(std::move(operation));
+        built_.measured.push_back(
+            {Time(measured.start - std::min(origin_, measured.start)),
+             Time(measured.end - std::min(origin_, measured.end))});
+        scheduled_ends_.push_back(scheduled.end);
+        return static_cast<std::uint32_t>(operations.size() - 1);
+    }
+
+    /// The host gets on to `time`, waiting for the GPU operation `raw` on the way if there is one.
+    void host_until(std::uint64_t time, std::size_t waits_for = SIZE_MAX) {
+        if (time <= host_time_ && waits_for == SIZE_MAX && host_last_ != UINT32_MAX)
+            return;
+        Operation host;
+        host.name = host_name_;
+        host.stream = 0;
+        host.step = step_of(time);
+        std::uint64_t from = host_time_;
+        if (waits_for != SIZE_MAX) {
+            host.dependencies.push_back(operation_of_[waits_for]);
+            from = std::max(from, scheduled_end(operation_of_[waits_for]));
+        }
+        const std::uint64_t end = std::max(time, from);
+        host.body = HostDelayOperation{Time(end - from)};
+        host_last_ = add(std::move(host), {from, end}, {origin_, origin_});
+        host_time_ = end;
+    }
+
+    void add_sync(const Interval& call, std::size_t next) {
+        // Another thread went on launching meanwhile: then the machine's work did not wait for this
+        // call.
+        if (next < raw_.gpu.size() && raw_.gpu[next].launch < call.end)
+            return;
+        constexpr std::size_t kLookBack = 4096;
+        std::size_t found = SIZE_MAX;
+        for (std::size_t i = next; i-- > 0 && next - i < kLookBack;)
+            if (end_of(i) > call.start && end_of(i) <= call.end + kClockNoise &&
+                (found == SIZE_MAX || end_of(i) > end_of(found)))
+                found = i;
+        host_until(call.start);
+        host_until(call.end, found);
+    }
+
+    OnStream& stream_of(const RawGpuEvent& gpu) {
+        OnStream& stream = streams_[gpu.stream];
+        if (stream.index == 0) {
+            stream.index = static_cast<std::uint32_t>(built_.graph->streams.size());
+            const auto busy = raw_.busy_before.find(gpu.stream);
+            stream.measured_end = busy == raw_.busy_before.end() ? 0 : busy->second;
+            const std::string name(raw_.texts[raw_.streams[gpu.stream].name]);
+            built_.graph->streams.push_back({StreamKind::kGpu, name, 0});
+        }
+        return stream;
+    }
+
+    [[nodiscard]] std::uint32_t step_of(std::uint64_t launch) const {
+        const auto after = std::upper_bound(
+            raw_.steps.begin(), raw_.steps.end(), launch, [](std::uint64_t t, const Interval& i) {
+                return t < i.start;
+            });
+        const auto begun = static_cast<std::uint32_t>(after - raw_.steps.begin());
+        return begun == 0 ? 0 : begun - 1;
+    }
+
+    [[nodiscard]] Phase phase_of(std::uint64_t launch) const {
+        if (covers(raw_.optimizer, launch))
+            return Phase::kOptimizer;
+        if (covers(raw_.backward, launch))
+            return Phase::kBackward;
+        if (covers(raw_.forward, launch))
+            return Phase::kForward;
+        if (!raw_.forward.empty() || raw_.backward.empty())
+            return Phase::kOther;
+        // Without a mark of its own the forward pass is what a step does before its first gradient.
+        const auto next = std::upper_bound(
+            raw_.backward.begin(),
+            raw_.backward.end(),
+            launch,
+            [](std::uint64_t t, const Interval& i) { return t < i.start; });
+        if (next == raw_.backward.end())
+            return Phase::kOther;
+        const bool same_step = step_of(next->start) == step_of(launch);
+        const bool after_gradients =
+            next != raw_.backward.begin() && step_of(std::prev(next)->start) == step_of(launch);
+        return same_step && !after_gradients ? Phase::kForward : Phase::kOther;
+    }
+
+    void add_gpu(std::size_t index) {
+        const RawGpuEvent& gpu = raw_.gpu[index];
+        const Kind& kind = kind_of(gpu);
+        host_until(gpu.launch);
+        OnStream& own = stream_of(gpu);
+        Operation operation;
+        operation.name = kind.name;
+        operation.stream = own.index;
+        operation.step = step_of(gpu.launch);
+        operation.phase = phase_of(gpu.launch);
+        operation.dependencies.push_back(host_last_);
+        std::uint64_t measured_ready = std::max(gpu.launch, own.measured_end);
+        std::uint64_t scheduled_ready = std::max(host_time_, own.scheduled_end);
+        for (const std::size_t before : order_.add(index)) {
+            operation.dependencies.push_back(operation_of_[before]);
+            measured_ready = std::max(measured_ready, end_of(before));
+            scheduled_ready = std::max(scheduled_ready, scheduled_end(operation_of_[before]));
+        }
+        // Behind the measurement the gap shrinks to catch up; ahead of it there is nothing to make
+        // up for: work from before the trace held up the real run.
+        const std::uint64_t start = gpu.start;
+        const std::uint64_t gap = std::min(
+            start - std::min(start, measured_ready), start - std::min(start, scheduled_ready));
+        operation.gap = Time(gap);
+        const Interval scheduled{scheduled_ready + gap, scheduled_ready + gap + gpu.duration};
+        set_body(gpu, kind, operation);
+        operation_of_.push_back(add(std::move(operation), scheduled, {start, end_of(index)}));
+        own.measured_end = end_of(index);
+        own.scheduled_end = scheduled.end;
+        // A copy whose call came back only when the GPU was done held up the host.
+        if (gpu.work == GpuWork::kCopy && gpu.has_launch && gpu.launch_end >= end_of(index) &&
+            (index + 1 == raw_.gpu.size() || raw_.gpu[index + 1].launch >= gpu.launch_end))
+            host_until(gpu.launch_end, index);
+    }
+
+    void set_body(const RawGpuEvent& gpu, const Kind& kind, Operation& operation) {
+        if (gpu.work == GpuWork::kCopy) {
+            operation.body = CopyOperation{kind.copy, Bytes(gpu.bytes), Time(gpu.duration), 0};
+            return;
+        }
+        if (gpu.work == GpuWork::kCommunication) {
+            if (const auto found = collective_kind(raw_, gpu)) {
+                const std::uint32_t group = group_of(raw_.collectives[gpu.details]);
+                CollectiveOperation collective =
+                    describe_collective(raw_, gpu, *found, groups_[group].ranks.size());
+                collective.group = group;
+                collective.sequence = sequences_[group]++;
+                operation.body = std::move(collective);
+                return;
+            }
+            ++unknown_communication_;
+        }
+        const GpuTask& task = raw_.tasks[gpu.task];
+        KernelOperation kernel;
+        kernel.grid = task.grid == kUnknownShape ? Dim3{} : task.grid;
+        kernel.block = task.block == kUnknownShape ? Dim3{256, 1, 1} : task.block;
+        kernel.registers_per_thread = task.registers_per_thread;
+        kernel.shared_memory = Bytes(task.shared_memory);
+        kernel.kernel_class = kind.kernel;
+        operation.body = kernel;
+    }
+
+    /// What follows from a task's name: few names stand for many events.
+    const Kind& kind_of(const RawGpuEvent& gpu) {
+        kinds_.resize(raw_.tasks.size());
+        std::optional<Kind>& kind = kinds_[gpu.task];
+        if (!kind) {
+            const std::string_view name = raw_.name_of(gpu);
+            kind = Kind{names_.intern(name), classify_kernel(name), classify_copy(name)};
+        }
+        return *kind;
+    }
+
+    std::uint32_t group_of(const CollectiveDetails& details) {
+        const auto known =
+            group_of_.find({details.group_name, details.group_ranks, details.group_size});
+        if (known != group_of_.end())
+            return known->second;
+        const std::uint32_t group = find_group(details);
+        group_of_[{details.group_name, details.group_ranks, details.group_size}] = group;
+        return group;
+    }
+
+    std::uint32_t find_group(const CollectiveDetails& details) {
+        Group group;
+        group.name = details.group_name == 0 ? "world" : raw_.texts[details.group_name];
+        group.ranks = group_ranks(raw_, details);
+        members_ += group.ranks.size();
+        if (members_ > kMostMembers)
+            throw ConfigError(
+                raw_.report.file,
+                "",
+                fmt::format(
+                    "has {} process groups of up to {} ranks; expected fewer",
+                    groups_.size() + 1,
+                    group.ranks.size()));
+        return group_table_.index(std::move(group));
+    }
+
+    /// Idle time that nothing in the trace explains is replayed as it was, whatever the machine:
+    /// worth saying if it is much.
+    void warn_of_idle_time(std::uint64_t whole) {
+        std::uint64_t idle = 0;
+        for (const Operation& operation : built_.graph->operations.pass())
+            if (operation.gap > microseconds(20))  // below: launch latency
+                idle += operation.gap.count();
+        if (idle > whole / 10)
+            raw_.report.warnings.push_back(fmt::format(
+                "streams waited {:.1f} ms for what the trace does not show: replayed as fixed "
+                "pauses",
+                to_microseconds(Time(idle)) / 1000));
+    }
+
+    RawTrace& raw_;
+    NameTable& names_;
+    std::vector<Group>& groups_;
+    GroupTable group_table_;
+    BuiltRank built_;
+    double peak_ = 0;
+    std::uint32_t host_name_ = 0;
+    std::uint32_t host_last_ = UINT32_MAX;
+    std::uint64_t origin_ = 0;
+    std::uint64_t host_time_ = 0;
+    std::uint64_t unknown_communication_ = 0;
+    std::uint64_t members_ = 0;
+    StreamOrder order_;
+    std::vector<std::optional<Kind>> kinds_;  ///< by task
+    std::vector<OnStream> streams_;           ///< as RawTrace::streams
+    std::map<std::uint32_t, std::uint64_t> sequences_;
+    std::map<std::tuple<Texts::Id, Texts::Id, std::uint64_t>, std::uint32_t> group_of_;
+    BigVector<std::uint32_t> operation_of_;    ///< by raw index
+    BigVector<std::uint64_t> scheduled_ends_;  ///< by operation, ps of the trace's clock
+};
+
+}  // namespace
+
+BuiltRank build_rank(RawTrace& raw, NameTable& names, std::vector<Group>& groups) {
+    return RankBuilder(raw, names, groups).build();
+}
+
+}  // namespace switchfold

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/profile/event_collector.h"
+
+#include "sim/core/big_sort.h"
+#include "sim/core/error.h"
+#include "workloads/readers/input/text.h"
+#include "workloads/profile/kernel_traffic.h"
+#include "workloads/profile/launching.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace switchfold {
+
+namespace {
+
+bool by_start(const Interval& a, const Interval& b) {
+    return a.start < b.start;
+}
+
+}  // namespace
+
+void EventCollector::add(const TraceEvent& event) {
+    if (event.phase != "X") {
+        dropped_.add(
+            event.phase == "M" ? "metadata"
+            : event.phase == "s" || event.phase == "f" || event.phase == "t"
+                ? "flow arrows"
+                : "instants and counters");
+        return;
+    }
+    switch (kind_of(event)) {
+    case EventKind::kKernel:
+        add_gpu(
+            event,
+            meanings_.communicates(raw_.texts.add(event.name)) ? GpuWork::kCommunication
+                                                               : GpuWork::kKernel);
+        break;
+    case EventKind::kCopy:
+        add_gpu(event, GpuWork::kCopy);
+        break;
+    case EventKind::kCall:
+        add_call(event);
+        break;
+    case EventKind::kOperator:
+        add_operator(event);
+        break;
+    case EventKind::kAnnotation:
+        add_annotation(event);
+        break;
+    case EventKind::kMirrored:
+        dropped_.add("annotations mirrored on the GPU");
+        break;
+    case EventKind::kPython:
+        dropped_.add("Python frames");
+        break;
+    case EventKind::kUnknown:
+        dropped_.add("other categories");
+        break;
+    }
+}
+
+EventKind EventCollector::kind_of(const TraceEvent& event) {
+    if (event.category.empty())
+        return event.grid ? EventKind::kKernel : EventKind::kUnknown;
+    return meanings_.category(raw_.texts.add(event.category));
+}
+
+/// Kernels stand nearly in the order of their launches: what was joined before is over.
+void EventCollector::forget_joined(std::size_t joined) const {
+    correlations_.forget_at(joined);
+    external_ids_.forget_at(joined);
+    launches_.forget_at(joined);
+}
+
+void EventCollector::join_launches() {
+    launches_.sort();
+    std::size_t i = 0;
+    for (RawGpuEvent& gpu : raw_.gpu.pass()) {
+        forget_joined(i);
+        gpu.launch = gpu.launch_end = gpu.start;
+        std::uint64_t& external_id = external_ids_[i];
+        const std::uint64_t correlation = correlations_[i++];
+        const LaunchCall* const call = correlation == kNoId ? nullptr : launches_.find(correlation);
+        if (call != nullptr) {
+            gpu.has_launch = true;
+            gpu.launch = call->start;
+            gpu.launch_end = call->end;
+            gpu.launch_thread = call->thread;
+            if (external_id == kNoId)
+                external_id = call->external_id;
+            const GpuTask task = launches_.shaped(raw_.tasks[gpu.task], *call);
+            if (task != raw_.tasks[gpu.task])
+                gpu.task = raw_.tasks.add(task);
+        }
+        // Profilers before 2023 repeat the correlation there.
+        if (external_id == correlation)
+            external_id = kNoId;
+    }
+    launches_ = {};
+    correlations_ = {};
+}
+
+void EventCollector::finish() {
+    join_launches();
+    sort_streams();
+    for (const RawGpuEvent& gpu : raw_.gpu.pass())
+        if (gpu.work == GpuWork::kCommunication)
+            raw_.communication.push_back({gpu.start, gpu.end()});
+    merge_intervals(raw_.communication);
+    find_launching_operators(raw_, operators_, external_ids_);
+    operators_ = {};
+    external_ids_ = {};
+    order_launches(raw_);
+    std::uint64_t without_launch = 0;
+    for (const RawGpuEvent& gpu : raw_.gpu.pass())
+        without_launch += gpu.has_launch ? 0 : 1;
+    if (without_launch > 0)
+        raw_.report.warnings.push_back(fmt::format(
+            "{} GPU operations have no launching call (CUDA graphs, cut traces): taken as "
+            "launched just before the next of their stream",
+            without_launch));
+    big_sort(raw_.syncs, by_start);
+    std::sort(raw_.steps.begin(), raw_.steps.end(), by_start);
+    for (auto* intervals : {&raw_.forward, &raw_.backward, &raw_.optimizer})
+        merge_intervals(*intervals);
+    count_events();
+    check_kernels();
+}
+
+void EventCollector::count_events() {
+    for (const RawGpuEvent& gpu : raw_.gpu.pass())
+        used_.add(
+            gpu.work == GpuWork::kCopy            ? "copies"
+            : gpu.work == GpuWork::kCommunication ? "communication kernels"
+                                                  : "kernels");
+    used_.move_to(raw_.report.used);
+    dropped_.move_to(raw_.report.dropped);
+}
+
+void EventCollector::add_gpu(const TraceEvent& event, GpuWork work) {
+    RawGpuEvent gpu;
+    gpu.work = work;
+    gpu.start = event.start;
+    gpu.duration = event.duration;
+    gpu.bytes = event.bytes;
+    gpu.task = raw_.tasks.add(
+        {raw_.texts.add(event.name),
+         event.registers_per_thread,
+         event.grid.value_or(kUnknownShape),
+         event.block.value_or(kUnknownShape),
+         event.shared_memory});
+    gpu.stream = stream_of(event);
+    gpu.details = details_of(event, work);
+    raw_.gpu.push_back(gpu);
+    correlations_.push_back(event.correlation.value_or(kNoId));
+    external_ids_.push_back(event.external_id.value_or(kNoId));
+}
+
+std::uint32_t EventCollector::details_of(const TraceEvent& event, GpuWork work) {
+    if (work == GpuWork::kKernel && event.counted_read && event.counted_written) {
+        raw_.counted.push_back({*event.counted_read, *event.counted_written});
+        return static_cast<std::uint32_t>(raw_.counted.size() - 1);
+    }
+    if (work != GpuWork::kCommunication)
+        return RawGpuEvent::kNone;
+    CollectiveDetails details;
+    details.name = raw_.texts.add(event.collective_name);
+    details.datatype = raw_.texts.add(event.datatype);
+    details.group_name = raw_.texts.add(event.group_name);
+    details.group_ranks = raw_.texts.add(event.group_ranks);
+    details.algorithm = raw_.texts.add(event.algorithm);
+    details.protocol = raw_.texts.add(event.protocol);
+    details.in_elements = event.in_elements;
+    details.out_elements = event.out_elements;
+    details.group_size = event.group_size;
+    raw_.collectives.push_back(details);
+    return static_cast<std::uint32_t>(raw_.collectives.size() - 1);
+}
+
+/// Streams of the trace's first device are called as the trace calls them.
+std::uint32_t EventCollector::stream_of(const TraceEvent& event) {
+    if (!device_)
+        device_ = event.device;
+    const std::string_view text = event.stream.empty() ? event.thread : event.stream;
+    const std::uint32_t key = stream_keys_.add(
+        {event.device.value_or(0), event.device.has_value(), raw_.texts.add(text)});
+    if (key < streams_.size())
+        return streams_[key];
+    const Texts::Id name =
+        event.device && event.device != device_
+            ? raw_.texts.add(fmt::format("device {} stream {}", *event.device, text))
+            : raw_.texts.add(text);
+    const auto same =
+        std::find_if(raw_.streams.begin(), raw_.streams.end(), [name](const RawStream& stream) {
+            return stream.name == name;
+        });
+    // What waits for what is looked for on all streams.
+    constexpr std::size_t kMostStreams = 4096;
+    if (raw_.streams.size() == kMostStreams)
+        throw ConfigError(
+            raw_.report.file,
+            "",
+            fmt::format("has more than {} GPU streams; expected fewer", kMostStreams));
+    streams_.push_back(static_cast<std::uint32_t>(same - raw_.streams.begin()));
+    if (same == raw_.streams.end())
+        raw_.streams.push_back({name, event.device.value_or(0)});
+    return streams_[key];
+}
+
+/// By name, so that nothing depends on which stream the trace shows first.
+void EventCollector::sort_streams() {
+    std::vector<std::uint32_t> order(raw_.streams.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return raw_.texts[raw_.streams[a].name] < raw_.texts[raw_.streams[b].name];
+    });
+    std::vector<std::uint32_t> place(order.size());
+    std::vector<RawStream> sorted;
+    for (const std::uint32_t stream : order) {
+        place[stream] = static_cast<std::uint32_t>(sorted.size());
+        sorted.push_back(raw_.streams[stream]);
+    }
+    raw_.streams = std::move(sorted);
+    for (RawGpuEvent& gpu : raw_.gpu.pass())
+        gpu.stream = place[gpu.stream];
+}
+
+std::uint32_t EventCollector::thread_of(const TraceEvent& event) {
+    return threads_
+        .try_emplace(raw_.texts.add(event.thread), static_cast<std::uint32_t>(threads_.size()))
+        .first->second;
+}
+
+void EventCollector::add_call(const TraceEvent& event) {
+    used_.add("runtime calls");
+    const std::uint32_t thread = thread_of(event);
+    const CallKind kind = meanings_.call(raw_.texts.add(event.name));
+    launches_.add(event, thread, kind == CallKind::kLaunchInThreads);
+    if (kind == CallKind::kStreamWait)
+        raw_.waits.push_back({event.start, thread, false});
+    if (kind == CallKind::kSynchronize)
+        raw_.syncs.push_back({event.start, event.start + event.duration});
+}
+
+void EventCollector::add_operator(const TraceEvent& event) {
+    used_.add("operators");
+    const Texts::Id name = raw_.texts.add(event.name);
+    mark_phase(event, name);
+    keep_operator(event, name);
+}
+
+void EventCollector::add_annotation(const TraceEvent& event) {
+    const bool collective = event.name.starts_with("nccl:");
+    const Texts::Id name = raw_.texts.add(event.name);
+    if (mark_phase(event, name))
+        used_.add("annotations");
+    else if (collective)
+        used_.add("annotations of collectives");
+    else
+        dropped_.add("annotations that name no phase");
+    // Others span whole phases and would hide which operator launched what.
+    if (collective)
+        keep_operator(event, name);
+}
+
+void EventCollector::keep_operator(const TraceEvent& event, Texts::Id name) {
+    const bool convolution = !event.concrete_inputs.empty() && contains(event.name, "conv");
+    OperatorKind kind;
+    kind.name = name;
+    kind.input_dims = raw_.texts.add(event.input_dims);
+    kind.input_types = raw_.texts.add(event.input_types);
+    kind.stride = static_cast<std::uint32_t>(
+        convolution ? parse_stride(event.name, event.concrete_inputs) : 1);
+    kind.group_name = raw_.texts.add(event.group_name);
+    kind.group_ranks = raw_.texts.add(event.group_ranks);
+    kind.group_size =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(event.group_size, UINT32_MAX));
+    operators_.push_back(
+        {event.start,
+         event.start + event.duration,
+         event.external_id.value_or(kNoId),
+         thread_of(event),
+         raw_.operator_kinds.add(kind)});
+}
+
+bool EventCollector::mark_phase(const TraceEvent& event, Texts::Id name) {
+    const Interval interval{event.start, event.start + event.duration};
+    switch (meanings_.mark(name)) {
+    case PhaseMark::kStep:
+        raw_.steps.push_back(interval);
+        break;
+    case PhaseMark::kForward:
+        raw_.forward.push_back(interval);
+        break;
+    case PhaseMark::kBackward:
+        raw_.backward.push_back(interval);
+        break;
+    case PhaseMark::kOptimizer:
+        raw_.optimizer.push_back(interval);
+        break;
+    case PhaseMark::kNothing:
+        return false;
+    }
+    return true;
+}
+
+void EventCollector::check_kernels() const {
+    bool computes = false;
+    for (const RawGpuEvent& gpu : raw_.gpu.pass())
+        computes = computes || gpu.work != GpuWork::kCopy;
+    if (!computes)
+        throw ConfigError(
+            raw_.report.file,
+            "",
+            "holds no GPU kernel; expected a trace taken with GPU activities");
+}
+
+namespace {
+
+/// The execution trace's node of an operator; null if it has none of that number and name.
+const ExecutionTrace::Node* node_of(
+    const RawTrace& raw, const CpuOperator& op, std::uint64_t offset, const ExecutionTrace& trace) {
+    if (op.external_id == CpuOperator::kNoId || op.external_id < offset)
+        return nullptr;
+    const auto node = trace.by_record.find(op.external_id - offset);
+    if (node == trace.by_record.end() ||
+        node->second.name != raw.texts[raw.operator_kinds[op.kind].name])
+        return nullptr;
+    return &node->second;
+}
+
+/// What to take from an operator's external id to get the number that the execution trace gave it:
+/// the two count the same calls from different starts. The one that most names agree on.
+std::optional<std::uint64_t> record_offset(
+    const RawTrace& raw, const BigVector<CpuOperator>& operators, const ExecutionTrace& trace) {
+    constexpr std::uint64_t kFurthest = 8;
+    std::optional<std::uint64_t> best;
+    std::uint64_t most = 0;
+    for (std::uint64_t offset = 0; offset <= kFurthest; ++offset) {
+        std::uint64_t agree = 0;
+        for (const CpuOperator& op : operators.pass()) {
+            const ExecutionTrace::Node* const node = node_of(raw, op, offset, trace);
+            agree += node != nullptr ? 1 : 0;
+        }
+        if (agree > most) {
+            most = agree;
+            best = offset;
+        }
+    }
+    // Half: one of the two may have begun earlier or ended later.
+    return 2 * most >= std::min<std::uint64_t>(operators.size(), trace.by_record.size())
+               ? best
+               : std::nullopt;
+}
+
+}  // namespace
+
+void EventCollector::take_shapes(const ExecutionTrace& trace) {
+    const std::optional<std::uint64_t> offset = record_offset(raw_, operators_, trace);
+    if (!offset)
+        throw ConfigError(
+            trace.file,
+            "/nodes",
+            fmt::format(
+                "are other operators than those of {}; expected the execution trace of the same "
+                "run and rank, right behind its Kineto trace",
+                raw_.report.file));
+    std::uint64_t found = 0;
+    std::uint64_t filled = 0;
+    for (CpuOperator& op : operators_.pass()) {
+        const ExecutionTrace::Node* const node = node_of(raw_, op, *offset, trace);
+        if (node == nullptr)
+            continue;
+        ++found;
+        OperatorKind kind = raw_.operator_kinds[op.kind];
+        if (kind.input_dims != 0)
+            continue;
+        ++filled;
+        kind.input_dims = raw_.texts.add(node->input_dims);
+        kind.input_types = raw_.texts.add(node->input_types);
+        op.kind = raw_.operator_kinds.add(kind);
+    }
+    raw_.report.warnings.push_back(fmt::format(
+        "execution trace {}: {} of its {} nodes are operators of this trace, {} of them got their "
+        "shapes from it",
+        trace.file,
+        found,
+        trace.nodes,
+        filled));
+}
+
+}  // namespace switchfold

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/profile/event.h"
+#include "workloads/profile/launch_calls.h"
+#include "workloads/profile/meaning.h"
+#include "workloads/profile/raw_trace.h"
+#include "workloads/profile/tally.h"
+
+#include <array>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace switchfold {
+
+/// Makes a RawTrace from the events of a profiler: kernels, copies, runtime calls, operators and
+/// ranges, in Kineto's categories and in any order. Counts in the trace's report what it uses and
+/// what it drops.
+class EventCollector {
+public:
+    explicit EventCollector(RawTrace& raw) : raw_(raw) {}
+
+    void add(const TraceEvent& event);
+    /// After the last event, for operators without shapes. Throws ConfigError if the execution
+    /// trace is of another run.
+    void take_shapes(const ExecutionTrace& trace);
+    /// After the last event. Throws ConfigError if there was no kernel.
+    void finish();
+
+private:
+    static constexpr std::uint64_t kNoId = CpuOperator::kNoId;
+
+    /// A stream as events name it.
+    struct StreamKey {
+        std::uint64_t device = 0;
+        bool has_device = false;
+        Texts::Id text = 0;
+        [[nodiscard]] std::array<std::uint64_t, 3> parts() const {
+            return {device, has_device ? 1U : 0U, text};
+        }
+    };
+
+    void add_gpu(const TraceEvent& event, GpuWork work);
+    std::uint32_t details_of(const TraceEvent& event, GpuWork work);
+    std::uint32_t stream_of(const TraceEvent& event);
+    [[nodiscard]] EventKind kind_of(const TraceEvent& event);
+    std::uint32_t thread_of(const TraceEvent& event);
+    void add_call(const TraceEvent& event);
+    void add_operator(const TraceEvent& event);
+    void add_annotation(const TraceEvent& event);
+    void keep_operator(const TraceEvent& event, Texts::Id name);
+    /// \returns whether the name marks a phase or a step.
+    bool mark_phase(const TraceEvent& event, Texts::Id name);
+    void sort_streams();
+    void join_launches();
+    void forget_joined(std::size_t joined) const;
+    void count_events();
+    void check_kernels() const;
+
+    RawTrace& raw_;
+    BigVector<CpuOperator> operators_;
+    LaunchCalls launches_;
+    Meanings meanings_{raw_.texts};
+    BigVector<std::uint64_t> correlations_;  ///< of raw_.gpu, until they are joined
+    BigVector<std::uint64_t> external_ids_;  ///< the same
+    Distinct<StreamKey> stream_keys_;
+    std::vector<std::uint32_t> streams_;  ///< of raw_, by key
+    std::unordered_map<Texts::Id, std::uint32_t> threads_;
+    std::optional<std::uint64_t> device_;
+    Tally used_;
+    Tally dropped_;
+};
+
+}  // namespace switchfold

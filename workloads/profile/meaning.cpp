@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/profile/meaning.h"
+
+#include "workloads/readers/input/text.h"
+#include "workloads/profile/classify.h"
+
+#include <string>
+
+namespace switchfold {
+
+namespace {
+
+/// A node of the autograd graph that runs in the backward pass: "AddmmBackward0",
+/// "CudnnConvolutionBackward".
+bool is_autograd_node(std::string_view name) {
+    return name.starts_with("autograd::engine::evaluate_function") ||
+           name == "torch::autograd::AccumulateGrad" || without_number(name).ends_with("Backward");
+}
+
+}  // namespace
+
+EventKind kind_of_category(std::string_view category) {
+    const std::string name = lower(category);
+    if (name == "kernel")
+        return EventKind::kKernel;
+    if (name == "gpu_memcpy" || name == "memcpy" || name == "gpu_memset" || name == "memset")
+        return EventKind::kCopy;
+    if (name == "cuda_runtime" || name == "runtime" || name == "cuda_driver" ||
+        name == "hip_runtime" || name == "driver")
+        return EventKind::kCall;
+    if (name == "cpu_op" || name == "operator")
+        return EventKind::kOperator;
+    if (name == "user_annotation")
+        return EventKind::kAnnotation;
+    if (name == "gpu_user_annotation")
+        return EventKind::kMirrored;
+    if (name == "python_function")
+        return EventKind::kPython;
+    return EventKind::kUnknown;
+}
+
+PhaseMark mark_of_name(std::string_view name) {
+    if (name.starts_with("ProfilerStep"))
+        return PhaseMark::kStep;
+    if (name.starts_with("Optimizer.") || contains(name, "## optimizer ##"))
+        return PhaseMark::kOptimizer;
+    if (contains(name, "## forward ##") || contains(name, "DistributedDataParallel.forward"))
+        return PhaseMark::kForward;
+    if (contains(name, "## backward ##") || is_autograd_node(name))
+        return PhaseMark::kBackward;
+    return PhaseMark::kNothing;
+}
+
+CallKind kind_of_call(std::string_view name) {
+    // It takes its grid in work items.
+    if (name == "hipExtModuleLaunchKernel")
+        return CallKind::kLaunchInThreads;
+    if (contains(name, "StreamWaitEvent"))
+        return CallKind::kStreamWait;
+    if (contains(name, "Synchronize") || name == "cudaMemcpy" || name == "hipMemcpy" ||
+        name == "hipMemcpyWithStream")
+        return CallKind::kSynchronize;
+    return CallKind::kLaunch;
+}
+
+template <class Answer, class Judge>
+Answer Meanings::judged(Texts::Id text, std::optional<Answer> Known::*kept, Judge judge) {
+    if (known_.size() <= text)
+        known_.resize(texts_.size());
+    std::optional<Answer>& answer = known_[text].*kept;
+    if (!answer)
+        answer = judge(texts_[text]);
+    return *answer;
+}
+
+EventKind Meanings::category(Texts::Id text) {
+    return judged(text, &Known::category, kind_of_category);
+}
+
+PhaseMark Meanings::mark(Texts::Id name) {
+    return judged(name, &Known::mark, mark_of_name);
+}
+
+CallKind Meanings::call(Texts::Id name) {
+    return judged(name, &Known::call, kind_of_call);
+}
+
+bool Meanings::communicates(Texts::Id kernel) {
+    return judged(kernel, &Known::communicates, is_communication);
+}
+
+}  // namespace switchfold

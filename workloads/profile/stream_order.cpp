@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/profile/stream_order.h"
+
+#include "sim/core/big_sort.h"
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+namespace switchfold {
+
+namespace {
+
+// Time stamps of two streams agree to about this much; older traces have whole microseconds.
+constexpr std::uint64_t kClockNoise = 2'000'000;
+// What starts so soon after another stream's operation ended, though it was launched before that,
+// waited for it.
+constexpr std::uint64_t kWaitedGap = 10'000'000;
+// The same where a call told the stream to wait; events between AMD's queues take longer.
+constexpr std::uint64_t kToldToWaitGap = 20'000'000;
+
+}  // namespace
+
+StreamOrder::StreamOrder(RawTrace& raw) : raw_(raw), streams_(raw.streams.size()) {
+    for (const StreamWait& wait : raw.waits.pass())
+        if (!wait.issues_collective)
+            waits_.push_back(wait.start);
+    big_sort(waits_, std::less<>{});
+    for (const RawGpuEvent& gpu : raw.gpu.pass())
+        if (gpu.work == GpuWork::kCommunication)
+            collectives_.push_back(gpu.launch);
+    std::sort(collectives_.begin(), collectives_.end());
+}
+
+std::uint64_t StreamOrder::end_of(std::size_t index) const {
+    return raw_.gpu[index].end();
+}
+
+bool StreamOrder::in_order(std::size_t before, std::size_t after) const {
+    return end_of(before) <= raw_.gpu[after].start + kClockNoise;
+}
+
+std::size_t StreamOrder::last_before(const Stream& stream, std::size_t index) {
+    const auto& launched = stream.launched;
+    if (launched.empty())
+        return kNone;
+    // Ends are in order on a stream.
+    const auto after = std::partition_point(
+        launched.begin(), launched.end(), [&](std::size_t i) { return in_order(i, index); });
+    if (after != launched.end())
+        ++raw_.report.dropped["dependencies that the measured times contradict"];
+    return after == launched.begin() ? kNone : *std::prev(after);
+}
+
+std::size_t StreamOrder::waits_before(const RawGpuEvent& gpu) {
+    if (!gpu.has_launch)
+        return 0;
+    const auto last = last_launch_.find(gpu.launch_thread);
+    const std::uint64_t since = last == last_launch_.end() ? 0 : last->second;
+    auto wait = std::lower_bound(
+        raw_.waits.begin(),
+        raw_.waits.end(),
+        std::tuple(gpu.launch_thread, since),
+        [](const StreamWait& w, const auto& key) { return std::tuple(w.thread, w.start) < key; });
+    std::size_t count = 0;
+    for (;
+         wait != raw_.waits.end() && wait->thread == gpu.launch_thread && wait->start <= gpu.launch;
+         ++wait)
+        if (!wait->issues_collective)
+            ++count;
+    return count;
+}
+
+std::size_t StreamOrder::waits_in_a_row(std::uint64_t time) const {
+    const auto next = std::upper_bound(collectives_.begin(), collectives_.end(), time);
+    const auto first = next == collectives_.begin()
+                           ? waits_.begin()
+                           : std::lower_bound(waits_.begin(), waits_.end(), *std::prev(next));
+    const auto last = next == collectives_.end()
+                          ? waits_.end()
+                          : std::lower_bound(waits_.begin(), waits_.end(), *next);
+    return static_cast<std::size_t>(last - first);
+}
+
+std::size_t
+StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end) {
+    auto& pending = stream.not_waited_for;
+    const std::uint64_t start = raw_.gpu[index].start;
+    // One that ended just when this could start, and nothing else held it up, is the one. It also
+    // says that those before it are through.
+    for (std::size_t i = pending.size(); i-- > 0;) {
+        const std::uint64_t end = end_of(pending[i]);
+        if (!in_order(pending[i], index) || end + kToldToWaitGap < start || end < previous_end)
+            continue;
+        const std::size_t found = pending[i];
+        pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        return found;
+    }
+    // At the end of a backward pass, say: what is older than as many collectives nobody ever waits
+    // for.
+    const std::size_t row = waits_in_a_row(raw_.gpu[index].launch);
+    if (row > 1 && pending.size() > row) {
+        const std::size_t stale = pending.size() - row;
+        pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(stale));
+    }
+    // Not ended yet: the wait was for something else.
+    if (pending.empty() || !in_order(pending.front(), index))
+        return kNone;
+    const std::size_t oldest = pending.front();
+    pending.pop_front();
+    return oldest;
+}
+
+std::vector<std::size_t> StreamOrder::add(std::size_t index) {
+    const RawGpuEvent& gpu = raw_.gpu[index];
+    const bool communication = gpu.work == GpuWork::kCommunication;
+    Stream& own = streams_[gpu.stream];
+    std::vector<std::size_t> found;
+    const auto depend = [&](std::size_t before) {
+        if (before != kNone && std::find(found.begin(), found.end(), before) == found.end())
+            found.push_back(before);
+    };
+    const auto current = current_.find(gpu.launch_thread);
+    const std::size_t waits = waits_before(gpu);
+    const std::uint64_t previous_end = own.launched.empty() ? 0 : end_of(own.launched.back());
+    for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+        Stream& other = streams_[s];
+        if (&other == &own || other.launched.empty())
+            continue;
+        if (communication) {
+            const bool is_current = gpu.has_launch && current != current_.end()
+                                        ? s == current->second
+                                        : !other.communicates;
+            if (is_current)
+                depend(last_before(other, index));
+            continue;
+        }
+        if (waits > 0 && other.communicates)
+            for (std::size_t i = 0; i < waits; ++i)
+                depend(waited_collective(other, index, previous_end));
+        else if (waits > 0)
+            depend(last_before(other, index));
+        // Held up by the other stream, whatever the calls say.
+        const std::size_t last = other.launched.back();
+        const std::uint64_t end = end_of(last);
+        if (in_order(last, index) && gpu.start <= end + kWaitedGap && gpu.launch < end &&
+            previous_end < end && (waits > 0 || other.communicates))
+            depend(last);
+    }
+    own.launched.push_back(static_cast<std::uint32_t>(index));
+    if (communication) {
+        own.communicates = true;
+        own.not_waited_for.push_back(index);
+    } else {
+        current_[gpu.launch_thread] = gpu.stream;
+    }
+    if (gpu.has_launch)
+        last_launch_[gpu.launch_thread] = gpu.launch;
+    return found;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/profile/trace_workload.h"
+
+#include "sim/core/error.h"
+#include "workloads/graph/group_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// One rank on its way into the common graph.
+struct Part {
+    TraceFileReport report;
+    std::shared_ptr<const RankGraph> graph;
+    BigVector<TraceWorkload::Measured> measured;
+};
+
+/// Gives the names and groups of several graphs common indices.
+class Joiner {
+public:
+    std::vector<Part> add(TraceWorkload&& workload) {
+        std::vector<std::uint32_t> names;
+        for (const std::string& name : workload.graph.names)
+            names.push_back(names_.intern(name));
+        std::vector<std::uint32_t> groups;
+        for (const Group& group : workload.graph.groups)
+            groups.push_back(group_table_.index(group));
+        std::vector<Part> parts;
+        for (std::size_t i = 0; i < workload.graph.ranks.size(); ++i) {
+            const std::shared_ptr<RankGraph> graph = taken(std::move(workload.graph.ranks[i]));
+            for (Operation& operation : graph->operations.pass()) {
+                operation.name = names[operation.name];
+                if (auto* c = std::get_if<CollectiveOperation>(&operation.body))
+                    c->group = groups[c->group];
+            }
+            parts.push_back(
+                {std::move(workload.files[i]),
+                 graph,
+                 i < workload.measured.size() ? std::move(workload.measured[i])
+                                              : BigVector<TraceWorkload::Measured>{}});
+        }
+        return parts;
+    }
+    void finish(ExecutionGraph& graph) {
+        graph.names = names_.take();
+        graph.groups = std::move(groups_);
+    }
+
+private:
+    /// The graph to change: itself if nobody else has it, for the ranks of a run may fill the
+    /// memory; else a copy.
+    static std::shared_ptr<RankGraph> taken(std::shared_ptr<const RankGraph> graph) {
+        if (graph.use_count() == 1)
+            return std::const_pointer_cast<RankGraph>(std::move(graph));
+        return std::make_shared<RankGraph>(*graph);
+    }
+
+    NameTable names_;
+    std::vector<Group> groups_;
+    GroupTable group_table_{groups_};
+};
+
+void check_ranks(const std::vector<Part>& parts) {
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const TraceFileReport& before = parts[i - 1].report;
+        const TraceFileReport& here = parts[i].report;
+        if (before.rank == here.rank)
+            throw ConfigError(
+                here.file,
+                "/distributedInfo/rank",
+                fmt::format(
+                    "rank {} is also {}'s; expected each rank once", here.rank, before.file));
+        if (before.steps != here.steps)
+            throw ConfigError(
+                here.file,
+                "/traceEvents",
+                fmt::format(
+                    "has {} steps where {} has {}; expected traces of the same steps",
+                    here.steps,
+                    before.file,
+                    before.steps));
+    }
+}
+
+/// "ring ll", "nvls"; what of it the trace does not tell is left out.
+std::string told_algorithm(const CollectiveOperation& collective) {
+    const std::string algorithm(collective.algorithm.text());
+    const std::string protocol(collective.protocol.text());
+    if (algorithm.empty() && protocol.empty())
+        return "not told";
+    return algorithm + (algorithm.empty() || protocol.empty() ? "" : " ") + protocol;
+}
+
+}  // namespace
+
+void count_operations(const RankGraph& rank, TraceFileReport& report) {
+    report.streams = static_cast<std::uint32_t>(
+        std::count_if(rank.streams.begin(), rank.streams.end(), [](const Stream& stream) {
+            return stream.kind == StreamKind::kGpu;
+        }));
+    for (const Operation& operation : rank.operations.pass()) {
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body)) {
+            ++report.kernels;
+            ++report.durations[std::string(to_string(kernel->duration_source))];
+            ++report.bytes[std::string(to_string(kernel->byte_source))];
+        } else if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
+            ++report.collectives;
+            ++report.sizes[std::string(to_string(collective->size_source))];
+            ++report.algorithms[told_algorithm(*collective)];
+        } else if (std::holds_alternative<CopyOperation>(operation.body)) {
+            ++report.copies;
+        }
+    }
+}
+
+TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
+    SWITCHFOLD_CHECK(!workloads.empty(), "no ranks to join");
+    if (workloads.size() == 1)
+        return std::move(workloads.front());
+    TraceWorkload joined;
+    Provenance& provenance = joined.graph.provenance;
+    Joiner joiner;
+    std::vector<Part> parts;
+    for (TraceWorkload& workload : workloads) {
+        const Provenance& here = workload.graph.provenance;
+        if (provenance.source != here.source)  // one file may hold several ranks
+            provenance.source += (provenance.source.empty() ? "" : ", ") + here.source;
+        provenance.synthetic = provenance.synthetic || here.synthetic;
+        provenance.world_size = std::max(provenance.world_size, here.world_size);
+        provenance.measured_iteration =
+            std::max(provenance.measured_iteration, here.measured_iteration);
+        for (Part& part : joiner.add(std::move(workload)))
+            parts.push_back(std::move(part));
+    }
+    std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+        return a.report.rank < b.report.rank;
+    });
+    check_ranks(parts);
+    joiner.finish(joined.graph);
+    joined.graph.steps = parts.front().report.steps;
+    provenance.gpu_name = parts.front().report.gpu_name;
+    provenance.traced_ranks = static_cast<std::uint32_t>(parts.size());
+    for (Part& part : parts) {
+        joined.graph.ranks.push_back(std::move(part.graph));
+        joined.files.push_back(std::move(part.report));
+        joined.measured.push_back(std::move(part.measured));
+    }
+    return joined;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// What was read from one file, what was used, and what was dropped and why.
+struct TraceFileReport {
+    std::string file;
+    std::string format;  ///< what kind of trace it is: "Kineto", "Nsight Systems", ...
+    std::string gpu_name;
+    std::uint64_t memory_bytes = 0;
+    std::uint32_t sms = 0;  ///< 0 if the trace does not say
+    std::uint32_t rank = 0;
+    std::uint32_t world_size = 1;
+    std::uint32_t steps = 0;
+    bool synthetic = false;
+    std::uint64_t events = 0;
+    std::map<std::string, std::uint64_t> used;
+    std::map<std::string, std::uint64_t> dropped;  ///< by reason
+    std::map<std::string, std::uint64_t> mended;   ///< what contradicts itself, by what was done
+    std::uint64_t kernels = 0;
+    std::uint64_t collectives = 0;
+    std::uint64_t copies = 0;
+    std::uint32_t streams = 0;
+    std::map<std::string, std::uint64_t> durations;   ///< kernels by DurationSource
+    std::map<std::string, std::uint64_t> bytes;       ///< kernels by ByteSource
+    std::map<std::string, std::uint64_t> sizes;       ///< collectives by SizeSource
+    std::map<std::string, std::uint64_t> algorithms;  ///< collectives by what the trace tells
+    std::vector<std::string> warnings;
+};
+
+/// Traces as an execution graph, with what was read to get it.
+struct TraceWorkload {
+    ExecutionGraph graph;
+    std::vector<TraceFileReport> files;  ///< one a rank of the graph, in its order
+    /// When each operation ran in the trace: [rank graph][operation], ps since the first event of
+    /// its file. Host operations have zero times.
+    struct Measured {
+        Time start;
+        Time end;
+        bool operator==(const Measured&) const = default;
+    };
+    std::vector<BigVector<Measured>> measured;
+};
+
+/// Counts a rank's streams and operations, and where their numbers came from, into its report.
+void count_operations(const RankGraph& rank, TraceFileReport& report);
+
+/// Puts ranks that were read one by one together, in ascending order. Throws ConfigError if a rank
+/// is there twice or the files hold different numbers of steps.
+[[nodiscard]] TraceWorkload join_ranks(std::vector<TraceWorkload> parts);
+
+}  // namespace switchfold

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/readers/chakra/process_groups.h"
+
+#include "sim/core/json.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace switchfold::chakra {
+
+ProcessGroups::ProcessGroups(const std::vector<Node>& nodes, std::uint32_t world_size) :
+    world_(std::max(1U, world_size)) {
+    std::iota(world_.begin(), world_.end(), 0U);
+    for (const Node& node : nodes)
+        if (node.name.find("process_group:init") != std::string::npos)
+            read(node.input_values);
+}
+
+/// `values` is a list whose first item is, as text, a JSON list of {"pg_name", "ranks", ...}.
+void ProcessGroups::read(const std::string& values) {
+    const std::size_t from = values.find("[{");
+    const std::size_t end = values.rfind("}]");
+    if (from == std::string::npos || end == std::string::npos || end < from)
+        return;
+    std::string text = values.substr(from, end + 2 - from);
+    text.erase(std::remove(text.begin(), text.end(), '\\'), text.end());
+    const Json list = Json::parse(text, nullptr, false);
+    if (!list.is_array())
+        return;
+    for (const Json& entry : list) {
+        if (!entry.is_object() || !entry.contains("pg_name") || !entry["pg_name"].is_string() ||
+            !entry.contains("ranks") || !entry["ranks"].is_array())
+            continue;
+        std::vector<std::uint32_t> ranks;
+        for (const Json& rank : entry["ranks"])
+            if (rank.is_number_unsigned() && rank.get<std::uint64_t>() < UINT32_MAX)
+                ranks.push_back(rank.get<std::uint32_t>());
+        std::sort(ranks.begin(), ranks.end());
+        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+        recorded_[entry["pg_name"].get<std::string>()] = std::move(ranks);
+    }
+}
+
+std::uint32_t ProcessGroups::index(const std::string& name) {
+    const std::string called = name.empty() ? "world" : name;
+    for (std::uint32_t i = 0; i < groups_.size(); ++i)
+        if (groups_[i].name == called)
+            return i;
+    const auto found = recorded_.find(name);
+    const bool known = found != recorded_.end() && !found->second.empty();
+    groups_.push_back({called, known ? found->second : world_});
+    members_ += groups_.back().ranks.size();
+    return static_cast<std::uint32_t>(groups_.size() - 1);
+}
+
+}  // namespace switchfold::chakra

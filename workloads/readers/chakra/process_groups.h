@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/readers/chakra/node.h"
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace switchfold::chakra {
+
+/// The process groups of a trace. Their ranks are known where PyTorch recorded them (the node
+/// "## process_group:init ##"); a group of unknown ranks is the world.
+class ProcessGroups {
+public:
+    ProcessGroups(const std::vector<Node>& nodes, std::uint32_t world_size);
+    /// Of the group with this name; a new one if there is none yet.
+    std::uint32_t index(const std::string& name);
+    [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+    /// Of all groups together.
+    [[nodiscard]] std::uint64_t members() const { return members_; }
+
+private:
+    void read(const std::string& values);
+
+    std::vector<std::uint32_t> world_;
+    std::map<std::string, std::vector<std::uint32_t>> recorded_;
+    std::vector<Group> groups_;
+    std::uint64_t members_ = 0;
+};
+
+}  // namespace switchfold::chakra

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/readers/nsight/database.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace switchfold::nsight {
+
+/// What a report says of a GPU; zeros and an empty name where it does not.
+struct Gpu {
+    std::string name;
+    std::uint64_t memory = 0;  ///< bytes
+    std::uint32_t sms = 0;
+};
+
+/// The GPUs of a report (TARGET_INFO_GPU). Which of them a process calls device 0 depends on its
+/// CUDA_VISIBLE_DEVICES: newer exports say it in TARGET_INFO_CUDA_DEVICE or in a column cuDevice;
+/// of older ones the numbers are taken to be the same.
+class Gpus {
+public:
+    explicit Gpus(const Database& database);
+    [[nodiscard]] Gpu of(std::uint64_t device, std::uint64_t process) const;
+
+private:
+    std::map<std::uint64_t, Gpu> gpus_;  ///< by their id
+    std::map<std::uint64_t, std::uint64_t> by_device_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>
+        by_process_;  ///< process, device
+};
+
+}  // namespace switchfold::nsight

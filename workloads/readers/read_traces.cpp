@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/readers/read_traces.h"
+
+#include "sim/core/error.h"
+#include "workloads/capture/capture_file.h"
+#include "workloads/capture/read_captures.h"
+#include "workloads/readers/chakra/reader.h"
+#include "workloads/readers/execution_trace/execution_trace.h"
+#include "workloads/profile/raw_trace.h"
+#include "workloads/readers/nccl_tests/reader.h"
+#include "workloads/readers/nsight/reader.h"
+#include "workloads/readers/trace_format/trace_file.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::size_t kBeginning = 1U << 16U;
+
+class Reader {
+public:
+    explicit Reader(const ReadOptions& options) : options_(options) {
+        for (const std::filesystem::path& file : options.files)
+            files_.emplace_back(file, recognise(file));
+        std::uint32_t position = 0;
+        for (const auto& [file, format] : files_) {
+            if (format == TraceFormat::kCapture)
+                captures_.push_back(file);
+            if (format == TraceFormat::kNsight)
+                nsight_world_ += ranks_in_nsight(file, options.most);
+            if (format == TraceFormat::kChakra)
+                chakra_world_ = std::max(chakra_world_, rank_in_name(file, position++) + 1);
+        }
+    }
+
+    TraceWorkload run() {
+        std::vector<TraceWorkload> parts;
+        // Together: each tells a part of their communicators.
+        if (!captures_.empty())
+            parts = capture::read_captures(captures_);
+        for (std::size_t i = 0; i < files_.size(); ++i) {
+            if (files_[i].second == TraceFormat::kCapture)
+                continue;
+            if (files_[i].second == TraceFormat::kExecutionTrace)
+                throw ConfigError(
+                    files_[i].first.string(),
+                    "",
+                    "holds operators without times; expected it right behind the Kineto trace of "
+                    "the same rank");
+            const bool paired = i + 1 < files_.size() && files_[i].second == TraceFormat::kKineto &&
+                                files_[i + 1].second == TraceFormat::kExecutionTrace;
+            parts.push_back(paired ? read_pair(i) : read(i));
+            i += paired ? 1 : 0;
+        }
+        return join_ranks(std::move(parts));
+    }
+
+private:
+    TraceWorkload read_pair(std::size_t index) {
+        const ExecutionTrace shapes = read_execution_trace(files_[index + 1].first, options_.most);
+        return workload_of(read_raw_trace(files_[index].first, options_.most, &shapes));
+    }
+
+    TraceWorkload read(std::size_t index) {
+        const auto& [file, format] = files_[index];
+        switch (format) {
+        case TraceFormat::kOwn:
+            return read_trace(file, options_.most);
+        case TraceFormat::kNsight:
+            return read_nsight_report(file);
+        case TraceFormat::kChakra:
+            return read_chakra(
+                {file, rank_in_name(file, chakra_files_++), chakra_world_, options_.most});
+        case TraceFormat::kNcclTests:
+            return read_nccl_tests(file, options_.most);
+        case TraceFormat::kKineto:
+        case TraceFormat::kExecutionTrace:
+        case TraceFormat::kCapture:
+            break;
+        }
+        return workload_of(read_raw_trace(file, options_.most));
+    }
+
+    /// Ranks of several reports count on, in the order in which they are given.
+    TraceWorkload read_nsight_report(const std::filesystem::path& file) {
+        TraceWorkload workload = read_nsight(file, {nsight_ranks_, nsight_world_, options_.most});
+        nsight_ranks_ += static_cast<std::uint32_t>(workload.files.size());
+        return workload;
+    }
+
+    const ReadOptions& options_;
+    std::vector<std::pair<std::filesystem::path, TraceFormat>> files_;
+    std::vector<std::filesystem::path> captures_;
+    std::uint32_t chakra_world_ = 1;
+    std::uint32_t chakra_files_ = 0;
+    std::uint32_t nsight_world_ = 0;
+    std::uint32_t nsight_ranks_ = 0;
+};
+
+}  // namespace
+
+TraceFormat recognise(const std::filesystem::path& file) {
+    const std::string beginning = beginning_of(file, kBeginning);
+    if (is_sqlite(beginning))
+        return TraceFormat::kNsight;
+    if (is_own_trace(beginning))
+        return TraceFormat::kOwn;
+    if (capture::is_capture(beginning))
+        return TraceFormat::kCapture;
+    const std::size_t first = beginning.find_first_not_of(" \t\r\n");
+    if (first != std::string::npos && (beginning[first] == '{' || beginning[first] == '['))
+        return is_execution_trace(beginning) ? TraceFormat::kExecutionTrace : TraceFormat::kKineto;
+    if (is_nccl_tests(beginning))
+        return TraceFormat::kNcclTests;
+    if (is_chakra(beginning))
+        return TraceFormat::kChakra;
+    throw ConfigError(
+        file.string(),
+        "byte 0",
+        "is of no known trace format; expected switchfold's own, a capture, Kineto's (JSON), an "
+        "export of Nsight Systems (SQLite), Chakra's (protobuf) or a log of nccl-tests");
+}
+
+TraceWorkload read_traces(const ReadOptions& options) {
+    if (options.files.empty())
+        throw ConfigError("workload", "/files", "names no trace; expected at least one file");
+    return Reader(options).run();
+}
+
+}  // namespace switchfold

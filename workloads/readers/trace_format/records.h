@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "workloads/readers/trace_format/words.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace switchfold::trace_format {
+
+/// What this program writes and the newest that it reads.
+inline constexpr std::uint32_t kVersion = 2;
+
+// The records of a trace, one JSON object a line (docs/trace_format.md). Their fields are declared
+// once: reader, writer and schema come from these lists. Times are ps, sizes are bytes.
+
+/// The first record.
+struct TraceRecord {
+    static constexpr std::string_view kType = "trace";
+    std::uint32_t version = 0;
+    std::string written_by;
+    std::string source;
+    std::string gpu;
+    bool synthetic = false;
+    std::uint32_t traced_ranks = 0;
+    std::uint32_t world_size = 0;
+    std::uint32_t steps = 1;
+    std::uint64_t measured_iteration_ps = 0;
+    static constexpr auto fields() {
+        using R = TraceRecord;
+        return std::tuple{
+            field("version", &R::version, "Of the format.").required(),
+            field("written_by", &R::written_by, "Program and version."),
+            field("source", &R::source, "What it was made from: files or a generator."),
+            field("gpu", &R::gpu, "The GPUs' name."),
+            field("synthetic", &R::synthetic, "No real run is behind it."),
+            field("traced_ranks", &R::traced_ranks, "Ranks that the file holds."),
+            field("world_size", &R::world_size, "Ranks of the run."),
+            field("steps", &R::steps, "Training steps."),
+            field(
+                "measured_iteration_ps",
+                &R::measured_iteration_ps,
+                "Mean over the steps; 0 if it was not measured.")};
+    }
+};
+
+/// The next name; operations name it by its number, from 0.
+struct NameRecord {
+    static constexpr std::string_view kType = "name";
+    std::string text;
+    static constexpr auto fields() {
+        return std::tuple{field("text", &NameRecord::text, "Of operations.").required()};
+    }
+};
+
+/// The next group; collectives name it by its number, from 0.
+struct GroupRecord {
+    static constexpr std::string_view kType = "group";
+    std::string name;
+    std::vector<std::uint32_t> ranks;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &GroupRecord::name, "Process group.").required(),
+            field("ranks", &GroupRecord::ranks, "Global ranks, ascending.").required()};
+    }
+};
+
+/// Begins a rank: streams and operations up to the next one are its own.
+struct RankRecord {
+    static constexpr std::string_view kType = "rank";
+    std::uint32_t rank = 0;
+    std::uint32_t world_size = 1;
+    std::uint32_t steps = 1;
+    std::string file;
+    std::string format;
+    std::string gpu;
+    std::uint64_t memory_bytes = 0;
+    std::uint32_t sms = 0;
+    bool synthetic = false;
+    std::uint64_t events = 0;
+    std::map<std::string, std::uint64_t> used;
+    std::map<std::string, std::uint64_t> dropped;
+    std::vector<std::string> warnings;
+    static constexpr auto fields() {
+        using R = RankRecord;
+        return std::tuple{
+            field("rank", &R::rank, "Global rank.").required(),
+            field("world_size", &R::world_size, "Ranks of the run, as this rank knew it."),
+            field("steps", &R::steps, "Training steps of this rank."),
+            field("file", &R::file, "What it was read from."),
+            field("format", &R::format, "What kind of trace that was."),
+            field("gpu", &R::gpu, "This rank's GPU."),
+            field("memory_bytes", &R::memory_bytes, "Of the GPU."),
+            field("sms", &R::sms, "Of the GPU; 0 if unknown."),
+            field("synthetic", &R::synthetic, "No real run is behind it."),
+            field("events", &R::events, "Events of the original file."),
+            field("used", &R::used, "Of these, used: by what they are."),
+            field("dropped", &R::dropped, "Of these, dropped: by reason."),
+            field("warnings", &R::warnings, "What a reader should know.")};
+    }
+};
+
+/// The rank's next stream; operations name it by its number, from 0 in each rank.
+struct StreamRecord {
+    static constexpr std::string_view kType = "stream";
+    Word<StreamKind> kind;
+    std::string name;
+    std::int32_t priority = 0;
+    static constexpr auto fields() {
+        using R = StreamRecord;
+        return std::tuple{
+            field("kind", &R::kind, "Of a GPU, or a thread of the host."),
+            field("name", &R::name, "As the profiler calls it.").required(),
+            field("priority", &R::priority, "CUDA's: lower is more urgent.")};
+    }
+};
+
+/// What all operations have. A rank's operations are numbered from 0 in the order of the file.
+struct OperationFields {
+    std::uint32_t name = 0;
+    std::uint32_t stream = 0;
+    std::uint32_t step = 0;
+    Word<Phase> phase;
+    std::uint64_t gap_ps = 0;
+    std::vector<std::uint32_t> after;
+    std::uint64_t start_ps = 0;
+    std::uint64_t duration_ps = 0;
+    static constexpr auto common() {
+        using R = OperationFields;
+        return std::tuple{
+            field("name", &R::name, "Number of its name.").required(),
+            field("stream", &R::stream, "Number of its stream.").required(),
+            field("step", &R::step, "Training step, from 0."),
+            field("phase", &R::phase, "Of training."),
+            field(
+                "gap_ps",
+                &R::gap_ps,
+                "How long it waits when all that it depends on has ended: launch latency, or what "
+                "nothing in the trace explains."),
+            field(
+                "after",
+                &R::after,
+                "What it waits for beside the operation before it on its stream, as how many "
+                "operations back: 1 is the one before."),
+            field("start_ps", &R::start_ps, "When it was measured to start."),
+            field("duration_ps", &R::duration_ps, "How long it was measured to take.")};
+    }
+};
+
+}  // namespace switchfold::trace_format
