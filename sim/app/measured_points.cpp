@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/measured_points.h"
 
-#include "validation/collective_plan.h"
-#include "validation/collective_tables.h"
-#include "validation/machines.h"
-#include "validation/root.h"
+#include "validation/collectives/collective_plan.h"
+#include "validation/collectives/collective_tables.h"
+#include "validation/machines/machines.h"
+#include "validation/harness/root.h"
 
 namespace switchfold {
 

@@ -3,7 +3,7 @@
 
 #include "sim/core/units.h"
 #include "sim/output/scenario_figures.h"
-#include "validation/csv.h"
+#include "validation/harness/csv.h"
 
 #include <algorithm>
 #include <cstdlib>

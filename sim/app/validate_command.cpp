@@ -4,9 +4,9 @@
 #include "sim/app/progress.h"
 #include "sim/core/error.h"
 #include "sim/core/json.h"
-#include "validation/data.h"
-#include "validation/root.h"
-#include "validation/suite.h"
+#include "validation/harness/data.h"
+#include "validation/harness/root.h"
+#include "validation/harness/suite.h"
 
 #include <fmt/format.h>
 

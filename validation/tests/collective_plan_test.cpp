@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/collective_plan.h"
+#include "validation/collectives/collective_plan.h"
 
 #include "sim/run/graph_run.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/collective_tables.h"
+#include "validation/collectives/collective_tables.h"
 
 #include "sim/core/error.h"
 

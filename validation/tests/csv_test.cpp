@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/csv.h"
+#include "validation/harness/csv.h"
 
 #include "sim/core/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/machine_words.h"
+#include "validation/machines/machine_words.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/machines.h"
+#include "validation/machines/machines.h"
 
 #include "sim/run/graph_run.h"
 

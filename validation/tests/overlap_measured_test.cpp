@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/overlap_measured.h"
+#include "validation/overlap/overlap_measured.h"
 
-#include "validation/contention_data.h"
+#include "validation/overlap/contention_data.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/overlap_pairs.h"
+#include "validation/overlap/overlap_pairs.h"
 
-#include "validation/csv.h"
-#include "validation/overlap_phases.h"
+#include "validation/harness/csv.h"
+#include "validation/overlap/overlap_phases.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/root.h"
+#include "validation/harness/root.h"
 
 #include "sim/core/error.h"
 

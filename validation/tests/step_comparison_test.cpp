@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/step_comparison.h"
+#include "validation/replay/step_comparison.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/suite.h"
+#include "validation/harness/suite.h"
 
 #include "sim/core/json.h"
 

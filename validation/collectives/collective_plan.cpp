@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/collectives/collective_plan.h"
+
+#include "sim/run/graph_run.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace switchfold::validation {
+
+namespace {
+
+std::optional<Datatype> datatype_of(const std::string& text) {
+    static const std::map<std::string, Datatype, std::less<>> kTypes{
+        {"", Datatype::kFloat32},
+        {"float", Datatype::kFloat32},
+        {"float32", Datatype::kFloat32},
+        {"fp32", Datatype::kFloat32},
+        {"half", Datatype::kFloat16},
+        {"float16", Datatype::kFloat16},
+        {"fp16", Datatype::kFloat16},
+        {"bfloat16", Datatype::kBfloat16},
+        {"bf16", Datatype::kBfloat16},
+        {"double", Datatype::kFloat64},
+        {"float64", Datatype::kFloat64},
+        {"int8", Datatype::kInt8},
+        {"uint8", Datatype::kUint8},
+        {"int32", Datatype::kInt32},
+        {"int64", Datatype::kInt64},
+        {"fp8", Datatype::kFloat8}};
+    const auto at = kTypes.find(text);
+    return at == kTypes.end() ? std::nullopt : std::optional(at->second);
+}
+
+/// A loop of collectives cannot run faster than its processes launch it. Benchmarks inside one
+/// machine are one process that drives all GPUs (the default of nccl-tests' -g in containers and
+/// guides); across machines, and from Python, there is one for each GPU.
+Time launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
+    const bool python = row.placement.find(".py") != std::string::npos;
+    const std::uint32_t driven = machine.nodes > 1 || python ? 1 : row.gpus;
+    return machine.system.collectives->host_launch * driven;
+}
+
+class Planner {
+public:
+    Planner(const std::vector<MeasuredRow>& rows, const Machines& machines) :
+        rows_(rows), machines_(machines) {}
+
+    CollectivePlan run() {
+        for (const MeasuredRow& row : rows_)
+            add(row);
+        for (const auto& [table, doubt] : doubts_)
+            plan_.notes.push_back(fmt::format(
+                "suspect, simulated as the machine would run it: {}: {}", table, doubt));
+        for (const std::string& table : peaks_)
+            plan_.notes.push_back(fmt::format(
+                "{} gives a bandwidth without a size: taken at {}",
+                table,
+                to_string(Bytes(kPeakBytes))));
+        return std::move(plan_);
+    }
+
+private:
+    struct Place {
+        MachineMatch match;
+        std::optional<SystemParams> no_in_switch;
+    };
+
+    Place& place_of(const MeasuredRow& row) {
+        const std::uint32_t nodes = row.nodes.value_or(0);
+        const auto key = std::tuple(row.gpu, row.interconnect, row.gpus, nodes);
+        auto at = places_.find(key);
+        if (at == places_.end()) {
+            const WantedMachine wanted{row.gpu, row.interconnect, row.gpus, row.nodes};
+            at = places_.emplace(key, Place{machines_.find(wanted), std::nullopt}).first;
+        }
+        return at->second;
+    }
+
+    /// TABLE/SIZE_BYTES/PLACEMENT; what would stand twice gets its algorithm, then a number.
+    std::string id_of(const MeasuredRow& row) {
+        std::string id = fmt::format(
+            "{}/{}/{}", row.table, row.bytes ? std::to_string(*row.bytes) : "", row.placement);
+        if (!ids_.insert(id).second) {
+            id += fmt::format("{}{}", row.placement.empty() ? "" : " ", row.algorithm);
+            const std::string base = id;
+            for (int i = 2; !ids_.insert(id).second; ++i)
+                id = fmt::format("{} #{}", base, i);
+        }
+        return id;
+    }
+
+    void add(const MeasuredRow& row) {
+        const std::string id = id_of(row);
+        const auto refuse = [&](std::string why) {
+            plan_.unmatched.push_back({id, std::move(why)});
+        };
+        const auto datatype = datatype_of(row.datatype);
+        if (!datatype)
+            return refuse(fmt::format("the datatype \"{}\" is not known", row.datatype));
+        if (!measured_time(row) && (row.bytes || !row.bus_bandwidth || *row.bus_bandwidth <= 0))
+            return refuse("the row has no time, and its bandwidth has too few digits");
+        Place& place = place_of(row);
+        if (!place.match.machine)
+            return refuse(place.match.why);
+        const MatchedMachine& machine = *place.match.machine;
+        AlgorithmWords words = algorithm_words(row);
+        const bool reduces = can_reduce_in_switch(machine.system, row.gpus);
+        if (words.algorithm == Algorithm::kInSwitch && !reduces) {
+            words.algorithm = Algorithm::kAuto;
+            words.doubt = fmt::format(
+                "the label says {}, and {} cannot reduce in the switch",
+                row.algorithm,
+                machine.name);
+        }
+        if (!words.doubt.empty())
+            doubts_.emplace(row.table, words.doubt);
+        if (!row.bytes)
+            peaks_.insert(row.table);
+        const bool off = words.in_switch_off && reduces && words.algorithm == Algorithm::kAuto;
+        if (off && !place.no_in_switch)
+            place.no_in_switch = without_reduction(machine);
+        PlannedRow planned;
+        planned.id = id;
+        planned.row = &row;
+        planned.launches = launches_of(row, machine);
+        planned.in_switch = words.algorithm == Algorithm::kInSwitch;
+        planned.in_switch_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
+                                words.algorithm == Algorithm::kTree;
+        planned.run =
+            run_of(row, machine, off ? *place.no_in_switch : machine.system, off, words, *datatype);
+        plan_.rows.push_back(std::move(planned));
+    }
+
+    std::size_t run_of(
+        const MeasuredRow& row,
+        const MatchedMachine& machine,
+        const SystemParams& system,
+        bool off,
+        const AlgorithmWords& words,
+        Datatype datatype) {
+        const std::uint64_t element = size_of(datatype).count();
+        const std::uint64_t bytes =
+            std::max(element, row.bytes.value_or(kPeakBytes) / element * element);
+        const std::uint32_t each = row.gpus / machine.nodes;
+        const auto key = std::tuple(
+            machine.file.string(), machine.nodes, each, off, words.algorithm, bytes, datatype);
+        const auto [at, fresh] = runs_.try_emplace(key, plan_.runs.size());
+        if (fresh)
+            plan_.runs.push_back(
+                {fmt::format(
+                     "{} ({}, {} GPUs, {} bytes)", row.table, machine.name, row.gpus, bytes),
+                 system,
+                 row.gpus,
+                 words.algorithm,
+                 Bytes(bytes),
+                 datatype});
+        return at->second;
+    }
+
+    const std::vector<MeasuredRow>& rows_;
+    const Machines& machines_;
+    CollectivePlan plan_;
+    std::map<std::tuple<std::string, std::string, std::uint32_t, std::uint32_t>, Place> places_;
+    std::map<
+        std::tuple<
+            std::string,
+            std::uint32_t,
+            std::uint32_t,
+            bool,
+            Algorithm,
+            std::uint64_t,
+            Datatype>,
+        std::size_t>
+        runs_;
+    std::set<std::string> ids_;
+    std::map<std::string, std::string> doubts_;
+    std::set<std::string> peaks_;
+};
+
+}  // namespace
+
+CollectivePlan plan_collectives(const std::vector<MeasuredRow>& rows, const Machines& machines) {
+    return Planner(rows, machines).run();
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/collectives/collective_tables.h"
+
+#include "sim/core/error.h"
+#include "validation/harness/csv.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <regex>
+
+namespace switchfold::validation {
+
+namespace {
+
+class Reader {
+public:
+    Reader(const CsvTable& table, const std::string& label) : table_(table), label_(label) {}
+
+    std::vector<MeasuredRow> run() {
+        check_columns();
+        std::vector<MeasuredRow> rows;
+        for (const CsvRecord& record : table_.records)
+            rows.push_back(row(record));
+        if (problems_.empty() && rows.empty())
+            problems_.push_back({label_, "line 2", "is not there; expected at least one row"});
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+        return rows;
+    }
+
+private:
+    void check_columns() {
+        for (const char* column : {"id", "n_gpus", "size_bytes"})
+            if (!table_.has(column))
+                problems_.push_back(
+                    {label_,
+                     "line 1",
+                     fmt::format("names no column {}; expected id, n_gpus, size_bytes", column)});
+        if (!table_.has("time_us") && !table_.has("algbw_GBps") && !table_.has("busbw_GBps"))
+            problems_.push_back(
+                {label_,
+                 "line 1",
+                 "names no measured column; expected time_us, algbw_GBps or busbw_GBps"});
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+    }
+
+    void fail(const CsvRecord& record, std::string_view column, std::string_view expected) {
+        problems_.push_back(
+            {label_,
+             fmt::format("line {}", record.line),
+             fmt::format("{} is \"{}\"; expected {}", column, record[column], expected)});
+    }
+
+    template <class T>
+    std::optional<T> whole(const CsvRecord& record, std::string_view column, T least) {
+        const std::string& text = record[column];
+        if (text.empty())
+            return std::nullopt;
+        T value{};
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= least)
+            return value;
+        fail(record, column, fmt::format("a whole number from {}", least));
+        return std::nullopt;
+    }
+
+    std::optional<double> positive(const CsvRecord& record, std::string_view column) {
+        const std::string& text = record[column];
+        if (text.empty())
+            return std::nullopt;
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value) &&
+            value >= 0)
+            return value;
+        fail(record, column, "a number from 0");
+        return std::nullopt;
+    }
+
+    /// Value of the last digit of a decimal text.
+    static double step_of(const std::string& text) {
+        const auto point = text.find('.');
+        return point == std::string::npos
+                   ? 1.0
+                   : std::pow(10.0, -static_cast<double>(text.size() - point - 1));
+    }
+
+    MeasuredRow row(const CsvRecord& record) {
+        MeasuredRow r;
+        r.line = record.line;
+        r.table = record["id"];
+        if (r.table.empty())
+            fail(record, "id", "the name of a table");
+        r.gpu = record["gpu"];
+        constexpr std::uint32_t kFewest = 2;
+        const std::size_t before = problems_.size();
+        r.gpus = whole<std::uint32_t>(record, "n_gpus", kFewest).value_or(0);
+        if (r.gpus == 0 && problems_.size() == before)
+            fail(record, "n_gpus", "how many GPUs took part");
+        r.nodes = whole<std::uint32_t>(record, "n_nodes", 1);
+        r.interconnect = record["interconnect"];
+        r.algorithm = record["algo"];
+        r.library_version = record["nccl_version"];
+        r.datatype = record["dtype"];
+        r.placement = record["placement"];
+        r.bytes = whole<std::uint64_t>(record, "size_bytes", 1);
+        r.time_us = positive(record, "time_us");
+        r.algorithm_bandwidth = positive(record, "algbw_GBps");
+        r.algorithm_bandwidth_step = step_of(record["algbw_GBps"]);
+        r.bus_bandwidth = positive(record, "busbw_GBps");
+        r.bus_bandwidth_step = step_of(record["busbw_GBps"]);
+        return r;
+    }
+
+    const CsvTable& table_;
+    const std::string& label_;
+    std::vector<Problem> problems_;
+};
+
+double bus_factor(std::uint32_t gpus) {
+    return 2.0 * (gpus - 1) / gpus;
+}
+
+std::string lower(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return out;
+}
+
+bool holds(std::string_view text, std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<MeasuredRow> parse_collective_tables(std::string_view text, const std::string& label) {
+    const CsvTable table = parse_csv(text, label);
+    return Reader(table, label).run();
+}
+
+std::vector<MeasuredRow> read_collective_tables(const std::filesystem::path& path) {
+    const CsvTable table = read_csv(path);
+    return Reader(table, path.string()).run();
+}
+
+double bus_bandwidth_GBps(std::uint64_t bytes, std::uint32_t gpus, double us) {
+    return static_cast<double>(bytes) * bus_factor(gpus) / us * 1e-3;
+}
+
+std::optional<MeasuredTime> measured_time(const MeasuredRow& row) {
+    if (row.time_us && *row.time_us > 0)
+        return MeasuredTime{*row.time_us, std::nullopt, std::nullopt};
+    if (!row.bytes)
+        return std::nullopt;
+    // Half of the last digit either way, as a share of the bandwidth.
+    const auto doubt = [](const std::optional<double>& bandwidth, double step) {
+        return bandwidth && *bandwidth > 0 ? step / 2 / *bandwidth : 1.0;
+    };
+    const double by_bus = doubt(row.bus_bandwidth, row.bus_bandwidth_step);
+    const double by_algorithm = doubt(row.algorithm_bandwidth, row.algorithm_bandwidth_step);
+    const double share = std::min(by_bus, by_algorithm);
+    if (share >= 0.5)
+        return std::nullopt;
+    const double algorithm_bandwidth = by_bus <= by_algorithm
+                                           ? *row.bus_bandwidth / bus_factor(row.gpus)
+                                           : *row.algorithm_bandwidth;
+    const double us = static_cast<double>(*row.bytes) / algorithm_bandwidth * 1e-3;
+    return MeasuredTime{us, us / (1 + share), us / (1 - share)};
+}
+
+std::optional<std::uint32_t> library_version(std::string_view text) {
+    const std::string all(text);
+    std::smatch found;
+    static const std::regex kDotted(R"((?:^|[^\d.])(\d{1,2})\.(\d{1,2})(?:\.(\d{1,2}))?)");
+    static const std::regex kPacked(R"((?:^|[^\d.])(\d)(\d{2})(\d{2})(?:$|\D))");
+    if (!std::regex_search(all, found, kDotted) && !std::regex_search(all, found, kPacked))
+        return std::nullopt;
+    const auto part = [&](std::size_t i) {
+        return found[i].matched ? static_cast<std::uint32_t>(std::stoul(found[i].str())) : 0U;
+    };
+    return part(1) * 10'000 + part(2) * 100 + part(3);
+}
+
+AlgorithmWords algorithm_words(const MeasuredRow& row) {
+    AlgorithmWords words;
+    const std::string label = lower(row.algorithm);
+    const std::string all = label + " " + lower(row.interconnect);
+    static const std::regex kOff(
+        R"(nvls[ _]*(enable)?[ _]*(off|disabled|=\s*0|0\b)|(no|without|w/o) nvls|nvls multicast support is not available|no nvswitch multicast)");
+    words.in_switch_off = std::regex_search(all, kOff);
+    constexpr std::uint32_t kFirstWithNvls = 21'700;  // NCCL 2.17 brought NVLS
+    if (const auto version = library_version(row.library_version);
+        version && *version >= 20'000 && *version < kFirstWithNvls)
+        words.in_switch_off = true;
+    const bool only_ring = holds(label, "ring") && !holds(label, "ring/");
+    if (holds(label, "tree") && !holds(label, "nvls"))
+        words.algorithm = Algorithm::kTree;
+    else if (only_ring)
+        words.algorithm = Algorithm::kRing;
+    else if (holds(label, "nvls") && !words.in_switch_off)
+        words.algorithm = Algorithm::kInSwitch;
+    if (holds(label, "as stated in the source"))
+        words.doubt = fmt::format("the label \"{}\" stands at every size", row.algorithm);
+    if (holds(lower(row.placement), "size given as"))
+        words.doubt += (words.doubt.empty() ? "" : "; ") + std::string("sizes were given rounded");
+    if (!words.doubt.empty())
+        words.algorithm = Algorithm::kAuto;
+    return words;
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/json.h"
+#include "sim/run/graph_run.h"
+#include "sim/run/pool.h"
+#include "validation/collectives/collective_plan.h"
+#include "validation/harness/data.h"
+#include "workloads/graph/collective.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace switchfold::validation {
+
+namespace {
+
+/// How near the suite promises to be, as mean absolute errors.
+constexpr double kLarge = 0.12;       ///< of times from 1 MiB on
+constexpr double kSmall = 0.25;       ///< of times below
+constexpr double kWorstTable = 0.30;  ///< of any table
+constexpr double kRatio = 0.08;       ///< of each in-switch over ring
+constexpr std::uint64_t kLargeFrom = 1ULL << 20U;
+
+Job job_of(const PlannedRun& run) {
+    return {run.label, [&run](const JobProgress& progress) {
+                GraphRunOptions options;
+                options.progress = progress;
+                AllReducePolicy policy;
+                policy.algorithm = run.algorithm;
+                const ExecutionGraph graph = single_collective(
+                    CollectiveKind::kAllReduce, run.bytes, run.datatype, run.ranks);
+                const GraphRun done = run_graph(run.system, graph, policy, options);
+                const CollectiveResult& c = done.collectives.at(0);
+                return OrderedJson{
+                    c.time_us,
+                    c.algorithm == "in_switch"
+                        ? fmt::format("{} {}", c.algorithm, c.channels)
+                        : fmt::format("{} {} {}", c.algorithm, c.protocol, c.channels)}
+                    .dump();
+            }};
+}
+
+struct Simulated {
+    double us = 0;
+    std::string how;  ///< algorithm, protocol, thread blocks
+};
+
+std::vector<Simulated> simulate_all(const CollectivePlan& plan, const SuiteOptions& options) {
+    // The longest first, so that the short ones fill up the cores at the end.
+    std::vector<std::size_t> order(plan.runs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto weight = [&](std::size_t i) {
+        return plan.runs[i].bytes.count() * plan.runs[i].ranks;
+    };
+    std::stable_sort(
+        order.begin(), order.end(), [&](auto a, auto b) { return weight(a) > weight(b); });
+    std::vector<Job> jobs;
+    for (const std::size_t i : order)
+        jobs.push_back(job_of(plan.runs[i]));
+    std::vector<Simulated> simulated(plan.runs.size());
+    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
+        if (result.code != ExitCode::kDone)
+            rethrow(jobs[job], result);
+        const OrderedJson done = OrderedJson::parse(result.bytes);
+        simulated[order[job]] = {done[0].get<double>(), done[1].get<std::string>()};
+    });
+    return simulated;
+}
+
+Case case_of(const PlannedRow& planned, Simulated simulated, bool fitted) {
+    if (const double launches = to_microseconds(planned.launches); simulated.us < launches) {
+        simulated.us = launches;
+        simulated.how += ", host launches";
+    }
+    const MeasuredRow& row = *planned.row;
+    Case c;
+    c.id = planned.id;
+    c.group = row.table;
+    c.fitted = fitted;
+    c.how = simulated.how;
+    if (const auto measured = measured_time(row)) {
+        c.quantity = "time";
+        c.unit = "us";
+        c.measured = measured->us;
+        c.low = measured->low;
+        c.high = measured->high;
+        c.simulated = simulated.us;
+    } else {
+        c.quantity = "bus bandwidth";
+        c.unit = "GB/s";
+        c.measured = *row.bus_bandwidth;
+        c.simulated = bus_bandwidth_GBps(kPeakBytes, row.gpus, simulated.us);
+    }
+    return c;
+}
+
+/// Tables that were measured as a pair are named alike: "..._on", "..._off".
+std::string pair_name(const std::string& table) {
+    for (const char* ending : {"_off", "_on"})
+        if (table.size() > std::string_view(ending).size() &&
+            table.compare(
+                table.size() - std::string_view(ending).size(), std::string::npos, ending) == 0)
+            return table.substr(0, table.size() - std::string_view(ending).size());
+    return table;
+}
+
+/// Bus bandwidth with in-switch reduction over that without, where a pair of rows says both.
+std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& cases) {
+    std::map<std::pair<std::string, std::uint64_t>, std::pair<std::size_t, std::size_t>> pairs;
+    constexpr std::size_t kNone = SIZE_MAX;
+    std::vector<std::pair<std::string, std::uint64_t>> order;
+    for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+        const PlannedRow& row = plan.rows[i];
+        if (row.in_switch == row.in_switch_off)
+            continue;
+        const std::pair key(pair_name(row.row->table), row.row->bytes.value_or(0));
+        const auto [at, fresh] = pairs.try_emplace(key, kNone, kNone);
+        if (fresh)
+            order.push_back(key);
+        (row.in_switch ? at->second.first : at->second.second) = i;
+    }
+    std::vector<Case> out;
+    for (const auto& key : order) {
+        const auto [on, off] = pairs.at(key);
+        if (on == kNone || off == kNone)
+            continue;
+        const bool by_time = cases[on].quantity == "time";
+        const auto gain = [&](double with, double without) {
+            return by_time ? without / with : with / without;
+        };
+        Case c;
+        c.id = fmt::format(
+            "{}/{}/in-switch over ring",
+            key.first,
+            key.second == 0 ? "" : std::to_string(key.second));
+        c.group = "in-switch over ring";
+        c.quantity = "bandwidth ratio";
+        c.unit = "1";
+        c.measured = gain(cases[on].measured, cases[off].measured);
+        c.simulated = gain(cases[on].simulated, cases[off].simulated);
+        c.fitted = cases[on].fitted || cases[off].fitted;
+        out.push_back(std::move(c));
+    }
+    return out;
+}
+
+std::vector<Verdict> verdicts(
+    const CollectivePlan& plan, const std::vector<Case>& cases, const std::vector<Case>& gains) {
+    std::vector<const Case*> large;
+    std::vector<const Case*> small;
+    for (std::size_t i = 0; i < plan.rows.size(); ++i)
+        (plan.rows[i].row->bytes.value_or(kPeakBytes) >= kLargeFrom ? large : small)
+            .push_back(&cases[i]);
+    std::vector<Verdict> out;
+    if (!large.empty())
+        out.push_back({"mean absolute error from 1 MiB on", mape(large), kLarge});
+    if (!small.empty())
+        out.push_back({"mean absolute error below 1 MiB", mape(small), kSmall});
+    for (const GroupSummary& group : summarise_groups(cases))
+        if (group.mape > kWorstTable)
+            out.push_back({"table " + group.name, group.mape, kWorstTable});
+    for (const Case& c : gains)
+        out.push_back({c.id, std::abs(c.error()), kRatio});
+    return out;
+}
+
+/// Simulated over measured bandwidth at the largest size, which is that of the links.
+struct Plateau {
+    std::uint64_t bytes = 0;
+    double share = 1;
+};
+
+constexpr std::uint64_t kPlateauFrom = 256ULL << 20U;
+constexpr double kSuspect = 0.65;
+
+/// Tables that ran at a fraction of what their machine's links carry where nothing but the links
+/// counts: another machine than the label says, or a broken one. They are named and stay in all
+/// means.
+std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<Case>& cases) {
+    std::map<std::string, Plateau> largest;
+    std::vector<const Case*> large;
+    for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+        const std::uint64_t bytes = plan.rows[i].row->bytes.value_or(kPeakBytes);
+        Plateau& plateau = largest[cases[i].group];
+        if (bytes < std::max(plateau.bytes, kPlateauFrom))
+            continue;
+        const double over = cases[i].simulated / cases[i].measured;
+        plateau = {bytes, cases[i].quantity == "time" ? over : 1 / over};
+    }
+    std::erase_if(largest, [](const auto& table) { return table.second.share > kSuspect; });
+    if (largest.empty())
+        return {};
+    for (std::size_t i = 0; i < plan.rows.size(); ++i)
+        if (plan.rows[i].row->bytes.value_or(kPeakBytes) >= kLargeFrom &&
+            !largest.contains(cases[i].group))
+            large.push_back(&cases[i]);
+    std::vector<std::string> notes;
+    for (const auto& [table, plateau] : largest)
+        notes.push_back(fmt::format(
+            "{}: its label is suspect: at {} it ran at {:.0f} % of what the links of such a "
+            "machine carry",
+            table,
+            to_string(Bytes(plateau.bytes)),
+            plateau.share * 100));
+    notes.push_back(fmt::format(
+        "mean absolute error from 1 MiB on without tables of suspect label: {:.1f} %",
+        mape(large) * 100));
+    return notes;
+}
+
+}  // namespace
+
+SuiteResult run_collectives(const SuiteOptions& options) {
+    const Suite& suite = suite_named("collectives");
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
+    SuiteResult result;
+    result.name = suite.name;
+    const std::vector<MeasuredRow> rows = read_collective_tables(*data);
+    const Machines machines(options.root);
+    CollectivePlan plan = plan_collectives(rows, machines);
+    const std::vector<Simulated> times = simulate_all(plan, options);
+    for (const PlannedRow& row : plan.rows)
+        result.cases.push_back(case_of(row, times[row.run], machines.fitted_on(row.row->table)));
+    const std::vector<Case> gains = ratios(plan, result.cases);
+    result.verdicts = verdicts(plan, result.cases, gains);
+    const std::vector<std::string> doubts = suspects(plan, result.cases);
+    result.cases.insert(result.cases.end(), gains.begin(), gains.end());
+    result.unmatched = std::move(plan.unmatched);
+    result.notes = std::move(plan.notes);
+    result.notes.insert(result.notes.end(), doubts.begin(), doubts.end());
+    return result;
+}
+
+}  // namespace switchfold::validation

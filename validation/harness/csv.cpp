@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/harness/csv.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+namespace switchfold::validation {
+
+namespace {
+
+std::string at_line(std::size_t line) {
+    return fmt::format("line {}", line);
+}
+
+class Parser {
+public:
+    Parser(std::string_view text, const std::string& label) : text_(text), label_(label) {}
+
+    CsvTable run() {
+        constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+        if (text_.substr(0, kByteOrderMark.size()) == kByteOrderMark)
+            at_ = kByteOrderMark.size();
+        CsvTable table;
+        table.columns = record();
+        check_header(table.columns);
+        while (at_ < text_.size()) {
+            const std::size_t line = line_;
+            const std::vector<std::string> fields = record();
+            if (fields.size() == 1 && fields[0].empty())
+                continue;  // an empty line
+            if (fields.size() != table.columns.size()) {
+                fail(
+                    line,
+                    fmt::format(
+                        "has {} fields; expected {}, as the header has",
+                        fields.size(),
+                        table.columns.size()));
+                continue;
+            }
+            CsvRecord r;
+            r.line = line;
+            for (std::size_t i = 0; i < fields.size(); ++i)
+                r.fields[table.columns[i]] = fields[i];
+            table.records.push_back(std::move(r));
+        }
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+        return table;
+    }
+
+private:
+    void fail(std::size_t line, std::string message) {
+        problems_.push_back({label_, at_line(line), std::move(message)});
+    }
+
+    void check_header(const std::vector<std::string>& columns) {
+        if (columns.size() < 2)
+            throw ConfigError(
+                label_,
+                at_line(1),
+                "has no header; expected a first line with the names of the columns");
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            if (std::find(
+                    columns.begin(),
+                    columns.begin() + static_cast<std::ptrdiff_t>(i),
+                    columns[i]) != columns.begin() + static_cast<std::ptrdiff_t>(i))
+                throw ConfigError(
+                    label_,
+                    at_line(1),
+                    fmt::format("names column \"{}\" twice; expected each once", columns[i]));
+    }
+
+    std::vector<std::string> record() {
+        std::vector<std::string> fields(1);
+        while (at_ < text_.size()) {
+            const char c = text_[at_++];
+            if (c == ',') {
+                fields.emplace_back();
+            } else if (c == '\n') {
+                ++line_;
+                break;
+            } else if (c == '"' && fields.back().empty()) {
+                quoted(fields.back());
+            } else if (c != '\r' || at_ >= text_.size() || text_[at_] != '\n') {
+                fields.back() += c;
+            }
+        }
+        return fields;
+    }
+
+    void quoted(std::string& field) {
+        const std::size_t begin = line_;
+        while (at_ < text_.size()) {
+            const char c = text_[at_++];
+            if (c == '\n')
+                ++line_;
+            if (c != '"') {
+                field += c;
+            } else if (at_ < text_.size() && text_[at_] == '"') {
+                field += '"';
+                ++at_;
+            } else {
+                return;
+            }
+        }
+        fail(begin, "holds a quote that does not end; expected a closing quote");
+    }
+
+    std::string_view text_;
+    const std::string& label_;
+    std::size_t at_ = 0;
+    std::size_t line_ = 1;
+    std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+const std::string& CsvRecord::operator[](std::string_view column) const {
+    static const std::string kNone;
+    const auto at = fields.find(column);
+    return at == fields.end() ? kNone : at->second;
+}
+
+bool CsvTable::has(std::string_view column) const {
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
+
+CsvTable parse_csv(std::string_view text, const std::string& label) {
+    return Parser(text, label).run();
+}
+
+CsvTable read_csv(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf()))
+        throw ConfigError(path.string(), "", "cannot be read or is empty; expected a CSV file");
+    return parse_csv(text.str(), path.string());
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/json.h"
+#include "validation/harness/suite.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+namespace switchfold::validation {
+
+namespace {
+
+/// Nine digits: more are the noise of sums.
+OrderedJson number(double value) {
+    if (!std::isfinite(value))
+        return nullptr;
+    const double rounded = std::strtod(fmt::format("{:.9g}", value).c_str(), nullptr);
+    return rounded == 0 ? 0.0 : rounded;  // no "-0.0"
+}
+
+OrderedJson number(const std::optional<double>& value) {
+    return value ? number(*value) : OrderedJson(nullptr);
+}
+
+OrderedJson suite_json(const SuiteResult& result) {
+    OrderedJson cases = OrderedJson::array();
+    for (const Case& c : result.cases)
+        cases.push_back(
+            {{"id", c.id},
+             {"group", c.group},
+             {"quantity", c.quantity},
+             {"unit", c.unit},
+             {"measured", number(c.measured)},
+             {"low", number(c.low)},
+             {"high", number(c.high)},
+             {"simulated", number(c.simulated)},
+             {"error", number(c.error())},
+             {"fitted", c.fitted}});
+    OrderedJson groups = OrderedJson::array();
+    for (const GroupSummary& g : summarise_groups(result.cases))
+        groups.push_back({{"name", g.name}, {"mape", number(g.mape)}, {"cases", g.cases}});
+    OrderedJson unmatched = OrderedJson::array();
+    for (const Unmatched& u : result.unmatched)
+        unmatched.push_back({{"id", u.id}, {"why", u.why}});
+    return {
+        {"name", result.name},
+        {"mape", number(mape(result.cases))},
+        {"cases", std::move(cases)},
+        {"groups", std::move(groups)},
+        {"unmatched", std::move(unmatched)}};
+}
+
+}  // namespace
+
+std::string to_json(std::span<const SuiteResult> results) {
+    OrderedJson all = OrderedJson::array();
+    for (const SuiteResult& result : results)
+        all.push_back(suite_json(result));
+    return OrderedJson{{"suites", std::move(all)}}.dump(2) + "\n";
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/harness/suite.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+
+namespace switchfold::validation {
+
+SuiteResult run_collectives(const SuiteOptions& options);
+SuiteResult run_replay(const SuiteOptions& options);
+SuiteResult run_overlap(const SuiteOptions& options);
+SuiteResult run_step(const SuiteOptions& options);
+
+std::span<const Suite> suites() {
+    static constexpr std::array<Suite, 4> kSuites{
+        {{"collectives",
+          "all-reduce times against tables of nccl-tests and the like",
+          DataKind::kFile,
+          "reference/nccl_allreduce.csv",
+          run_collectives},
+         {"replay",
+          "iteration time of traces' own schedules against the traced one",
+          DataKind::kFolder,
+          "traces",
+          run_replay},
+         {"overlap",
+          "kernels beside collectives against the same kernels alone, from traces",
+          DataKind::kFolder,
+         "traces",
+         run_overlap},
+        {"step",
+         "kernels and collectives of whole runs against the traced steps",
+         DataKind::kFolder,
+         "traces",
+         run_step}}};
+    return kSuites;
+}
+
+const Suite& suite_named(std::string_view name) {
+    for (const Suite& suite : suites())
+        if (suite.name == name)
+            return suite;
+    throw std::logic_error(fmt::format("no suite {}", name));
+}
+
+}  // namespace switchfold::validation

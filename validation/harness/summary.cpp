@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/harness/suite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace switchfold::validation {
+
+double mape(std::span<const Case* const> cases) {
+    if (cases.empty())
+        return 0;
+    double sum = 0;
+    for (const Case* c : cases)
+        sum += std::abs(c->error());
+    return sum / static_cast<double>(cases.size());
+}
+
+double mape(const std::vector<Case>& cases) {
+    std::vector<const Case*> all;
+    for (const Case& c : cases)
+        all.push_back(&c);
+    return mape(all);
+}
+
+std::vector<GroupSummary> summarise_groups(const std::vector<Case>& cases) {
+    std::vector<GroupSummary> groups;
+    std::map<std::string_view, std::size_t> index;
+    std::vector<std::vector<const Case*>> members;
+    for (const Case& c : cases) {
+        const auto [at, fresh] = index.try_emplace(c.group, groups.size());
+        if (fresh) {
+            groups.push_back({c.group, 0, 0, false});
+            members.emplace_back();
+        }
+        members[at->second].push_back(&c);
+        groups[at->second].fitted |= c.fitted;
+    }
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        groups[i].mape = mape(members[i]);
+        groups[i].cases = members[i].size();
+    }
+    return groups;
+}
+
+ExitCode exit_code_of(std::span<const SuiteResult> results) {
+    const auto good = [](const SuiteResult& result) {
+        return !result.skipped.empty() ||
+               (!result.cases.empty() &&
+                std::all_of(result.verdicts.begin(), result.verdicts.end(), [](const Verdict& v) {
+                    return v.kept();
+                }));
+    };
+    return std::all_of(results.begin(), results.end(), good) ? ExitCode::kDone
+                                                             : ExitCode::kOutOfTolerance;
+}
+
+}  // namespace switchfold::validation

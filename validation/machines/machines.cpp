@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/machines/machines.h"
+
+#include "sim/run/graph_run.h"
+#include "sim/run/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr const char* kNodes = "/topology/nodes";
+constexpr const char* kGpusOfNode = "/topology/node/gpus";
+constexpr const char* kNics = "/topology/nics/count";
+constexpr const char* kPcieSwitches = "/topology/nics/pcie_switches";
+
+template <class Iterator>
+std::vector<std::filesystem::path> json_files(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> files;
+    std::error_code error;
+    for (const auto& entry : Iterator(folder, error))
+        if (entry.path().extension() == ".json")
+            files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+bool has(const Json& json, const char* pointer) {
+    return json.contains(Json::json_pointer(pointer));
+}
+
+std::uint32_t number_at(const Json& json, const char* pointer, std::uint32_t otherwise) {
+    const Json::json_pointer at(pointer);
+    return json.contains(at) ? json.at(at).get<std::uint32_t>() : otherwise;
+}
+
+std::string spaced(std::string text) {
+    std::replace(text.begin(), text.end(), '_', ' ');
+    return text;
+}
+
+/// With everything that other files hold in place.
+Json as_json(const SystemParams& system) {
+    return system_json(system);
+}
+
+KnownMachine known_machine(const std::filesystem::path& file) {
+    const SystemParams system = load_system(file, {});
+    const Json json = as_json(system);
+    KnownMachine machine;
+    machine.file = file;
+    machine.name = system.name;
+    machine.gpus = gpus_of(system);
+    machine.several_nodes = has(json, kNodes);
+    machine.nodes = number_at(json, kNodes, 1);
+    machine.nics = number_at(json, kNics, 0);
+    machine.pcie_switches = number_at(json, kPcieSwitches, 0);
+    for (const std::string& wording : system.measured_as)
+        machine.words.push_back(machine_words(wording));
+    if (machine.words.empty())
+        machine.words.push_back(machine_words(system.gpu->name + " " + spaced(system.name)));
+    return machine;
+}
+
+void collect(const Json& json, bool below_source, std::vector<std::string>& out) {
+    if (json.is_string()) {
+        const auto& text = json.get_ref<const std::string&>();
+        if (below_source && text.find("fitted") != std::string::npos)
+            out.push_back(text);
+    } else if (json.is_structured()) {
+        for (const auto& [key, value] : json.items())
+            collect(value, below_source || (json.is_object() && key == "$source"), out);
+    }
+}
+
+bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+}
+
+/// Nodes that took part on a machine: as the table says, else as few as can hold the GPUs.
+std::uint32_t
+nodes_of(const WantedMachine& wanted, const MachineWords& words, const KnownMachine& known) {
+    // The trays of a rack that are one NVLink domain are one machine, however many hosts it has.
+    if (words.domain && wanted.gpus <= *words.domain)
+        return 1;
+    if (wanted.nodes)
+        return *wanted.nodes;
+    if (words.nodes)
+        return *words.nodes;
+    std::uint32_t node = known.gpus / std::max(1U, known.nodes);
+    if (words.domain)
+        node = std::min(node, *words.domain);
+    return (wanted.gpus + node - 1) / std::max(1U, node);
+}
+
+struct Candidate {
+    const KnownMachine* machine = nullptr;
+    int score = -1;
+    std::uint32_t nodes = 1;
+};
+
+/// Why a machine of the right kind still cannot run it; empty if it can.
+std::string too_small(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t nodes) {
+    if (wanted.gpus % nodes != 0)
+        return fmt::format("{} GPUs do not spread evenly over {} nodes", wanted.gpus, nodes);
+    const std::uint32_t node = known.gpus / known.nodes;
+    if (nodes > 1 && !known.several_nodes)
+        return "it is one machine";
+    if (wanted.gpus / nodes > node)
+        return fmt::format("it has {} GPUs{}", node, known.several_nodes ? " a node" : "");
+    return {};
+}
+
+MatchedMachine
+matched(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t nodes) {
+    MatchedMachine machine;
+    machine.file = known.file;
+    machine.name = known.name;
+    machine.nodes = nodes;
+    const auto set = [&](const char* pointer, std::uint32_t value) {
+        machine.overrides.push_back({pointer, value});
+    };
+    if (known.several_nodes) {
+        set(kNodes, nodes);
+        const std::uint32_t each = wanted.gpus / nodes;
+        const std::uint32_t node = known.gpus / known.nodes;
+        if (nodes > 1 && each != node) {
+            set(kGpusOfNode, each);
+            // NICs belong to GPUs: half a node has half of them.
+            const auto scale = [&](const char* pointer, std::uint32_t count) {
+                if (count > 0 && count * each % node == 0)
+                    set(pointer, count * each / node);
+            };
+            scale(kNics, known.nics);
+            scale(kPcieSwitches, known.pcie_switches);
+        }
+    }
+    machine.system = load_system(known.file, machine.overrides);
+    return machine;
+}
+
+}  // namespace
+
+SystemParams without_reduction(const MatchedMachine& machine) {
+    std::vector<Override> overrides = machine.overrides;
+    const Json flat = as_json(machine.system).at("topology").flatten();
+    std::set<std::string> units;
+    for (const auto& [pointer, value] : flat.items()) {
+        constexpr std::string_view kKey = "/reduction";
+        const auto at = pointer.find(std::string(kKey) + "/");
+        if (at != std::string::npos)
+            units.insert("/topology" + pointer.substr(0, at + kKey.size()));
+    }
+    for (const std::string& unit : units)
+        overrides.push_back({unit, nullptr});
+    return load_system(machine.file, overrides);
+}
+
+std::vector<std::string> fitted_sources(const Json& configuration) {
+    std::vector<std::string> out;
+    collect(configuration, false, out);
+    return out;
+}
+
+bool names_table(std::string_view text, std::string_view table) {
+    for (std::size_t at = text.find(table); at != std::string_view::npos;
+         at = text.find(table, at + 1)) {
+        const std::size_t end = at + table.size();
+        if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end])))
+            return true;
+    }
+    return false;
+}
+
+Machines::Machines(const std::filesystem::path& root) {
+    const auto folder = root / "configs/systems";
+    for (const auto& file : json_files<std::filesystem::directory_iterator>(folder))
+        known_.push_back(known_machine(file));
+    // What systems share (GPUs, constants of collectives) lies in folders below.
+    for (const auto& file : json_files<std::filesystem::recursive_directory_iterator>(folder))
+        for (std::string& text : fitted_sources(load_json(file)))
+            fitted_sources_.push_back(std::move(text));
+    if (known_.empty())
+        throw ConfigError(
+            folder.string(), "", "holds no system; expected JSON files that describe machines");
+}
+
+bool Machines::fitted_on(std::string_view table) const {
+    return std::any_of(fitted_sources_.begin(), fitted_sources_.end(), [&](const auto& text) {
+        return names_table(text, table);
+    });
+}
+
+MachineMatch Machines::find(const WantedMachine& wanted) const {
+    const MachineWords words = machine_words(wanted.gpu + " " + wanted.interconnect);
+    if (words.gpu.empty())
+        return {std::nullopt, "neither the GPU nor the interconnect names a GPU that is known"};
+    Candidate best;
+    std::string nearest_misses;
+    for (const KnownMachine& known : known_) {
+        const std::uint32_t nodes = nodes_of(wanted, words, known);
+        std::string why;
+        for (const MachineWords& alternative : known.words) {
+            const auto score = agreement(words, alternative, nodes > 1);
+            if (!score) {
+                why = difference(words, alternative, nodes > 1);
+                continue;
+            }
+            why = too_small(known, wanted, nodes);
+            if (!why.empty())
+                continue;
+            const int exact = wanted.gpus / nodes == known.gpus / known.nodes ? 1 : 0;
+            if (*score + exact > best.score)
+                best = {&known, *score + exact, nodes};
+        }
+        if (!why.empty() && std::any_of(known.words.begin(), known.words.end(), [&](const auto& w) {
+                return w.gpu == words.gpu;
+            }))
+            nearest_misses +=
+                fmt::format("{}{}: {}", nearest_misses.empty() ? "" : "; ", known.name, why);
+    }
+    if (best.machine != nullptr)
+        return {matched(*best.machine, wanted, best.nodes), ""};
+    if (nearest_misses.empty())
+        return {std::nullopt, fmt::format("no system has the GPU {}", words.gpu)};
+    return {std::nullopt, fmt::format("no system with {} fits ({})", words.gpu, nearest_misses)};
+}
+
+}  // namespace switchfold::validation

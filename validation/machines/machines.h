@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/json.h"
+#include "sim/run/experiment.h"
+#include "validation/machines/machine_words.h"
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// A system of configs/systems and how tables describe it.
+struct KnownMachine {
+    std::filesystem::path file;
+    std::string name;
+    std::vector<MachineWords> words;  ///< one for each wording of measured_as
+    std::uint32_t gpus = 0;
+    std::uint32_t nodes = 1;
+    std::uint32_t nics = 0;           ///< of a node
+    std::uint32_t pcie_switches = 0;  ///< of a node, between GPUs and NICs
+    bool several_nodes = false;       ///< the number of nodes is a parameter
+};
+
+/// What a table or a trace says of the machine that it was measured on.
+struct WantedMachine {
+    std::string gpu;           ///< column or device name
+    std::string interconnect;  ///< free text
+    std::uint32_t gpus = 0;    ///< that took part
+    std::optional<std::uint32_t> nodes;
+};
+
+/// The system to simulate, changed to the number of nodes and GPUs a node that were measured.
+struct MatchedMachine {
+    std::filesystem::path file;
+    std::string name;
+    std::uint32_t nodes = 1;
+    std::vector<Override> overrides;
+    SystemParams system;
+};
+/// The same machine with no switch that reduces: as NCCL runs with NVLS off.
+[[nodiscard]] SystemParams without_reduction(const MatchedMachine& machine);
+/// A machine, or why there is none.
+struct MachineMatch {
+    std::optional<MatchedMachine> machine;
+    std::string why;
+};
+
+/// All systems of a folder.
+class Machines {
+public:
+    /// Reads root/configs/systems/*.json. Throws ConfigError if one is wrong or none is there.
+    explicit Machines(const std::filesystem::path& root);
+    [[nodiscard]] MachineMatch find(const WantedMachine& wanted) const;
+    /// Whether a parameter of any system or GPU says in its $source that it was fitted on this
+    /// table: a $source text with the word "fitted" counts for every table that it names.
+    [[nodiscard]] bool fitted_on(std::string_view table) const;
+    [[nodiscard]] const std::vector<KnownMachine>& known() const { return known_; }
+
+private:
+    std::vector<KnownMachine> known_;
+    std::vector<std::string> fitted_sources_;
+};
+
+/// Every text below a "$source" key that holds the word "fitted".
+[[nodiscard]] std::vector<std::string> fitted_sources(const Json& configuration);
+/// Whether a text names a table: its id, not as part of a longer word.
+[[nodiscard]] bool names_table(std::string_view text, std::string_view table);
+
+}  // namespace switchfold::validation

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/overlap/overlap_models.h"
+
+#include "sim/core/json.h"
+#include "sim/run/graph_run.h"
+#include "sim/run/load.h"
+#include "sim/run/pool.h"
+#include "sim/run/training_workload.h"
+#include "validation/harness/data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::string_view kTables = "models";
+constexpr double kMeanPublished = 1.189;
+constexpr double kMostPublished = 1.40;
+
+struct Network {
+    std::string_view name;  ///< of a layer table, or of the shape
+    TrainingStrategy strategy = TrainingStrategy::kDataParallel;
+    std::uint32_t ranks = 8;
+    std::uint32_t batch = 8;  ///< samples a GPU
+    Datatype gradient = Datatype::kFloat16;
+    TransformerParams shape{0};  ///< no blocks: the table's
+};
+/// Decoders by their shapes (arXiv 2005.14165, table 2.1), sharded over four GPUs, as those of the
+/// published slowdowns were; sequences and batches are assumed: the smaller the batch, the more of
+/// the step has communication beside it.
+constexpr Network
+sharded(std::string_view name, std::uint32_t blocks, std::uint32_t hidden, std::uint32_t batch) {
+    return {
+        name,
+        TrainingStrategy::kFullySharded,
+        4,
+        batch,
+        Datatype::kBfloat16,
+        {blocks, hidden, 1024}};
+}
+constexpr std::array<Network, 12> kNetworks{
+    {{"resnet50", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
+     {"inception_v3", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
+     {"vgg16", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
+     {"bert_large"},
+     {"gpt2_small"},
+     {"gpt2_medium", TrainingStrategy::kDataParallel, 8, 4},
+     sharded("gpt3_xl", 24, 2048, 2),
+     sharded("gpt3_xl", 24, 2048, 4),
+     sharded("gpt3_xl", 24, 2048, 8),
+     sharded("gpt3_2.7b", 32, 2560, 2),
+     sharded("gpt3_2.7b", 32, 2560, 4),
+     sharded("gpt3_6.7b", 32, 4096, 2)}};
+constexpr std::array<std::string_view, 2> kSystems{"dgx_a100", "hgx_h100"};
+
+struct Pair {
+    const Network* network;
+    std::string_view system;
+    [[nodiscard]] bool is_sharded() const {
+        return network->strategy == TrainingStrategy::kFullySharded;
+    }
+    [[nodiscard]] std::string id() const {
+        return fmt::format(
+            "{}{} on {}{}",
+            network->name,
+            is_sharded() ? fmt::format(" sharded, batch {},", network->batch) : "",
+            network->ranks == 8 ? "" : fmt::format("{} of ", network->ranks),
+            system);
+    }
+};
+
+/// Time of all kernels over what they take alone.
+double slowdown_of(const ExecutionGraph& graph, const GraphRun& run) {
+    double taken = 0;
+    double alone = 0;
+    for (std::size_t i = 0; i < graph.ranks[0]->operations.size(); ++i)
+        if (const auto* kernel =
+                std::get_if<KernelOperation>(&graph.ranks[0]->operations[i].body)) {
+            const OperationSpan& span = run.times[0][i];
+            taken += to_seconds(span.end - span.start);
+            alone += to_seconds(kernel->isolated);
+        }
+    return taken / alone;
+}
+
+/// With everything, and with each mechanism off.
+OrderedJson
+slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm algorithm) {
+    AllReducePolicy policy;
+    policy.algorithm = algorithm;
+    policy.registered = algorithm == Algorithm::kInSwitch;  // as in an experiment's own scenarios
+    OrderedJson out;
+    out["all"] = slowdown_of(graph, run_graph(system, graph, policy));
+    const auto without = [&](const char* name, bool Contention::*mechanism) {
+        GraphRunOptions off;
+        off.contention.*mechanism = false;
+        out[name] = slowdown_of(graph, run_graph(system, graph, policy, off));
+    };
+    without("sm", &Contention::sm);
+    without("l2", &Contention::l2);
+    without("hbm", &Contention::hbm);
+    without("latency", &Contention::latency);
+    return out;
+}
+
+/// `tables`: the folder of layer tables; not looked at for a network that has a shape.
+OrderedJson
+simulate(const Pair& pair, const std::filesystem::path& root, const std::filesystem::path& tables) {
+    const Network& network = *pair.network;
+    const SystemParams system =
+        load_system(root / "configs/systems" / (std::string(pair.system) + ".json"), {});
+    TrainingWorkloadParams workload;
+    workload.strategy = network.strategy;
+    workload.batch = network.batch;
+    workload.gradient = network.gradient;
+    if (network.shape.blocks > 0)
+        workload.transformer = network.shape;
+    else
+        workload.table = std::string(network.name) + ".csv";
+    const ExecutionGraph graph = training_step(workload, *system.gpu, network.ranks, tables);
+    OrderedJson out;
+    out["ring"] = slowdowns(system, graph, Algorithm::kRing);
+    if (can_reduce_in_switch(system, network.ranks))
+        out["in_switch"] = slowdowns(system, graph, Algorithm::kInSwitch);
+    return out;
+}
+
+/// "10.6 % (sm 6.1, l2 0.0, hbm 0.1, latency 2.0)"
+std::string by_cause(const OrderedJson& r) {
+    const double all = r["all"];
+    const auto cause = [&](const char* name) { return (all - r[name].get<double>()) * 100; };
+    return fmt::format(
+        "{:.1f} % (sm {:.1f}, l2 {:.1f}, hbm {:.1f}, latency {:.1f})",
+        (all - 1) * 100,
+        cause("sm"),
+        cause("l2"),
+        cause("hbm"),
+        cause("latency"));
+}
+
+std::string note_of(const Pair& pair, const OrderedJson& r) {
+    std::string note = fmt::format("{}: kernels slowed by {}", pair.id(), by_cause(r["ring"]));
+    if (r.contains("in_switch"))
+        note += fmt::format(", in the switch {}", by_cause(r["in_switch"]));
+    return note;
+}
+
+}  // namespace
+
+void add_models(const SuiteOptions& options, SuiteResult& suite) {
+    const auto tables = find_data(options, kTables);
+    std::vector<Pair> pairs;
+    for (const std::string_view system : kSystems)
+        for (const Network& network : kNetworks) {
+            const Pair pair{&network, system};
+            if (tables || network.shape.blocks > 0)
+                pairs.push_back(pair);
+            else
+                suite.unmatched.push_back(
+                    {fmt::format("models/{}", pair.id()), "skipped: " + why_skipped(kTables)});
+        }
+    std::vector<Job> jobs;
+    for (const Pair& pair : pairs)
+        jobs.push_back({pair.id(), [&pair, &options, &tables](const JobProgress&) {
+                            return simulate(pair, options.root, tables.value_or("")).dump();
+                        }});
+    std::vector<OrderedJson> results(pairs.size());
+    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
+        if (result.code != ExitCode::kDone)
+            rethrow(jobs[job], result);
+        results[job] = OrderedJson::parse(result.bytes);
+    });
+    double sum = 0;
+    double most = 0;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const double slowdown = results[i]["ring"]["all"];
+        sum += slowdown;
+        most = std::max(most, slowdown);
+        suite.notes.push_back(note_of(pairs[i], results[i]));
+    }
+    const auto add = [&](const char* id, double measured, double simulated) {
+        Case c;
+        c.id = fmt::format("{} of {} training steps", id, pairs.size());
+        c.group = kModelsGroup;
+        c.quantity = "slowdown";
+        c.unit = "1";
+        c.measured = measured;
+        c.low = 1.0;
+        c.high = measured;
+        c.simulated = simulated;
+        suite.cases.push_back(std::move(c));
+    };
+    add("mean", kMeanPublished, sum / static_cast<double>(pairs.size()));
+    add("largest", kMostPublished, most);
+}
+
+}  // namespace switchfold::validation

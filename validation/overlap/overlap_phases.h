@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/beside.h"
+#include "validation/overlap/overlap_pairs.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// What was really there beside a kernel: each collective's blocks for as long as it was resident,
+/// and its traffic while it moved data. A trace's collective is resident from its launch on one
+/// rank; it moves data once its peers are there. So
+/// - of a ring or tree, all blocks stay to the end, and the transfer is the end of the residence;
+///   how long it takes the machine says, or, where no size is recorded, the shortest residence of
+///   the same collective over steps and ranks;
+/// - of an all-to-all, each block serves some peers and leaves with them: after the transfer with
+///   those who are there, the blocks of one late peer stay. Without a size only that is known.
+class Collectives {
+public:
+    Collectives(const SystemParams& system, const OverlapTrace& trace);
+
+    /// The communication beside a run, counted from its start.
+    [[nodiscard]] std::vector<CommunicationPhase> beside(const OverlappedRun& run) const;
+    /// Kinds, sizes and times that were assumed, a line for each shape of collective.
+    [[nodiscard]] std::vector<std::string> notes() const;
+
+private:
+    /// Collectives of one shape draw alike.
+    struct Shape {
+        CollectiveKind kind;
+        std::uint64_t bytes;
+        std::uint32_t blocks;
+        std::uint32_t threads;
+        auto operator<=>(const Shape&) const = default;
+    };
+    struct Draw {
+        double time_us = 0;
+        double bytes_per_second = 0;
+        Bytes footprint;
+    };
+    [[nodiscard]] static Shape shape_of(const CollectiveOperation& operation);
+    [[nodiscard]] Draw draw_of(const CommunicationKernelSeen& kernel) const;
+    void
+    add(const CommunicationKernelSeen& kernel,
+        double start_us,
+        std::vector<CommunicationPhase>& phases) const;
+    void measure(const CollectiveOperation& operation);
+
+    const SystemParams& system_;
+    const OverlapTrace& trace_;
+    std::uint32_t ranks_;
+    std::map<Shape, CollectiveTraffic> traffic_;
+    /// Shortest residence of collectives without a size: step by step the same ones.
+    using Place = std::tuple<CollectiveKind, std::uint32_t, std::uint32_t, std::uint32_t>;
+    std::map<Place, double> shortest_;
+};
+
+}  // namespace switchfold::validation
