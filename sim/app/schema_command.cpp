@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
-#include "sim/run/load.h"
-#include "sim/run/statistics_docs.h"
+#include "sim/run/config/load.h"
+#include "sim/run/config/statistics_docs.h"
 #include "sim/run/sweep/plan.h"
 #include "workloads/readers/trace_format/trace_file.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sim/output/result.h"
-#include "sim/run/load.h"
-#include "sim/run/progress.h"
+#include "sim/run/config/load.h"
+#include "sim/run/pool/progress.h"
 
 #include <filesystem>
 #include <functional>

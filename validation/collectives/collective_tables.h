@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/experiment.h"
+#include "sim/run/config/experiment.h"
 
 #include <cstdint>
 #include <filesystem>

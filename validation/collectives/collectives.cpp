@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
-#include "sim/run/graph_run.h"
-#include "sim/run/pool.h"
+#include "sim/run/machine/graph_run.h"
+#include "sim/run/pool/pool.h"
 #include "validation/collectives/collective_plan.h"
 #include "validation/harness/data.h"
 #include "workloads/graph/collective.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/core/error.h"
-#include "sim/run/progress.h"
+#include "sim/run/pool/progress.h"
 
 #include <filesystem>
 #include <functional>
@@ -79,7 +79,7 @@ enum class DataKind { kFile, kFolder };
 
 /// A set of measurements that the simulator is held against. A new suite is one file with a
 /// `run` function and one line in suites.cpp. `run` reads its data (ConfigError "file: line N:
-/// what; what was expected" if that is wrong), makes a Job a simulation (sim/run/pool.h,
+/// what; what was expected" if that is wrong), makes a Job a simulation (sim/run/pool/pool.h,
 /// graph_run.h), runs them on options.jobs processes, and returns cases in an order that depends on
 /// the data alone. What cannot be compared goes to `unmatched` with its reason, never away.
 struct Suite {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/core/json.h"
-#include "sim/run/experiment.h"
+#include "sim/run/config/experiment.h"
 #include "validation/machines/machine_words.h"
 
 #include <filesystem>

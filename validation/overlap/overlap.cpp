@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
-#include "sim/run/pool.h"
+#include "sim/run/pool/pool.h"
 #include "validation/harness/data.h"
 #include "validation/machines/machines.h"
 #include "validation/overlap/overlap_measured.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
-#include "sim/run/pool.h"
-#include "sim/run/workload.h"
+#include "sim/run/pool/pool.h"
+#include "sim/run/workload/workload.h"
 #include "validation/harness/data.h"
 #include "validation/machines/machines.h"
 #include "validation/replay/step_comparison.h"

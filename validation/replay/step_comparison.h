@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/graph_run.h"
+#include "sim/run/machine/graph_run.h"
 #include "validation/overlap/overlap_pairs.h"
 #include "validation/harness/suite.h"
 #include "workloads/graph/execution_graph.h"

@@ -3,7 +3,7 @@
 
 #include "sim/core/params_reader.h"
 #include "sim/run/sweep/digest.h"
-#include "sim/run/workload.h"
+#include "sim/run/workload/workload.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/load.h"
+#include "sim/run/config/load.h"
 #include "sim/run/sweep/axis.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/sweep.h"
 
-#include "sim/run/pool.h"
+#include "sim/run/pool/pool.h"
 #include "sim/run/runner.h"
 #include "sim/run/sweep/folder_lock.h"
 

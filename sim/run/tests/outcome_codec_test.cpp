@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/outcome_codec.h"
+#include "sim/run/pool/outcome_codec.h"
 
 #include "sim/core/error.h"
 

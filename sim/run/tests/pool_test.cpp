@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/pool.h"
+#include "sim/run/pool/pool.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/summary.h"
+#include "sim/run/results/summary.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

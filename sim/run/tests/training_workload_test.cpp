@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/training_workload.h"
+#include "sim/run/workload/training_workload.h"
 
 #include "sim/core/error.h"
 #include "sim/core/params_reader.h"

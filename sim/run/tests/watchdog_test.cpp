@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/watchdog.h"
+#include "sim/run/machine/watchdog.h"
 
 #include "sim/core/error.h"
 #include "sim/kernel/simulation.h"
-#include "sim/run/load.h"
-#include "sim/run/longest_time.h"
-#include "sim/run/simulate.h"
+#include "sim/run/config/load.h"
+#include "sim/run/machine/longest_time.h"
+#include "sim/run/machine/simulate.h"
 #include "workloads/graph/collective.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/workers.h"
+#include "sim/run/pool/workers.h"
 
 #include "sim/core/error.h"
 

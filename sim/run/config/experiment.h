@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/faults.h"
+#include "interconnect/topology_builder.h"
+#include "models/collectives/parameters.h"
+#include "models/collectives/choice/tuning.h"
+#include "models/gpu/parameters.h"
+#include "sim/core/params.h"
+#include "sim/run/config/training_params.h"
+#include "sim/run/machine/watchdog.h"
+#include "sim/run/config/workload_names.h"
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace switchfold {
+
+/// A machine: one kind of GPU, how they are joined, and how collectives run on them.
+struct SystemParams {
+    std::string name;
+    PathOr<GpuParams> gpu;
+    PathOr<TopologyParams> topology;
+    PathOr<CollectiveParams> collectives;
+    std::vector<std::string> measured_as;
+    std::vector<FaultParams> faults;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &SystemParams::name, "What reports call the machine.").required(),
+            field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
+            field(
+                "topology",
+                &SystemParams::topology,
+                "How the GPUs are joined, or the file that says so (FILE, or "
+                "SYSTEM.json#/topology).")
+                .required(),
+            field(
+                "collectives",
+                &SystemParams::collectives,
+                "How collectives run on the GPUs, or the file that says so "
+                "(SYSTEM.json#/collectives)."),
+            field(
+                "measured_as",
+                &SystemParams::measured_as,
+                "How tables of measurements describe such machines: GPU and interconnect in their "
+                "words, one text a wording. `validate` finds the system by what these words "
+                "mean."),
+            field("faults", &SystemParams::faults, "What is broken, or breaks on the way.")};
+    }
+    void check(ParamChecker& checker) const;
+};
+
+/// Traces of any kind that is read, one file a rank, or one that stands for all.
+struct TraceWorkloadParams {
+    static constexpr std::string_view kType = "trace";
+    std::vector<std::string> files;
+    std::uint32_t ranks = 0;
+    std::optional<Peers> peers;
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "files",
+                &TraceWorkloadParams::files,
+                "Traces, relative to this file, one a rank: Kineto, Nsight Systems, Chakra, "
+                "PyTorch's "
+                "execution traces, captures, nccl-tests logs, switchfold's own.")
+                .required(),
+            field(
+                "ranks",
+                &TraceWorkloadParams::ranks,
+                "Ranks of the run; 0: those of the trace. One file stands for several ranks, or "
+                "fewer files than ranks for all, only if this says how many.",
+                0U,
+                65'536U),
+            field(
+                "peers",
+                &TraceWorkloadParams::peers,
+                "Where one trace stands for all ranks: as_traced, the others come to each "
+                "collective as late as its residence in the trace shows; together, no rank is ever "
+                "late. Without it: as_traced where a real run's trace has residences. Where all "
+                "ranks were traced they are as late as they are.")};
+    }
+};
+
+/// One collective and nothing else.
+struct CollectiveWorkloadParams {
+    static constexpr std::string_view kType = "collective";
+    CollectiveKind collective = CollectiveKind::kAllReduce;
+    Bytes size = mebibytes(256);
+    Datatype datatype = Datatype::kFloat32;
+    std::uint32_t ranks = 0;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("collective", &CollectiveWorkloadParams::collective, "Which one."),
+            field(
+                "size",
+                &CollectiveWorkloadParams::size,
+                "Payload of one rank, as nccl-tests counts it.",
+                Bytes(1),
+                Bytes(1ULL << 40U))
+                .required(),
+            field("datatype", &CollectiveWorkloadParams::datatype, "Type of its elements."),
+            field(
+                "ranks",
+                &CollectiveWorkloadParams::ranks,
+                "GPUs that take part, from rank 0; 0 takes all.",
+                0U,
+                65'536U)};
+    }
+};
+
+struct ScenarioParams {
+    std::string name;
+    bool overlap = true;
+    AllReducePolicy all_reduce;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &ScenarioParams::name, "What reports call it.").required(),
+            field(
+                "overlap",
+                &ScenarioParams::overlap,
+                "Collectives may run beside compute; false puts them one after the other."),
+            field("all_reduce", &ScenarioParams::all_reduce, "How all-reduces run.")};
+    }
+};
+
+struct Experiment {
+    std::string name;
+    PathOr<SystemParams> system;
+    std::variant<TraceWorkloadParams, CollectiveWorkloadParams, TrainingWorkloadParams> workload;
+    std::vector<ScenarioParams> scenarios;
+    bool functional = false;
+    std::uint64_t seed = 1;
+    bool causes = true;
+    bool exact = false;
+    std::vector<FaultParams> faults;
+    LimitParams limits;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &Experiment::name, "What reports call the experiment.").required(),
+            field("system", &Experiment::system, "The machine, or the file that describes it.")
+                .required(),
+            field("workload", &Experiment::workload, "What runs on it.").required(),
+            field(
+                "scenarios",
+                &Experiment::scenarios,
+                "Ways to run it; without any: serial, ring and in_switch (a collective: ring and "
+                "in_switch). The last is left out, with a note, where the machine cannot."),
+            field(
+                "functional",
+                &Experiment::functional,
+                "Collectives carry real numbers, and every result is checked."),
+            field(
+                "seed",
+                &Experiment::seed,
+                "Of everything random: the numbers of functional mode, bit errors."),
+            field(
+                "causes",
+                &Experiment::causes,
+                "Find what the slowdown comes from: runs each scenario again with each mechanism "
+                "off."),
+            field(
+                "exact",
+                &Experiment::exact,
+                "Carry out every transfer of every collective; else long ones leave out what they "
+                "do over and over, and statistics count it."),
+            field(
+                "faults",
+                &Experiment::faults,
+                "What is broken, or breaks on the way, beside the system's own faults."),
+            field("limits", &Experiment::limits, "When a simulation is given up (exit code 3).")};
+    }
+    void check(ParamChecker& checker) const;
+};
+
+/// What an experiment without scenarios runs.
+[[nodiscard]] std::vector<ScenarioParams> default_scenarios(const Experiment& experiment);
+
+}  // namespace switchfold

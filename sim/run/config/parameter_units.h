@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params_reader.h"
+#include "sim/core/params_schema.h"
+#include "sim/core/params_writer.h"
+#include "sim/run/config/experiment.h"
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace switchfold {
+
+// What the fields of these types generate is compiled in a unit a type, side by side: all of it
+// together takes a compiler half a minute. Only those units and load.cpp include this.
+
+// As scripts/update_schemas names them.
+template <>
+inline constexpr std::string_view kSchemaFile<SystemParams> = "system.schema.json";
+template <>
+inline constexpr std::string_view kSchemaFile<TopologyParams> = "topology.schema.json";
+template <>
+inline constexpr std::string_view kSchemaFile<CollectiveParams> = "collectives.schema.json";
+template <>
+inline constexpr std::string_view kSchemaFile<GpuParams> = "gpu.schema.json";
+
+/// Reader, writer and schema of T: declared with `extern`, made with nothing.
+#define SWITCHFOLD_PARAMETERS(linkage, T)                                                          \
+    linkage template void read_value(const Cursor& c, T& out);                                     \
+    linkage template OrderedJson write_value(const T& value);                                      \
+    linkage template OrderedJson make_schema(std::type_identity<T>)
+
+SWITCHFOLD_PARAMETERS(extern, ClusterTopology);
+SWITCHFOLD_PARAMETERS(extern, CollectiveParams);
+SWITCHFOLD_PARAMETERS(extern, GpuParams);
+SWITCHFOLD_PARAMETERS(extern, SwitchedTopology);
+SWITCHFOLD_PARAMETERS(extern, TopologyParams);
+SWITCHFOLD_PARAMETERS(extern, TrainingWorkloadParams);
+
+}  // namespace switchfold

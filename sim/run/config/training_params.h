@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+#include "sim/run/config/workload_names.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace switchfold {
+
+enum class TrainingStrategy : std::uint8_t { kDataParallel, kFullySharded };
+enum class Precision : std::uint8_t { kHalf, kSingle };
+
+template <>
+struct EnumNames<TrainingStrategy> {
+    static constexpr std::array<std::pair<TrainingStrategy, std::string_view>, 2> kNames{
+        {{TrainingStrategy::kDataParallel, "data_parallel"},
+         {TrainingStrategy::kFullySharded, "fully_sharded"}}};
+};
+template <>
+struct EnumNames<Precision> {
+    static constexpr std::array<std::pair<Precision, std::string_view>, 2> kNames{
+        {{Precision::kHalf, "half"}, {Precision::kSingle, "single"}}};
+};
+
+/// A decoder of the GPT family, by its shape.
+struct TransformerParams {
+    std::uint32_t blocks = 24;
+    std::uint32_t hidden = 2048;
+    std::uint32_t sequence = 2048;
+    std::uint32_t vocabulary = 50'257;
+    std::uint32_t feed_forward = 0;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("blocks", &TransformerParams::blocks, "Blocks.", 1U, 1024U).required(),
+            field("hidden", &TransformerParams::hidden, "Width.", 16U, 1U << 17U).required(),
+            field("sequence", &TransformerParams::sequence, "Tokens of a sample.", 1U, 1U << 20U)
+                .required(),
+            field(
+                "vocabulary",
+                &TransformerParams::vocabulary,
+                "Tokens that there are.",
+                1U,
+                1U << 24U),
+            field(
+                "feed_forward",
+                &TransformerParams::feed_forward,
+                "Width inside a block's feed forward; 0: four times hidden.",
+                0U,
+                1U << 19U)};
+    }
+};
+
+/// One step of a training strategy, generated from a network's layers.
+struct TrainingWorkloadParams {
+    static constexpr std::string_view kType = "training";
+    TrainingStrategy strategy = TrainingStrategy::kDataParallel;
+    std::string table;
+    std::optional<TransformerParams> transformer;
+    std::uint32_t batch = 8;
+    Precision precision = Precision::kHalf;
+    Datatype gradient = Datatype::kFloat32;
+    Bytes bucket = mebibytes(25);
+    Bytes first_bucket = mebibytes(1);
+    Bytes unit = mebibytes(24);
+    std::uint32_t ranks = 0;
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "strategy",
+                &TrainingWorkloadParams::strategy,
+                "data_parallel: all-reduces of gradient buckets beside the backward pass (DDP); "
+                "fully_sharded: all-gathers of weights and reduce-scatters of gradients (FSDP)."),
+            field(
+                "table",
+                &TrainingWorkloadParams::table,
+                "The network's layers: CSV with layer, type, params, fwd_macs_per_sample, "
+                "out_elems_per_sample; relative to this file. This or transformer."),
+            field(
+                "transformer",
+                &TrainingWorkloadParams::transformer,
+                "The network as a decoder of the GPT family. This or table."),
+            field("batch", &TrainingWorkloadParams::batch, "Samples a rank.", 1U, 1U << 20U),
+            field(
+                "precision",
+                &TrainingWorkloadParams::precision,
+                "Of weights and activations: 2 or 4 bytes an element."),
+            field("gradient", &TrainingWorkloadParams::gradient, "Type of gradients that travel."),
+            field(
+                "bucket",
+                &TrainingWorkloadParams::bucket,
+                "data_parallel: gradients reduced together (PyTorch's bucket_cap_mb).",
+                Bytes(1),
+                Bytes(1ULL << 40U)),
+            field(
+                "first_bucket",
+                &TrainingWorkloadParams::first_bucket,
+                "data_parallel: the first bucket, of the last layers.",
+                Bytes(1),
+                Bytes(1ULL << 40U)),
+            field(
+                "unit",
+                &TrainingWorkloadParams::unit,
+                "fully_sharded: least weights of a unit, which are gathered together.",
+                Bytes(1),
+                Bytes(1ULL << 40U)),
+            field(
+                "ranks",
+                &TrainingWorkloadParams::ranks,
+                "GPUs that take part, from rank 0; 0 takes all.",
+                0U,
+                65'536U)};
+    }
+    void check(ParamChecker& checker) const {
+        if (table.empty() == !transformer.has_value())
+            checker.error(
+                "",
+                table.empty() ? "names no network; expected table or transformer"
+                              : "names two networks; expected table or transformer");
+    }
+};
+
+}  // namespace switchfold

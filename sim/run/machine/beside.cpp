@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/beside.h"
+
+#include "sim/run/machine/machine.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace switchfold {
+
+namespace {
+
+/// Ends when all ranks have done their part.
+struct Ended final : CollectiveListener {
+    void on_collective_end(std::uint32_t /*operation*/) override { ++count; }
+    std::uint32_t count = 0;
+};
+
+/// One kernel and the communication beside it.
+class Scene final : private KernelListener, private BlocksListener, private EventHandler {
+public:
+    Scene(const GpuParams& params, const std::vector<CommunicationPhase>& phases) :
+        gpu_("gpu", params, Contention{}, simulation_.scheduler()), phases_(phases) {
+        for (const CommunicationPhase& phase : phases_)
+            lead_ = std::max(lead_, -phase.from_us);
+    }
+
+    Time run(const KernelOperation& kernel) {
+        // A phase starts a little before the kernel even if it has been there for long: rates have
+        // settled after some windows.
+        constexpr double kSettleUs = 20;
+        lead_ = phases_.empty() ? 0 : std::min(lead_, kSettleUs);
+        tickets_.resize(phases_.size());
+        for (std::size_t i = 0; i < phases_.size(); ++i) {
+            if (phases_[i].to_us + lead_ <= 0 || phases_[i].to_us <= phases_[i].from_us)
+                continue;
+            post(std::max(0.0, phases_[i].from_us + lead_), i, Kind::kBegin);
+            post(std::max(0.0, phases_[i].to_us + lead_), i, Kind::kEnd);
+        }
+        launch_.shape = {
+            static_cast<std::uint32_t>(kernel.block.count()),
+            kernel.registers_per_thread,
+            kernel.shared_memory};
+        launch_.blocks = kernel.grid.count();
+        launch_.isolated = kernel.isolated;
+        launch_.read = kernel.bytes_read;
+        launch_.written = kernel.bytes_written;
+        post(lead_, 0, Kind::kLaunch);
+        simulation_.run();
+        return ended_ - launched_;
+    }
+
+private:
+    enum class Kind : std::uint8_t { kBegin, kEnd, kPacket, kLaunch };
+    static constexpr std::uint64_t kKinds = 4;
+
+    [[nodiscard]] static Time at(double us) { return Time(static_cast<std::uint64_t>(us * 1e6)); }
+    void post(double us, std::size_t phase, Kind kind) {
+        simulation_.scheduler().at(
+            at(us), *this, phase * kKinds + static_cast<std::uint64_t>(kind));
+    }
+
+    void on_event(std::uint64_t tag) override {
+        const std::size_t phase = tag / kKinds;
+        switch (static_cast<Kind>(tag % kKinds)) {
+        case Kind::kBegin:
+            return begin(phase);
+        case Kind::kEnd:
+            return end(phase);
+        case Kind::kPacket:
+            return packet(phase);
+        case Kind::kLaunch:
+            launched_ = simulation_.scheduler().now();
+            return gpu_.launch(launch_, *this);
+        }
+    }
+
+    void begin(std::size_t index) {
+        const CommunicationPhase& phase = phases_[index];
+        if (done_)
+            return;
+        if (phase.blocks > 0)
+            tickets_[index] = gpu_.launch_resident(
+                {phase.threads, phase.registers_per_thread, phase.shared_memory},
+                phase.blocks,
+                0,
+                phase.footprint,
+                *this,
+                phase.exchange);
+        if (phase.bytes_per_second > 0)
+            packet(index);
+    }
+
+    void end(std::size_t index) {
+        moving_.erase(index);
+        if (auto& ticket = tickets_[index]; ticket != 0)
+            gpu_.retire_resident(std::exchange(ticket, 0));
+    }
+
+    /// What the collective moves in half a microsecond, unless the memory is behind by more than it
+    /// would keep under way.
+    void packet(std::size_t index) {
+        const CommunicationPhase& phase = phases_[index];
+        const Time now = simulation_.scheduler().now();
+        if (done_ || now >= at(phase.to_us + lead_))
+            return;
+        constexpr std::uint64_t kInterval = 500'000;
+        constexpr std::uint64_t kUnderWay = 4 * kInterval;
+        const auto bytes = static_cast<std::uint64_t>(phase.bytes_per_second * 1e-12 * kInterval);
+        Time& served = moving_[index];
+        if (served.count() < now.count() + kUnderWay)
+            served = gpu_.memory().access(bytes / 2, bytes - bytes / 2);
+        simulation_.scheduler().after(
+            Time(kInterval), *this, index * kKinds + static_cast<std::uint64_t>(Kind::kPacket));
+    }
+
+    void on_kernel_end(std::uint32_t /*id*/) override {
+        ended_ = simulation_.scheduler().now();
+        done_ = true;
+    }
+    void on_blocks_resident(std::uint64_t /*ticket*/) override {}
+
+    Simulation simulation_;
+    Gpu gpu_;
+    const std::vector<CommunicationPhase>& phases_;
+    KernelLaunch launch_;
+    std::vector<std::uint64_t> tickets_;
+    std::map<std::size_t, Time> moving_;  ///< when what a phase has asked for is served
+    double lead_ = 0;                     ///< us before the launch
+    Time launched_;
+    Time ended_;
+    bool done_ = false;
+};
+
+Protocol protocol_of(const CollectiveOperation& operation) {
+    for (const auto& [protocol, name] : EnumNames<Protocol>::kNames)
+        if (name == operation.protocol.text())
+            return protocol;
+    return Protocol::kAuto;
+}
+
+struct Alone {
+    CollectiveRecord record;
+    MemoryStatistics memory;  ///< of the first rank
+};
+
+/// One collective on an idle machine.
+Alone run_alone(
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+    Simulation simulation;
+    Group group{"group", std::vector<std::uint32_t>(ranks)};
+    std::iota(group.ranks.begin(), group.ranks.end(), 0U);
+    AllReducePolicy policy;
+    policy.algorithm = Algorithm::kRing;
+    policy.protocol = protocol_of(operation);
+    policy.channels = operation.thread_blocks;
+    Machine machine(simulation, system, ranks, policy, Contention{}, {group}, 0, 1);
+    CollectiveOperation alone = operation;
+    alone.group = 0;
+    alone.sequence = 0;
+    Ended ended;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        machine.collectives().start(rank, 0, alone, 0, ended);
+    simulation.run();
+    if (ended.count != ranks || machine.collectives().records().empty())
+        throw SimulationError("collective", simulation.scheduler().now(), "did not end");
+    return {machine.collectives().records().front(), machine.gpu(0).memory().statistics()};
+}
+
+}  // namespace
+
+CollectiveTraffic
+traffic_of(const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+    CollectiveOperation punctual = operation;
+    punctual.peers_late = Time();
+    const Alone alone = run_alone(system, punctual, ranks);
+    CollectiveTraffic traffic;
+    traffic.time = traffic.after_last = alone.record.end - alone.record.ready;
+    if (operation.kind == CollectiveKind::kAllToAll) {
+        // Who is late finds that the others have exchanged what they could.
+        punctual.peers_late = traffic.time * 2;
+        const CollectiveRecord late = run_alone(system, punctual, ranks).record;
+        traffic.after_last = late.end - late.ready;
+    }
+    const Time launch = std::min(system.collectives->launch_latency, traffic.time / 2);
+    traffic.bytes_per_second =
+        static_cast<double>(alone.memory.packet_bytes) / to_seconds(traffic.time - launch);
+    traffic.footprint = Bytes(alone.memory.footprint_peak);
+    return traffic;
+}
+
+std::string protocol_by_threads(const CollectiveOperation& operation) {
+    constexpr std::uint32_t kLl = 512;
+    constexpr std::uint32_t kSimple = 544;
+    constexpr std::uint32_t kLl128 = 640;
+    if (operation.kind == CollectiveKind::kAllToAll)
+        return "simple";
+    switch (operation.threads_per_block) {
+    case kLl:
+        return "ll";
+    case kLl128:
+        return "ll128";
+    case kSimple:
+        return "simple";
+    default:
+        return std::string(operation.protocol.text());
+    }
+}
+
+CollectiveTraffic traced_traffic(
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+    CollectiveOperation known = operation;
+    known.protocol = protocol_by_threads(operation);
+    constexpr std::uint64_t kKibi = 1024;
+    const std::uint64_t grain = kKibi * ranks;
+    known.bytes = Bytes((known.bytes.count() + grain - 1) / grain * grain);
+    return traffic_of(system, known, ranks);
+}
+
+Time simulate_beside(
+    const GpuParams& gpu,
+    const KernelOperation& kernel,
+    const std::vector<CommunicationPhase>& phases) {
+    return Scene(gpu, phases).run(kernel);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/component_statistics.h"
+
+#include "sim/output/scenario_figures.h"
+#include "sim/run/machine/machine.h"
+#include "sim/run/config/statistics_docs.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tuple>
+
+namespace switchfold {
+
+namespace {
+
+/// What of a link only the whole run tells.
+struct LinkUse {
+    double utilization = 0;
+    static constexpr auto statistics() {
+        return std::tuple{statistic(
+            "utilization",
+            &LinkUse::utilization,
+            Unit::kShare,
+            "`wire_bytes` over what the link could carry in the whole run, 0 to 1.")};
+    }
+};
+
+/// What of a reduction unit only the whole run tells.
+struct UnitUse {
+    double busy_share = 0;
+    static constexpr auto statistics() {
+        return std::tuple{statistic(
+            "busy_share",
+            &UnitUse::busy_share,
+            Unit::kShare,
+            "`busy_us` over the whole run, 0 to 1.")};
+    }
+};
+
+struct Tables {
+    StatisticTable links = StatisticTable::of<LinkStatistics, LinkUse>(
+        "links", "One direction of a link, named after its ends and its number.");
+    StatisticTable switches = StatisticTable::of<SwitchStatistics>(
+        "switches", "A node that forwards packets: a switch, a NIC, a host.");
+    StatisticTable units = StatisticTable::of<ReductionUnitStatistics, UnitUse>(
+        "reduction_units", "The unit of a switch port, named after the link into the port.");
+    StatisticTable gpus = StatisticTable::of<GpuStatistics>("gpus", "A GPU, named after its rank.");
+    StatisticTable memory = StatisticTable::of<MemoryStatistics>(
+        "memory", "L2 and HBM of a GPU, named after its rank.");
+    [[nodiscard]] std::vector<StatisticTable> all() const {
+        return {links, switches, units, gpus, memory};
+    }
+};
+
+/// A module's name without those of the modules that it is in.
+std::string last_name(const sc_core::sc_object& object) {
+    const std::string name = object.name();
+    return name.substr(name.rfind('.') + 1);
+}
+
+double utilization(const LinkStatistics& counted, const Link& link, Time end) {
+    if (end == Time())
+        return 0;
+    return static_cast<double>(counted.wire_bytes) / static_cast<double>(link.bandwidth().count()) /
+           to_seconds(end);
+}
+
+/// Of every unit of the machine, in the order in which they are counted.
+template <class Visit>
+void for_each_unit(Machine& machine, const Visit& visit) {
+    for (const auto& node : machine.fabric().switches())
+        for (std::size_t port = 0; port < node->incoming().size(); ++port)
+            if (const ReductionUnit* unit = node->unit(port))
+                visit(*node->incoming()[port], *unit);
+}
+
+TrafficStatistics statistics_of(Machine& machine) {
+    TrafficStatistics all;
+    for (const auto& link : machine.fabric().links())
+        all.links.push_back(link->statistics());
+    for (const auto& node : machine.fabric().switches())
+        all.switches.push_back(node->statistics());
+    for_each_unit(machine, [&](const Link& /*link*/, const ReductionUnit& unit) {
+        all.units.push_back(unit.statistics());
+    });
+    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank)
+        all.memory.push_back(machine.gpu(rank).memory().statistics());
+    return all;
+}
+
+std::uint64_t times_of(std::uint64_t count, double times) {
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * times));
+}
+Time times_of(Time time, double times) {
+    return Time(times_of(time.count(), times));
+}
+
+/// Every number of `to` becomes change(of to, of a, of b).
+template <class S, class Change>
+void change_each(
+    std::vector<S>& to, const std::vector<S>& a, const std::vector<S>& b, const Change& change) {
+    to.resize(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+        std::apply(
+            [&](const auto&... s) {
+                ((to[i].*(s.member) =
+                      change(to[i].*(s.member), a[i].*(s.member), b[i].*(s.member))),
+                 ...);
+            },
+            S::statistics());
+}
+
+template <class Change>
+void change_all(
+    TrafficStatistics& to,
+    const TrafficStatistics& a,
+    const TrafficStatistics& b,
+    const Change& change) {
+    change_each(to.links, a.links, b.links, change);
+    change_each(to.switches, a.switches, b.switches, change);
+    change_each(to.units, a.units, b.units, change);
+    change_each(to.memory, a.memory, b.memory, change);
+}
+
+StatisticTable figure_table() {
+    StatisticTable table{
+        "scenarios", "A scenario in a few numbers, and its columns in a sweep.", {}, {}};
+    for (const Figure& figure : kFigures)
+        table.columns.push_back(
+            {std::string(figure.key), figure.unit, std::string(figure.meaning)});
+    return table;
+}
+
+StatisticTable cause_table() {
+    StatisticTable table{
+        "slowdown_by_cause",
+        "Causes of a scenario's slowdown: what goes away when this mechanism alone is switched "
+        "off. In a "
+        "sweep's columns with `cause_` before them.",
+        {},
+        {}};
+    for (const Cause& cause : kCauses)
+        table.columns.push_back(
+            {std::string(cause.key), Unit::kShare, std::string(cause.title) + "."});
+    return table;
+}
+
+}  // namespace
+
+void MachineCounts::mark() {
+    marked_ = statistics_of(machine_);
+}
+
+void MachineCounts::repeat(double times) {
+    change_all(left_out_, statistics_of(machine_), marked_, [&](auto before, auto now, auto then) {
+        return before + times_of(now - then, times);
+    });
+}
+
+TrafficStatistics MachineCounts::counted() const {
+    TrafficStatistics all = statistics_of(machine_);
+    if (!left_out_.links.empty())
+        change_all(all, left_out_, left_out_, [](auto own, auto more, auto /*more*/) {
+            return own + more;
+        });
+    return all;
+}
+
+std::vector<StatisticTable>
+collect_statistics(Machine& machine, const MachineCounts& counts, Time end) {
+    Tables tables;
+    const TrafficStatistics all = counts.counted();
+    const auto links = machine.fabric().links();
+    for (std::size_t i = 0; i < links.size(); ++i)
+        tables.links.add(
+            last_name(*links[i]), all.links[i], LinkUse{utilization(all.links[i], *links[i], end)});
+    const auto switches = machine.fabric().switches();
+    for (std::size_t i = 0; i < switches.size(); ++i)
+        tables.switches.add(last_name(*switches[i]), all.switches[i]);
+    auto counted = all.units.begin();
+    for_each_unit(machine, [&](const Link& link, const ReductionUnit& /*unit*/) {
+        const double busy = end == Time() ? 0 : to_seconds(counted->busy_time) / to_seconds(end);
+        tables.units.add(last_name(link), *counted++, UnitUse{busy});
+    });
+    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
+        const std::string name = fmt::format("gpu{}", rank);
+        tables.gpus.add(name, machine.gpu(rank).statistics());
+        tables.memory.add(name, all.memory[rank]);
+    }
+    return tables.all();
+}
+
+std::string statistics_docs() {
+    std::string out = "\n" + docs_of(figure_table()) + "\n" + docs_of(cause_table());
+    for (const StatisticTable& table : Tables().all())
+        out += "\n" + docs_of(table);
+    return out;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/config/experiment.h"
+
+#include <string>
+
+namespace switchfold {
+
+/// A system in words: GPUs, what joins them, what its graph and its memory can carry at most, and
+/// how all-reduces of each size run.
+[[nodiscard]] std::string describe_system(const SystemParams& system);
+
+/// The system's graph for Graphviz (`dot -Tsvg`, `sfdp` for large ones).
+[[nodiscard]] std::string draw_system(const SystemParams& system);
+
+}  // namespace switchfold

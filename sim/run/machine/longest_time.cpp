@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/longest_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <variant>
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kReserve = 10;
+constexpr double kReserveSeconds = 1;
+constexpr double kPiece = 8192;         // bytes
+constexpr double kMemoryShare = 0.01;   // what a packet gets beside a hundred kernels
+constexpr std::size_t kMostHops = 256;  // of the longest way
+
+/// The slowest that data move in a machine.
+class SlowestData {
+public:
+    explicit SlowestData(const SystemParams& system) {
+        const Topology topology = build_topology(system.topology);
+        double bandwidth = INFINITY;
+        double latency = 0;
+        for (const LinkParams& link : topology.links) {
+            bandwidth = std::min(
+                bandwidth,
+                static_cast<double>(link.lane_bandwidth.count()) * link.efficiency_ppm * 1e-6);
+            latency = std::max(latency, to_seconds(link.latency));
+        }
+        double wait = 0;
+        for (const SwitchParams& node : topology.switches)
+            wait = std::max(
+                wait,
+                to_seconds(node.latency) +
+                    (node.reduction ? to_seconds(node.reduction->timeout) : 0.0));
+        double slower = 1;
+        double errors = 0;  // a bit
+        for (const FaultParams& fault : system.faults) {
+            if (const auto* degraded = std::get_if<LinkDegradedFault>(&fault))
+                slower = std::min(slower, degraded->bandwidth_ppm * 1e-6);
+            if (const auto* bits = std::get_if<BitErrorsFault>(&fault))
+                errors = std::max(errors, bits->bit_error_rate);
+        }
+        constexpr double kBits = 8;
+        const double memory = static_cast<double>(
+            std::min(system.gpu->memory.hbm.peak.count(), system.gpu->memory.l2.bandwidth.count()));
+        const double piece_on_wire = bandwidth > 0 ? kPiece / (bandwidth * slower) : 0.0;
+        per_byte_ = 1 / (bandwidth * slower) + 4 / (memory * kMemoryShare) +
+                    kBits * errors * (2 * latency + piece_on_wire);
+        const double hops = static_cast<double>(std::min(topology.nodes.size(), kMostHops));
+        const CollectiveParams& collectives = *system.collectives;
+        const double software = to_seconds(
+            collectives.host_launch + collectives.launch_latency +
+            collectives.in_switch_copy_round + collectives.in_switch_sync + collectives.push_poll +
+            collectives.proxy_overhead);
+        per_piece_ = hops * (latency + wait) + software;
+    }
+    /// Seconds.
+    [[nodiscard]] double move(double bytes) const {
+        return bytes * per_byte_ + (std::ceil(bytes / kPiece) + 1) * per_piece_;
+    }
+
+private:
+    double per_byte_ = 0;
+    double per_piece_ = 0;
+};
+
+class Need {
+public:
+    Need(const SystemParams& system, const ExecutionGraph& graph) :
+        data_(system), gpu_(*system.gpu), graph_(graph) {}
+
+    [[nodiscard]] double of(const Operation& operation) const {
+        return to_seconds(operation.gap) +
+               std::visit([this](const auto& body) { return of(body); }, operation.body);
+    }
+
+private:
+    [[nodiscard]] double of(const KernelOperation& kernel) const {
+        const double drain = static_cast<double>(gpu_.memory.l2.capacity.count()) /
+                             static_cast<double>(gpu_.memory.hbm.peak.count());
+        const double access = to_seconds(gpu_.memory.hbm.latency + gpu_.memory.l2.latency);
+        return to_seconds(kernel.isolated) + drain + gpu_.exchange_accesses * access;
+    }
+    [[nodiscard]] double of(const CollectiveOperation& collective) const {
+        const auto ranks = static_cast<double>(graph_.groups[collective.group].ranks.size());
+        return data_.move(2 * ranks * static_cast<double>(collective.bytes.count()));
+    }
+    [[nodiscard]] double of(const SendOperation& send) const {
+        return data_.move(static_cast<double>(send.bytes.count()));
+    }
+    [[nodiscard]] double of(const ReceiveOperation& receive) const {
+        return data_.move(static_cast<double>(receive.bytes.count()));
+    }
+    [[nodiscard]] double of(const CopyOperation& copy) const {
+        const auto bytes = static_cast<double>(copy.bytes.count());
+        return to_seconds(copy.isolated) + data_.move(bytes) +
+               bytes / static_cast<double>(gpu_.copy.host_bandwidth.count());
+    }
+    [[nodiscard]] double of(const HostDelayOperation& delay) const {
+        return to_seconds(delay.duration);
+    }
+
+    SlowestData data_;
+    const GpuParams& gpu_;
+    const ExecutionGraph& graph_;
+};
+
+}  // namespace
+
+Time longest_time(const SystemParams& system, const ExecutionGraph& graph) {
+    const Need need(system, graph);
+    // Ranks that share their operations do the same at the same time.
+    std::set<const RankGraph*> seen;
+    double seconds = 0;
+    for (const auto& rank : graph.ranks)
+        if (seen.insert(rank.get()).second)
+            for (const Operation& operation : rank->operations)
+                seconds += need.of(operation);
+    // In whole milliseconds, which read well.
+    constexpr double kMost = 1e10;  // as many as a Time holds, and some
+    const double milliseconds = std::ceil(1e3 * (kReserveSeconds + kReserve * seconds));
+    return microseconds(1000) * static_cast<std::uint64_t>(std::min(milliseconds, kMost));
+}
+
+}  // namespace switchfold

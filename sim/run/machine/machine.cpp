@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+std::uint64_t GpuPort::occupy(const CommunicationKernel& kernel, ResidentListener& listener) {
+    const BlockShape shape{
+        kernel.threads_per_block, kernel.registers_per_thread, kernel.shared_memory};
+    const std::uint64_t ticket = gpu_.launch_resident(
+        shape, kernel.blocks, kernel.priority, kernel.footprint, *this, kernel.exchange);
+    waiting_.push_back({ticket, &listener});
+    return ticket;
+}
+
+void GpuPort::on_blocks_resident(std::uint64_t ticket) {
+    const auto at = std::find_if(
+        waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.ticket == ticket; });
+    ResidentListener* listener = at->listener;
+    waiting_.erase(at);
+    listener->on_resident(rank_);
+}
+
+Machine::Machine(
+    Simulation& simulation,
+    const SystemParams& system,
+    std::uint32_t ranks,
+    const AllReducePolicy& policy,
+    const Contention& contention,
+    const std::vector<Group>& groups,
+    std::uint64_t functional_seed,
+    std::uint64_t fault_seed) {
+    Scheduler& scheduler = simulation.scheduler();
+    fabric_ = std::make_unique<Fabric>("fabric", build_topology(system.topology), scheduler);
+    std::vector<RankPort*> ports;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const std::string label = fmt::format("rank{}", rank);
+        gpus_.push_back(std::make_unique<Gpu>(label.c_str(), *system.gpu, contention, scheduler));
+        copies_.push_back(std::make_unique<CopyEngine>(
+            fmt::format("copies{}", rank).c_str(),
+            system.gpu->copy,
+            gpus_.back()->memory(),
+            scheduler));
+        ports_.push_back(std::make_unique<GpuPort>(rank, *gpus_.back()));
+        fabric_->endpoint(rank).set_memory(ports_.back().get());
+        ports.push_back(ports_.back().get());
+    }
+    collectives_ = std::make_unique<CollectiveEngine>(
+        "collectives", *fabric_, *system.collectives, policy, ports, groups, functional_seed);
+    faults_ = std::make_unique<FaultInjector>(*fabric_, system.faults, fault_seed);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/simulate.h"
+
+#include "sim/core/error.h"
+#include "sim/run/machine/component_statistics.h"
+#include "sim/run/machine/longest_time.h"
+#include "sim/run/machine/machine.h"
+#include "sim/run/machine/watchdog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <variant>
+
+namespace switchfold {
+
+namespace {
+
+using Replays = std::vector<std::unique_ptr<RankReplay>>;
+
+/// Samples what the timeline shows beside the bars, for the first rank.
+class Sampler {
+public:
+    Sampler(Machine& machine, Outcome& outcome, const Scheduler& scheduler) :
+        machine_(machine), outcome_(outcome), scheduler_(scheduler) {}
+    void sample(Time now) {
+        if (now <= last_)
+            return;
+        const double us = to_microseconds(now);
+        // What is left out goes on at the rates at which it was before.
+        const Time left_out = scheduler_.skipped() - skipped_;
+        const double seconds = to_seconds(now - last_ - left_out);
+        skipped_ += left_out;
+        if (seconds == 0)
+            return;
+        Gpu& gpu = machine_.gpu(0);
+        put("SMs in use", us, gpu.busy_sms());
+        const std::uint64_t packets = gpu.memory().statistics().packet_bytes;
+        put("communication memory GB/s",
+            us,
+            static_cast<double>(packets - packets_) / seconds * 1e-9);
+        packets_ = packets;
+        std::uint64_t wire = 0;
+        for (const auto& link : machine_.fabric().links())
+            if (std::string_view(link->name()).find("gpu0_to_") != std::string_view::npos)
+                wire += link->statistics().wire_bytes;
+        put("links out GB/s", us, static_cast<double>(wire - wire_) / seconds * 1e-9);
+        wire_ = wire;
+        std::uint64_t open = 0;
+        for (const auto& node : machine_.fabric().switches())
+            for (std::size_t port = 0; port < node->incoming().size(); ++port)
+                if (node->unit(port) != nullptr)
+                    open += node->unit(port)->entries_used();
+        put("reduction entries", us, static_cast<double>(open));
+        last_ = now;
+    }
+
+private:
+    void put(const char* track, double us, double value) {
+        // Only changes: a track holds its value until the next sample.
+        auto [at, fresh] = values_.try_emplace(track, -1.0);
+        static_cast<void>(fresh);
+        if (at->second == value)
+            return;
+        at->second = value;
+        outcome_.counters.push_back({track, us, value});
+    }
+    Machine& machine_;
+    Outcome& outcome_;
+    const Scheduler& scheduler_;
+    Time last_;
+    Time skipped_;
+    std::uint64_t packets_ = 0;
+    std::uint64_t wire_ = 0;
+    std::map<std::string, double> values_;
+};
+
+void note_cut_kernels(Machine& machine, Outcome& outcome) {
+    const GpuStatistics& statistics = machine.gpu(0).statistics();
+    if (statistics.clipped_kernels > 0)
+        outcome.notes.push_back(fmt::format(
+            "{} of {} kernels of rank 0 would move more bytes than this GPU's memory can in their "
+            "time; their bytes were cut to what it can",
+            statistics.clipped_kernels,
+            statistics.kernels));
+    if (statistics.oversized_kernels > 0)
+        outcome.notes.push_back(fmt::format(
+            "{} kernels of rank 0 have blocks that no SM of this GPU can hold; taken as one block "
+            "an SM",
+            statistics.oversized_kernels));
+}
+
+/// Asks the watchdog at each slice of a run, and keeps why it had to end.
+class Guard {
+public:
+    Guard(
+        const SystemParams& system,
+        const ExecutionGraph& graph,
+        const LimitParams& limits,
+        Machine& machine,
+        const Replays& replays) :
+        watchdog_(limits, longest_time(system, graph)), machine_(machine), replays_(replays) {}
+
+    [[nodiscard]] std::size_t ended() const {
+        std::size_t count = 0;
+        for (const auto& replay : replays_)
+            count += replay->ended();
+        return count;
+    }
+    bool goes_on(Time now, std::uint64_t events) {
+        RunState state{now, events, 0, Time()};
+        if (watchdog_.wants_progress(events)) {
+            state.progress = ended();
+            for (std::uint32_t rank = 0; rank < machine_.fabric().gpus(); ++rank)
+                state.progress += machine_.fabric().endpoint(rank).arrived();
+        }
+        const auto real = std::chrono::steady_clock::now() - begin_;
+        state.real_time = nanoseconds(static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(real).count()));
+        why_ = watchdog_.check(state);
+        return why_.empty();
+    }
+    /// Why the run was given up; empty if it was not.
+    [[nodiscard]] const std::string& why() const { return why_; }
+
+private:
+    Watchdog watchdog_;
+    Machine& machine_;
+    const Replays& replays_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::string why_;
+};
+
+[[noreturn]] void report_unfinished(
+    const ExecutionGraph& graph,
+    Machine& machine,
+    const Replays& replays,
+    Time now,
+    const std::string& why) {
+    std::string text;
+    const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "; ") + line; };
+    for (const std::string& line : machine.collectives().blocked())
+        add(line);
+    for (const std::string& line : machine.fabric().blocked())
+        add(line);
+    constexpr std::size_t kLines = 2;
+    std::size_t unfinished = 0;
+    for (std::size_t rank = 0; rank < replays.size(); ++rank) {
+        if (replays[rank]->finished())
+            continue;
+        if (++unfinished <= kLines)
+            for (const auto& blocked : replays[rank]->blocked(kLines))
+                add(fmt::format(
+                    "rank {} operation {} ({}) {}",
+                    rank,
+                    blocked.operation,
+                    graph.names[graph.ranks[rank]->operations[blocked.operation].name].substr(
+                        0, 60),
+                    blocked.why));
+    }
+    throw SimulationError(
+        "replay",
+        now,
+        fmt::format(
+            "{}{} of {} ranks did not finish: {}",
+            why.empty() ? "" : why + "; ",
+            unfinished,
+            replays.size(),
+            text));
+}
+
+/// Bit errors come at random, and each holds up its link.
+bool repeats_itself(const SystemParams& system) {
+    return std::none_of(system.faults.begin(), system.faults.end(), [](const FaultParams& fault) {
+        return std::holds_alternative<BitErrorsFault>(fault);
+    });
+}
+
+}  // namespace
+
+Outcome simulate(
+    const SystemParams& system,
+    const ExecutionGraph& graph,
+    const AllReducePolicy& policy,
+    const SimulateOptions& options) {
+    Simulation simulation;
+    Outcome outcome;
+    const auto ranks = static_cast<std::uint32_t>(graph.ranks.size());
+    Machine machine(
+        simulation,
+        system,
+        ranks,
+        policy,
+        options.contention,
+        graph.groups,
+        options.functional_seed,
+        options.fault_seed);
+    if (options.peers_together)
+        machine.collectives().ignore_late_peers();
+    MachineCounts counts(machine);
+    if (!options.exact && repeats_itself(system))
+        machine.collectives().allow_jumps(counts);
+    Replays replays;
+    std::size_t operations = 0;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        replays.push_back(std::make_unique<RankReplay>(
+            fmt::format("replay{}", rank).c_str(),
+            rank,
+            graph.ranks[rank],
+            machine.gpu(rank),
+            machine.copies(rank),
+            machine.collectives(),
+            simulation.scheduler()));
+        operations += graph.ranks[rank]->operations.size();
+    }
+    for (const auto& replay : replays)
+        replay->start();
+    Sampler sampler(machine, outcome, simulation.scheduler());
+    Guard guard(system, graph, options.limits, machine, replays);
+    const Time end = simulation.run([&](Time now, std::uint64_t events) {
+        if (options.counters)
+            sampler.sample(now);
+        if (!guard.goes_on(now, events))
+            return false;
+        return !options.progress ||
+               options.progress(
+                   static_cast<double>(guard.ended()) /
+                       static_cast<double>(std::max<std::size_t>(1, operations)),
+                   events);
+    });
+    for (const auto& replay : replays)
+        if (!replay->finished())
+            report_unfinished(graph, machine, replays, end, guard.why());
+    if (!machine.collectives().wrong_results().empty())
+        throw SimulationError("collectives", end, machine.collectives().wrong_results().front());
+    SWITCHFOLD_CHECK(
+        machine.fabric().values().live() == 0, "numbers are left in the fabric after the run");
+    std::uint64_t last = 0;
+    for (const auto& replay : replays) {
+        outcome.times.push_back(replay->times());
+        for (const OperationTimes& t : replay->times())
+            last = std::max(last, t.end.count());
+    }
+    outcome.end_ps = last;
+    outcome.collectives = machine.collectives().records();
+    outcome.notes = machine.collectives().notes();
+    outcome.events = simulation.scheduler().events();
+    outcome.statistics = collect_statistics(machine, counts, Time(last));
+    outcome.jumped_ps = machine.collectives().jumped().count();
+    note_cut_kernels(machine, outcome);
+    return outcome;
+}
+
+std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGraph& graph) {
+    struct Key {
+        CollectiveKind kind;
+        std::uint32_t group;
+        std::uint32_t blocks;
+        std::uint32_t ordinal;  ///< within its step
+        auto operator<=>(const Key&) const = default;
+    };
+    std::map<Key, Time> shortest;
+    const auto for_each = [&](auto&& visit) {
+        for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+            std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t>
+                ordinals;
+            for (const Operation& operation : graph.ranks[r]->operations)
+                if (const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                    c != nullptr && c->bytes.count() == 0)
+                    visit(
+                        *c,
+                        Key{c->kind,
+                            c->group,
+                            c->thread_blocks,
+                            ordinals[{operation.step, c->kind, c->group}]++});
+        }
+    };
+    for_each([&](const CollectiveOperation& c, const Key& key) {
+        auto [at, fresh] = shortest.try_emplace(key, c.measured);
+        if (!fresh)
+            at->second = std::min(at->second, c.measured);
+    });
+    if (shortest.empty())
+        return 0;
+    Simulation simulation;
+    Machine machine(
+        simulation,
+        system,
+        static_cast<std::uint32_t>(graph.ranks.size()),
+        AllReducePolicy{Algorithm::kRing, Protocol::kAuto, 0, false},
+        Contention{},
+        graph.groups,
+        0,
+        1);
+    std::map<Key, Bytes> sizes;
+    for (const auto& [key, time] : shortest) {
+        const std::vector<std::uint32_t>& ranks = graph.groups[key.group].ranks;
+        if (ranks.size() < 2) {
+            sizes[key] = Bytes(16);
+            continue;
+        }
+        // One pass moves half of what an all-reduce of the same size does.
+        const bool twice = key.kind == CollectiveKind::kAllReduce;
+        std::uint64_t low = 16;
+        std::uint64_t high = 1ULL << 36U;
+        while (low + 16 < high) {
+            const std::uint64_t middle = (low + high) / 2;
+            if (machine.collectives().choose(ranks, Bytes(middle)).estimate < time)
+                low = middle;
+            else
+                high = middle;
+        }
+        sizes[key] = Bytes(
+            (twice ? low : low * 2) / 16 / ranks.size() * 16 * ranks.size() + 16 * ranks.size());
+    }
+    std::uint32_t changed = 0;
+    std::map<const RankGraph*, std::shared_ptr<const RankGraph>> replaced;
+    for (auto& rank : graph.ranks) {
+        auto& fresh = replaced[rank.get()];
+        if (!fresh) {
+            auto copy = std::make_shared<RankGraph>(*rank);
+            std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t>
+                ordinals;
+            for (Operation& operation : copy->operations)
+                if (auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                    c != nullptr && c->bytes.count() == 0) {
+                    const Key key{
+                        c->kind,
+                        c->group,
+                        c->thread_blocks,
+                        ordinals[{operation.step, c->kind, c->group}]++};
+                    c->bytes = sizes.at(key);
+                    ++changed;
+                }
+            fresh = std::move(copy);
+        }
+        rank = fresh;
+    }
+    return changed;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/error.h"
+#include "sim/run/pool/progress.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// Tells the parent how far a job is: share of the job from 0 to 1, events so far.
+using JobProgress = std::function<void(double share, std::uint64_t events)>;
+
+/// One piece of work for a process of its own. What it returns travels back as bytes.
+struct Job {
+    std::string label;
+    std::function<std::string(const JobProgress&)> run;
+};
+
+/// How a job ended: with bytes, or with an error and the exit code that its type means.
+struct JobResult {
+    std::string bytes;
+    ExitCode code = ExitCode::kDone;
+    std::string error;
+};
+
+/// How workers are kept.
+struct PoolOptions {
+    unsigned processes = 1;
+    bool reuse = false;            ///< a worker runs one job after another, not one and an end
+    std::uint64_t most_bytes = 0;  ///< of data a worker may allocate; 0: as many as there are
+};
+
+/// Runs jobs in forked processes, at most `processes` at a time; each sees the parent's memory as
+/// it is at its start. `ended` is called in the parent for each job as it ends, in any order; if it
+/// throws, the jobs still under way are killed and the exception passes through. A worker that dies
+/// is a failed job (kUnfinished) that names the signal; so is one that needs more memory than it
+/// may have. Workers die with their parent.
+void run_jobs(
+    std::span<const Job> jobs,
+    const PoolOptions& options,
+    const std::function<void(const WorkerProgress&)>& progress,
+    const std::function<void(std::size_t job, JobResult result)>& ended);
+inline void run_jobs(
+    std::span<const Job> jobs,
+    unsigned processes,
+    const std::function<void(const WorkerProgress&)>& progress,
+    const std::function<void(std::size_t job, JobResult result)>& ended) {
+    run_jobs(jobs, PoolOptions{processes, false, 0}, progress, ended);
+}
+
+/// Throws a failed job's error here, with its type and the job's label.
+[[noreturn]] void rethrow(const Job& job, const JobResult& result);
+
+}  // namespace switchfold

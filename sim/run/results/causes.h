@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/output/result.h"
+#include "sim/run/machine/simulate.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// A mechanism by which communication slows kernels, and where a report keeps its share.
+struct Mechanism {
+    bool Contention::*on;
+    double SlowdownByCause::*share;
+};
+/// Those that are switched off one at a time to find causes.
+inline constexpr Mechanism kMechanisms[] = {
+    {&Contention::sm, &SlowdownByCause::sm},
+    {&Contention::l2, &SlowdownByCause::l2},
+    {&Contention::hbm, &SlowdownByCause::hbm},
+    {&Contention::latency, &SlowdownByCause::latency},
+    {&Contention::clock, &SlowdownByCause::clock}};
+inline constexpr std::size_t kMechanismCount = std::size(kMechanisms);
+
+/// Sets each cause to what goes away with its mechanism, and `other` to the rest of `whole`.
+/// `slowdown` tells the slowdown with everything (no argument that is a mechanism: kMechanismCount)
+/// and without each; `whole` may be of more steps than those.
+[[nodiscard]] SlowdownByCause
+find_causes(double whole, const std::function<double(std::size_t without)>& slowdown);
+
+/// Time of the backward pass's kernels by class, all ranks, of the first `steps` steps.
+struct ClassTime {
+    std::uint64_t kernels = 0;
+    double isolated_us = 0;
+    double taken_us = 0;
+};
+[[nodiscard]] std::map<std::string, ClassTime>
+class_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps);
+
+/// The `count` names whose kernels lost most time. Times are a rank's and step's.
+[[nodiscard]] std::vector<WorstKernelResult>
+worst_kernels(const ExecutionGraph& graph, const Outcome& outcome, std::size_t count);
+
+}  // namespace switchfold

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/machine/simulate.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// A half-open stretch of simulated time, ps.
+struct Stretch {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+};
+/// Sorts and merges. \returns total length.
+std::uint64_t merge(std::vector<Stretch>& stretches);
+/// Length of [start, end) that merged stretches cover.
+[[nodiscard]] std::uint64_t
+covered_by(const std::vector<Stretch>& merged, std::uint64_t start, std::uint64_t end);
+
+/// Mean over the ranks, per step, us.
+struct PhaseTimes {
+    double iteration = 0;
+    double forward = 0;  ///< time that the phase's kernels keep the GPU busy
+    double backward = 0;
+    double optimizer = 0;
+    double exposed = 0;          ///< a collective is resident and nothing else runs
+    double waiting = 0;          ///< a collective is resident and waits for a late rank
+    double exposed_waiting = 0;  ///< of the exposed time
+};
+/// Of the first `steps` steps only; iteration is always over the whole run.
+[[nodiscard]] PhaseTimes
+phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps);
+
+[[nodiscard]] std::vector<CollectiveResult>
+collective_results(const ExecutionGraph& graph, const Outcome& outcome);
+
+/// When collectives were resident on a rank, merged.
+[[nodiscard]] std::vector<Stretch>
+collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times);
+
+/// Calls visit(KernelRow) for every kernel of every rank.
+template <class Visit>
+void for_each_kernel(const ExecutionGraph& graph, const Outcome& outcome, Visit visit) {
+    for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
+        const RankGraph& rank = *graph.ranks[r];
+        const auto resident = collective_stretches(rank, outcome.times[r]);
+        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+            const Operation& operation = rank.operations[i];
+            const auto* kernel = std::get_if<KernelOperation>(&operation.body);
+            if (kernel == nullptr)
+                continue;
+            const std::uint64_t start = outcome.times[r][i].start.count();
+            const std::uint64_t end = outcome.times[r][i].end.count();
+            KernelRow row;
+            row.rank = r;
+            row.stream = rank.streams[operation.stream].name;
+            row.name = graph.names[operation.name];
+            row.kernel_class = to_string(kernel->kernel_class);
+            row.phase = to_string(operation.phase);
+            row.start_us = static_cast<double>(start) * 1e-6;
+            row.duration_us = static_cast<double>(end - start) * 1e-6;
+            row.isolated_us = to_microseconds(kernel->isolated);
+            row.overlapped_share = end > start
+                                       ? static_cast<double>(covered_by(resident, start, end)) /
+                                             static_cast<double>(end - start)
+                                       : 0.0;
+            row.bytes_read = kernel->bytes_read.count();
+            row.bytes_written = kernel->bytes_written.count();
+            row.flops = kernel->flops;
+            visit(row);
+        }
+    }
+}
+
+}  // namespace switchfold

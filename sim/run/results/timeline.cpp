@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/results/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+bool in_switch(Algorithm algorithm) {
+    return algorithm == Algorithm::kInSwitch || algorithm == Algorithm::kInSwitchTree ||
+           algorithm == Algorithm::kInSwitchRing;
+}
+
+class ScenarioTimeline {
+public:
+    ScenarioTimeline(
+        TimelineWriter& writer,
+        const std::string& scenario,
+        const ExecutionGraph& graph,
+        const Outcome& outcome) :
+        writer_(writer), scenario_(scenario), graph_(graph), outcome_(outcome) {}
+
+    void add() {
+        const RankGraph* last = nullptr;
+        for (std::uint32_t r = 0; r < graph_.ranks.size(); ++r) {
+            // Ranks that share a trace look alike: one of them is enough.
+            if (graph_.ranks[r].get() == last)
+                continue;
+            last = graph_.ranks[r].get();
+            const std::uint32_t pid = writer_.add_process(scenario_, r);
+            add_rank(pid, r);
+            add_steps(pid, *graph_.ranks[r], outcome_.times[r]);
+            if (r == 0) {
+                for (const CounterSample& sample : outcome_.counters)
+                    writer_.add(pid, sample);
+                add_switches(pid);
+            }
+        }
+    }
+
+private:
+    void add_rank(std::uint32_t pid, std::uint32_t r) {
+        const RankGraph& rank = *graph_.ranks[r];
+        const std::vector<OperationTimes>& times = outcome_.times[r];
+        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+            const Operation& operation = rank.operations[i];
+            if (rank.streams[operation.stream].kind != StreamKind::kGpu)
+                continue;
+            TimelineSlice slice;
+            slice.rank = r;
+            slice.stream = operation.stream;
+            slice.stream_name = rank.streams[operation.stream].name;
+            slice.name = graph_.names[operation.name];
+            slice.start_ps = times[i].start.count();
+            slice.end_ps = times[i].end.count();
+            slice.correlation = i + 1;
+            slice.category = "kernel";
+            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+                slice.isolated_ps = kernel->isolated.count();
+            else if (std::holds_alternative<CopyOperation>(operation.body))
+                slice.category = "gpu_memcpy";
+            else
+                slice.communication = true;
+            writer_.add(pid, slice);
+            if (slice.communication && slice.end_ps > slice.start_ps)
+                if (const auto from = awaited(rank, operation, times))
+                    writer_.add_flow(
+                        {pid, rank.operations[*from].stream, last_moment(times[*from])},
+                        {pid, operation.stream, slice.start_ps});
+        }
+    }
+
+    /// The kernel that ended last of those on other streams that the operation waited for.
+    static std::optional<std::uint32_t> awaited(
+        const RankGraph& rank,
+        const Operation& operation,
+        const std::vector<OperationTimes>& times) {
+        std::optional<std::uint32_t> found;
+        for (const std::uint32_t d : operation.dependencies)
+            if (std::holds_alternative<KernelOperation>(rank.operations[d].body) &&
+                rank.operations[d].stream != operation.stream && times[d].end > times[d].start &&
+                (!found || times[d].end > times[*found].end))
+                found = d;
+        return found;
+    }
+
+    /// Within the slice: at its very end viewers take the next one.
+    static std::uint64_t last_moment(const OperationTimes& times) {
+        constexpr std::uint64_t kNanosecond = 1000;
+        return std::max(
+            times.start.count(), times.end.count() - std::min(times.end.count(), kNanosecond));
+    }
+
+    /// From the start of a step's first operation to that of the next step's.
+    void
+    add_steps(std::uint32_t pid, const RankGraph& rank, const std::vector<OperationTimes>& times) {
+        std::map<std::uint32_t, std::uint64_t> starts;
+        std::uint64_t end = 0;
+        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+            const Operation& operation = rank.operations[i];
+            if (rank.streams[operation.stream].kind != StreamKind::kGpu)
+                continue;
+            const std::uint64_t start = times[i].start.count();
+            auto [at, fresh] = starts.try_emplace(operation.step, start);
+            if (!fresh)
+                at->second = std::min(at->second, start);
+            end = std::max(end, times[i].end.count());
+        }
+        for (auto at = starts.begin(); at != starts.end(); ++at) {
+            const auto next = std::next(at);
+            writer_.add_annotation(
+                pid,
+                static_cast<std::uint32_t>(rank.streams.size()),
+                fmt::format("ProfilerStep#{}", at->first),
+                at->second,
+                next == starts.end() ? end : next->second);
+        }
+    }
+
+    /// When the switches reduced, a track a group; from rank 0's kernel of the collective.
+    void add_switches(std::uint32_t rank_pid) {
+        std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveRecord*> reduced;
+        for (const CollectiveRecord& record : outcome_.collectives)
+            if (in_switch(record.choice.algorithm) && record.fallback == Fallback::kNone)
+                reduced[{record.group, record.sequence}] = &record;
+        if (reduced.empty())
+            return;
+        const std::uint32_t pid = writer_.add_others(scenario_, "switches");
+        const RankGraph& rank = *graph_.ranks.front();
+        for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+            const Operation& operation = rank.operations[i];
+            const auto* collective = std::get_if<CollectiveOperation>(&operation.body);
+            if (collective == nullptr)
+                continue;
+            const auto found = reduced.find({collective->group, collective->sequence});
+            if (found == reduced.end())
+                continue;
+            const CollectiveRecord& record = *found->second;
+            writer_.add_span(
+                pid,
+                record.group,
+                fmt::format("group {}", graph_.groups[record.group].name),
+                fmt::format("all_reduce {}", to_string(record.bytes)),
+                record.ready.count(),
+                record.end.count());
+            if (record.end > record.ready)
+                writer_.add_flow(
+                    {rank_pid, operation.stream, outcome_.times.front()[i].start.count()},
+                    {pid, record.group, record.ready.count()});
+        }
+    }
+
+    TimelineWriter& writer_;
+    const std::string& scenario_;
+    const ExecutionGraph& graph_;
+    const Outcome& outcome_;
+};
+
+}  // namespace
+
+void add_to_timeline(
+    TimelineWriter& writer,
+    const std::string& scenario,
+    const ExecutionGraph& graph,
+    const Outcome& outcome) {
+    ScenarioTimeline(writer, scenario, graph, outcome).add();
+}
+
+}  // namespace switchfold

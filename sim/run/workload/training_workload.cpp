@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/workload/training_workload.h"
+
+#include "models/memory/hbm_timing.h"
+#include "sim/core/error.h"
+#include "workloads/training/data_parallel.h"
+#include "workloads/training/fully_sharded.h"
+#include "workloads/training/transformer.h"
+
+#include <fmt/format.h>
+
+namespace switchfold {
+
+namespace {
+
+std::vector<Layer>
+layers_of(const TrainingWorkloadParams& workload, const std::filesystem::path& folder) {
+    if (workload.transformer) {
+        const TransformerParams& t = *workload.transformer;
+        return transformer_layers({t.blocks, t.hidden, t.sequence, t.vocabulary, t.feed_forward});
+    }
+    const std::filesystem::path table = workload.table;
+    return read_layer_table(table.is_absolute() ? table : (folder / table).lexically_normal());
+}
+
+std::string name_of(const TrainingWorkloadParams& workload) {
+    if (!workload.transformer)
+        return workload.table;
+    return fmt::format(
+        "transformer of {} blocks, width {}",
+        workload.transformer->blocks,
+        workload.transformer->hidden);
+}
+
+}  // namespace
+
+ExecutionGraph training_step(
+    const TrainingWorkloadParams& workload,
+    const GpuParams& gpu,
+    std::uint32_t ranks,
+    const std::filesystem::path& folder) {
+    SWITCHFOLD_CHECK(gpu.matrix_rate.count() > 0, "{} states no matrix_rate", gpu.name);
+    const std::vector<Layer> layers = layers_of(workload, folder);
+    TrainingOptions options;
+    options.name = name_of(workload);
+    options.ranks = ranks;
+    options.batch = workload.batch;
+    options.sms = gpu.sms;
+    options.flops = static_cast<double>(gpu.matrix_rate.count());
+    constexpr double kHalfWritten = 0.5;
+    options.bytes = achievable_bytes_per_second(gpu.memory.hbm, kHalfWritten);
+    options.activation_bytes = workload.precision == Precision::kHalf ? 2 : 4;
+    options.gradient = workload.gradient;
+    if (workload.strategy == TrainingStrategy::kFullySharded)
+        return fully_sharded_step(layers, {options, workload.unit});
+    return data_parallel_step(layers, {options, workload.bucket, workload.first_bucket});
+}
+
+}  // namespace switchfold

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/workload/workload.h"
+
+#include "models/collectives/choice/machine_view.h"
+#include "sim/core/error.h"
+#include "sim/run/workload/late_peers.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/workload/training_workload.h"
+#include "workloads/graph/collective.h"
+#include "workloads/graph/extrapolate.h"
+#include "workloads/readers/kineto/reader.h"
+#include "workloads/readers/read_traces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace switchfold {
+
+namespace {
+
+class Preparer {
+public:
+    explicit Preparer(const LoadedExperiment& loaded) :
+        loaded_(loaded), gpus_(build_topology(loaded.experiment.system->topology).gpus()) {}
+
+    PreparedWorkload run() {
+        std::visit([&](const auto& workload) { read(workload); }, loaded_.experiment.workload);
+        check(prepared_.graph);
+        check_scenarios();
+        prepared_.report.ranks = static_cast<std::uint32_t>(prepared_.graph.ranks.size());
+        prepared_.report.steps = prepared_.graph.steps;
+        return std::move(prepared_);
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& pointer, const std::string& message) const {
+        throw ConfigError(loaded_.file.string(), pointer, message);
+    }
+
+    /// As many as the workload says; all for 0.
+    [[nodiscard]] std::uint32_t ranks_of(std::uint32_t ranks) const {
+        if (ranks > gpus_)
+            fail(
+                "/workload/ranks",
+                fmt::format(
+                    "is {}, more than the {} GPUs of {}; expected at most those",
+                    ranks,
+                    gpus_,
+                    loaded_.experiment.system->name));
+        return ranks == 0 ? gpus_ : ranks;
+    }
+
+    void read(const TrainingWorkloadParams& w) {
+        const SystemParams& system = *loaded_.experiment.system;
+        if (system.gpu->matrix_rate.count() == 0)
+            fail(
+                "/workload/type",
+                fmt::format(
+                    "is training, and {} states no matrix_rate; expected a GPU that does",
+                    system.gpu->name));
+        prepared_.graph =
+            training_step(w, *system.gpu, ranks_of(w.ranks), loaded_.file.parent_path());
+        WorkloadResult& report = prepared_.report;
+        report.type = "training";
+        report.source = prepared_.graph.provenance.source;
+        report.synthetic = true;
+        report.notes.push_back(
+            "a generated step: kernels take the longer of their arithmetic at the GPU's "
+            "matrix_rate and of their bytes at the bandwidth that streams reach");
+    }
+
+    void read(const CollectiveWorkloadParams& w) {
+        const std::uint32_t ranks = ranks_of(w.ranks);
+        if (w.size.count() % size_of(w.datatype).count() != 0)
+            fail(
+                "/workload/size",
+                "is no whole number of elements; expected a multiple of the element's size");
+        prepared_.graph = single_collective(w.collective, w.size, w.datatype, ranks);
+        prepared_.report.type = "collective";
+        prepared_.report.source = prepared_.graph.names.front();
+    }
+
+    void read(const TraceWorkloadParams& w) {
+        ReadOptions options;
+        for (const std::string& file : w.files) {
+            const std::filesystem::path path = file;
+            options.files.push_back(
+                path.is_absolute() ? path : (loaded_.file.parent_path() / path).lexically_normal());
+        }
+        TraceWorkload trace = read_traces(options);
+        const std::uint32_t world = trace.graph.provenance.world_size;
+        const std::uint32_t ranks = w.ranks == 0 ? world : w.ranks;
+        if (ranks > gpus_)
+            fail(
+                "/workload",
+                fmt::format(
+                    "is a run of {} ranks and {} has {} GPUs; expected at most those",
+                    ranks,
+                    loaded_.experiment.system->name,
+                    gpus_));
+        WorkloadResult& report = prepared_.report;
+        const bool stands_for_all = trace.files.size() == 1;
+        complete_ranks(w, trace, ranks);
+        if (!stands_for_all && w.peers == Peers::kTogether)
+            fail(
+                "/workload/peers",
+                fmt::format(
+                    "is together, and {} ranks were traced, which come when their traces say; "
+                    "expected as_traced, or one trace that stands for all ranks",
+                    trace.files.size()));
+        for (const Group& group : trace.graph.groups)
+            for (const std::uint32_t rank : group.ranks)
+                if (rank >= ranks)
+                    fail(
+                        "/workload",
+                        fmt::format(
+                            "group {} holds rank {} of a run of {} ranks; expected ranks below "
+                            "that",
+                            group.name,
+                            rank,
+                            ranks));
+        prepared_.graph = std::move(trace.graph);
+        report.type = "trace";
+        report.source = joined(w.files);  // as the user wrote them
+        report.synthetic = prepared_.graph.provenance.synthetic;
+        report.traced_ranks = prepared_.graph.provenance.traced_ranks;
+        if (!report.synthetic)
+            report.measured_iteration_us =
+                to_microseconds(prepared_.graph.provenance.measured_iteration);
+        for (const TraceFileReport& file : trace.files)
+            add_report(file);
+        const std::uint32_t estimated =
+            estimate_collective_sizes(*loaded_.experiment.system, prepared_.graph);
+        if (stands_for_all && ranks > 1)
+            set_peers(w.peers, trace.files.front());
+        if (estimated > 0)
+            report.notes.push_back(fmt::format(
+                "the trace does not say how large {} collectives are: sizes were estimated from "
+                "their shortest "
+                "durations on this machine",
+                estimated));
+        const auto overlapped = report.duration_sources.find("measured_overlapped");
+        if (overlapped != report.duration_sources.end())
+            report.notes.push_back(fmt::format(
+                "{} kernels never ran without communication beside them: their measured durations "
+                "stand for isolated ones",
+                overlapped->second));
+    }
+
+    /// A rank that was not traced is made up only when the user asks for it.
+    void complete_ranks(const TraceWorkloadParams& w, TraceWorkload& trace, std::uint32_t ranks) {
+        const auto traced = static_cast<std::uint32_t>(trace.files.size());
+        std::vector<std::string>& notes = prepared_.report.notes;
+        if (traced == 1 && (w.ranks != 0 || ranks == 1)) {
+            spread_over_ranks(trace, ranks);
+            return;
+        }
+        const bool whole_run = trace.files.back().rank + 1 == traced;
+        if (traced < ranks && ranks % traced == 0 && whole_run &&
+            trace.graph.provenance.world_size == traced) {
+            for (std::string& assumption : extrapolate(trace.graph, ranks))
+                notes.push_back(std::move(assumption));
+            return;
+        }
+        if (traced != ranks)
+            fail_missing(trace, ranks);
+    }
+
+    /// How late the ranks come for which one trace stands.
+    void set_peers(std::optional<Peers> asked, const TraceFileReport& traced) {
+        // A benchmark's times are of all ranks together, and nobody waited in a made-up run.
+        const bool waits = has_residences(*prepared_.graph.ranks.front()) && !traced.synthetic &&
+                           traced.format != "nccl-tests";
+        if (asked == Peers::kAsTraced && !waits)
+            fail(
+                "/workload/peers",
+                "is as_traced, and the trace says of no collective how long it was resident in a "
+                "real run; expected together");
+        const std::string whose = fmt::format(
+            "rank {}'s trace stands for all {} ranks", traced.rank, prepared_.graph.ranks.size());
+        std::vector<std::string>& notes = prepared_.report.notes;
+        if (asked.value_or(waits ? Peers::kAsTraced : Peers::kTogether) == Peers::kTogether) {
+            notes.push_back(whose + ": no rank is ever late");
+            return;
+        }
+        const LatePeers late = derive_late_peers(*loaded_.experiment.system, prepared_.graph);
+        prepared_.peers_late = late.waited > 0;
+        notes.push_back(fmt::format(
+            "{}, and the others are as late as it saw: of {} collectives {} were resident for "
+            "longer than this machine needs for the transfer, by {:.0f} us each; the others come "
+            "as late again in every scenario",
+            whose,
+            late.collectives,
+            late.waited,
+            late.waited > 0 ? to_microseconds(late.waiting) / static_cast<double>(late.waited)
+                            : 0.0));
+    }
+
+    [[noreturn]] void fail_missing(const TraceWorkload& trace, std::uint32_t ranks) const {
+        std::string missing;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& f) {
+                    return f.rank == rank;
+                }))
+                missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+        fail(
+            "/workload/files",
+            fmt::format(
+                "give {} of {} ranks, without rank {}; expected {}",
+                trace.files.size(),
+                ranks,
+                missing,
+                trace.files.size() == 1
+                    ? fmt::format(
+                          "one a rank, or \"ranks\": {} if this one may stand for all", ranks)
+                    : "one a rank"));
+    }
+
+    static std::string joined(const std::vector<std::string>& files) {
+        std::string all;
+        for (const std::string& file : files)
+            all += (all.empty() ? "" : ", ") + file;
+        return all;
+    }
+
+    void add_report(const TraceFileReport& file) {
+        WorkloadResult& report = prepared_.report;
+        const auto add = [](auto& to, const auto& from) {
+            for (const auto& [key, value] : from)
+                to[key] += value;
+        };
+        add(report.used, file.used);
+        add(report.dropped, file.dropped);
+        add(report.duration_sources, file.durations);
+        add(report.byte_sources, file.bytes);
+        add(report.size_sources, file.sizes);
+        for (const std::string& warning : file.warnings)
+            report.notes.push_back(warning);
+    }
+
+    /// Groups of ranks that reduce to all of their members, each once.
+    [[nodiscard]] std::set<std::uint32_t> reducing_groups() const {
+        std::set<std::uint32_t> groups;
+        const RankGraph* last = nullptr;
+        for (const auto& rank : prepared_.graph.ranks) {
+            if (rank.get() == last)
+                continue;  // ranks that share a graph
+            last = rank.get();
+            for (const Operation& operation : rank->operations) {
+                const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                if (c != nullptr && c->kind == CollectiveKind::kAllReduce &&
+                    prepared_.graph.groups[c->group].ranks.size() > 1)
+                    groups.insert(c->group);
+            }
+        }
+        return groups;
+    }
+
+    /// An algorithm that the machine cannot do is bad input, not a failure half way through.
+    void check_scenarios() {
+        const auto& scenarios = loaded_.experiment.scenarios;
+        const std::set<std::uint32_t> groups = reducing_groups();
+        const Topology topology = build_topology(loaded_.experiment.system->topology);
+        for (std::size_t i = 0; i < scenarios.size(); ++i) {
+            const Algorithm algorithm = scenarios[i].all_reduce.algorithm;
+            for (const std::uint32_t group : groups) {
+                const std::string reason =
+                    why_not(algorithm, topology, prepared_.graph.groups[group].ranks);
+                if (reason.empty())
+                    continue;
+                if (loaded_.default_scenarios) {
+                    prepared_.left_out.insert(scenarios[i].name);
+                    prepared_.report.notes.push_back(fmt::format(
+                        "{} was left out: {} cannot do it: {}",
+                        scenarios[i].name,
+                        loaded_.experiment.system->name,
+                        reason));
+                    break;
+                }
+                fail(
+                    fmt::format("/scenarios/{}/all_reduce/algorithm", i),
+                    fmt::format(
+                        "is {}, which {} cannot do: {}; expected ring, tree or auto",
+                        enum_name(algorithm),
+                        loaded_.experiment.system->name,
+                        reason));
+                break;
+            }
+        }
+    }
+
+    const LoadedExperiment& loaded_;
+    std::uint32_t gpus_;
+    PreparedWorkload prepared_;
+};
+
+}  // namespace
+
+PreparedWorkload prepare_workload(const LoadedExperiment& loaded) {
+    return Preparer(loaded).run();
+}
+
+}  // namespace switchfold

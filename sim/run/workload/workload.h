@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/output/result.h"
+#include "sim/run/config/load.h"
+#include "workloads/graph/execution_graph.h"
+
+#include <set>
+#include <string>
+
+namespace switchfold {
+
+/// An experiment's workload, ready to run on its machine.
+struct PreparedWorkload {
+    ExecutionGraph graph;
+    WorkloadResult report;
+    bool peers_late = false;         ///< some rank that was not traced is
+    std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
+};
+
+/// Reads or makes the workload and fits it to the machine. Throws ConfigError: a group larger than
+/// the machine, an algorithm that its switches cannot do, missing ranks.
+[[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);
+
+}  // namespace switchfold
