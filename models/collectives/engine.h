@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/choice/machine_view.h"
+#include "models/collectives/choice/tuning.h"
 #include "models/collectives/collective_service.h"
 #include "models/collectives/jump/jump.h"
-#include "models/collectives/choice/machine_view.h"
 #include "models/collectives/running_collective.h"
-#include "models/collectives/choice/tuning.h"
 #include "sim/kernel/world_clock.h"
 
 #include <systemc>

@@ -3,10 +3,10 @@
 
 #include "interconnect/fabric.h"
 #include "models/collectives/choice/group_layout.h"
-#include "models/collectives/parameters.h"
-#include "models/collectives/rank_port.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/jump/turn_log.h"
+#include "models/collectives/parameters.h"
+#include "models/collectives/rank_port.h"
 
 #include <array>
 #include <cstdint>

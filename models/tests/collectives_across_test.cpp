@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/functional.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/fifo/step.h"
+#include "models/collectives/functional.h"
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/functional.h"
 #include "models/collectives/fifo/step.h"
+#include "models/collectives/functional.h"
 #include "models/tests/test_machine.h"
 #include "sim/core/error.h"
 

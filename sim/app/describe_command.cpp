@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
-#include "sim/run/machine/describe.h"
 #include "sim/run/config/load.h"
+#include "sim/run/machine/describe.h"
 
 #include <cstdio>
 

@@ -3,8 +3,8 @@
 
 #include "validation/collectives/collective_plan.h"
 #include "validation/collectives/collective_tables.h"
-#include "validation/machines/machines.h"
 #include "validation/harness/root.h"
+#include "validation/machines/machines.h"
 
 namespace switchfold {
 

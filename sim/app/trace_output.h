@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/core/json.h"
-#include "workloads/graph/rank_alignment.h"
+#include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/profile/trace_workload.h"
 

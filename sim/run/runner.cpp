@@ -5,10 +5,10 @@
 #include "sim/core/version.h"
 #include "sim/output/timeline.h"
 #include "sim/output/writers.h"
+#include "sim/run/pool/workers.h"
 #include "sim/run/results/causes.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/results/timeline.h"
-#include "sim/run/pool/workers.h"
 #include "sim/run/workload/workload.h"
 #include "workloads/graph/without_overlap.h"
 

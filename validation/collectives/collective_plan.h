@@ -3,8 +3,8 @@
 
 #include "sim/run/config/experiment.h"
 #include "validation/collectives/collective_tables.h"
-#include "validation/machines/machines.h"
 #include "validation/harness/suite.h"
+#include "validation/machines/machines.h"
 
 #include <cstdint>
 #include <map>

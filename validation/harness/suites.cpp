@@ -28,13 +28,13 @@ std::span<const Suite> suites() {
          {"overlap",
           "kernels beside collectives against the same kernels alone, from traces",
           DataKind::kFolder,
-         "traces",
-         run_overlap},
-        {"step",
-         "kernels and collectives of whole runs against the traced steps",
-         DataKind::kFolder,
-         "traces",
-         run_step}}};
+          "traces",
+          run_overlap},
+         {"step",
+          "kernels and collectives of whole runs against the traced steps",
+          DataKind::kFolder,
+          "traces",
+          run_step}}};
     return kSuites;
 }
 

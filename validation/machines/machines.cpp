@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/machines/machines.h"
 
-#include "sim/run/machine/graph_run.h"
 #include "sim/run/config/load.h"
+#include "sim/run/machine/graph_run.h"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #include "validation/overlap/overlap_models.h"
 
 #include "sim/core/json.h"
-#include "sim/run/machine/graph_run.h"
 #include "sim/run/config/load.h"
+#include "sim/run/machine/graph_run.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/workload/training_workload.h"
 #include "validation/harness/data.h"

@@ -2,7 +2,7 @@
 #include "validation/overlap/overlap_pairs.h"
 
 #include "sim/core/random_stream.h"
-#include "workloads/profile/raw_trace.h"
+#include "workloads/readers/kineto/reader.h"
 
 #include <algorithm>
 #include <map>

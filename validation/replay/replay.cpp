@@ -4,8 +4,8 @@
 #include "sim/run/pool/pool.h"
 #include "sim/run/workload/workload.h"
 #include "validation/harness/data.h"
-#include "validation/machines/machines.h"
 #include "validation/harness/suite.h"
+#include "validation/machines/machines.h"
 #include "validation/replay/trace_folders.h"
 
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sim/run/machine/graph_run.h"
-#include "validation/overlap/overlap_pairs.h"
 #include "validation/harness/suite.h"
+#include "validation/overlap/overlap_pairs.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <span>

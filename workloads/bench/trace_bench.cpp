@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast traces are read, in bytes of JSON a second of one core, and what a reading keeps in
 // memory.
-#include "workloads/profile/raw_trace.h"
+#include "workloads/readers/kineto/reader.h"
 #include "workloads/readers/kineto/scanner.h"
 #include "workloads/tests/big_trace.h"
 

@@ -98,4 +98,14 @@ std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks)
             traced)};
 }
 
+void spread_over_ranks(ExecutionGraph& graph, std::uint32_t ranks) {
+    SWITCHFOLD_CHECK(graph.ranks.size() == 1, "only one traced rank can stand for all");
+    const std::shared_ptr<const RankGraph> one = graph.ranks.front();
+    graph.ranks.assign(ranks, one);
+    for (Group& group : graph.groups) {
+        group.ranks.resize(ranks);
+        std::iota(group.ranks.begin(), group.ranks.end(), 0U);
+    }
+}
+
 }  // namespace switchfold

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
 #include "workloads/graph/group_table.h"
-#include "workloads/readers/input/text.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/collective_operation.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/stream_order.h"
+#include "workloads/profile/text.h"
 #include "workloads/profile/traffic.h"
 
 #include <fmt/format.h>
@@ -329,6 +329,23 @@ private:
 
 BuiltRank build_rank(RawTrace& raw, NameTable& names, std::vector<Group>& groups) {
     return RankBuilder(raw, names, groups).build();
+}
+
+TraceWorkload workload_of(RawTrace raw) {
+    TraceWorkload workload;
+    NameTable names;
+    ExecutionGraph& graph = workload.graph;
+    BuiltRank built = build_rank(raw, names, graph.groups);
+    TraceFileReport& report = workload.files.emplace_back(std::move(raw.report));
+    if (report.world_size > 1 && report.collectives == 0)
+        report.warnings.emplace_back("holds no collective: nothing runs beside its kernels");
+    graph.ranks.push_back(std::move(built.graph));
+    workload.measured.push_back(std::move(built.measured));
+    graph.names = names.take();
+    graph.steps = report.steps;
+    graph.provenance = {
+        report.file, report.gpu_name, report.synthetic, 1, report.world_size, built.iteration};
+    return workload;
 }
 
 }  // namespace switchfold

@@ -3,9 +3,9 @@
 
 #include "sim/core/big_sort.h"
 #include "sim/core/error.h"
-#include "workloads/readers/input/text.h"
 #include "workloads/profile/kernel_traffic.h"
 #include "workloads/profile/launching.h"
+#include "workloads/profile/text.h"
 
 #include <fmt/format.h>
 

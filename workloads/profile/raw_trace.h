@@ -2,9 +2,9 @@
 #pragma once
 
 #include "sim/core/big_vector.h"
-#include "workloads/readers/execution_trace/execution_trace.h"
 #include "workloads/profile/gpu_event.h"
-#include "workloads/readers/kineto/reader.h"
+#include "workloads/profile/intervals.h"
+#include "workloads/profile/trace_workload.h"
 
 #include <cstdint>
 #include <map>
@@ -13,11 +13,6 @@
 #include <vector>
 
 namespace switchfold {
-
-struct Interval {
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;
-};
 
 /// A call that makes a stream wait for an event.
 struct StreamWait {
@@ -67,20 +62,6 @@ struct RawTrace {
                                               : texts[operator_kinds[event.op].name];
     }
 };
-
-/// Reads a file. Operators that have no shapes get them from `shapes`, if there are any: the
-/// execution trace of the same run. Throws ConfigError.
-[[nodiscard]] RawTrace read_raw_trace(
-    const std::filesystem::path& file,
-    std::uint64_t max_inflated,
-    const ExecutionTrace* shapes = nullptr);
-
-/// Merges overlapping intervals; sorts.
-void merge_intervals(BigVector<Interval>& intervals);
-[[nodiscard]] bool covers(const BigVector<Interval>& merged, std::uint64_t time);
-/// ps of [start, end) that `merged` covers.
-[[nodiscard]] std::uint64_t
-covered(const BigVector<Interval>& merged, std::uint64_t start, std::uint64_t end);
 
 /// Makes a rank's graph from a raw trace; fills the counts of its report.
 struct BuiltRank {

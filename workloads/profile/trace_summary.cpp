@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/trace_summary.h"
 
-#include "workloads/profile/raw_trace.h"
+#include "workloads/profile/intervals.h"
 
 #include <fmt/format.h>
 

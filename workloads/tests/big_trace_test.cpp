@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/tests/big_trace.h"
 
-#include "workloads/graph/rank_alignment.h"
+#include "workloads/profile/rank_alignment.h"
+#include "workloads/profile/trace_summary.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/readers/trace_format/trace_file.h"
-#include "workloads/profile/trace_summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "workloads/profile/trace_summary.h"
 #include "workloads/readers/chakra/reader.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/trace_file.h"
-#include "workloads/profile/trace_summary.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

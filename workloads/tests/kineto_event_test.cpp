@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/profile/event.h"
+#include "workloads/readers/kineto/event_parser.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

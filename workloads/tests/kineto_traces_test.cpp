@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader against traces of real runs, which are not part of the repository.
-#include "workloads/readers/kineto/reader.h"
 #include "workloads/graph/schedule.h"
-#include "workloads/tests/round_trip.h"
 #include "workloads/graph/without_overlap.h"
+#include "workloads/readers/kineto/reader.h"
+#include "workloads/tests/round_trip.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -4,10 +4,10 @@
 // fuzzers (preset "fuzz") try others.
 #include "sim/core/error.h"
 #include "sim/core/random_stream.h"
-#include "workloads/graph/rank_alignment.h"
+#include "workloads/profile/rank_alignment.h"
+#include "workloads/profile/trace_summary.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/trace_file.h"
-#include "workloads/profile/trace_summary.h"
 
 #include <gtest/gtest.h>
 

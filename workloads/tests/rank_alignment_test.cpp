@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/graph/rank_alignment.h"
+#include "workloads/profile/rank_alignment.h"
 
+#include "workloads/profile/trace_summary.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/trace_file.h"
-#include "workloads/profile/trace_summary.h"
 
 #include <gtest/gtest.h>
 

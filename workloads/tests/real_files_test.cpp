@@ -2,11 +2,11 @@
 // Exports of Nsight Systems and a protobuf Chakra trace of real runs, which are not part of the
 // repository. What was read is held against counts by SQL, and against those that SOURCES.md
 // states.
+#include "workloads/profile/rank_alignment.h"
+#include "workloads/profile/trace_summary.h"
 #include "workloads/readers/input/whole_file.h"
-#include "workloads/graph/rank_alignment.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"
-#include "workloads/profile/trace_summary.h"
 
 #include <gtest/gtest.h>
 

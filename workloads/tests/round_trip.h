@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/tests/trace_file.h"
 #include "workloads/readers/trace_format/trace_file.h"
+#include "workloads/tests/trace_file.h"
 
 #include <gtest/gtest.h>
 

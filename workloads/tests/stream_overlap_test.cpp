@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/tests/trace_file.h"
 #include "workloads/profile/trace_summary.h"
+#include "workloads/tests/trace_file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

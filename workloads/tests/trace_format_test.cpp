@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
 #include "sim/core/json.h"
+#include "workloads/readers/trace_format/trace_file.h"
 #include "workloads/tests/random_graph.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/trace_file.h"
-#include "workloads/readers/trace_format/trace_file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "models/collectives/fifo/network_proxy.h"
-#include "models/collectives/running_collective.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/fifo/thread_block.h"
+#include "models/collectives/running_collective.h"
 
 #include <cstdint>
 #include <memory>

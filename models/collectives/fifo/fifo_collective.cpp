@@ -162,8 +162,8 @@ FifoCollective::FifoCollective(
 }
 
 void FifoCollective::count_turns(const Program& first) {
-    // Whole loops are left out, where there are many: the steps of one are not alike, the first half
-    // of a ring's reduce and the others copy.
+    // Whole loops are left out, where there are many: the steps of one are not alike, the first
+    // half of a ring's reduce and the others copy.
     constexpr std::uint64_t kManyLoops = 6;
     constexpr std::uint64_t kMostLoops = 4;   // in a window
     constexpr std::uint64_t kMostSteps = 64;  // in a window

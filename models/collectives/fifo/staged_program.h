@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/fifo/step.h"
+#include "models/collectives/in_switch/head_pieces.h"
 
 #include <algorithm>
 #include <cstdint>

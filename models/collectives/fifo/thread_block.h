@@ -3,9 +3,9 @@
 
 #include "interconnect/fabric.h"
 #include "models/collectives/fifo/fifo.h"
-#include "models/collectives/rank_port.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/jump/turn_log.h"
+#include "models/collectives/rank_port.h"
 #include "sim/core/ring_queue.h"
 
 #include <array>

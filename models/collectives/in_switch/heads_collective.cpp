@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/in_switch/aggregation.h"
 #include "models/collectives/fifo/block_network.h"
+#include "models/collectives/fifo/staged_program.h"
+#include "models/collectives/in_switch/aggregation.h"
 #include "models/collectives/in_switch/in_switch_base.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
-#include "models/collectives/running_collective.h"
-#include "models/collectives/fifo/staged_program.h"
 #include "models/collectives/in_switch/switch_stages.h"
+#include "models/collectives/running_collective.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/fifo/step.h"
 #include "models/collectives/in_switch/in_switch_base.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
-#include "models/collectives/fifo/step.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 
 #include "interconnect/fabric.h"
 #include "models/collectives/in_switch/head_pieces.h"
-#include "models/collectives/running_collective.h"
 #include "models/collectives/in_switch/switch_stages.h"
+#include "models/collectives/running_collective.h"
 
 #include <cstdint>
 #include <memory>

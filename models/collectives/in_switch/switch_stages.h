@@ -4,8 +4,8 @@
 #include "interconnect/fabric.h"
 #include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
-#include "models/collectives/running_collective.h"
 #include "models/collectives/in_switch/stage_state.h"
+#include "models/collectives/running_collective.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/rank_port.h"
 #include "models/collectives/jump/turn_log.h"
+#include "models/collectives/rank_port.h"
 #include "sim/core/units.h"
 #include "sim/kernel/scheduler.h"
 

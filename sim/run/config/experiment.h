@@ -3,13 +3,13 @@
 
 #include "interconnect/faults.h"
 #include "interconnect/topology_builder.h"
-#include "models/collectives/parameters.h"
 #include "models/collectives/choice/tuning.h"
+#include "models/collectives/parameters.h"
 #include "models/gpu/parameters.h"
 #include "sim/core/params.h"
 #include "sim/run/config/training_params.h"
-#include "sim/run/machine/watchdog.h"
 #include "sim/run/config/workload_names.h"
+#include "sim/run/machine/watchdog.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>

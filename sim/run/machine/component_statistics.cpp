@@ -2,8 +2,8 @@
 #include "sim/run/machine/component_statistics.h"
 
 #include "sim/output/scenario_figures.h"
-#include "sim/run/machine/machine.h"
 #include "sim/run/config/statistics_docs.h"
+#include "sim/run/machine/machine.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/pool/progress.h"
 #include "sim/run/machine/simulate.h"
+#include "sim/run/pool/progress.h"
 
 #include <functional>
 #include <span>

@@ -75,7 +75,8 @@ protected:
                 operation.step = step;
                 operation.phase = Phase::kBackward;
                 KernelOperation kernel;
-                kernel.kernel_class = name == 0 ? KernelClass::kGemmConv : KernelClass::kElementwise;
+                kernel.kernel_class =
+                    name == 0 ? KernelClass::kGemmConv : KernelClass::kElementwise;
                 kernel.isolated = microseconds(10);
                 operation.body = kernel;
                 rank->operations.push_back(operation);

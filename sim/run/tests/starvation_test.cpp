@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/machine/graph_run.h"
 #include "sim/run/config/load.h"
+#include "sim/run/machine/graph_run.h"
 
 #include <gtest/gtest.h>
 

@@ -3,12 +3,11 @@
 
 #include "models/collectives/choice/machine_view.h"
 #include "sim/core/error.h"
-#include "sim/run/workload/late_peers.h"
 #include "sim/run/machine/simulate.h"
+#include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/graph/collective.h"
 #include "workloads/graph/extrapolate.h"
-#include "workloads/readers/kineto/reader.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
@@ -154,7 +153,7 @@ private:
         const auto traced = static_cast<std::uint32_t>(trace.files.size());
         std::vector<std::string>& notes = prepared_.report.notes;
         if (traced == 1 && (w.ranks != 0 || ranks == 1)) {
-            spread_over_ranks(trace, ranks);
+            spread_over_ranks(trace.graph, ranks);
             return;
         }
         const bool whole_run = trace.files.back().rank + 1 == traced;

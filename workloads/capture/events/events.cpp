@@ -4,7 +4,7 @@
 #include "sim/core/big_sort.h"
 #include "sim/core/error.h"
 #include "workloads/capture/events/counted_bytes.h"
-#include "workloads/readers/input/text.h"
+#include "workloads/profile/text.h"
 #include "workloads/readers/nvtx/range.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/readers/chakra/node.h"
 #include "workloads/profile/trace_workload.h"
+#include "workloads/readers/chakra/node.h"
 
 #include <cstddef>
 #include <unordered_map>

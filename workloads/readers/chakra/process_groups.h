@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/readers/chakra/node.h"
 #include "workloads/graph/execution_graph.h"
+#include "workloads/readers/chakra/node.h"
 
 #include <cstdint>
 #include <map>

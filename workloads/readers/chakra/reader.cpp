@@ -2,12 +2,12 @@
 #include "workloads/readers/chakra/reader.h"
 
 #include "sim/core/error.h"
+#include "workloads/graph/schedule.h"
+#include "workloads/profile/classify.h"
 #include "workloads/readers/chakra/messages.h"
 #include "workloads/readers/chakra/node_order.h"
 #include "workloads/readers/chakra/process_groups.h"
 #include "workloads/readers/chakra/wire.h"
-#include "workloads/profile/classify.h"
-#include "workloads/graph/schedule.h"
 
 #include <fmt/format.h>
 

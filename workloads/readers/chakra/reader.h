@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/readers/input/input_file.h"
 #include "workloads/profile/trace_workload.h"
+#include "workloads/readers/input/input_file.h"
 
 #include <filesystem>
 #include <string_view>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/profile/execution_trace.h"
+#include "workloads/profile/raw_trace.h"
 #include "workloads/readers/input/input_file.h"
-#include "workloads/profile/trace_workload.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -18,8 +19,11 @@ struct KinetoOptions {
 /// Reads PyTorch Kineto traces, one file a rank. Throws ConfigError naming file and byte.
 [[nodiscard]] TraceWorkload read_kineto(const KinetoOptions& options);
 
-/// One traced rank stands for `ranks` ranks: they share its operations, and every group of the
-/// traced world spans them all.
-void spread_over_ranks(TraceWorkload& workload, std::uint32_t ranks);
+/// Reads a file. Operators that have no shapes get them from `shapes`, if there are any: the
+/// execution trace of the same run. Throws ConfigError.
+[[nodiscard]] RawTrace read_raw_trace(
+    const std::filesystem::path& file,
+    std::uint64_t max_inflated,
+    const ExecutionTrace* shapes = nullptr);
 
 }  // namespace switchfold

@@ -2,8 +2,8 @@
 #include "workloads/readers/nccl_tests/reader.h"
 
 #include "sim/core/error.h"
-#include "workloads/readers/input/lines.h"
 #include "workloads/profile/classify.h"
+#include "workloads/readers/input/lines.h"
 
 #include <fmt/format.h>
 

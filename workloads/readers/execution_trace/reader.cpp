@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/readers/execution_trace/execution_trace.h"
+#include "workloads/readers/execution_trace/reader.h"
 
 #include "sim/core/error.h"
 #include "workloads/readers/kineto/scanner.h"

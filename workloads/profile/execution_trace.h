@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/readers/input/input_file.h"
-
 #include <cstdint>
-#include <filesystem>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 namespace switchfold {
@@ -25,12 +21,5 @@ struct ExecutionTrace {
     /// Those that PyTorch's profiler saw too, by what both number them with ("rf_id").
     std::unordered_map<std::uint64_t, Node> by_record;
 };
-
-/// Throws ConfigError: byte, node, what was expected.
-[[nodiscard]] ExecutionTrace
-read_execution_trace(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
-
-/// Whether a file that begins so is one.
-[[nodiscard]] bool is_execution_trace(std::string_view beginning);
 
 }  // namespace switchfold

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/graph/rank_alignment.h"
+#include "workloads/profile/rank_alignment.h"
 
 #include <fmt/format.h>
 
