@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "workloads/graph/extrapolate.h"
 #include "workloads/graph/schedule.h"
 #include "workloads/profile/classify.h"
 #include "workloads/tests/trace_file.h"
