@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/engine.h"
 
+#include "models/collectives/choice/exchange.h"
 #include "models/collectives/functional.h"
 #include "sim/core/error.h"
 
@@ -214,7 +215,8 @@ Choice CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t c
     AllReducePolicy ring = policy_;
     ring.algorithm = Algorithm::kRing;
     ring.channels = channels != 0 ? channels : policy_.channels;
-    return choose_all_reduce(params_, ring, view(spec.ranks).machine, spec.bytes);
+    return choose_collective(
+        params_, ring, view(spec.ranks).machine, {spec.kind, spec.bytes, spec.datatype});
 }
 
 void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::string& text) {
@@ -278,14 +280,17 @@ const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks)
     return *found;
 }
 
-Choice CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes) {
-    return choose_all_reduce(params_, policy_, view(ranks).machine, bytes);
+Choice
+CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes, Datatype datatype) {
+    return choose_collective(
+        params_, policy_, view(ranks).machine, {CollectiveKind::kAllReduce, bytes, datatype});
 }
 
 CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) {
     CollectiveSpec spec;
     spec.kind = collective.kind;
     spec.bytes = collective.bytes;
+    spec.datatype = collective.datatype;
     spec.element = element_of(collective.datatype);
     spec.element_bytes = static_cast<std::uint32_t>(size_of(collective.datatype).count());
     spec.ranks = groups_[collective.group].ranks;
@@ -303,7 +308,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.rings = group.rings;
     spec.trees = group.trees;
     if (spec.kind == CollectiveKind::kAllReduce) {
-        spec.choice = choose(spec.ranks, spec.bytes);
+        spec.choice = choose(spec.ranks, spec.bytes, spec.datatype);
         const std::string reason = why_not(spec.choice.algorithm, fabric_.topology(), spec.ranks);
         if (!reason.empty() && spec.choice.algorithm == Algorithm::kInSwitch &&
             !fabric_.links_down().empty()) {
@@ -337,12 +342,20 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
             policy_.channels != 0 ? policy_.channels : params_.in_switch_channels;
         return spec;
     }
+    if (spec.kind == CollectiveKind::kAllToAll) {
+        AllReducePolicy policy = policy_;
+        if (policy.channels == 0)
+            policy.channels = collective.thread_blocks;
+        spec.choice =
+            choose_exchange(params_, policy, group.machine, spec.bytes / spec.ranks.size());
+        take_traced_kernel(collective, spec);
+        return spec;
+    }
     AllReducePolicy ring = policy_;
     ring.algorithm = Algorithm::kRing;
-    spec.choice = choose_all_reduce(params_, ring, group.machine, spec.bytes);
+    spec.choice =
+        choose_collective(params_, ring, group.machine, {spec.kind, spec.bytes, spec.datatype});
     take_traced_kernel(collective, spec);
-    if (spec.kind == CollectiveKind::kAllToAll)
-        spec.choice.protocol = Protocol::kSimple;  // NCCL's send and receive
     return spec;
 }
 

@@ -89,7 +89,10 @@ public:
     /// Simulated time that collectives have left out.
     [[nodiscard]] Time jumped() const { return jump_ ? jump_->jumped() : Time(); }
     /// How an all-reduce of this size over these ranks would run.
-    [[nodiscard]] Choice choose(const std::vector<std::uint32_t>& ranks, Bytes bytes);
+    [[nodiscard]] Choice choose(
+        const std::vector<std::uint32_t>& ranks,
+        Bytes bytes,
+        Datatype datatype = Datatype::kFloat32);
 
 private:
     class Instance;

@@ -87,6 +87,7 @@ struct ProtocolParams {
 struct CollectiveParams {
     Bytes transfer_unit = kibibytes(4);
     TunerGeneration tuner = TunerGeneration::kHopper;
+    std::uint32_t nccl_version = 22'903;
     Time host_launch = microseconds(4);
     Time launch_latency = microseconds(5);
     std::uint32_t steps = 8;
@@ -136,6 +137,13 @@ struct CollectiveParams {
                 "tuner",
                 &CollectiveParams::tuner,
                 "Generation whose constants of NCCL's cost model choose algorithm and protocol."),
+            field(
+                "nccl_version",
+                &CollectiveParams::nccl_version,
+                "Version of the library whose rules choose protocols, as NCCL writes it in one "
+                "number: 22903 is 2.29.3.",
+                20'000U,
+                99'999U),
             field(
                 "host_launch",
                 &CollectiveParams::host_launch,

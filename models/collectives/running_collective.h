@@ -47,6 +47,7 @@ struct EnumNames<Fallback> {
 struct CollectiveSpec {
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Bytes bytes;
+    Datatype datatype = Datatype::kFloat32;
     ElementType element = ElementType::kFloat32;
     std::uint32_t element_bytes = 4;
     std::vector<std::uint32_t> ranks;  ///< global, ascending; a position is an index into it

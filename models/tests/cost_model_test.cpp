@@ -21,7 +21,7 @@ CollectiveParams params(TunerGeneration tuner) {
 }
 
 Choice choice(const CollectiveParams& p, const MachineView& view, Bytes bytes) {
-    return choose_all_reduce(p, {}, view, bytes);
+    return choose_collective(p, {}, view, {CollectiveKind::kAllReduce, bytes});
 }
 
 // What NCCL 2.2x took on real machines (hardware.md A7): ring LL up to 1 MiB and NVLS from 2 MiB on

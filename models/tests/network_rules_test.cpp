@@ -58,16 +58,26 @@ TEST(NetworkRules, SoftwareThatAllowsOneProtocolAndNoSwitchGetsThat) {
     view.rails = 8;
     view.ring_bandwidth = view.inside_bandwidth = view.rail_bandwidth = gigabytes_per_second(360);
     view.in_switch_bandwidth = gigabytes_per_second(240);
-    EXPECT_EQ(choose_all_reduce(params, {}, view, kibibytes(1)).protocol, Protocol::kLl);
     EXPECT_EQ(
-        choose_all_reduce(params, {}, view, mebibytes(1024)).algorithm, Algorithm::kInSwitchTree);
+        choose_collective(params, {}, view, {CollectiveKind::kAllReduce, kibibytes(1)}).protocol,
+        Protocol::kLl);
+    EXPECT_EQ(
+        choose_collective(params, {}, view, {CollectiveKind::kAllReduce, mebibytes(1024)})
+            .algorithm,
+        Algorithm::kInSwitchTree);
     params.network_protocol = Protocol::kSimple;
     params.automatic_in_switch = false;
-    EXPECT_EQ(choose_all_reduce(params, {}, view, kibibytes(1)).protocol, Protocol::kSimple);
+    EXPECT_EQ(
+        choose_collective(params, {}, view, {CollectiveKind::kAllReduce, kibibytes(1)}).protocol,
+        Protocol::kSimple);
     EXPECT_NE(
-        choose_all_reduce(params, {}, view, mebibytes(1024)).algorithm, Algorithm::kInSwitchTree);
+        choose_collective(params, {}, view, {CollectiveKind::kAllReduce, mebibytes(1024)})
+            .algorithm,
+        Algorithm::kInSwitchTree);
     view.machines = 1;
-    EXPECT_EQ(choose_all_reduce(params, {}, view, kibibytes(1)).protocol, Protocol::kLl);
+    EXPECT_EQ(
+        choose_collective(params, {}, view, {CollectiveKind::kAllReduce, kibibytes(1)}).protocol,
+        Protocol::kLl);
 }
 
 double seconds(Algorithm algorithm, const CollectiveParams& params, Bytes bytes) {

@@ -26,7 +26,8 @@ OrderedJson measured_points(const std::filesystem::path& table) {
              {"ran", planned.in_switch ? "in_switch" : std::string(enum_name(run.algorithm))},
              {"size_bytes", *row.bytes},
              {"time_us", time->us},
-             {"bus_bandwidth_GBps", bus_bandwidth_GBps(*row.bytes, row.gpus, time->us)},
+             {"bus_bandwidth_GBps",
+              bus_bandwidth_GBps(*row.collective, *row.bytes, row.gpus, time->us)},
              {"table", row.table}});
     }
     return points;

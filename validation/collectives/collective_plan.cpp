@@ -35,12 +35,15 @@ std::optional<Datatype> datatype_of(const std::string& text) {
     return at == kTypes.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// A loop of collectives cannot run faster than its processes launch it. Benchmarks inside one
-/// machine are one process that drives all GPUs (the default of nccl-tests' -g in containers and
-/// guides); across machines, and from Python, there is one for each GPU.
+/// A loop of collectives cannot run faster than its host threads launch it. Benchmarks of
+/// all-reduces inside one machine are one thread that drives all GPUs (the default of nccl-tests'
+/// -g in containers and guides); across machines, and from Python, there is a process for each GPU.
+/// Tables that name the collective are of benchmarks with a thread or process for each GPU
+/// (nccl-tests -t).
 Time launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
     const bool python = row.placement.find(".py") != std::string::npos;
-    const std::uint32_t driven = machine.nodes > 1 || python ? 1 : row.gpus;
+    const bool alone = machine.nodes > 1 || python || !row.collective_name.empty();
+    const std::uint32_t driven = alone ? 1 : row.gpus;
     return machine.system.collectives->host_launch * driven;
 }
 
@@ -98,6 +101,8 @@ private:
         const auto refuse = [&](std::string why) {
             plan_.unmatched.push_back({id, std::move(why)});
         };
+        if (!row.collective)
+            return refuse(fmt::format("the collective \"{}\" is not known", row.collective_name));
         const auto datatype = datatype_of(row.datatype);
         if (!datatype)
             return refuse(fmt::format("the datatype \"{}\" is not known", row.datatype));
@@ -146,18 +151,34 @@ private:
         const std::uint64_t bytes =
             std::max(element, row.bytes.value_or(kPeakBytes) / element * element);
         const std::uint32_t each = row.gpus / machine.nodes;
+        // The library's version decides how exchanges run.
+        const std::uint32_t version = row.collective == CollectiveKind::kAllToAll
+                                          ? library_version(row.library_version).value_or(0)
+                                          : 0;
         const auto key = std::tuple(
-            machine.file.string(), machine.nodes, each, off, words.algorithm, bytes, datatype);
+            machine.file.string(),
+            machine.nodes,
+            each,
+            off,
+            *row.collective,
+            version,
+            words.algorithm,
+            bytes,
+            datatype);
         const auto [at, fresh] = runs_.try_emplace(key, plan_.runs.size());
-        if (fresh)
+        if (fresh) {
             plan_.runs.push_back(
                 {fmt::format(
                      "{} ({}, {} GPUs, {} bytes)", row.table, machine.name, row.gpus, bytes),
                  system,
                  row.gpus,
+                 *row.collective,
                  words.algorithm,
                  Bytes(bytes),
                  datatype});
+            if (version != 0)
+                plan_.runs.back().system.collectives->nccl_version = version;
+        }
         return at->second;
     }
 
@@ -171,6 +192,8 @@ private:
             std::uint32_t,
             std::uint32_t,
             bool,
+            CollectiveKind,
+            std::uint32_t,
             Algorithm,
             std::uint64_t,
             Datatype>,

@@ -13,11 +13,12 @@
 
 namespace switchfold::validation {
 
-/// One all-reduce to be simulated; rows that mean the same one share it.
+/// One collective to be simulated; rows that mean the same one share it.
 struct PlannedRun {
     std::string label;
     SystemParams system;
     std::uint32_t ranks = 0;
+    CollectiveKind kind = CollectiveKind::kAllReduce;
     Algorithm algorithm = Algorithm::kAuto;
     Bytes bytes;
     Datatype datatype = Datatype::kFloat32;

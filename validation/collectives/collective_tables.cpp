@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <regex>
@@ -13,6 +15,33 @@
 namespace switchfold::validation {
 
 namespace {
+
+std::optional<CollectiveKind> collective_of(std::string_view name) {
+    constexpr std::array kKinds{
+        CollectiveKind::kAllReduce,
+        CollectiveKind::kReduceScatter,
+        CollectiveKind::kAllGather,
+        CollectiveKind::kBroadcast,
+        CollectiveKind::kReduce,
+        CollectiveKind::kAllToAll};
+    const auto* const at = std::find_if(
+        kKinds.begin(), kKinds.end(), [&](CollectiveKind kind) { return to_string(kind) == name; });
+    return at == kKinds.end() ? std::nullopt : std::optional(*at);
+}
+
+/// Bus bandwidth over size by time (nccl-tests, doc/PERFORMANCE.md).
+double bus_factor(CollectiveKind kind, std::uint32_t gpus) {
+    switch (kind) {
+    case CollectiveKind::kAllReduce:
+        return 2.0 * (gpus - 1) / gpus;
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kAllToAll:
+        return static_cast<double>(gpus - 1) / gpus;
+    default:
+        return 1;
+    }
+}
 
 class Reader {
 public:
@@ -94,6 +123,9 @@ private:
         r.table = record["id"];
         if (r.table.empty())
             fail(record, "id", "the name of a table");
+        r.collective_name = record["collective"];
+        if (!r.collective_name.empty())
+            r.collective = collective_of(r.collective_name);
         r.gpu = record["gpu"];
         constexpr std::uint32_t kFewest = 2;
         const std::size_t before = problems_.size();
@@ -120,10 +152,6 @@ private:
     std::vector<Problem> problems_;
 };
 
-double bus_factor(std::uint32_t gpus) {
-    return 2.0 * (gpus - 1) / gpus;
-}
-
 std::string lower(std::string_view text) {
     std::string out;
     for (const char c : text)
@@ -147,14 +175,14 @@ std::vector<MeasuredRow> read_collective_tables(const std::filesystem::path& pat
     return Reader(table, path.string()).run();
 }
 
-double bus_bandwidth_GBps(std::uint64_t bytes, std::uint32_t gpus, double us) {
-    return static_cast<double>(bytes) * bus_factor(gpus) / us * 1e-3;
+double bus_bandwidth_GBps(CollectiveKind kind, std::uint64_t bytes, std::uint32_t gpus, double us) {
+    return static_cast<double>(bytes) * bus_factor(kind, gpus) / us * 1e-3;
 }
 
 std::optional<MeasuredTime> measured_time(const MeasuredRow& row) {
     if (row.time_us && *row.time_us > 0)
         return MeasuredTime{*row.time_us, std::nullopt, std::nullopt};
-    if (!row.bytes)
+    if (!row.bytes || !row.collective)
         return std::nullopt;
     // Half of the last digit either way, as a share of the bandwidth.
     const auto doubt = [](const std::optional<double>& bandwidth, double step) {
@@ -165,9 +193,9 @@ std::optional<MeasuredTime> measured_time(const MeasuredRow& row) {
     const double share = std::min(by_bus, by_algorithm);
     if (share >= 0.5)
         return std::nullopt;
-    const double algorithm_bandwidth = by_bus <= by_algorithm
-                                           ? *row.bus_bandwidth / bus_factor(row.gpus)
-                                           : *row.algorithm_bandwidth;
+    const double algorithm_bandwidth =
+        by_bus <= by_algorithm ? *row.bus_bandwidth / bus_factor(*row.collective, row.gpus)
+                               : *row.algorithm_bandwidth;
     const double us = static_cast<double>(*row.bytes) / algorithm_bandwidth * 1e-3;
     return MeasuredTime{us, us / (1 + share), us / (1 - share)};
 }

@@ -12,11 +12,14 @@
 
 namespace switchfold::validation {
 
-/// One measured all-reduce, as the columns of a table say it. What a column leaves empty is empty
+/// One measured collective, as the columns of a table say it. What a column leaves empty is empty
 /// or none.
 struct MeasuredRow {
     std::size_t line = 0;
     std::string table;  ///< column id: rows of one id were measured together
+    /// None: the column names one that is not simulated.
+    std::optional<CollectiveKind> collective = CollectiveKind::kAllReduce;
+    std::string collective_name;  ///< as the column says it
     std::string gpu;
     std::uint32_t gpus = 0;
     std::optional<std::uint32_t> nodes;
@@ -25,7 +28,9 @@ struct MeasuredRow {
     std::string library_version;
     std::string datatype;
     std::string placement;
-    std::optional<std::uint64_t> bytes;  ///< none: a peak without its size
+    /// As nccl-tests counts them: all-gather, reduce-scatter and all-to-all by the larger side.
+    /// None: a peak without its size.
+    std::optional<std::uint64_t> bytes;
     std::optional<double> time_us;
     std::optional<double> algorithm_bandwidth;  ///< GB/s
     std::optional<double> bus_bandwidth;
@@ -34,7 +39,8 @@ struct MeasuredRow {
 };
 
 /// Reads a CSV file with the columns id, n_gpus, size_bytes and one or more of time_us, algbw_GBps,
-/// busbw_GBps; gpu, n_nodes, interconnect, algo, nccl_version, dtype, placement where they are.
+/// busbw_GBps; collective (else all_reduce), gpu, n_nodes, interconnect, algo, nccl_version, dtype,
+/// placement where they are.
 /// Throws ConfigError "file: line N: ..." with everything that is wrong.
 [[nodiscard]] std::vector<MeasuredRow> read_collective_tables(const std::filesystem::path& path);
 [[nodiscard]] std::vector<MeasuredRow>
@@ -49,8 +55,9 @@ struct MeasuredTime {
 /// The row's time in us; from the bandwidth with the most digits if only that is given. None if the
 /// row has neither or a bandwidth that was rounded to nothing.
 [[nodiscard]] std::optional<MeasuredTime> measured_time(const MeasuredRow& row);
-/// Bus bandwidth of an all-reduce in GB/s, as nccl-tests defines it.
-[[nodiscard]] double bus_bandwidth_GBps(std::uint64_t bytes, std::uint32_t gpus, double us);
+/// Bus bandwidth of a collective in GB/s, as nccl-tests defines it.
+[[nodiscard]] double
+bus_bandwidth_GBps(CollectiveKind kind, std::uint64_t bytes, std::uint32_t gpus, double us);
 
 /// What ran, as the columns algo and nccl_version say.
 struct AlgorithmWords {

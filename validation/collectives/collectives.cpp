@@ -29,8 +29,8 @@ Job job_of(const PlannedRun& run) {
                 options.progress = progress;
                 AllReducePolicy policy;
                 policy.algorithm = run.algorithm;
-                const ExecutionGraph graph = single_collective(
-                    CollectiveKind::kAllReduce, run.bytes, run.datatype, run.ranks);
+                const ExecutionGraph graph =
+                    single_collective(run.kind, run.bytes, run.datatype, run.ranks);
                 const GraphRun done = run_graph(run.system, graph, policy, options);
                 const CollectiveResult& c = done.collectives.at(0);
                 return OrderedJson{
@@ -91,7 +91,7 @@ Case case_of(const PlannedRow& planned, Simulated simulated, bool fitted) {
         c.quantity = "bus bandwidth";
         c.unit = "GB/s";
         c.measured = *row.bus_bandwidth;
-        c.simulated = bus_bandwidth_GBps(kPeakBytes, row.gpus, simulated.us);
+        c.simulated = bus_bandwidth_GBps(*row.collective, kPeakBytes, row.gpus, simulated.us);
     }
     return c;
 }

@@ -69,7 +69,7 @@ TEST(CollectiveTables, SaysOnWhichLineWhatIsWrong) {
 }
 
 TEST(CollectiveTables, BusBandwidthAsNcclTestsDefinesIt) {
-    EXPECT_DOUBLE_EQ(bus_bandwidth_GBps(1'000'000, 8, 10), 175.0);
+    EXPECT_DOUBLE_EQ(bus_bandwidth_GBps(CollectiveKind::kAllReduce, 1'000'000, 8, 10), 175.0);
 }
 
 AlgorithmWords words(

@@ -142,8 +142,10 @@ const CostModel::Generation& CostModel::constants_of(TunerGeneration generation)
     }
 }
 
-CostModel::CostModel(const CollectiveParams& params, const MachineView& machine) :
+CostModel::CostModel(
+    const CollectiveParams& params, const MachineView& machine, CollectiveKind kind) :
     constants_(constants_of(params.tuner)),
+    kind_(kind),
     machine_(machine),
     channels_(channels_of(params, machine)),
     network_latency_(to_microseconds(params.tuner_network_latency)) {}
@@ -176,11 +178,16 @@ Time CostModel::ring(Protocol protocol, Bytes bytes) const {
     else if (protocol == Protocol::kLl128)
         bus = std::min(kLl128Share * bus, channels_ * at_scale().ring_ll128);
     const double n = machine_.ranks;
-    const double steps = 2 * (n - 1);
-    const double across = 2 * (static_cast<double>(machine_.machines) - 1);
+    const bool chain = kind_ == CollectiveKind::kBroadcast || kind_ == CollectiveKind::kReduce;
+    const double rounds = kind_ == CollectiveKind::kAllReduce ? 2 : 1;
+    const double steps = chain ? n : rounds * (n - 1);
+    const double across = rounds * (static_cast<double>(machine_.machines) - 1);
     double latency =
         kRingBase[p] + (steps - across) * hop + across * (kRingNetwork[p] + network_latency_);
-    if (networked && protocol == Protocol::kSimple &&
+    // A chain whose channels are all alike counts one hop.
+    if (chain)
+        latency = kRingBase[p] + (networked ? kRingNetwork[p] + network_latency_ : hop);
+    if (networked && protocol == Protocol::kSimple && kind_ == CollectiveKind::kAllReduce &&
         static_cast<double>(bytes.count()) / (channels_ * n) >= kPlateauBytes)
         latency *= constants_.ring_plateau;
     return estimate(latency, bytes, bus * n / steps);

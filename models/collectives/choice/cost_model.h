@@ -7,13 +7,16 @@
 
 namespace switchfold {
 
-/// NCCL's own estimate of an all-reduce, by which it chooses: latency + bytes / bandwidth
+/// NCCL's own estimate of a collective, by which it chooses: latency + bytes / bandwidth
 /// (src/graph/tuning.cc:139-437, v2.30). The machine's bandwidths are ours, the constants NCCL's.
 /// It is what the library believes, not what the simulation gives. kTimeMax is what this generation
 /// or this machine has not.
 class CostModel {
 public:
-    CostModel(const CollectiveParams& params, const MachineView& machine);
+    CostModel(
+        const CollectiveParams& params,
+        const MachineView& machine,
+        CollectiveKind kind = CollectiveKind::kAllReduce);
 
     [[nodiscard]] Time ring(Protocol protocol, Bytes bytes) const;
     /// A chain inside each machine, double binary trees across.
@@ -35,6 +38,7 @@ private:
     [[nodiscard]] double rails() const;     ///< GB/s of bus bandwidth of trees over the network
 
     const Generation& constants_;
+    CollectiveKind kind_;
     MachineView machine_;
     double channels_;         ///< before small sizes drop some
     double network_latency_;  ///< us, of a hop between machines, beside NCCL's own

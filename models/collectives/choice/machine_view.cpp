@@ -145,6 +145,13 @@ view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uin
     machine.inside_bandwidth = times(inside.rate(), view.rings.size());
     const std::uint32_t neighbour = first.size() > 1 ? first[1] : first[0];
     machine.pcie = over_pcie(topology, paths, ranks[first.front()], ranks[neighbour]);
+    for (std::size_t i = 1; i < first.size(); ++i) {
+        SharedWires pair(topology, paths, unit);
+        pair.add(ranks[first.front()], ranks[first[i]]);
+        const Bandwidth rate = times(pair.rate(), 1);
+        if (i == 1 || rate < machine.pair_bandwidth)
+            machine.pair_bandwidth = rate;
+    }
     if (machine.machines > 1) {
         const auto& next = view.layout.machines[1];
         SharedWires rails(topology, paths, unit);

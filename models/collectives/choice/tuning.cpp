@@ -29,6 +29,10 @@ std::pair<std::uint32_t, std::uint32_t> wire_ratio(Protocol protocol) {
     }
 }
 
+bool reducible_in_switch(Datatype type) {
+    return type != Datatype::kInt8 && type != Datatype::kUint8 && type != Datatype::kFloat8;
+}
+
 std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine) {
     if (machine.machines == 1 || machine.rails == 0)
         return params.channels;
@@ -73,7 +77,7 @@ Choice switched(
     const CollectiveParams& params,
     const AllReducePolicy& policy,
     const MachineView& machine,
-    Bytes bytes,
+    const CollectiveCall& call,
     const CostModel& cost) {
     const bool across = machine.machines > 1;
     Algorithm algorithm = policy.algorithm;
@@ -86,31 +90,33 @@ Choice switched(
         constexpr std::uint32_t kRegisteredBlocks = 32;
         channels = (kRegisteredBlocks + machine.ranks - 1) / machine.ranks;
     }
-    Time estimate = across ? cost.switched_tree(bytes) : cost.in_switch(bytes);
+    Time estimate = across ? cost.switched_tree(call.bytes) : cost.in_switch(call.bytes);
     if (algorithm == Algorithm::kCollnet)
-        estimate = cost.collnet(bytes);
-    return {
-        algorithm,
-        Protocol::kSimple,
-        policy.channels != 0 ? policy.channels : channels,
-        registered,
-        estimate,
-        policy.mode};
+        estimate = cost.collnet(call.bytes);
+    Choice choice;
+    choice.algorithm = algorithm;
+    choice.channels = policy.channels != 0 ? policy.channels : channels;
+    choice.registered = registered;
+    choice.estimate = estimate;
+    choice.mode = policy.mode;
+    return choice;
 }
 
 }  // namespace
 
-Choice choose_all_reduce(
+Choice choose_collective(
     const CollectiveParams& params,
     const AllReducePolicy& policy,
     const MachineView& machine,
-    Bytes bytes) {
-    const CostModel cost(params, machine);
+    const CollectiveCall& call) {
+    const CostModel cost(params, machine, call.kind);
+    const Bytes bytes = call.bytes;
+    const bool all_reduce = call.kind == CollectiveKind::kAllReduce;
     const bool automatic = policy.algorithm == Algorithm::kAuto;
     const bool fifos = policy.algorithm == Algorithm::kRing || policy.algorithm == Algorithm::kTree;
     // Who asks for the switches gets them; whether the machine can is checked elsewhere.
     if (!automatic && !fifos)
-        return switched(params, policy, machine, bytes, cost);
+        return switched(params, policy, machine, call, cost);
     Protocol only = policy.protocol;
     if (only == Protocol::kAuto && machine.machines > 1)
         only = params.network_protocol;
@@ -120,32 +126,37 @@ Choice choose_all_reduce(
         if (choice.estimate < best.estimate)
             best = choice;
     };
-    if (automatic && params.automatic_in_switch)
-        consider(switched(params, policy, machine, bytes, cost));
-    if (automatic && params.automatic_in_switch && machine.network_reduces) {
+    const bool may_switch =
+        automatic && params.automatic_in_switch && all_reduce && reducible_in_switch(call.datatype);
+    if (may_switch)
+        consider(switched(params, policy, machine, call, cost));
+    if (may_switch && machine.network_reduces) {
         AllReducePolicy collnet = policy;
         collnet.algorithm = Algorithm::kCollnet;
-        consider(switched(params, collnet, machine, bytes, cost));
+        consider(switched(params, collnet, machine, call, cost));
     }
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
         if (!automatic && policy.algorithm != algorithm)
             continue;
-        // Inside one machine NCCL's tree is a chain, never faster than the ring.
-        if (automatic && algorithm == Algorithm::kTree && machine.machines == 1)
+        // Inside one machine NCCL's tree is a chain, never faster than the ring; and only
+        // all-reduces have one.
+        if (algorithm == Algorithm::kTree && (!all_reduce || (automatic && machine.machines == 1)))
             continue;
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
             if (only != Protocol::kAuto && only != protocol)
                 continue;
-            const std::uint32_t channels =
-                policy.channels != 0 ? policy.channels
-                                     : channels_for(params, algorithm, protocol, machine, bytes);
-            consider(
-                {algorithm,
-                 protocol,
-                 channels,
-                 false,
-                 algorithm == Algorithm::kRing ? cost.ring(protocol, bytes)
-                                               : cost.tree(protocol, bytes)});
+            // LL128 needs stores of 128 bytes that arrive whole: NVLink's (tuning.cc, typeIntra).
+            if (only == Protocol::kAuto && protocol == Protocol::kLl128 && machine.pcie)
+                continue;
+            Choice choice;
+            choice.algorithm = algorithm;
+            choice.protocol = protocol;
+            choice.channels = policy.channels != 0
+                                  ? policy.channels
+                                  : channels_for(params, algorithm, protocol, machine, bytes);
+            choice.estimate = algorithm == Algorithm::kRing ? cost.ring(protocol, bytes)
+                                                            : cost.tree(protocol, bytes);
+            consider(choice);
         }
     }
     return best;

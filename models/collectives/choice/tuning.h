@@ -97,12 +97,24 @@ struct MachineView {
     Bandwidth
         in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
     bool network_reduces = false;  ///< every rail's switches do
+    Bandwidth pair_bandwidth;      ///< payload a second between the two neighbours least joined
 };
+
+/// What is asked for.
+struct CollectiveCall {
+    CollectiveKind kind = CollectiveKind::kAllReduce;
+    Bytes bytes;  ///< as nccl-tests counts them: of reduce-scatter and all-gather the larger side
+    Datatype datatype = Datatype::kFloat32;
+};
+/// Whether NVLS reduces elements of this type (NCCL, transport/nvls.cc ncclNvlsSupported).
+[[nodiscard]] bool reducible_in_switch(Datatype type);
 
 struct Choice {
     Algorithm algorithm = Algorithm::kRing;
     Protocol protocol = Protocol::kSimple;
-    std::uint32_t channels = 1;
+    std::uint32_t channels = 1;          ///< thread blocks of the kernel
+    std::uint32_t for_a_peer = 0;        ///< of an exchange: channels that serve one peer
+    std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
     bool registered = false;
     Time estimate;
     InSwitchMode mode = InSwitchMode::kPull;
@@ -122,13 +134,14 @@ struct Choice {
 /// with eight of 50 GB/s and with four of 50 GB/s, 2 with a single one.
 [[nodiscard]] std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine);
 
-/// Chooses algorithm, protocol and channels of an all-reduce: the least of latency + bytes /
-/// bandwidth over what the policy allows, by NCCL's cost model.
-[[nodiscard]] Choice choose_all_reduce(
+/// Chooses algorithm, protocol and channels of a collective that a ring can do: the least of
+/// latency
+/// + bytes / bandwidth over what the policy allows, by NCCL's cost model.
+[[nodiscard]] Choice choose_collective(
     const CollectiveParams& params,
     const AllReducePolicy& policy,
     const MachineView& machine,
-    Bytes bytes);
+    const CollectiveCall& call);
 
 [[nodiscard]] const ProtocolParams& params_of(const CollectiveParams& params, Protocol protocol);
 /// Bytes stored for every byte of data: LL 2/1, LL128 16/15, Simple 1/1.

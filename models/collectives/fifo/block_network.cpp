@@ -76,7 +76,10 @@ BlockNetwork::BlockNetwork(
     t.wire_denominator = denominator;
     t.lines = protocol != Protocol::kSimple;
     t.slice_overhead = p.slice_overhead.count();
-    t.block_rate = p.block_rate * bundle;
+    // A block of an exchange serves its peers at once, of each the data that come and those that
+    // go.
+    const std::uint32_t shares = spec.choice.for_a_peer != 0 ? 2 * spec.choice.peers_of_a_block : 1;
+    t.block_rate = p.block_rate * bundle / shares;
     t.unit = unit_for(chunk, shape.largest_unit);
     // At least two units, or a block would wait for each to leave before it makes the next.
     const auto window = [&](Bytes bytes) {

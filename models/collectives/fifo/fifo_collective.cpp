@@ -83,6 +83,10 @@ public:
     }
 
 private:
+    /// Channels that work side by side on a peer's or all data.
+    [[nodiscard]] static std::uint32_t channels_of(const CollectiveSpec& spec) {
+        return spec.choice.for_a_peer != 0 ? spec.choice.for_a_peer : spec.choice.channels;
+    }
     [[nodiscard]] bool out_of_place() const { return spec_.kind == CollectiveKind::kAllToAll; }
     void count_turns(const Program& first);
     /// Bytes that one channel works on at a time.
@@ -101,8 +105,8 @@ private:
 
 /// Channels whose chunks fit one transfer unit together run as one, at their common rate: what they
 /// send to the same peer at the same time travels as one train of packets anyway.
-std::uint32_t bundle_of(const CollectiveSpec& spec, std::uint64_t chunk, std::uint64_t unit) {
-    const std::uint32_t channels = spec.choice.channels;
+std::uint32_t bundle_of(
+    const CollectiveSpec& spec, std::uint32_t channels, std::uint64_t chunk, std::uint64_t unit) {
     const std::size_t orders =
         spec.choice.algorithm == Algorithm::kTree && spec.kind == CollectiveKind::kAllReduce
             ? spec.trees.size()
@@ -116,7 +120,7 @@ std::uint32_t bundle_of(const CollectiveSpec& spec, std::uint64_t chunk, std::ui
 }
 
 std::uint64_t FifoCollective::usual_chunk() const {
-    const std::uint64_t per_channel = spec_.bytes.count() / spec_.choice.channels;
+    const std::uint64_t per_channel = spec_.bytes.count() / channels_of(spec_);
     const bool whole =
         spec_.kind == CollectiveKind::kBroadcast || spec_.kind == CollectiveKind::kReduce ||
         spec_.kind == CollectiveKind::kSendReceive ||
@@ -134,7 +138,8 @@ FifoCollective::FifoCollective(
         spec,
         BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec)),
         environment.params.tree_cuts_small)),
-    bundle_(bundle_of(spec, usual_chunk(), environment.params.transfer_unit.count())),
+    bundle_(bundle_of(
+        spec, channels_of(spec), usual_chunk(), environment.params.transfer_unit.count())),
     network_(
         environment,
         spec,
@@ -148,7 +153,7 @@ FifoCollective::FifoCollective(
         results_.resize(spec.ranks.size());
         network_.use_buffers(buffers_, results());
     }
-    const std::uint32_t channels = spec.choice.channels / bundle_;
+    const std::uint32_t channels = channels_of(spec) / bundle_;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
         std::vector<BlockPlan> plans = plan(channel, channels);
         if (channel == 0 && environment.may_jump && !plans.empty())

@@ -86,7 +86,8 @@ struct WarpSplit {
 struct BlockPlan {
     std::uint32_t rank = 0;  ///< position in the group
     std::uint32_t channel = 0;
-    std::uint32_t round = 0;  ///< of an exchange: in round k a rank serves those k places away
+    std::uint32_t round = 0;  ///< of an exchange: in round k a rank serves those k places away, in
+                              ///< round 0 itself
     std::uint32_t warps = kAllWarps;  ///< tenths of a block's warps, and so of its rate
     bool staged = false;  ///< works beside another stage, at this rate; 0: at that stage's own
     Bandwidth stage_rate;
@@ -166,7 +167,8 @@ inline constexpr std::uint32_t kNoParent = UINT32_MAX;
     const StreamMaker& make);
 
 /// Direct exchange (NCCL's grouped send and receive): blocks of `stride` bytes, block b of rank r
-/// becomes block r of rank b. A thread block for each pair and direction.
+/// becomes block r of rank b. A thread block for each pair and direction, and one that copies block
+/// r of rank r.
 [[nodiscard]] std::vector<BlockPlan> plan_all_to_all(
     std::uint32_t ranks,
     std::uint32_t channel,

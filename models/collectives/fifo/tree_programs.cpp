@@ -131,7 +131,16 @@ std::vector<BlockPlan> plan_all_to_all(
     std::uint64_t stride,
     std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        Step copy;
+        copy.load = true;
+        copy.store = true;
+        BlockPlan own;
+        own.rank = rank;
+        own.channel = channel;
+        own.program = std::make_unique<StreamProgram>(
+            copy, Part{rank * stride + part.begin, part.bytes}, max_chunk);
+        plans.push_back(std::move(own));
         for (std::uint32_t shift = 1; shift < ranks; ++shift) {
             const std::uint32_t to = (rank + shift) % ranks;
             add_pair(
@@ -139,11 +148,12 @@ std::vector<BlockPlan> plan_all_to_all(
                 rank,
                 to,
                 channel,
-                shift - 1,
+                shift,
                 {to * stride + part.begin, part.bytes},
                 {rank * stride + part.begin, part.bytes},
                 max_chunk);
         }
+    }
     return plans;
 }
 

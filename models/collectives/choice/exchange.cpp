@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/exchange.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint32_t kMostBlocks = 32;
+// NCCL_P2P_LL_THRESHOLD, of a channel.
+constexpr std::uint64_t kMostByLl = 16 << 10;
+
+/// Channels that may serve one peer at most: two for each NVLink to it; two over PCIe; two over the
+/// network, or one where a channel would serve more than four peers.
+std::uint32_t most_for_a_peer(const MachineView& machine, std::uint32_t blocks) {
+    constexpr std::uint32_t kTwo = 2;
+    constexpr std::uint32_t kPeersOfAChannel = 4;
+    if (machine.machines > 1)
+        return kTwo * machine.ranks > blocks * kPeersOfAChannel ? 1 : kTwo;
+    if (machine.pcie)
+        return kTwo;
+    // NCCL counts 20 to 20.6 GB/s a link, and 40.1 from Blackwell on, where a switch makes up for
+    // it: the most is reached either way.
+    constexpr std::uint64_t kLink = 20'000'000'000;
+    const std::uint64_t links = std::max<std::uint64_t>(1, machine.pair_bandwidth.count() / kLink);
+    return static_cast<std::uint32_t>(std::bit_ceil(std::min<std::uint64_t>(kTwo * links, blocks)));
+}
+
+/// How a peer's bytes are cut into parts, a channel each.
+class Parts {
+public:
+    Parts(const CollectiveParams& params, const MachineView& machine, Protocol protocol) {
+        const Bytes buffer = protocol == Protocol::kLl ? params.ll_buffer : params.simple_buffer;
+        const std::uint64_t step = std::max<std::uint64_t>(8, buffer.count() / params.steps);
+        const bool across = machine.machines > 1;
+        shortest_ = across ? step / 2 : step / 8;
+        longest_ = across ? step : step * 32;
+    }
+    /// Channels for one peer, of `few` that it has by right and `most` that it may have.
+    [[nodiscard]] std::uint32_t
+    channels(std::uint64_t bytes, std::uint32_t few, std::uint32_t most) const {
+        std::uint32_t channels = static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(ceil_of(bytes, shortest_), 1, few));
+        while (ceil_of(bytes, channels) > longest_ && channels <= most / 2)
+            channels *= 2;
+        return channels;
+    }
+
+private:
+    static std::uint64_t ceil_of(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+    std::uint64_t shortest_ = 0;
+    std::uint64_t longest_ = 0;
+};
+
+}  // namespace
+
+Choice choose_exchange(
+    const CollectiveParams& params,
+    const AllReducePolicy& policy,
+    const MachineView& machine,
+    Bytes bytes) {
+    Choice choice;
+    const std::uint32_t blocks =
+        policy.channels != 0 ? policy.channels
+                             : std::min(std::bit_ceil(channels_of(params, machine)), kMostBlocks);
+    const std::uint32_t most = most_for_a_peer(machine, blocks);
+    std::uint32_t few = most;
+    while (few * machine.ranks > blocks && few > 1)
+        few /= 2;
+    choice.for_a_peer =
+        Parts(params, machine, Protocol::kSimple).channels(bytes.count(), few, most);
+    choice.protocol = policy.protocol;
+    if (choice.protocol == Protocol::kAuto) {
+        // Later versions go by what a channel of Simple would carry.
+        constexpr std::uint32_t kByPayload = 22'800;
+        const std::uint32_t counted = params.nccl_version >= kByPayload ? choice.for_a_peer : most;
+        choice.protocol = bytes.count() <= counted * kMostByLl ? Protocol::kLl : Protocol::kSimple;
+        if (choice.protocol == Protocol::kLl && params.nccl_version < kByPayload)
+            choice.for_a_peer =
+                Parts(params, machine, Protocol::kLl).channels(bytes.count(), few, most);
+    }
+    choice.channels = std::min(blocks, choice.for_a_peer * machine.ranks);
+    choice.peers_of_a_block =
+        (choice.for_a_peer * machine.ranks + choice.channels - 1) / choice.channels;
+    return choice;
+}
+
+}  // namespace switchfold
