@@ -4,6 +4,7 @@
 #include "models/collectives/collective_service.h"
 #include "models/gpu/copy_engine.h"
 #include "models/gpu/gpu.h"
+#include "models/replay/operation_times.h"
 #include "sim/kernel/scheduler.h"
 #include "workloads/graph/execution_graph.h"
 
@@ -15,13 +16,6 @@
 #include <vector>
 
 namespace switchfold {
-
-/// When an operation ran.
-struct OperationTimes {
-    Time start;
-    Time end;
-    bool operator==(const OperationTimes&) const = default;
-};
 
 /// Carries out one rank's operations: streams in order, dependencies, gaps; kernels on the GPU,
 /// copies on the copy engine, collectives through the service. The graph is shared and read only.

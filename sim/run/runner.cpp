@@ -5,7 +5,9 @@
 #include "sim/core/version.h"
 #include "sim/output/timeline.h"
 #include "sim/output/writers.h"
-#include "sim/run/pool/workers.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/pool/outcome_codec.h"
+#include "sim/run/pool/pool.h"
 #include "sim/run/results/causes.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/results/timeline.h"
@@ -90,11 +92,10 @@ public:
             return fmt::format(
                 "simulating {} scenarios in {} runs, {} at a time",
                 experiment_.scenarios.size(),
-                tasks_.size(),
+                jobs_.size(),
                 options_.jobs);
         });
-        outcomes_ = options_.in_process ? run_tasks_here(tasks_, options_.progress)
-                                        : run_tasks(tasks_, options_.jobs, options_.progress);
+        simulate_all();
         ExperimentResult result = summarise();
         log([&] { return fmt::format("simulated {} events", result.host.events); });
         const auto end = std::chrono::steady_clock::now();
@@ -146,24 +147,40 @@ private:
     /// Adds a run of the scenario without one mechanism.
     std::size_t
     add(const ScenarioParams& scenario, std::size_t off, bool counters, bool together = false) {
-        Task task;
-        task.label = scenario.name;
-        task.options.contention = without(off);
-        task.options.counters = counters;
-        task.options.peers_together = together;
+        SimulateOptions options;
+        options.contention = without(off);
+        options.counters = counters;
+        options.peers_together = together;
         if (experiment_.functional)
-            task.options.functional_seed = std::max<std::uint64_t>(1, experiment_.seed);
+            options.functional_seed = std::max<std::uint64_t>(1, experiment_.seed);
+        options.fault_seed = experiment_.seed;
+        options.limits = experiment_.limits;
+        options.exact = experiment_.exact;
         const ExecutionGraph& graph = off == kMechanismCount ? graph_of(scenario) : short_;
         const AllReducePolicy policy = scenario.all_reduce;
-        task.options.fault_seed = experiment_.seed;
-        task.options.limits = experiment_.limits;
-        task.options.exact = experiment_.exact;
-        const SystemParams& system = system_;
-        task.run = [&graph, &system, policy](const SimulateOptions& o) {
-            return simulate(system, graph, policy, o);
+        jobs_.push_back(
+            {scenario.name, [this, &graph, policy, options](const JobProgress& progress) {
+                 SimulateOptions told = options;
+                 told.progress = progress;
+                 const Outcome outcome = simulate(system_, graph, policy, told);
+                 progress(1, outcome.events);
+                 return encode(outcome);
+             }});
+        return jobs_.size() - 1;
+    }
+
+    /// Fills outcomes_, in the order of the jobs.
+    void simulate_all() {
+        outcomes_.resize(jobs_.size());
+        const auto keep = [this](std::size_t job, const JobResult& result) {
+            if (result.code != ExitCode::kDone)
+                rethrow(jobs_[job], result);
+            outcomes_[job] = decode(result.bytes);
         };
-        tasks_.push_back(std::move(task));
-        return tasks_.size() - 1;
+        if (options_.in_process)
+            run_jobs_here(jobs_, options_.progress, keep);
+        else
+            run_jobs(jobs_, options_.jobs, options_.progress, keep);
     }
 
     [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
@@ -202,7 +219,7 @@ private:
             baseline_ =
                 planned_[static_cast<std::size_t>(baseline - experiment_.scenarios.begin())].main;
         } else {
-            hidden_ = {"no overlap", false, {Algorithm::kRing, Protocol::kAuto, 0, false}};
+            hidden_ = {"no overlap", false, ring_policy()};
             baseline_ = add(hidden_, kMechanismCount, false);
         }
     }
@@ -387,7 +404,7 @@ private:
     ExecutionGraph serial_;
     ExecutionGraph short_;
     ScenarioParams hidden_;
-    std::vector<Task> tasks_;
+    std::vector<Job> jobs_;  ///< one a simulation
     std::vector<Planned> planned_;
     std::size_t baseline_ = SIZE_MAX;
     std::vector<Outcome> outcomes_;

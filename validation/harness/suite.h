@@ -28,6 +28,8 @@ struct Case {
     std::string how;      ///< what was simulated, in words, for the text report alone
     /// Signed, relative to the measured value: 0.1 is 10 % too large.
     [[nodiscard]] double error() const { return simulated / measured - 1.0; }
+    /// Absolute error; 0 within the measurement's interval.
+    [[nodiscard]] double error_beyond_interval() const;
 };
 
 /// A measurement that could not be compared.
@@ -80,8 +82,9 @@ enum class DataKind { kFile, kFolder };
 /// A set of measurements that the simulator is held against. A new suite is one file with a
 /// `run` function and one line in suites.cpp. `run` reads its data (ConfigError "file: line N:
 /// what; what was expected" if that is wrong), makes a Job a simulation (sim/run/pool/pool.h,
-/// graph_run.h), runs them on options.jobs processes, and returns cases in an order that depends on
-/// the data alone. What cannot be compared goes to `unmatched` with its reason, never away.
+/// sim/run/machine/simulate.h), runs them on options.jobs processes, and returns cases in an order
+/// that depends on the data alone. What cannot be compared goes to `unmatched` with its reason,
+/// never away.
 struct Suite {
     std::string_view name;
     std::string_view what;  ///< one line for --help

@@ -7,6 +7,11 @@
 
 namespace switchfold::validation {
 
+double Case::error_beyond_interval() const {
+    const bool within = low && high && simulated >= *low && simulated <= *high;
+    return within ? 0 : std::abs(error());
+}
+
 double mape(std::span<const Case* const> cases) {
     if (cases.empty())
         return 0;

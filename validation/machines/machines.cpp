@@ -2,7 +2,7 @@
 #include "validation/machines/machines.h"
 
 #include "sim/run/config/load.h"
-#include "sim/run/machine/graph_run.h"
+#include "sim/run/machine/system_queries.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/json.h"
 #include "sim/run/pool/pool.h"
 #include "validation/harness/data.h"
+#include "validation/harness/suite_codec.h"
 #include "validation/machines/machines.h"
 #include "validation/overlap/overlap_measured.h"
 #include "validation/overlap/overlap_models.h"
@@ -36,57 +36,11 @@ bool holds_times(const std::filesystem::path& path) {
 
 /// Folders of runs, with the files that hold times.
 std::vector<TraceFolder> timed_folders(const std::filesystem::path& data) {
-    std::vector<TraceFolder> folders = trace_folders(data);
+    std::vector<TraceFolder> folders = trace_folders(data, kKinetoFiles);
     for (TraceFolder& folder : folders)
         std::erase_if(folder.files, [](const auto& file) { return !holds_times(file); });
     std::erase_if(folders, [](const TraceFolder& folder) { return folder.files.empty(); });
     return folders;
-}
-
-/// What a job sends back.
-struct TraceResult {
-    std::vector<Case> cases;
-    std::vector<Unmatched> unmatched;
-    std::vector<std::string> notes;
-};
-
-OrderedJson to_bytes(const TraceResult& result) {
-    OrderedJson cases = OrderedJson::array();
-    for (const Case& c : result.cases)
-        cases.push_back(
-            {c.id,
-             c.group,
-             c.measured,
-             c.low ? OrderedJson(*c.low) : nullptr,
-             c.high ? OrderedJson(*c.high) : nullptr,
-             c.simulated,
-             c.fitted});
-    OrderedJson unmatched = OrderedJson::array();
-    for (const Unmatched& u : result.unmatched)
-        unmatched.push_back({u.id, u.why});
-    return {{"cases", cases}, {"unmatched", unmatched}, {"notes", result.notes}};
-}
-
-void add_bytes(const std::string& bytes, SuiteResult& suite) {
-    const OrderedJson json = OrderedJson::parse(bytes);
-    for (const OrderedJson& c : json["cases"]) {
-        Case& one = suite.cases.emplace_back();
-        one.id = c[0];
-        one.group = c[1];
-        one.quantity = "slowdown";
-        one.unit = "1";
-        one.measured = c[2];
-        if (!c[3].is_null())
-            one.low = c[3].get<double>();
-        if (!c[4].is_null())
-            one.high = c[4].get<double>();
-        one.simulated = c[5];
-        one.fitted = c[6];
-    }
-    for (const OrderedJson& u : json["unmatched"])
-        suite.unmatched.push_back({u[0], u[1]});
-    for (const OrderedJson& note : json["notes"])
-        suite.notes.push_back(note);
 }
 
 std::string_view class_group(KernelClass kernel_class) {
@@ -110,7 +64,7 @@ public:
     TraceComparison(const TraceFolder& set, const Machines& machines) :
         set_(set), machines_(machines) {}
 
-    TraceResult run() {
+    SuiteResult run() {
         OverlapTrace trace;
         try {
             trace = read_overlap(set_.files);
@@ -134,7 +88,7 @@ public:
     }
 
 private:
-    TraceResult skip(const std::string& why) {
+    SuiteResult skip(const std::string& why) {
         result_.unmatched.push_back({set_.name, why});
         return std::move(result_);
     }
@@ -174,19 +128,18 @@ private:
                 add(fmt::format("class {}", part), run, us);
                 add(fmt::format("class {} {}", part, kind), run, us);
             }
-            Case c;
+            Case c = slowdown_case();
             c.group =
                 set_.name + (group.runs.size() >= kOften ? " kernels" : " kernels paired rarely");
             c.id =
                 fmt::format("{}/kernel {}/{}", set_.name, g, group.kernel.substr(0, kNameLength));
             c.measured = measured / baseline;
             c.simulated = simulated / baseline;
-            c.fitted = fitted_;
             result_.cases.push_back(std::move(c));
         }
         for (const auto& [key, sum] : sums_) {
             const WeightedSlowdown measured = weighted(sum.runs);
-            Case c;
+            Case c = slowdown_case();
             c.group = set_.name + (!key.starts_with("class")   ? " time-weighted"
                                    : sum.runs.size() >= kOften ? " classes"
                                                                : " classes paired rarely");
@@ -195,38 +148,41 @@ private:
             c.low = measured.low;
             c.high = measured.high;
             c.simulated = sum.simulated / sum.baseline;
-            c.fitted = fitted_;
             result_.cases.push_back(std::move(c));
         }
+    }
+
+    [[nodiscard]] Case slowdown_case() const {
+        Case c;
+        c.quantity = "slowdown";
+        c.unit = "1";
+        c.fitted = fitted_;
+        return c;
     }
 
     static constexpr std::size_t kNameLength = 80;
     const TraceFolder& set_;
     const Machines& machines_;
     bool fitted_ = false;
-    TraceResult result_;
+    SuiteResult result_;
     std::map<std::string, Sum> sums_;
 };
-
-/// Relative error beyond the measurement's interval; 0 within.
-double beyond(const Case& c) {
-    if (c.low && c.high && c.simulated >= *c.low && c.simulated <= *c.high)
-        return 0;
-    return std::abs(c.error());
-}
 
 std::vector<Verdict> verdicts_of(const std::vector<Case>& cases) {
     std::vector<Verdict> verdicts;
     std::vector<double> often;
     for (const Case& c : cases) {
         if (c.group.ends_with(" time-weighted"))
-            verdicts.push_back({c.id + ": error beyond the interval", beyond(c), kWeighted});
+            verdicts.push_back(
+                {c.id + ": error beyond the interval", c.error_beyond_interval(), kWeighted});
         else if (c.group.ends_with(" classes") && c.id.find("beside") == std::string::npos)
-            verdicts.push_back({c.id + ": error beyond the interval", beyond(c), kClass});
+            verdicts.push_back(
+                {c.id + ": error beyond the interval", c.error_beyond_interval(), kClass});
         else if (c.group.ends_with(" kernels"))
             often.push_back(std::abs(c.error()));
         else if (c.group == kPublishedGroup || c.group == kModelsGroup)
-            verdicts.push_back({c.id + ": error beyond the interval", beyond(c), kPublished});
+            verdicts.push_back(
+                {c.id + ": error beyond the interval", c.error_beyond_interval(), kPublished});
     }
     if (!often.empty()) {
         std::sort(often.begin(), often.end());
@@ -253,7 +209,7 @@ SuiteResult run_overlap(const SuiteOptions& options) {
     std::vector<Job> jobs;
     for (const TraceFolder& set : sets)
         jobs.push_back({set.name, [&set, &machines](const JobProgress&) {
-                            return to_bytes(TraceComparison(set, machines).run()).dump();
+                            return encode(TraceComparison(set, machines).run());
                         }});
     std::vector<std::string> results(jobs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
@@ -262,7 +218,7 @@ SuiteResult run_overlap(const SuiteOptions& options) {
         results[job] = result.bytes;
     });
     for (const std::string& bytes : results)
-        add_bytes(bytes, suite);
+        append(bytes, suite);
     add_published(options, suite);
     add_models(options, suite);
     add_measured(options.root / kMeasuredContention, options, suite);

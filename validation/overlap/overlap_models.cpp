@@ -3,7 +3,8 @@
 
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
-#include "sim/run/machine/graph_run.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/workload/training_workload.h"
 #include "validation/harness/data.h"
@@ -75,13 +76,13 @@ struct Pair {
 };
 
 /// Time of all kernels over what they take alone.
-double slowdown_of(const ExecutionGraph& graph, const GraphRun& run) {
+double slowdown_of(const ExecutionGraph& graph, const Outcome& run) {
     double taken = 0;
     double alone = 0;
     for (std::size_t i = 0; i < graph.ranks[0]->operations.size(); ++i)
         if (const auto* kernel =
                 std::get_if<KernelOperation>(&graph.ranks[0]->operations[i].body)) {
-            const OperationSpan& span = run.times[0][i];
+            const OperationTimes& span = run.times[0][i];
             taken += to_seconds(span.end - span.start);
             alone += to_seconds(kernel->isolated);
         }
@@ -95,11 +96,11 @@ slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm alg
     policy.algorithm = algorithm;
     policy.registered = algorithm == Algorithm::kInSwitch;  // as in an experiment's own scenarios
     OrderedJson out;
-    out["all"] = slowdown_of(graph, run_graph(system, graph, policy));
+    out["all"] = slowdown_of(graph, switchfold::simulate(system, graph, policy));
     const auto without = [&](const char* name, bool Contention::*mechanism) {
-        GraphRunOptions off;
+        SimulateOptions off;
         off.contention.*mechanism = false;
-        out[name] = slowdown_of(graph, run_graph(system, graph, policy, off));
+        out[name] = slowdown_of(graph, switchfold::simulate(system, graph, policy, off));
     };
     without("sm", &Contention::sm);
     without("l2", &Contention::l2);

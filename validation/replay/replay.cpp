@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/json.h"
-#include "sim/run/machine/graph_run.h"
-#include "sim/run/pool/pool.h"
+#include "sim/run/machine/simulate.h"
 #include "sim/run/workload/workload.h"
-#include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/machines/machines.h"
 #include "validation/replay/trace_folders.h"
@@ -19,16 +16,9 @@ namespace {
 /// A trace's own schedule comes out this near, of its iteration time.
 constexpr double kTolerance = 0.02;
 
-/// What a job sends home.
-struct Replayed {
-    std::string id;
-    std::string how;
-    double measured_us = 0;
-    double simulated_us = 0;
-};
-
 /// Reads a folder's traces, finds the machine, and runs the schedule as it was traced.
-Replayed replay(const TraceFolder& folder, const Machines& machines, const JobProgress& progress) {
+SuiteResult
+replay(const TraceFolder& folder, const Machines& machines, const JobProgress& progress) {
     const FolderTrace trace = read_folder(folder);
     const WantedMachine wanted{trace.gpu_name, "", trace.world, std::nullopt};
     const MachineMatch match = machines.find(wanted);
@@ -49,73 +39,29 @@ Replayed replay(const TraceFolder& folder, const Machines& machines, const JobPr
     if (!measured || *measured <= 0)
         throw ConfigError(
             folder.path.string(), "", "says nothing about how long an iteration took");
-    GraphRunOptions options;
+    SimulateOptions options;
     options.progress = progress;
-    const GraphRun run =
-        run_graph(match.machine->system, prepared.graph, AllReducePolicy{}, options);
-    return {
-        trace.id,
-        fmt::format("{}, {} ranks", match.machine->name, trace.world),
-        *measured,
-        to_microseconds(run.end) / prepared.graph.steps};
-}
-
-Job job_of(const TraceFolder& folder, const Machines& machines) {
-    return {folder.name, [&](const JobProgress& progress) {
-                const Replayed done = replay(folder, machines, progress);
-                return OrderedJson{done.id, done.how, done.measured_us, done.simulated_us}.dump();
-            }};
-}
-
-Case case_of(const TraceFolder& folder, const std::string& bytes) {
-    const OrderedJson done = OrderedJson::parse(bytes);
+    const Outcome run = simulate(match.machine->system, prepared.graph, AllReducePolicy{}, options);
     Case c;
-    c.id = done[0].get<std::string>();
+    c.id = trace.id;
     c.group = folder.name;
     c.quantity = "iteration time";
     c.unit = "us";
-    c.how = done[1].get<std::string>();
-    c.measured = done[2].get<double>();
-    c.simulated = done[3].get<double>();
-    return c;
+    c.how = fmt::format("{}, {} ranks", match.machine->name, trace.world);
+    c.measured = *measured;
+    c.simulated = to_microseconds(Time(run.end_ps)) / prepared.graph.steps;
+    SuiteResult result;
+    result.cases.push_back(std::move(c));
+    return result;
 }
 
 }  // namespace
 
 SuiteResult run_replay(const SuiteOptions& options) {
-    const Suite& suite = suite_named("replay");
-    const auto data = data_of(suite, options);
-    if (!data)
-        return skipped(suite);
-    SuiteResult result;
-    result.name = suite.name;
-    const std::vector<TraceFolder> folders = trace_folders(*data);
-    if (folders.empty())
-        throw ConfigError(
-            data->string(),
-            "",
-            "holds no trace; expected folders of Kineto traces (.json, .json.gz)");
-    const Machines machines(options.root);
-    std::vector<Job> jobs;
-    for (const TraceFolder& folder : folders)
-        jobs.push_back(job_of(folder, machines));
-    std::vector<JobResult> results(jobs.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, JobResult done) {
-        // A trace that cannot be used is said so; a simulation that fails is an error of ours.
-        if (done.code != ExitCode::kDone && done.code != ExitCode::kBadInput)
-            rethrow(jobs[job], done);
-        results[job] = std::move(done);
-    });
-    for (std::size_t i = 0; i < folders.size(); ++i) {
-        if (results[i].code == ExitCode::kBadInput) {
-            result.unmatched.push_back({folders[i].name, results[i].error});
-            continue;
-        }
-        result.cases.push_back(case_of(folders[i], results[i].bytes));
-        const Case& c = result.cases.back();
-        result.verdicts.push_back({c.id, std::abs(c.error()), kTolerance});
-    }
-    return result;
+    SuiteResult suite = run_folders(suite_named("replay"), options, kTraceFiles, replay);
+    for (const Case& c : suite.cases)
+        suite.verdicts.push_back({c.id, std::abs(c.error()), kTolerance});
+    return suite;
 }
 
 }  // namespace switchfold::validation

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/json.h"
-#include "sim/run/pool/pool.h"
+#include "sim/run/machine/simulate.h"
 #include "sim/run/workload/workload.h"
-#include "validation/harness/data.h"
 #include "validation/machines/machines.h"
 #include "validation/replay/step_comparison.h"
 #include "validation/replay/trace_folders.h"
 #include "workloads/readers/kineto/reader.h"
 
 #include <fmt/format.h>
-
-#include <cmath>
 
 namespace switchfold::validation {
 
@@ -30,13 +26,13 @@ prepare(const TraceFolder& folder, const FolderTrace& trace, const SystemParams&
         workload.files.push_back(std::filesystem::absolute(file).string());
     workload.ranks = trace.world;
     experiment.workload = workload;
-    experiment.scenarios = {{"ring", true, {Algorithm::kRing, Protocol::kAuto, 0, false}}};
+    experiment.scenarios = {{"ring", true, ring_policy()}};
     return prepare_workload(complete_experiment(std::move(experiment), folder.path));
 }
 
 /// What was traced and what was simulated, a rank a file.
 std::vector<RankSpans>
-spans_of(const TraceWorkload& traced, const PreparedWorkload& prepared, const GraphRun& run) {
+spans_of(const TraceWorkload& traced, const PreparedWorkload& prepared, const Outcome& run) {
     std::vector<RankSpans> ranks;
     const bool stands_for_all = traced.files.size() == 1;
     for (std::size_t file = 0; file < traced.files.size(); ++file) {
@@ -70,17 +66,16 @@ compare(const TraceFolder& folder, const Machines& machines, const JobProgress& 
         throw ConfigError(folder.path.string(), "", match.why);
     const SystemParams& system = match.machine->system;
     const PreparedWorkload prepared = prepare(folder, trace, system);
-    GraphRunOptions options;
+    SimulateOptions options;
     options.progress = progress;
-    const GraphRun run =
-        run_graph(system, prepared.graph, {Algorithm::kRing, Protocol::kAuto, 0, false}, options);
+    const Outcome run = simulate(system, prepared.graph, ring_policy(), options);
     SuiteResult result;
     compare_step(trace.id, pairs, spans_of(read_kineto({trace.files}), prepared, run), result);
     result.notes.push_back(fmt::format(
         "{}: on {}, iteration {:.2f} ms, traced {:.2f} ms",
         trace.id,
         match.machine->name,
-        to_microseconds(run.end) / prepared.graph.steps * 1e-3,
+        to_microseconds(Time(run.end_ps)) / prepared.graph.steps * 1e-3,
         prepared.report.measured_iteration_us.value_or(0) * 1e-3));
     const auto fitted = [&](const std::string& name) { return machines.fitted_on(name); };
     for (Case& c : result.cases)
@@ -89,86 +84,13 @@ compare(const TraceFolder& folder, const Machines& machines, const JobProgress& 
     return result;
 }
 
-OrderedJson optional_json(const std::optional<double>& value) {
-    return value ? OrderedJson(*value) : OrderedJson();
-}
-
-std::string to_bytes(const SuiteResult& result) {
-    OrderedJson cases = OrderedJson::array();
-    for (const Case& c : result.cases)
-        cases.push_back(
-            {c.id,
-             c.group,
-             c.quantity,
-             c.unit,
-             c.measured,
-             optional_json(c.low),
-             optional_json(c.high),
-             c.simulated,
-             c.fitted,
-             c.how});
-    OrderedJson unmatched = OrderedJson::array();
-    for (const Unmatched& u : result.unmatched)
-        unmatched.push_back({u.id, u.why});
-    return OrderedJson{{"cases", cases}, {"unmatched", unmatched}, {"notes", result.notes}}.dump();
-}
-
-void add_bytes(const std::string& bytes, SuiteResult& suite) {
-    const OrderedJson json = OrderedJson::parse(bytes);
-    const auto optional_of = [](const OrderedJson& value) {
-        return value.is_null() ? std::nullopt : std::optional(value.get<double>());
-    };
-    for (const OrderedJson& c : json["cases"])
-        suite.cases.push_back(
-            {c[0], c[1], c[2], c[3], c[4], optional_of(c[5]), optional_of(c[6]), c[7], c[8], c[9]});
-    for (const OrderedJson& u : json["unmatched"])
-        suite.unmatched.push_back({u[0], u[1]});
-    for (const OrderedJson& note : json["notes"])
-        suite.notes.push_back(note);
-}
-
-/// Relative error beyond the measurement's interval; 0 within.
-double beyond(const Case& c) {
-    const bool within = c.low && c.high && c.simulated >= *c.low && c.simulated <= *c.high;
-    return within ? 0 : std::abs(c.error());
-}
-
 }  // namespace
 
 SuiteResult run_step(const SuiteOptions& options) {
-    SuiteResult suite;
-    suite.name = "step";
-    const Suite& asked = suite_named(suite.name);
-    const auto data = data_of(asked, options);
-    if (!data)
-        return skipped(asked);
-    const std::vector<TraceFolder> folders = trace_folders(*data);
-    if (folders.empty())
-        throw ConfigError(
-            data->string(),
-            "",
-            "holds no trace; expected folders of Kineto traces (.json, .json.gz)");
-    const Machines machines(options.root);
-    std::vector<Job> jobs;
-    for (const TraceFolder& folder : folders)
-        jobs.push_back({folder.name, [&folder, &machines](const JobProgress& progress) {
-                            return to_bytes(compare(folder, machines, progress));
-                        }});
-    std::vector<JobResult> results(jobs.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, JobResult done) {
-        // A trace that cannot be used is said so; a simulation that fails is an error of ours.
-        if (done.code != ExitCode::kDone && done.code != ExitCode::kBadInput)
-            rethrow(jobs[job], done);
-        results[job] = std::move(done);
-    });
-    for (std::size_t i = 0; i < folders.size(); ++i) {
-        if (results[i].code == ExitCode::kBadInput)
-            suite.unmatched.push_back({folders[i].name, results[i].error});
-        else
-            add_bytes(results[i].bytes, suite);
-    }
+    SuiteResult suite = run_folders(suite_named("step"), options, kKinetoFiles, compare);
     for (const Case& c : suite.cases)
-        suite.verdicts.push_back({c.id + ": error beyond the interval", beyond(c), kTolerance});
+        suite.verdicts.push_back(
+            {c.id + ": error beyond the interval", c.error_beyond_interval(), kTolerance});
     return suite;
 }
 

@@ -20,7 +20,7 @@ std::string name_of(Pass pass) {
     return pass ? std::string(to_string(*pass)) : "all";
 }
 
-double duration_us(const OperationSpan& span) {
+double duration_us(const OperationTimes& span) {
     return to_microseconds(span.end - span.start);
 }
 
@@ -161,7 +161,7 @@ private:
 
 }  // namespace
 
-Residence residence_of(const RankGraph& rank, std::span<const OperationSpan> operations) {
+Residence residence_of(const RankGraph& rank, std::span<const OperationTimes> operations) {
     BigVector<Interval> kernels;
     for (std::size_t i = 0; i < rank.operations.size(); ++i)
         if (std::holds_alternative<KernelOperation>(rank.operations[i].body))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/machine/graph_run.h"
+#include "sim/run/machine/outcome.h"
 #include "validation/harness/suite.h"
 #include "validation/overlap/overlap_pairs.h"
 #include "workloads/graph/execution_graph.h"
@@ -15,9 +15,9 @@ namespace switchfold::validation {
 /// One rank's operations as they were traced and as they were simulated, by index.
 struct RankSpans {
     const RankGraph* graph = nullptr;
-    std::vector<OperationSpan> measured;
+    std::vector<OperationTimes> measured;
     /// Several where one trace stands for several ranks.
-    std::vector<std::vector<OperationSpan>> simulated;
+    std::vector<std::vector<OperationTimes>> simulated;
 };
 
 /// How long a rank's collectives were resident, and how much of that kernels ran beside them.
@@ -26,7 +26,7 @@ struct Residence {
     double beside_us = 0;    ///< of it
 };
 [[nodiscard]] Residence
-residence_of(const RankGraph& rank, std::span<const OperationSpan> operations);
+residence_of(const RankGraph& rank, std::span<const OperationTimes> operations);
 
 /// Cases of a trace, whose files were read into `ranks` in their order: for all kernels, the
 /// forward and the backward pass

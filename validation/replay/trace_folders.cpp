@@ -2,37 +2,38 @@
 #include "validation/replay/trace_folders.h"
 
 #include "sim/core/error.h"
-#include "workloads/readers/kineto/reader.h"
+#include "sim/run/pool/pool.h"
+#include "validation/harness/data.h"
+#include "validation/harness/suite_codec.h"
+#include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace switchfold::validation {
 
 namespace {
 
-bool may_be_trace(const std::filesystem::path& path) {
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored))
-        return false;
-    const std::string name = path.filename().string();
-    const auto ends_with = [&](std::string_view end) {
-        return name.size() > end.size() &&
-               name.compare(name.size() - end.size(), end.size(), end) == 0;
-    };
-    return ends_with(".json") || ends_with(".json.gz");
+/// Nothing if the format is not known.
+std::optional<TraceFormat> format_of(const std::filesystem::path& file) {
+    try {
+        return recognise(file);
+    } catch (const ConfigError&) {
+        return std::nullopt;
+    }
 }
 
-std::optional<TraceFolder> folder_at(const std::filesystem::path& path) {
+std::optional<TraceFolder> folder_at(const std::filesystem::path& path, const FileKind& kind) {
     TraceFolder folder;
     folder.path = path;
     folder.name = (path.has_filename() ? path : path.parent_path()).filename().string();
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(path, error))
-        if (may_be_trace(entry.path()))
+        if (entry.is_regular_file(error) && kind.takes(entry.path()))
             folder.files.push_back(entry.path());
     if (folder.files.empty())
         return std::nullopt;
@@ -40,16 +41,45 @@ std::optional<TraceFolder> folder_at(const std::filesystem::path& path) {
     return folder;
 }
 
+/// Files that are read together. Of some formats a file alone does not tell its rank.
+std::vector<std::vector<std::filesystem::path>> parts_of(const TraceFolder& folder) {
+    std::vector<std::vector<std::filesystem::path>> parts;
+    std::map<TraceFormat, std::size_t> together;
+    for (const auto& file : folder.files) {
+        const auto format = format_of(file);
+        const bool alone = format != TraceFormat::kNsight && format != TraceFormat::kChakra &&
+                           format != TraceFormat::kCapture;
+        if (alone) {
+            parts.push_back({file});
+            continue;
+        }
+        const auto [part, fresh] = together.try_emplace(*format, parts.size());
+        if (fresh)
+            parts.emplace_back();
+        parts[part->second].push_back(file);
+    }
+    return parts;
+}
+
 }  // namespace
 
-std::vector<TraceFolder> trace_folders(const std::filesystem::path& data) {
-    if (auto here = folder_at(data))
+bool may_be_kineto(const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    return name.ends_with(".json") || name.ends_with(".json.gz");
+}
+
+bool may_be_trace(const std::filesystem::path& file) {
+    return may_be_kineto(file) || format_of(file);
+}
+
+std::vector<TraceFolder> trace_folders(const std::filesystem::path& data, const FileKind& kind) {
+    if (auto here = folder_at(data, kind))
         return {std::move(*here)};
     std::vector<TraceFolder> folders;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(data, error))
         if (entry.is_directory(error))
-            if (auto folder = folder_at(entry.path()))
+            if (auto folder = folder_at(entry.path(), kind))
                 folders.push_back(std::move(*folder));
     std::sort(folders.begin(), folders.end(), [](const auto& a, const auto& b) {
         return a.name < b.name;
@@ -58,37 +88,79 @@ std::vector<TraceFolder> trace_folders(const std::filesystem::path& data) {
 }
 
 FolderTrace read_folder(const TraceFolder& folder) {
-    std::map<std::uint32_t, std::filesystem::path> by_rank;
+    const auto parts = parts_of(folder);
+    std::map<std::uint32_t, std::size_t> part_of_rank;
     std::string reasons;
     FolderTrace trace;
-    for (const auto& file : folder.files) {
+    for (std::size_t part = 0; part < parts.size(); ++part) {
         try {
-            const TraceWorkload workload = read_kineto({{file}});
-            const TraceFileReport& report = workload.files.front();
-            if (report.synthetic)
+            const TraceWorkload workload = read_traces({parts[part]});
+            if (std::any_of(workload.files.begin(), workload.files.end(), [](const auto& report) {
+                    return report.synthetic;
+                }))
                 throw ConfigError(
-                    file.string(), "", "is synthetic; expected a trace of a real run");
-            if (by_rank.empty())
-                trace.world = std::max(1U, report.world_size);
-            by_rank.emplace(report.rank, file);
-            trace.gpu_name = report.gpu_name;
+                    parts[part].front().string(),
+                    "",
+                    "is synthetic; expected a trace of a real run");
+            for (const TraceFileReport& report : workload.files) {
+                if (part_of_rank.empty())
+                    trace.world = std::max(1U, report.world_size);
+                part_of_rank.emplace(report.rank, part);
+                trace.gpu_name = report.gpu_name;
+            }
         } catch (const ConfigError& error) {
             reasons += (reasons.empty() ? "" : "; ") + std::string(error.what());
         }
     }
-    if (by_rank.empty())
+    if (part_of_rank.empty())
         throw ConfigError(folder.path.string(), "", "holds no trace that can be read: " + reasons);
     if (trace.gpu_name.empty())
         throw ConfigError(folder.path.string(), "", "does not name the GPU");
-    if (by_rank.size() == trace.world && trace.world > 1) {
-        for (const auto& [rank, file] : by_rank)
-            trace.files.push_back(file);
-        trace.id = folder.name + "/all ranks";
-    } else {
-        trace.files.push_back(by_rank.begin()->second);
-        trace.id = fmt::format("{}/rank{}", folder.name, by_rank.begin()->first);
+    const bool all = part_of_rank.size() == trace.world && trace.world > 1;
+    std::set<std::size_t> taken;
+    for (const auto& [rank, part] : part_of_rank) {
+        if ((all || taken.empty()) && taken.insert(part).second)
+            trace.files.insert(trace.files.end(), parts[part].begin(), parts[part].end());
     }
+    trace.id = all ? folder.name + "/all ranks"
+                   : fmt::format("{}/rank{}", folder.name, part_of_rank.begin()->first);
     return trace;
+}
+
+SuiteResult run_folders(
+    const Suite& suite,
+    const SuiteOptions& options,
+    const FileKind& kind,
+    const CompareFolder& compare) {
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
+    const std::vector<TraceFolder> folders = trace_folders(*data, kind);
+    if (folders.empty())
+        throw ConfigError(
+            data->string(), "", fmt::format("holds no trace; expected folders of {}", kind.what));
+    const Machines machines(options.root);
+    std::vector<Job> jobs;
+    for (const TraceFolder& folder : folders)
+        jobs.push_back({folder.name, [&](const JobProgress& progress) {
+                            return encode(compare(folder, machines, progress));
+                        }});
+    std::vector<JobResult> results(jobs.size());
+    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, JobResult done) {
+        // A trace that cannot be used is said so; a simulation that fails is an error of ours.
+        if (done.code != ExitCode::kDone && done.code != ExitCode::kBadInput)
+            rethrow(jobs[job], done);
+        results[job] = std::move(done);
+    });
+    SuiteResult result;
+    result.name = suite.name;
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+        if (results[i].code == ExitCode::kBadInput)
+            result.unmatched.push_back({folders[i].name, results[i].error});
+        else
+            append(results[i].bytes, result);
+    }
+    return result;
 }
 
 }  // namespace switchfold::validation

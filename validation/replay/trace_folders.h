@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/pool/progress.h"
+#include "validation/harness/suite.h"
+#include "validation/machines/machines.h"
+
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace switchfold::validation {
@@ -12,23 +18,47 @@ namespace switchfold::validation {
 struct TraceFolder {
     std::string name;
     std::filesystem::path path;
-    std::vector<std::filesystem::path> files;  ///< .json and .json.gz, sorted
+    std::vector<std::filesystem::path> files;  ///< sorted
 };
 
-/// The folders below `data` that hold .json or .json.gz files, sorted by name; `data` itself if it
-/// holds some.
-[[nodiscard]] std::vector<TraceFolder> trace_folders(const std::filesystem::path& data);
+/// Which files of a folder a suite reads.
+struct FileKind {
+    bool (*takes)(const std::filesystem::path& file);
+    std::string_view what;  ///< for the message that there is none
+};
+/// Whether a file's name ends in .json or .json.gz.
+[[nodiscard]] bool may_be_kineto(const std::filesystem::path& file);
+/// Whether read_traces() knows the file's format, or its name is that of a Kineto trace.
+[[nodiscard]] bool may_be_trace(const std::filesystem::path& file);
+inline constexpr FileKind kKinetoFiles{may_be_kineto, "Kineto traces (.json, .json.gz)"};
+inline constexpr FileKind kTraceFiles{may_be_trace, "traces of any format that `trace` reads"};
+
+/// The folders below `data` that hold such files, sorted by name; `data` itself if it holds some.
+[[nodiscard]] std::vector<TraceFolder>
+trace_folders(const std::filesystem::path& data, const FileKind& kind);
 
 /// The traces of a folder that are used together.
 struct FolderTrace {
     std::string id;                            ///< FOLDER/rank3 or FOLDER/all ranks
-    std::vector<std::filesystem::path> files;  ///< all ranks, or the lowest one there is
+    std::vector<std::filesystem::path> files;  ///< of all ranks, or of the lowest one there is
     std::string gpu_name;
     std::uint32_t world = 1;
 };
 
-/// Reads what is a Kineto trace in the folder. Throws ConfigError with the reason of each file if
-/// none can be read.
+/// Reads the folder's traces. Throws ConfigError with the reason of each file if none can be read.
 [[nodiscard]] FolderTrace read_folder(const TraceFolder& folder);
+
+/// Compares one folder. Throws ConfigError if its traces cannot be used.
+using CompareFolder = std::function<SuiteResult(
+    const TraceFolder& folder, const Machines& machines, const JobProgress& progress)>;
+
+/// Runs a suite over the folders of its data, a job a folder, and returns what `compare` found in
+/// the folders' order. A folder whose traces cannot be used is unmatched, with the reason; other
+/// errors are thrown. Throws ConfigError if no folder holds a trace.
+[[nodiscard]] SuiteResult run_folders(
+    const Suite& suite,
+    const SuiteOptions& options,
+    const FileKind& kind,
+    const CompareFolder& compare);
 
 }  // namespace switchfold::validation

@@ -9,7 +9,7 @@
 namespace switchfold::validation {
 namespace {
 
-OperationSpan span(std::uint64_t start_us, std::uint64_t end_us) {
+OperationTimes span(std::uint64_t start_us, std::uint64_t end_us) {
     return {microseconds(start_us), microseconds(end_us)};
 }
 
@@ -44,9 +44,9 @@ protected:
     }
 
     /// The kernels one after the other from 0, each as long as that, and the collective.
-    [[nodiscard]] static std::vector<OperationSpan>
-    back_to_back(std::uint64_t each_us, OperationSpan collective) {
-        std::vector<OperationSpan> spans;
+    [[nodiscard]] static std::vector<OperationTimes>
+    back_to_back(std::uint64_t each_us, OperationTimes collective) {
+        std::vector<OperationTimes> spans;
         for (std::uint64_t i = 0; i < kKernels; ++i)
             spans.push_back(span(i * each_us, (i + 1) * each_us));
         spans.push_back(collective);

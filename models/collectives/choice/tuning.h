@@ -83,6 +83,10 @@ struct AllReducePolicy {
     }
 };
 
+[[nodiscard]] inline AllReducePolicy ring_policy() {
+    return {Algorithm::kRing, Protocol::kAuto, 0, false};
+}
+
 /// What the estimate needs to know of the machine.
 struct MachineView {
     std::uint32_t ranks = 0;

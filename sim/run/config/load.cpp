@@ -52,7 +52,7 @@ void Experiment::check(ParamChecker& checker) const {
 }
 
 std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
-    const AllReducePolicy by_ring{Algorithm::kRing, Protocol::kAuto, 0, false};
+    const AllReducePolicy by_ring = ring_policy();
     AllReducePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
     const ScenarioParams serial{"serial", false, by_ring};
     const ScenarioParams ring{"ring", true, by_ring};

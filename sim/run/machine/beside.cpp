@@ -151,11 +151,13 @@ Alone run_alone(
     Simulation simulation;
     Group group{"group", std::vector<std::uint32_t>(ranks)};
     std::iota(group.ranks.begin(), group.ranks.end(), 0U);
-    AllReducePolicy policy;
-    policy.algorithm = Algorithm::kRing;
-    policy.protocol = protocol_of(operation);
-    policy.channels = operation.thread_blocks;
-    Machine machine(simulation, system, ranks, policy, Contention{}, {group}, 0, 1);
+    MachineOptions options;
+    options.ranks = ranks;
+    options.groups = {group};
+    options.policy = ring_policy();
+    options.policy.protocol = protocol_of(operation);
+    options.policy.channels = operation.thread_blocks;
+    Machine machine(simulation, system, options);
     CollectiveOperation alone = operation;
     alone.group = 0;
     alone.sequence = 0;

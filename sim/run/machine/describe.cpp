@@ -17,7 +17,10 @@ std::string describe_system(const SystemParams& system) {
     const std::uint32_t gpus = topology.gpus();
     Group world{"world", std::vector<std::uint32_t>(gpus)};
     std::iota(world.ranks.begin(), world.ranks.end(), 0U);
-    Machine machine(simulation, system, gpus, AllReducePolicy{}, Contention{}, {world}, 0, 1);
+    MachineOptions options;
+    options.ranks = gpus;
+    options.groups = {world};
+    Machine machine(simulation, system, options);
     const GpuParams& gpu = *system.gpu;
     std::string out = fmt::format("{}: {} x {}\n", system.name, gpus, gpu.name);
     out += fmt::format(

@@ -25,20 +25,14 @@ void GpuPort::on_blocks_resident(std::uint64_t ticket) {
 }
 
 Machine::Machine(
-    Simulation& simulation,
-    const SystemParams& system,
-    std::uint32_t ranks,
-    const AllReducePolicy& policy,
-    const Contention& contention,
-    const std::vector<Group>& groups,
-    std::uint64_t functional_seed,
-    std::uint64_t fault_seed) {
+    Simulation& simulation, const SystemParams& system, const MachineOptions& options) {
     Scheduler& scheduler = simulation.scheduler();
     fabric_ = std::make_unique<Fabric>("fabric", build_topology(system.topology), scheduler);
     std::vector<RankPort*> ports;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
         const std::string label = fmt::format("rank{}", rank);
-        gpus_.push_back(std::make_unique<Gpu>(label.c_str(), *system.gpu, contention, scheduler));
+        gpus_.push_back(
+            std::make_unique<Gpu>(label.c_str(), *system.gpu, options.contention, scheduler));
         copies_.push_back(std::make_unique<CopyEngine>(
             fmt::format("copies{}", rank).c_str(),
             system.gpu->copy,
@@ -49,8 +43,14 @@ Machine::Machine(
         ports.push_back(ports_.back().get());
     }
     collectives_ = std::make_unique<CollectiveEngine>(
-        "collectives", *fabric_, *system.collectives, policy, ports, groups, functional_seed);
-    faults_ = std::make_unique<FaultInjector>(*fabric_, system.faults, fault_seed);
+        "collectives",
+        *fabric_,
+        *system.collectives,
+        options.policy,
+        ports,
+        options.groups,
+        options.functional_seed);
+    faults_ = std::make_unique<FaultInjector>(*fabric_, system.faults, options.fault_seed);
 }
 
 }  // namespace switchfold

@@ -47,19 +47,20 @@ private:
     std::vector<Waiting> waiting_;
 };
 
+struct MachineOptions {
+    std::uint32_t ranks = 0;    ///< the first of the system's GPUs
+    std::vector<Group> groups;  ///< of ranks, as collectives name them
+    AllReducePolicy policy;
+    Contention contention;
+    std::uint64_t functional_seed = 0;  ///< 0: collectives carry no numbers
+    std::uint64_t fault_seed = 1;       ///< of bit errors
+};
+
 /// The simulated machine: fabric, GPUs with memory and copy engines, the collective engine. Lives
 /// within one Simulation.
 class Machine {
 public:
-    Machine(
-        Simulation& simulation,
-        const SystemParams& system,
-        std::uint32_t ranks,
-        const AllReducePolicy& policy,
-        const Contention& contention,
-        const std::vector<Group>& groups,
-        std::uint64_t functional_seed,
-        std::uint64_t fault_seed);
+    Machine(Simulation& simulation, const SystemParams& system, const MachineOptions& options);
 
     [[nodiscard]] Fabric& fabric() { return *fabric_; }
     [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpus_.size()); }

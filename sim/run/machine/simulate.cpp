@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/simulate.h"
 
+#include "models/replay/rank_replay.h"
 #include "sim/core/error.h"
 #include "sim/run/machine/component_statistics.h"
 #include "sim/run/machine/longest_time.h"
@@ -192,12 +193,12 @@ Outcome simulate(
     Machine machine(
         simulation,
         system,
-        ranks,
-        policy,
-        options.contention,
-        graph.groups,
-        options.functional_seed,
-        options.fault_seed);
+        {ranks,
+         graph.groups,
+         policy,
+         options.contention,
+         options.functional_seed,
+         options.fault_seed});
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);
@@ -225,11 +226,12 @@ Outcome simulate(
             sampler.sample(now);
         if (!guard.goes_on(now, events))
             return false;
-        return !options.progress ||
-               options.progress(
-                   static_cast<double>(guard.ended()) /
-                       static_cast<double>(std::max<std::size_t>(1, operations)),
-                   events);
+        if (options.progress)
+            options.progress(
+                static_cast<double>(guard.ended()) /
+                    static_cast<double>(std::max<std::size_t>(1, operations)),
+                events);
+        return true;
     });
     for (const auto& replay : replays)
         if (!replay->finished())
@@ -252,94 +254,6 @@ Outcome simulate(
     outcome.jumped_ps = machine.collectives().jumped().count();
     note_cut_kernels(machine, outcome);
     return outcome;
-}
-
-std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGraph& graph) {
-    struct Key {
-        CollectiveKind kind;
-        std::uint32_t group;
-        std::uint32_t blocks;
-        std::uint32_t ordinal;  ///< within its step
-        auto operator<=>(const Key&) const = default;
-    };
-    std::map<Key, Time> shortest;
-    const auto for_each = [&](auto&& visit) {
-        for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-            std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t>
-                ordinals;
-            for (const Operation& operation : graph.ranks[r]->operations)
-                if (const auto* c = std::get_if<CollectiveOperation>(&operation.body);
-                    c != nullptr && c->bytes.count() == 0)
-                    visit(
-                        *c,
-                        Key{c->kind,
-                            c->group,
-                            c->thread_blocks,
-                            ordinals[{operation.step, c->kind, c->group}]++});
-        }
-    };
-    for_each([&](const CollectiveOperation& c, const Key& key) {
-        auto [at, fresh] = shortest.try_emplace(key, c.measured);
-        if (!fresh)
-            at->second = std::min(at->second, c.measured);
-    });
-    if (shortest.empty())
-        return 0;
-    Simulation simulation;
-    Machine machine(
-        simulation,
-        system,
-        static_cast<std::uint32_t>(graph.ranks.size()),
-        AllReducePolicy{Algorithm::kRing, Protocol::kAuto, 0, false},
-        Contention{},
-        graph.groups,
-        0,
-        1);
-    std::map<Key, Bytes> sizes;
-    for (const auto& [key, time] : shortest) {
-        const std::vector<std::uint32_t>& ranks = graph.groups[key.group].ranks;
-        if (ranks.size() < 2) {
-            sizes[key] = Bytes(16);
-            continue;
-        }
-        // One pass moves half of what an all-reduce of the same size does.
-        const bool twice = key.kind == CollectiveKind::kAllReduce;
-        std::uint64_t low = 16;
-        std::uint64_t high = 1ULL << 36U;
-        while (low + 16 < high) {
-            const std::uint64_t middle = (low + high) / 2;
-            if (machine.collectives().choose(ranks, Bytes(middle)).estimate < time)
-                low = middle;
-            else
-                high = middle;
-        }
-        sizes[key] = Bytes(
-            (twice ? low : low * 2) / 16 / ranks.size() * 16 * ranks.size() + 16 * ranks.size());
-    }
-    std::uint32_t changed = 0;
-    std::map<const RankGraph*, std::shared_ptr<const RankGraph>> replaced;
-    for (auto& rank : graph.ranks) {
-        auto& fresh = replaced[rank.get()];
-        if (!fresh) {
-            auto copy = std::make_shared<RankGraph>(*rank);
-            std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t>
-                ordinals;
-            for (Operation& operation : copy->operations)
-                if (auto* c = std::get_if<CollectiveOperation>(&operation.body);
-                    c != nullptr && c->bytes.count() == 0) {
-                    const Key key{
-                        c->kind,
-                        c->group,
-                        c->thread_blocks,
-                        ordinals[{operation.step, c->kind, c->group}]++};
-                    c->bytes = sizes.at(key);
-                    ++changed;
-                }
-            fresh = std::move(copy);
-        }
-        rank = fresh;
-    }
-    return changed;
 }
 
 }  // namespace switchfold

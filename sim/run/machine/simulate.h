@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/engine.h"
-#include "models/memory/memory_system.h"
-#include "models/replay/rank_replay.h"
-#include "sim/output/result.h"
+#include "models/memory/contention.h"
 #include "sim/run/config/experiment.h"
+#include "sim/run/machine/outcome.h"
+#include "sim/run/pool/progress.h"
 
 #include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
 
 namespace switchfold {
-
-/// One simulation's outcome. Everything in it can be sent from one process to another.
-struct Outcome {
-    std::vector<std::vector<OperationTimes>> times;  ///< [rank][operation]
-    std::vector<CollectiveRecord> collectives;
-    std::vector<StatisticTable> statistics;
-    std::vector<CounterSample> counters;
-    std::vector<std::string> notes;
-    std::uint64_t end_ps = 0;
-    std::uint64_t jumped_ps =
-        0;  ///< of it, left out of long collectives: it repeats what was before
-    std::uint64_t events = 0;
-};
 
 struct SimulateOptions {
     Contention contention;
@@ -35,21 +18,16 @@ struct SimulateOptions {
     bool peers_together = false;        ///< no rank is late that was not traced
     LimitParams limits;                 ///< beyond which it is given up
     bool exact = false;                 ///< leave nothing out
-    std::function<bool(double share, std::uint64_t events)>
-        progress;  ///< share of operations ended
+    JobProgress progress;               ///< told the share of operations ended; may be empty
 };
 
-/// Runs a graph on a machine. Throws SimulationError if operations stay unfinished, if the run is
-/// given up at its limits, or if a functional result is wrong.
+/// Runs a graph on a machine in this process, which must not hold another simulation: call it from
+/// a job of run_jobs(). Throws SimulationError if operations stay unfinished, if the run is given
+/// up at its limits, or if a functional result is wrong.
 [[nodiscard]] Outcome simulate(
     const SystemParams& system,
     const ExecutionGraph& graph,
     const AllReducePolicy& policy,
-    const SimulateOptions& options);
-
-/// Replaces unknown collective sizes by what the machine would move in the measured time: the
-/// shortest of the occurrences of the same collective over the steps, since the others waited
-/// longer for peers. \returns how many.
-std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGraph& graph);
+    const SimulateOptions& options = {});
 
 }  // namespace switchfold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/pool/outcome_codec.h"
 
+#include "models/collectives/engine.h"
 #include "sim/core/error.h"
 
 #include <cstring>
@@ -14,21 +15,16 @@ class Writer {
 public:
     template <class T>
     requires std::is_trivially_copyable_v<T>
-    void put(const T& value) {
-        const auto* raw = reinterpret_cast<const std::byte*>(&value);
-        bytes.insert(bytes.end(), raw, raw + sizeof(T));
-    }
+    void put(const T& value) { append(&value, sizeof(T)); }
     void put(const std::string& text) {
         put(text.size());
-        const auto* raw = reinterpret_cast<const std::byte*>(text.data());
-        bytes.insert(bytes.end(), raw, raw + text.size());
+        bytes += text;
     }
     template <class T>
     void put(const std::vector<T>& values) {
         put(values.size());
         if constexpr (std::is_trivially_copyable_v<T>) {
-            const auto* raw = reinterpret_cast<const std::byte*>(values.data());
-            bytes.insert(bytes.end(), raw, raw + values.size() * sizeof(T));
+            append(values.data(), values.size() * sizeof(T));
         } else {
             for (const T& value : values)
                 put(value);
@@ -54,19 +50,23 @@ public:
         put(c.time_us);
         put(c.value);
     }
-    std::vector<std::byte> bytes;
+    std::string bytes;
+
+private:
+    void append(const void* data, std::size_t size) {
+        bytes.append(static_cast<const char*>(data), size);
+    }
 };
 
 class Reader {
 public:
-    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    explicit Reader(std::string_view bytes) : bytes_(bytes) {}
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void get(T& value) { std::memcpy(&value, take(sizeof(T)), sizeof(T)); }
     void get(std::string& text) {
         const std::size_t size = length(1);
-        const std::byte* raw = take(size);
-        text.assign(reinterpret_cast<const char*>(raw), size);
+        text.assign(take(size), size);
     }
     template <class T>
     void get(std::vector<T>& values) {
@@ -104,10 +104,10 @@ public:
     [[nodiscard]] bool finished() const { return bytes_.empty(); }
 
 private:
-    const std::byte* take(std::size_t count) {
+    const char* take(std::size_t count) {
         SWITCHFOLD_CHECK(count <= bytes_.size(), "an outcome is cut off");
-        const std::byte* at = bytes_.data();
-        bytes_ = bytes_.subspan(count);
+        const char* at = bytes_.data();
+        bytes_.remove_prefix(count);
         return at;
     }
     /// A count of elements of at least `each` bytes that can still follow.
@@ -117,7 +117,7 @@ private:
         SWITCHFOLD_CHECK(count <= bytes_.size() / each, "an outcome is cut off");
         return count;
     }
-    std::span<const std::byte> bytes_;
+    std::string_view bytes_;
 };
 
 template <class Coder, class O>
@@ -134,13 +134,13 @@ void visit(Coder&& code, O& outcome) {
 
 }  // namespace
 
-std::vector<std::byte> encode(const Outcome& outcome) {
+std::string encode(const Outcome& outcome) {
     Writer writer;
     visit([&](const auto& value) { writer.put(value); }, outcome);
     return std::move(writer.bytes);
 }
 
-Outcome decode(std::span<const std::byte> bytes) {
+Outcome decode(std::string_view bytes) {
     Outcome outcome;
     Reader reader(bytes);
     visit([&](auto& value) { reader.get(value); }, outcome);

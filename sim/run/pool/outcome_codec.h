@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/machine/simulate.h"
+#include "sim/run/machine/outcome.h"
 
-#include <cstddef>
-#include <span>
-#include <vector>
+#include <string>
+#include <string_view>
 
 namespace switchfold {
 
 /// Bytes that carry an outcome from a worker to its parent, on the same machine.
-[[nodiscard]] std::vector<std::byte> encode(const Outcome& outcome);
+[[nodiscard]] std::string encode(const Outcome& outcome);
 /// Throws InternalError if the bytes are not a whole outcome.
-[[nodiscard]] Outcome decode(std::span<const std::byte> bytes);
+[[nodiscard]] Outcome decode(std::string_view bytes);
 
 }  // namespace switchfold

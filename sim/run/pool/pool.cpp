@@ -399,6 +399,35 @@ void run_jobs(
     Pool(jobs, options, progress, ended).run();
 }
 
+void run_jobs_here(
+    std::span<const Job> jobs,
+    const std::function<void(const WorkerProgress&)>& progress,
+    const std::function<void(std::size_t job, JobResult result)>& ended) {
+    std::uint64_t events_before = 0;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        std::uint64_t events = 0;
+        const JobProgress report = [&](double share, std::uint64_t now) {
+            events = now;
+            if (progress)
+                progress(
+                    {(static_cast<double>(i) + share) / static_cast<double>(jobs.size()),
+                     events_before + now,
+                     0});
+        };
+        JobResult result;
+        try {
+            result.bytes = jobs[i].run(report);
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (const std::exception& error) {
+            result.code = exit_code(error);
+            result.error = error.what();
+        }
+        events_before += events;
+        ended(i, std::move(result));
+    }
+}
+
 void rethrow(const Job& job, const JobResult& result) {
     switch (result.code) {
     case ExitCode::kBadInput:

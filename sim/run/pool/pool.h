@@ -12,9 +12,6 @@
 
 namespace switchfold {
 
-/// Tells the parent how far a job is: share of the job from 0 to 1, events so far.
-using JobProgress = std::function<void(double share, std::uint64_t events)>;
-
 /// One piece of work for a process of its own. What it returns travels back as bytes.
 struct Job {
     std::string label;
@@ -52,6 +49,14 @@ inline void run_jobs(
     const std::function<void(std::size_t job, JobResult result)>& ended) {
     run_jobs(jobs, PoolOptions{processes, false, 0}, progress, ended);
 }
+
+/// Runs jobs one after another in this process, for a caller that is a worker itself. A job's error
+/// is its result, as in run_jobs(); only std::bad_alloc passes through, since the memory is the
+/// process's.
+void run_jobs_here(
+    std::span<const Job> jobs,
+    const std::function<void(const WorkerProgress&)>& progress,
+    const std::function<void(std::size_t job, JobResult result)>& ended);
 
 /// Throws a failed job's error here, with its type and the job's label.
 [[noreturn]] void rethrow(const Job& job, const JobResult& result);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/memory/contention.h"
 #include "sim/output/result.h"
-#include "sim/run/machine/simulate.h"
+#include "sim/run/machine/outcome.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <cstddef>
 #include <cstdint>

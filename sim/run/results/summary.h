@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/machine/simulate.h"
+#include "sim/run/machine/outcome.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/timeline.h"
 
+#include "models/collectives/engine.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "sim/output/timeline.h"
-#include "sim/run/machine/simulate.h"
+#include "sim/run/machine/outcome.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <string>
 

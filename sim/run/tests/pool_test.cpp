@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <new>
 #include <set>
+#include <thread>
 
 #include <unistd.h>
 
@@ -111,6 +115,116 @@ TEST(Pool, WhatTheCallerThrowsEndsEverything) {
             }),
         std::runtime_error);
     EXPECT_EQ(ended, 1);
+}
+
+TEST(Pool, AFailureThatTheCallerRethrowsEndsTheOthers) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<Job> jobs{
+        {"sleeps",
+         [](const JobProgress&) {
+             std::this_thread::sleep_for(std::chrono::seconds(60));
+             return std::string("late");
+         }},
+        {"stuck", [](const JobProgress&) -> std::string {
+             throw SimulationError("gpu0", Time(1), "stuck");
+         }}};
+    EXPECT_THROW(
+        run_jobs(
+            jobs,
+            2,
+            {},
+            [&](std::size_t job, const JobResult& result) { rethrow(jobs[job], result); }),
+        SimulationError);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+/// What rethrow() throws of an error of a job called "ring".
+template <class Error>
+std::string what_of(const JobResult& result) {
+    try {
+        rethrow({"ring", {}}, result);
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+TEST(Pool, ErrorsAreRethrownWithTheirTypeAndSayWhose) {
+    EXPECT_EQ(
+        what_of<SimulationError>({"", ExitCode::kUnfinished, "link3 at 5 ps: no credit"}),
+        "ring: link3 at 5 ps: no credit");
+    const auto config = what_of<ConfigError>({"", ExitCode::kBadInput, "a.json: /x: is wrong"});
+    EXPECT_TRUE(config.starts_with("ring: ")) << config;
+    EXPECT_NE(config.find("a.json: /x: is wrong"), std::string::npos) << config;
+    EXPECT_EQ(what_of<std::logic_error>({"", ExitCode::kInternal, "ours"}), "ring: ours");
+}
+
+TEST(Pool, ProgressRisesToTheWhole) {
+    const std::vector<Job> jobs{
+        {"long",
+         [](const JobProgress& report) {
+             for (int i = 0; i < 6; ++i) {
+                 std::this_thread::sleep_for(std::chrono::milliseconds(60));
+                 report(i / 6.0, 100);
+             }
+             report(1, 600);
+             return std::string();
+         }},
+        {"short", [](const JobProgress& report) {
+             report(1, 1);
+             return std::string();
+         }}};
+    std::vector<double> shares;
+    std::uint64_t events = 0;
+    run_jobs(
+        jobs,
+        2,
+        [&](const WorkerProgress& p) {
+            shares.push_back(p.share);
+            events = p.events;
+        },
+        [](std::size_t, const JobResult&) {});
+    ASSERT_GE(shares.size(), 3U);
+    EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+    EXPECT_DOUBLE_EQ(shares.back(), 1.0);
+    EXPECT_EQ(events, 601U);
+}
+
+TEST(JobsHere, RunInOrderInThisProcessAndAddUpTheirProgress) {
+    std::vector<Job> jobs;
+    for (std::uint64_t i = 0; i < 4; ++i)
+        jobs.push_back({"job", [i](const JobProgress& report) {
+                            report(0.5, 10 * i);
+                            return fmt::format("{} {}", i, ::getpid());
+                        }});
+    std::vector<double> shares;
+    std::vector<std::uint64_t> events;
+    std::vector<std::string> ended;
+    run_jobs_here(
+        jobs,
+        [&](const WorkerProgress& p) {
+            shares.push_back(p.share);
+            events.push_back(p.events);
+        },
+        [&](std::size_t job, const JobResult& result) {
+            EXPECT_EQ(job, ended.size());
+            ended.push_back(result.bytes);
+        });
+    EXPECT_EQ(shares, (std::vector<double>{0.125, 0.375, 0.625, 0.875}));
+    EXPECT_EQ(events, (std::vector<std::uint64_t>{0, 10, 30, 60}));
+    EXPECT_EQ(ended.back(), fmt::format("3 {}", ::getpid()));
+}
+
+TEST(JobsHere, AnErrorIsAResultAndLackOfMemoryIsNot) {
+    const std::vector<Job> stuck{{"stuck", [](const JobProgress&) -> std::string {
+                                      throw SimulationError("link", Time(1), "no credit");
+                                  }}};
+    JobResult result;
+    run_jobs_here(stuck, {}, [&](std::size_t, JobResult r) { result = std::move(r); });
+    EXPECT_EQ(result.code, ExitCode::kUnfinished);
+    EXPECT_EQ(result.error, "link at 1 ps: no credit");
+    const std::vector<Job> greedy{
+        {"greedy", [](const JobProgress&) -> std::string { throw std::bad_alloc(); }}};
+    EXPECT_THROW(run_jobs_here(greedy, {}, [](std::size_t, JobResult) {}), std::bad_alloc);
 }
 
 }  // namespace

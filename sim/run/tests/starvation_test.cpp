@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/load.h"
-#include "sim/run/machine/graph_run.h"
+#include "sim/run/machine/simulate.h"
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ ExecutionGraph recommendation_step(std::uint32_t gathers, std::uint32_t exchange
 
 Time end_of(const ExecutionGraph& graph) {
     const std::string file = std::string(SWITCHFOLD_SOURCE_DIR) + "/configs/systems/dgx1_v100.json";
-    return run_graph(load_system(file, {}), graph, {}).end;
+    return Time(simulate(load_system(file, {}), graph, {}).end_ps);
 }
 
 TEST(Starvation, ExchangesBesideKernelsThatTakeAllOfTheMemoryEndInTime) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/summary.h"
 
+#include "models/collectives/engine.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "models/collectives/choice/machine_view.h"
 #include "sim/core/error.h"
-#include "sim/run/machine/simulate.h"
+#include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/graph/collective.h"

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/units.h"
+
+namespace switchfold {
+
+/// When an operation ran, since the start of the run.
+struct OperationTimes {
+    Time start;
+    Time end;
+    bool operator==(const OperationTimes&) const = default;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/replay/operation_times.h"
+#include "sim/core/statistics.h"
+#include "sim/output/result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+struct CollectiveRecord;  // models/collectives/engine.h, which needs SystemC
+
+/// One simulation's outcome. Everything in it can be sent from one process to another.
+struct Outcome {
+    std::vector<std::vector<OperationTimes>> times;  ///< [rank][operation]
+    std::vector<CollectiveRecord> collectives;       ///< read them by collective_results()
+    std::vector<StatisticTable> statistics;
+    std::vector<CounterSample> counters;
+    std::vector<std::string> notes;
+    std::uint64_t end_ps = 0;
+    std::uint64_t jumped_ps = 0;  ///< of it, left out of long collectives as a repetition
+    std::uint64_t events = 0;
+
+    // Defined where a collective's record is complete.
+    Outcome();
+    ~Outcome();
+    Outcome(Outcome&& other) noexcept;
+    Outcome& operator=(Outcome&& other) noexcept;
+    Outcome(const Outcome&) = delete;
+    Outcome& operator=(const Outcome&) = delete;
+};
+
+}  // namespace switchfold
