@@ -342,12 +342,18 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
             policy_.channels != 0 ? policy_.channels : params_.in_switch_channels;
         return spec;
     }
-    if (spec.kind == CollectiveKind::kAllToAll) {
+    if (is_exchange(spec.kind)) {
+        if (spec.kind == CollectiveKind::kSendReceive)
+            spec.root = CollectiveSpec::kEveryRank;
         AllReducePolicy policy = policy_;
         if (policy.channels == 0)
             policy.channels = collective.thread_blocks;
-        spec.choice =
-            choose_exchange(params_, policy, group.machine, spec.bytes / spec.ranks.size());
+        spec.choice = choose_exchange(
+            params_,
+            policy,
+            group.machine,
+            spec.kind == CollectiveKind::kSendReceive ? spec.bytes
+                                                      : spec.bytes / spec.ranks.size());
         take_traced_kernel(collective, spec);
         return spec;
     }

@@ -43,6 +43,17 @@ make_values(std::uint64_t seed, std::size_t members, std::size_t count, ElementT
     return buffers;
 }
 
+namespace {
+
+/// Who a member's numbers come from; its own if it only sends.
+std::size_t sender_to(const CollectiveSpec& spec, std::size_t member) {
+    if (spec.root != CollectiveSpec::kEveryRank)
+        return spec.root;
+    return (member + spec.ranks.size() - 1) % spec.ranks.size();
+}
+
+}  // namespace
+
 std::string check_values(
     const CollectiveSpec& spec,
     const std::vector<std::vector<float>>& before,
@@ -74,8 +85,17 @@ std::string check_values(
                     share == 0 || i / share >= members || same(after[m][i], before[i / share][i]);
                 break;
             case CollectiveKind::kBroadcast:
-            case CollectiveKind::kSendReceive:
                 good = same(after[m][i], before[spec.root][i]);
+                break;
+            case CollectiveKind::kSendReceive:
+                good = same(after[m][i], before[sender_to(spec, m)][i]);
+                break;
+            case CollectiveKind::kGather:
+                good = m != spec.root || share == 0 || i / share >= members ||
+                       same(after[m][i], before[i / share][i]);
+                break;
+            case CollectiveKind::kScatter:
+                good = share == 0 || i / share != m || same(after[m][i], before[spec.root][i]);
                 break;
             case CollectiveKind::kReduce:
                 good = m != spec.root || std::fabs(after[m][i] - exact) <= tolerance;

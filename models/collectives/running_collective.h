@@ -51,7 +51,8 @@ struct CollectiveSpec {
     ElementType element = ElementType::kFloat32;
     std::uint32_t element_bytes = 4;
     std::vector<std::uint32_t> ranks;  ///< global, ascending; a position is an index into it
-    std::uint32_t root = 0;            ///< position of who broadcasts, gets the sum, or sends
+    static constexpr std::uint32_t kEveryRank = UINT32_MAX;
+    std::uint32_t root = 0;  ///< position of who broadcasts, gets the sum, or sends
     Choice choice;
     std::uint32_t blocks = 0;                ///< of its kernel; 0: one a channel
     std::uint32_t registers_per_thread = 0;  ///< of its kernel; 0: as the machine's

@@ -3,11 +3,11 @@
 
 #include "sim/core/error.h"
 #include "validation/harness/csv.h"
+#include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <regex>
@@ -17,30 +17,11 @@ namespace switchfold::validation {
 namespace {
 
 std::optional<CollectiveKind> collective_of(std::string_view name) {
-    constexpr std::array kKinds{
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kReduceScatter,
-        CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kReduce,
-        CollectiveKind::kAllToAll};
-    const auto* const at = std::find_if(
-        kKinds.begin(), kKinds.end(), [&](CollectiveKind kind) { return to_string(kind) == name; });
-    return at == kKinds.end() ? std::nullopt : std::optional(*at);
-}
-
-/// Bus bandwidth over size by time (nccl-tests, doc/PERFORMANCE.md).
-double bus_factor(CollectiveKind kind, std::uint32_t gpus) {
-    switch (kind) {
-    case CollectiveKind::kAllReduce:
-        return 2.0 * (gpus - 1) / gpus;
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kAllToAll:
-        return static_cast<double>(gpus - 1) / gpus;
-    default:
-        return 1;
-    }
+    const auto* const at =
+        std::find_if(kCollectiveKinds.begin(), kCollectiveKinds.end(), [&](CollectiveKind kind) {
+            return to_string(kind) == name;
+        });
+    return at == kCollectiveKinds.end() ? std::nullopt : std::optional(*at);
 }
 
 class Reader {

@@ -31,4 +31,23 @@ single_collective(CollectiveKind kind, Bytes bytes, Datatype datatype, std::uint
     return graph;
 }
 
+double bus_factor(CollectiveKind kind, std::uint32_t ranks) {
+    const double others = static_cast<double>(ranks - 1) / ranks;
+    switch (kind) {
+    case CollectiveKind::kAllReduce:
+        return 2 * others;
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kAllToAll:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+        return others;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kSendReceive:
+        break;
+    }
+    return 1;
+}
+
 }  // namespace switchfold

@@ -100,6 +100,10 @@ std::string_view to_string(CollectiveKind kind) {
         return "reduce";
     case CollectiveKind::kSendReceive:
         return "send_receive";
+    case CollectiveKind::kGather:
+        return "gather";
+    case CollectiveKind::kScatter:
+        return "scatter";
     case CollectiveKind::kAllToAll:
         break;
     }

@@ -6,6 +6,7 @@
 #include "workloads/graph/dependencies.h"
 #include "workloads/graph/short_text.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,8 +26,22 @@ enum class CollectiveKind : std::uint8_t {
     kBroadcast,
     kReduce,
     kAllToAll,
-    kSendReceive,  ///< a send with its receive, once they have been matched
+    kSendReceive,  ///< a send with its receive, once they have been matched; of a group: every rank
+                   ///< sends to the next
+    kGather,       ///< every rank's share goes to the first
+    kScatter,      ///< and from it
 };
+
+inline constexpr std::array kCollectiveKinds{
+    CollectiveKind::kAllReduce,
+    CollectiveKind::kReduceScatter,
+    CollectiveKind::kAllGather,
+    CollectiveKind::kBroadcast,
+    CollectiveKind::kReduce,
+    CollectiveKind::kAllToAll,
+    CollectiveKind::kSendReceive,
+    CollectiveKind::kGather,
+    CollectiveKind::kScatter};
 
 enum class Datatype : std::uint8_t {
     kFloat32,

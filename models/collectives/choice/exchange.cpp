@@ -56,6 +56,11 @@ private:
 
 }  // namespace
 
+bool is_exchange(CollectiveKind kind) {
+    return kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendReceive ||
+           kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
+}
+
 Choice choose_exchange(
     const CollectiveParams& params,
     const AllReducePolicy& policy,

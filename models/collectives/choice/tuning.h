@@ -116,12 +116,12 @@ struct CollectiveCall {
 struct Choice {
     Algorithm algorithm = Algorithm::kRing;
     Protocol protocol = Protocol::kSimple;
-    std::uint32_t channels = 1;          ///< thread blocks of the kernel
-    std::uint32_t for_a_peer = 0;        ///< of an exchange: channels that serve one peer
-    std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
+    std::uint32_t channels = 1;  ///< thread blocks of the kernel
     bool registered = false;
     Time estimate;
     InSwitchMode mode = InSwitchMode::kPull;
+    std::uint32_t for_a_peer = 0;        ///< of an exchange: channels that serve one peer
+    std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
 };
 
 /// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;

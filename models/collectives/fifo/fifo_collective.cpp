@@ -87,7 +87,7 @@ private:
     [[nodiscard]] static std::uint32_t channels_of(const CollectiveSpec& spec) {
         return spec.choice.for_a_peer != 0 ? spec.choice.for_a_peer : spec.choice.channels;
     }
-    [[nodiscard]] bool out_of_place() const { return spec_.kind == CollectiveKind::kAllToAll; }
+    [[nodiscard]] bool out_of_place() const { return spec_.choice.for_a_peer != 0; }
     void count_turns(const Program& first);
     /// Bytes that one channel works on at a time.
     [[nodiscard]] std::uint64_t usual_chunk() const;
@@ -201,7 +201,19 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     case CollectiveKind::kReduce:
         return plan_ring_reduce(order, spec_.root, channel, whole, chunk);
     case CollectiveKind::kSendReceive:
+        if (spec_.root == CollectiveSpec::kEveryRank)
+            return plan_shift(n, channel, whole, chunk);
         return plan_send_receive(spec_.root, 1 - spec_.root, channel, whole, chunk);
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+        return plan_gather(
+            n,
+            spec_.root,
+            spec_.kind == CollectiveKind::kScatter,
+            channel,
+            share,
+            stride,
+            chunk);
     case CollectiveKind::kAllToAll:
         return plan_all_to_all(n, channel, share, stride, chunk);
     case CollectiveKind::kAllReduce:

@@ -184,6 +184,20 @@ inline constexpr std::uint32_t kNoParent = UINT32_MAX;
     Part part,
     std::uint64_t max_chunk);
 
+/// Every rank sends the part to the next.
+[[nodiscard]] std::vector<BlockPlan>
+plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t max_chunk);
+
+/// Block r, of `stride` bytes, goes from rank r to the root, or with `scatter` back.
+[[nodiscard]] std::vector<BlockPlan> plan_gather(
+    std::uint32_t ranks,
+    std::uint32_t root,
+    bool scatter,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t stride,
+    std::uint64_t max_chunk);
+
 /// The same step over a part in chunks.
 class StreamProgram final : public Program {
 public:

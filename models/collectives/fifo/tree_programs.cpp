@@ -122,6 +122,18 @@ void add_pair(
     plans.push_back(std::move(in));
 }
 
+/// A rank's own block is copied within its memory.
+BlockPlan copy_plan(std::uint32_t rank, std::uint32_t channel, Part part, std::uint64_t max_chunk) {
+    Step copy;
+    copy.load = true;
+    copy.store = true;
+    BlockPlan own;
+    own.rank = rank;
+    own.channel = channel;
+    own.program = std::make_unique<StreamProgram>(copy, part, max_chunk);
+    return own;
+}
+
 }  // namespace
 
 std::vector<BlockPlan> plan_all_to_all(
@@ -132,15 +144,8 @@ std::vector<BlockPlan> plan_all_to_all(
     std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        Step copy;
-        copy.load = true;
-        copy.store = true;
-        BlockPlan own;
-        own.rank = rank;
-        own.channel = channel;
-        own.program = std::make_unique<StreamProgram>(
-            copy, Part{rank * stride + part.begin, part.bytes}, max_chunk);
-        plans.push_back(std::move(own));
+        plans.push_back(
+            copy_plan(rank, channel, {rank * stride + part.begin, part.bytes}, max_chunk));
         for (std::uint32_t shift = 1; shift < ranks; ++shift) {
             const std::uint32_t to = (rank + shift) % ranks;
             add_pair(
@@ -165,6 +170,35 @@ std::vector<BlockPlan> plan_send_receive(
     std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
     add_pair(plans, sender, receiver, channel, 0, part, part, max_chunk);
+    return plans;
+}
+
+std::vector<BlockPlan>
+plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t max_chunk) {
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        add_pair(plans, rank, (rank + 1) % ranks, channel, 0, part, part, max_chunk);
+    return plans;
+}
+
+std::vector<BlockPlan> plan_gather(
+    std::uint32_t ranks,
+    std::uint32_t root,
+    bool scatter,
+    std::uint32_t channel,
+    Part part,
+    std::uint64_t stride,
+    std::uint64_t max_chunk) {
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const Part block{rank * stride + part.begin, part.bytes};
+        if (rank == root)
+            plans.push_back(copy_plan(rank, channel, block, max_chunk));
+        else if (scatter)
+            add_pair(plans, root, rank, channel, 0, block, block, max_chunk);
+        else
+            add_pair(plans, rank, root, channel, 0, block, block, max_chunk);
+    }
     return plans;
 }
 

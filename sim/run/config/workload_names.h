@@ -26,19 +26,29 @@ struct EnumNames<Peers> {
 
 template <>
 struct EnumNames<CollectiveKind> {
-    static constexpr std::array<std::pair<CollectiveKind, std::string_view>, 5> kNames{
+    static constexpr std::array<std::pair<CollectiveKind, std::string_view>, 9> kNames{
         {{CollectiveKind::kAllReduce, "all_reduce"},
          {CollectiveKind::kReduceScatter, "reduce_scatter"},
          {CollectiveKind::kAllGather, "all_gather"},
          {CollectiveKind::kBroadcast, "broadcast"},
-         {CollectiveKind::kAllToAll, "all_to_all"}}};
+         {CollectiveKind::kReduce, "reduce"},
+         {CollectiveKind::kAllToAll, "all_to_all"},
+         {CollectiveKind::kSendReceive, "send_receive"},
+         {CollectiveKind::kGather, "gather"},
+         {CollectiveKind::kScatter, "scatter"}}};
 };
 template <>
 struct EnumNames<Datatype> {
-    static constexpr std::array<std::pair<Datatype, std::string_view>, 3> kNames{
+    static constexpr std::array<std::pair<Datatype, std::string_view>, 9> kNames{
         {{Datatype::kFloat32, "float32"},
          {Datatype::kFloat16, "float16"},
-         {Datatype::kBfloat16, "bfloat16"}}};
+         {Datatype::kBfloat16, "bfloat16"},
+         {Datatype::kFloat64, "float64"},
+         {Datatype::kInt8, "int8"},
+         {Datatype::kUint8, "uint8"},
+         {Datatype::kInt32, "int32"},
+         {Datatype::kInt64, "int64"},
+         {Datatype::kFloat8, "float8"}}};
 };
 
 }  // namespace switchfold

@@ -2,6 +2,7 @@
 #include "sim/run/results/summary.h"
 
 #include "models/collectives/engine.h"
+#include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
 
@@ -142,7 +143,7 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
     std::vector<CollectiveResult> results;
     for (const CollectiveRecord& record : outcome.collectives) {
         CollectiveResult result;
-        const bool pair = record.kind == CollectiveKind::kSendReceive;
+        const bool pair = record.sender != record.receiver;
         result.name =
             pair ? fmt::format("rank {} to {} {}", record.sender, record.receiver, record.sequence)
                  : fmt::format(
@@ -150,9 +151,8 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
                        graph.groups[record.group].name,
                        to_string(record.kind),
                        record.sequence);
-        result.algorithm = pair || record.kind == CollectiveKind::kAllToAll
-                               ? "direct"
-                               : enum_name(record.choice.algorithm);
+        result.algorithm =
+            pair || record.choice.for_a_peer != 0 ? "direct" : enum_name(record.choice.algorithm);
         result.protocol = record.choice.algorithm == Algorithm::kInSwitch
                               ? enum_name(record.choice.mode)
                               : enum_name(record.choice.protocol);
@@ -164,16 +164,10 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         result.ready_us = to_microseconds(record.ready);
         result.time_us = to_microseconds(moving_time(record));
         if (result.time_us > 0) {
-            const double n = record.ranks;
             result.algorithm_bandwidth_GBps =
                 static_cast<double>(result.size_bytes) / result.time_us * 1e-3;
-            double factor = (n - 1) / n;  // as nccl-tests defines bus bandwidth
-            if (record.kind == CollectiveKind::kAllReduce)
-                factor *= 2;
-            if (pair || record.kind == CollectiveKind::kBroadcast ||
-                record.kind == CollectiveKind::kReduce)
-                factor = 1;
-            result.bus_bandwidth_GBps = result.algorithm_bandwidth_GBps * factor;
+            result.bus_bandwidth_GBps =
+                result.algorithm_bandwidth_GBps * bus_factor(record.kind, record.ranks);
         }
         results.push_back(std::move(result));
     }

@@ -65,14 +65,7 @@ struct AllOf<CopyKind> {
 };
 template <>
 struct AllOf<CollectiveKind> {
-    static constexpr std::array kValues{
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kReduceScatter,
-        CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kReduce,
-        CollectiveKind::kAllToAll,
-        CollectiveKind::kSendReceive};
+    static constexpr auto kValues = kCollectiveKinds;
 };
 template <>
 struct AllOf<Datatype> {
