@@ -28,13 +28,23 @@ std::uint32_t most_for_a_peer(const MachineView& machine, std::uint32_t blocks) 
     return static_cast<std::uint32_t>(std::bit_ceil(std::min<std::uint64_t>(kTwo * links, blocks)));
 }
 
+/// Bytes of a step (init.cc, NCCL_P2P_NVL_CHUNKSIZE and the like): Simple's are whole steps of its
+/// buffer only where all goes by NVLink.
+std::uint64_t
+step_of(const CollectiveParams& params, const MachineView& machine, Protocol protocol) {
+    constexpr std::uint64_t kLeast = 16;
+    constexpr std::uint64_t kOtherLinks = 128 << 10;
+    const Bytes buffer = protocol == Protocol::kLl ? params.ll_buffer : params.simple_buffer;
+    std::uint64_t step = std::max(kLeast, buffer.count() / params.steps);
+    if (protocol == Protocol::kSimple && (machine.machines > 1 || machine.pcie))
+        step = std::min(step, kOtherLinks);
+    return step;
+}
+
 /// How a peer's bytes are cut into parts, a channel each.
 class Parts {
 public:
-    Parts(const CollectiveParams& params, const MachineView& machine, Protocol protocol) {
-        const Bytes buffer = protocol == Protocol::kLl ? params.ll_buffer : params.simple_buffer;
-        const std::uint64_t step = std::max<std::uint64_t>(8, buffer.count() / params.steps);
-        const bool across = machine.machines > 1;
+    Parts(std::uint64_t step, bool across) {
         shortest_ = across ? step / 2 : step / 8;
         longest_ = across ? step : step * 32;
     }
@@ -74,8 +84,9 @@ Choice choose_exchange(
     std::uint32_t few = most;
     while (few * machine.ranks > blocks && few > 1)
         few /= 2;
-    choice.for_a_peer =
-        Parts(params, machine, Protocol::kSimple).channels(bytes.count(), few, most);
+    const bool across = machine.machines > 1;
+    choice.for_a_peer = Parts(step_of(params, machine, Protocol::kSimple), across)
+                            .channels(bytes.count(), few, most);
     choice.protocol = policy.protocol;
     if (choice.protocol == Protocol::kAuto) {
         // Later versions go by what a channel of Simple would carry.
@@ -83,9 +94,12 @@ Choice choose_exchange(
         const std::uint32_t counted = params.nccl_version >= kByPayload ? choice.for_a_peer : most;
         choice.protocol = bytes.count() <= counted * kMostByLl ? Protocol::kLl : Protocol::kSimple;
         if (choice.protocol == Protocol::kLl && params.nccl_version < kByPayload)
-            choice.for_a_peer =
-                Parts(params, machine, Protocol::kLl).channels(bytes.count(), few, most);
+            choice.for_a_peer = Parts(step_of(params, machine, Protocol::kLl), across)
+                                    .channels(bytes.count(), few, most);
     }
+    choice.chunk = step_of(params, machine, choice.protocol);
+    if (choice.protocol == Protocol::kLl)
+        choice.chunk /= 2;  // the other half are flags
     choice.channels = std::min(blocks, choice.for_a_peer * machine.ranks);
     choice.peers_of_a_block =
         (choice.for_a_peer * machine.ranks + choice.channels - 1) / choice.channels;

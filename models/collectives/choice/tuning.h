@@ -120,7 +120,8 @@ struct Choice {
     bool registered = false;
     Time estimate;
     InSwitchMode mode = InSwitchMode::kPull;
-    std::uint32_t for_a_peer = 0;        ///< of an exchange: channels that serve one peer
+    std::uint32_t for_a_peer = 0;  ///< of an exchange: channels that serve one peer
+    std::uint64_t chunk = 0;       ///< of an exchange: bytes that a channel hands over at once
     std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
 };
 

@@ -26,6 +26,8 @@ ChunkShape shape_of(const CollectiveSpec& spec) {
 /// Trees cut small buffers finer, so that their pipeline fills: the rules of NCCL's enqueue.cc, for
 /// Simple those of before 2.20.
 std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut_simple) {
+    if (spec.choice.chunk != 0)
+        return std::min(chunk, spec.choice.chunk);
     if (spec.kind != CollectiveKind::kAllReduce || spec.choice.algorithm != Algorithm::kTree)
         return chunk;
     const double bytes = static_cast<double>(spec.bytes.count()) / spec.choice.channels;
