@@ -47,6 +47,19 @@ Time launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
     return machine.system.collectives->host_launch * driven;
 }
 
+constexpr std::uint64_t kPairsFrom = 4 << 20;
+
+/// A table's name without the first of these words that it holds.
+std::string without(std::string table, const std::vector<std::string>& words) {
+    for (const std::string& word : words)
+        if (const auto at = table.find(word); at != std::string::npos) {
+            // A word between others leaves one of its two joints.
+            const std::size_t joint = word.back() == '_' ? 1 : 0;
+            return table.erase(at, word.size() - joint);
+        }
+    return table;
+}
+
 class Planner {
 public:
     Planner(const std::vector<MeasuredRow>& rows, const Machines& machines) :
@@ -133,8 +146,18 @@ private:
         planned.row = &row;
         planned.launches = launches_of(row, machine);
         planned.in_switch = words.algorithm == Algorithm::kInSwitch;
-        planned.in_switch_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
-                                words.algorithm == Algorithm::kTree;
+        const bool labelled_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
+                                  words.algorithm == Algorithm::kTree;
+        if (planned.in_switch != labelled_off) {
+            planned.pair = without(row.table, {"_off", "_on"});
+            planned.pair_reduces = planned.in_switch;
+        } else if (
+            reduces && words.algorithm == Algorithm::kAuto &&
+            row.collective == CollectiveKind::kAllReduce && row.bytes.value_or(0) >= kPairsFrom) {
+            // What NVLS does not add goes round the ring.
+            planned.pair = without(row.table, {"_" + row.datatype + "_"});
+            planned.pair_reduces = reducible_in_switch(*datatype);
+        }
         planned.run =
             run_of(row, machine, off ? *place.no_in_switch : machine.system, off, words, *datatype);
         plan_.rows.push_back(std::move(planned));

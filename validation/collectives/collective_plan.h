@@ -31,8 +31,11 @@ struct PlannedRow {
     std::size_t run = 0;
     Time
         launches;  ///< of one iteration by the busiest process of the benchmark: the least it takes
-    bool in_switch_off = false;  ///< the label says so, or names ring or tree
-    bool in_switch = false;      ///< the label says so
+    bool in_switch = false;  ///< the label says so
+    /// Of two tables that were measured alike, one with the switches' reduction and one without,
+    /// what they have in common; empty: the row is of no such pair.
+    std::string pair;
+    bool pair_reduces = false;  ///< which of the two
 };
 
 struct CollectivePlan {

@@ -96,16 +96,6 @@ Case case_of(const PlannedRow& planned, Simulated simulated, bool fitted) {
     return c;
 }
 
-/// Tables that were measured as a pair are named alike: "..._on", "..._off".
-std::string pair_name(const std::string& table) {
-    for (const char* ending : {"_off", "_on"})
-        if (table.size() > std::string_view(ending).size() &&
-            table.compare(
-                table.size() - std::string_view(ending).size(), std::string::npos, ending) == 0)
-            return table.substr(0, table.size() - std::string_view(ending).size());
-    return table;
-}
-
 /// Bus bandwidth with in-switch reduction over that without, where a pair of rows says both.
 std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& cases) {
     std::map<std::pair<std::string, std::uint64_t>, std::pair<std::size_t, std::size_t>> pairs;
@@ -113,13 +103,13 @@ std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& ca
     std::vector<std::pair<std::string, std::uint64_t>> order;
     for (std::size_t i = 0; i < plan.rows.size(); ++i) {
         const PlannedRow& row = plan.rows[i];
-        if (row.in_switch == row.in_switch_off)
+        if (row.pair.empty())
             continue;
-        const std::pair key(pair_name(row.row->table), row.row->bytes.value_or(0));
+        const std::pair key(row.pair, row.row->bytes.value_or(0));
         const auto [at, fresh] = pairs.try_emplace(key, kNone, kNone);
         if (fresh)
             order.push_back(key);
-        (row.in_switch ? at->second.first : at->second.second) = i;
+        (row.pair_reduces ? at->second.first : at->second.second) = i;
     }
     std::vector<Case> out;
     for (const auto& key : order) {
@@ -148,16 +138,25 @@ std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& ca
 
 std::vector<Verdict> verdicts(
     const CollectivePlan& plan, const std::vector<Case>& cases, const std::vector<Case>& gains) {
-    std::vector<const Case*> large;
-    std::vector<const Case*> small;
-    for (std::size_t i = 0; i < plan.rows.size(); ++i)
-        (plan.rows[i].row->bytes.value_or(kPeakBytes) >= kLargeFrom ? large : small)
-            .push_back(&cases[i]);
     std::vector<Verdict> out;
-    if (!large.empty())
-        out.push_back({"mean absolute error from 1 MiB on", mape(large), kLarge});
-    if (!small.empty())
-        out.push_back({"mean absolute error below 1 MiB", mape(small), kSmall});
+    for (const CollectiveKind kind : kCollectiveKinds) {
+        std::vector<const Case*> large;
+        std::vector<const Case*> small;
+        for (std::size_t i = 0; i < plan.rows.size(); ++i)
+            if (plan.rows[i].row->collective == kind)
+                (plan.rows[i].row->bytes.value_or(kPeakBytes) >= kLargeFrom ? large : small)
+                    .push_back(&cases[i]);
+        if (!large.empty())
+            out.push_back(
+                {fmt::format("{}: mean absolute error from 1 MiB on", to_string(kind)),
+                 mape(large),
+                 kLarge});
+        if (!small.empty())
+            out.push_back(
+                {fmt::format("{}: mean absolute error below 1 MiB", to_string(kind)),
+                 mape(small),
+                 kSmall});
+    }
     for (const GroupSummary& group : summarise_groups(cases))
         if (group.mape > kWorstTable)
             out.push_back({"table " + group.name, group.mape, kWorstTable});
@@ -212,6 +211,18 @@ std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<
 
 }  // namespace
 
+namespace {
+
+/// Tables of all operations, beside those of all-reduces; none where one file was named.
+std::optional<std::filesystem::path> more_tables(const SuiteOptions& options) {
+    std::error_code ignored;
+    if (options.data && std::filesystem::is_regular_file(*options.data, ignored))
+        return std::nullopt;
+    return find_data(options, "reference/nccl_collectives.csv");
+}
+
+}  // namespace
+
 SuiteResult run_collectives(const SuiteOptions& options) {
     const Suite& suite = suite_named("collectives");
     const auto data = data_of(suite, options);
@@ -219,7 +230,10 @@ SuiteResult run_collectives(const SuiteOptions& options) {
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    const std::vector<MeasuredRow> rows = read_collective_tables(*data);
+    std::vector<MeasuredRow> rows = read_collective_tables(*data);
+    if (const auto more = more_tables(options))
+        for (MeasuredRow& row : read_collective_tables(*more))
+            rows.push_back(std::move(row));
     const Machines machines(options.root);
     CollectivePlan plan = plan_collectives(rows, machines);
     const std::vector<Simulated> times = simulate_all(plan, options);
