@@ -160,8 +160,6 @@ std::string_view to_string(ByteSource source) {
         return "counters";
     case ByteSource::kShapes:
         return "shapes";
-    case ByteSource::kRoofline:
-        return "roofline";
     case ByteSource::kClassDefault:
         break;
     }
@@ -200,8 +198,6 @@ std::string_view to_string(CopyKind kind) {
         return "host_to_device";
     case CopyKind::kDeviceToHost:
         return "device_to_host";
-    case CopyKind::kPeer:
-        return "peer";
     case CopyKind::kMemset:
         return "memset";
     case CopyKind::kDeviceToDevice:
