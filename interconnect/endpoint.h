@@ -21,32 +21,32 @@ public:
     /// \returns when the bytes have been read, written; later calls finish later.
     virtual Time read(std::uint32_t bytes) = 0;
     virtual Time write(std::uint32_t bytes) = 0;
-    /// What every access touches, to ask for it ahead of time; or null.
+    /// Address that every access touches, for prefetching; or null.
     [[nodiscard]] virtual const void* touched() const { return nullptr; }
 
 protected:
     ~EndpointMemory() = default;
 };
 
-/// Who sends and gets packets at the endpoints: a collective, a copy. Known to the fabric by
-/// number.
+/// Sender and receiver of packets at the endpoints: a collective, a copy. The fabric knows it by
+/// its number.
 class PacketClient {
 public:
-    /// A packet of this client has arrived at `rank`; what it carries can be seen from `visible` on
-    /// (>= now). The client owns packet.values.
+    /// A packet of this client has arrived at `rank`; its data are visible from `visible` (>= now)
+    /// on. The client owns packet.values.
     virtual void on_packet(const Packet& packet, std::uint32_t rank, Time visible) = 0;
     /// Functional mode: the numbers that a read or a fetch at `rank` returns; 0 for none.
     virtual std::uint32_t supply(const Packet& packet, std::uint32_t rank) = 0;
     /// A packet that had to wait for a credit at its source has left; `tag` is the packet's.
     virtual void on_departure(std::uint64_t tag, Time departure) = 0;
-    /// The packet comes soon: time to ask for memory that it will touch.
+    /// Called shortly before the packet arrives: may prefetch, must not change state.
     virtual void prepare(const Packet& /*packet*/) const {}
 
 protected:
     ~PacketClient() = default;
 };
 
-/// What every packet needs of an endpoint, in one line of the cache.
+/// The fields of an endpoint that every packet touches, in one cache line.
 class alignas(64) EndpointState : public PacketSink {
 protected:
     EndpointState(
@@ -64,7 +64,7 @@ protected:
     EndpointMemory* memory_ = nullptr;
     const void* touched_ = nullptr;  ///< by each of its accesses
     std::uint32_t rank_;
-    bool relays_;  ///< packets may be on their way through: a route ends with null
+    bool relays_;                ///< packets may be on their way through: a route ends with null
     std::uint64_t arrived_ = 0;  ///< packets
 };
 static_assert(sizeof(EndpointState) == 64);
@@ -104,7 +104,7 @@ private:
         Link* link;
     };
     void on_event(std::uint64_t tag) override;
-    /// Takes what is on its way through into memory and sends it on from there.
+    /// Relays a packet for another GPU: writes it to memory and sends it on from there.
     Time pass_on(const Packet& packet, Link& from);
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 

@@ -122,10 +122,10 @@ bool Fabric::find_ways(Connection& connection) {
         ways_.push_back({links_[path.hops.front()].get(), add_route(path), 0});
     }
     for (std::size_t i = 0; i < paths.size(); ++i) {
-        Path reversed;
+        Path back;
         for (auto hop = paths[i].hops.rbegin(); hop != paths[i].hops.rend(); ++hop)
-            reversed.hops.push_back(*hop ^ 1U);
-        ways_[connection.first_way + i].reply = add_route(reversed);
+            back.hops.push_back(reversed(*hop));
+        ways_[connection.first_way + i].reply = add_route(back);
     }
     std::vector<std::uint32_t>& stripes = stripes_[weights];
     if (stripes.empty())
@@ -133,8 +133,7 @@ bool Fabric::find_ways(Connection& connection) {
     connection.stripes = &stripes;
     for (const std::uint32_t hop : paths.front().hops) {
         connection.latency += links_[hop]->latency();
-        const TopologyEdge& edge = topology_.edges[hop / 2];
-        const std::uint32_t node = (hop & 1U) != 0 ? edge.a : edge.b;
+        const std::uint32_t node = topology_.end_of(hop);
         if (topology_.nodes[node].kind != NodeKind::kGpu)
             connection.latency += switch_at(node).params().latency;
         connection.network = connection.network || topology_.nodes[node].kind == NodeKind::kNic;

@@ -24,8 +24,8 @@
 
 namespace switchfold {
 
-/// A way of a connection: its first link, and where it and its way back begin in the fabric's route
-/// table.
+/// A route of a connection: its first link, and the places in the route table where it and the
+/// route back begin.
 struct Way {
     Link* first;
     std::uint32_t route;
@@ -44,8 +44,7 @@ struct Connection {
                    ///< the wire
 };
 
-/// The memory that a connection's transfer touches at its start, to ask for it ahead of time. It
-/// may have moved since: these are no more than hints.
+/// Addresses to prefetch before a connection's transfer starts. They may be stale: hints only.
 struct TransferTrack {
     const Connection* connection = nullptr;
     const Way* way = nullptr;
@@ -63,7 +62,7 @@ struct ReductionPlane {
     Time way;  ///< unloaded, from the member that is farthest to the root: links and switches
 };
 
-/// GPUs that a reduction spans, and the switches that serve it.
+/// The GPUs of a reduction and the switches that serve it.
 struct ReductionGroup {
     std::vector<std::uint32_t> ranks;
     std::vector<std::uint32_t> stripes;  ///< plane of each stripe slot
@@ -105,7 +104,7 @@ public:
     /// Input buffer of the narrowest link.
     [[nodiscard]] Bytes smallest_buffer() const;
 
-    /// Takes a cable out of service: what is on it still arrives, connections find other ways.
+    /// Takes a cable out of service. Packets on it still arrive; connections find other routes.
     void take_down(std::uint32_t edge);
     /// The reduction units of this switch stop working.
     void fail_reductions(const std::string& node);
@@ -122,7 +121,7 @@ public:
     std::unique_ptr<ReductionGroup>
     create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused);
     void remove_group(const ReductionGroup& group);
-    /// The group's collective gave up: what switches hold or still get of it is dropped.
+    /// The group's collective gave up: switches drop its operands, also those that still arrive.
     void flush_group(const ReductionGroup& group);
 
     /// What leaves a GPU. `slot` chooses the stripe. \returns when the last byte has left, or
@@ -140,7 +139,7 @@ public:
     OptionalTime send(const Connection& connection, const Transfer& transfer);
     OptionalTime send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer);
 
-    /// What such a transfer will touch.
+    /// Addresses that such a transfer will touch.
     [[nodiscard]] TransferTrack track(const Connection& connection, std::uint64_t slot) const;
 
     [[nodiscard]] std::span<const std::unique_ptr<Link>> links() const { return links_; }
@@ -150,7 +149,7 @@ public:
     [[nodiscard]] std::vector<std::string> blocked() const;
 
 private:
-    /// Passes a link's word about a departure on to the client that the tag belongs to.
+    /// Tells the tag's client of a departure that a link reports.
     struct DepartureRelay final : LinkListener {
         void on_departure(std::uint64_t tag, Time departure) override {
             client->on_departure(tag, departure);

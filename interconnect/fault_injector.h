@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// Brings faults about at their times. Throws SimulationError for a component that is not there.
+/// Injects faults at their times. Throws SimulationError for an unknown component.
 class FaultInjector final : private EventHandler {
 public:
     /// `seed`: of the streams that bit errors are drawn from, one a link, by its name.

@@ -15,7 +15,7 @@
 
 namespace switchfold {
 
-/// A cable that is taken out of service. What is on it still arrives; nothing new is routed over
+/// A cable that is taken out of service. Packets on it still arrive; no new ones are routed over
 /// it.
 struct LinkDownFault {
     static constexpr std::string_view kType = "link_down";
@@ -52,8 +52,8 @@ struct LinkDegradedFault {
     }
 };
 
-/// A cable with bit errors, both ways. The link layer sends again from the broken packet on, so
-/// each error costs a round trip of the link.
+/// A cable with bit errors, both ways. The link layer retransmits from the broken packet on (go
+/// back N), so each error costs a round trip of the link.
 struct BitErrorsFault {
     static constexpr std::string_view kType = "bit_errors";
     std::string component;
@@ -95,7 +95,7 @@ check_faults(const Topology& topology, const std::vector<FaultParams>& faults);
 /// Edges that a link's name can mean: with its number exactly one, without all between its ends.
 [[nodiscard]] std::vector<std::uint32_t>
 edges_named(const Topology& topology, std::string_view name);
-/// What the fault befalls.
+/// Name of the component that fails.
 [[nodiscard]] const std::string& component_of(const FaultParams& fault);
 
 }  // namespace switchfold

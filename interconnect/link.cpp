@@ -10,8 +10,8 @@ namespace switchfold {
 
 namespace {
 
-/// Hides where a number comes from: what comes first on a wire is hard to foresee, so the compiler
-/// shall compute and not branch.
+/// Optimisation barrier: keeps the choice between two times free of branches, because which of them
+/// is later cannot be predicted.
 template <class Number>
 Number computed(Number number) {
     asm("" : "+r"(number));  // NOLINT(hicpp-no-assembler)

@@ -29,8 +29,8 @@ protected:
     ~LinkListener() = default;
 };
 
-/// What every packet needs of a link, in three lines of the cache and in the order in which it is
-/// needed: a large machine's links do not fit it.
+/// The fields of a link that every packet touches, packed into three cache lines in the order of
+/// use: a large machine's links exceed the cache.
 class alignas(64) LinkState : protected EventHandler {
 protected:
     struct Returning {
@@ -89,22 +89,22 @@ public:
         Link* upstream = nullptr,
         LinkListener* listener = nullptr);
 
-    /// Asks for what a packet needs of the link to be in the cache.
+    /// Prefetches the fields that a packet touches.
     void fetch() const { prefetch(static_cast<const LinkState*>(this), sizeof(LinkState)); }
 
     /// Whether such a packet (of any length) would get a credit now, without waiting.
     [[nodiscard]] bool can_send(PacketKind kind);
 
-    /// Takes wire time without a packet of its own: acknowledgements travelling against the data.
+    /// Takes wire time for acknowledgements that travel against the data; they are no packets.
     void add_overhead(std::uint32_t bytes);
 
-    /// The far end's buffer place of a packet is free at `when`; the credit takes the link's
+    /// Frees a packet's bytes in the far end's buffer at `when`; the credit takes the link's
     /// latency to come back.
     void release(VirtualChannel channel, std::uint32_t bytes, Time when);
 
-    /// Keeps this share of the rate that it was built with, in millionths.
+    /// Reduces the rate to this share of the one that it was built with, in millionths.
     void degrade(std::uint32_t ppm);
-    /// From now on bits are wrong with this probability, by a stream of the link's name.
+    /// From now on bits are wrong with this probability, drawn from a stream of the link's name.
     void inject_errors(double bit_error_rate, std::uint64_t seed);
 
     [[nodiscard]] std::uint32_t id() const { return id_; }
@@ -119,7 +119,7 @@ public:
     /// Usable bytes a second of all lanes together.
     [[nodiscard]] Bandwidth bandwidth() const { return kind_->bandwidth(); }
     [[nodiscard]] Time latency() const { return Time(kind_->latency); }
-    /// When the last byte promised so far will have left.
+    /// When the last byte scheduled so far will have left.
     [[nodiscard]] Time busy_until() const { return Time(busy_until_); }
     [[nodiscard]] std::size_t waiting() const;
     /// Bytes of credit missing from the far end's buffer: 0 when everything was returned.

@@ -13,14 +13,6 @@ std::uint64_t fixed_ps_per_byte(Bandwidth bandwidth) {
     return static_cast<std::uint64_t>((scaled + bandwidth.count() / 2) / bandwidth.count());
 }
 
-Bandwidth usable(const LinkParams& params, std::uint32_t lanes) {
-    constexpr std::uint32_t kMillion = 1'000'000;
-    // 80 bits at the largest values that parameters may have.
-    const auto scaled = static_cast<unsigned __int128>((params.lane_bandwidth * lanes).count()) *
-                        params.efficiency_ppm / kMillion;
-    return Bandwidth(static_cast<std::uint64_t>(scaled));
-}
-
 }  // namespace
 
 void PacketPool::grow() {
@@ -37,11 +29,11 @@ LinkKind::LinkKind(const LinkParams& params, std::uint32_t lanes, LinkContext& s
     buffer((params.buffer_per_lane * lanes).count()),
     acknowledges_writes(params.format.write_ack_flits > 0),
     lanes_(lanes),
-    bandwidth_(usable(params, lanes)),
+    bandwidth_(params.usable_bandwidth(lanes)),
     params_(params) {
     ps_per_byte = fixed_ps_per_byte(bandwidth_);
     const Bytes first = params.format.max_payload + params.format.flit * params.format.header_flits;
-    head_time = serialization_time(first, usable(params, 1)).count();
+    head_time = serialization_time(first, params.usable_bandwidth(1)).count();
 }
 
 LinkKind LinkKind::degraded(std::uint32_t ppm) const {
@@ -49,7 +41,7 @@ LinkKind LinkKind::degraded(std::uint32_t ppm) const {
     LinkParams slower = params_;
     slower.efficiency_ppm = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, left));
     LinkKind kind = *this;
-    kind.bandwidth_ = usable(slower, lanes_);
+    kind.bandwidth_ = slower.usable_bandwidth(lanes_);
     kind.ps_per_byte = fixed_ps_per_byte(kind.bandwidth_);
     return kind;
 }

@@ -13,8 +13,8 @@ namespace switchfold {
 
 class Link;
 
-/// Packets in flight behind the first of their link, all links' in one place: what has just been
-/// given back is taken next and still in the cache, which each link's own would not be.
+/// The packets in flight of all links, but for the first of each. One shared pool: a place just
+/// given back is taken next and still in the cache.
 class PacketPool {
 public:
     struct alignas(64) InFlight {
@@ -39,15 +39,15 @@ private:
     std::vector<std::uint32_t> free_;
 };
 
-/// What all links of a fabric share.
+/// State that all links of a fabric share.
 struct LinkContext {
     Scheduler& scheduler;
     std::vector<Link*> routes;  ///< hop after hop of every way of every connection
     PacketPool in_flight;
 };
 
-/// What links of the same parameters and lanes have in common: thousands of links read it from one
-/// place, which stays in the cache.
+/// Constants of all links with the same parameters and lanes. Thousands of links read one copy,
+/// which stays in the cache.
 class LinkKind {
 public:
     LinkKind(const LinkParams& params, std::uint32_t lanes, LinkContext& context);

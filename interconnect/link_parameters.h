@@ -18,6 +18,15 @@ struct LinkParams {
     Bytes buffer_per_lane = kibibytes(32);
     PacketFormat format;
 
+    /// Of so many lanes, after encoding and framing but with packet headers.
+    [[nodiscard]] Bandwidth usable_bandwidth(std::uint32_t lanes) const {
+        constexpr std::uint32_t kMillion = 1'000'000;
+        // 80 bits at the largest values that parameters may have.
+        const auto scaled =
+            static_cast<unsigned __int128>((lane_bandwidth * lanes).count()) * efficiency_ppm;
+        return Bandwidth(static_cast<std::uint64_t>(scaled / kMillion));
+    }
+
     static constexpr auto fields() {
         return std::tuple{
             field(

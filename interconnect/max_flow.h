@@ -12,7 +12,7 @@ class MaxFlow {
 public:
     explicit MaxFlow(std::uint32_t nodes) : first_(nodes, kNone) {}
     void add_edge(std::uint32_t a, std::uint32_t b, std::uint64_t capacity);
-    /// Can be asked again for other ends: flows are forgotten first.
+    /// May be called again with other ends: it starts from no flow.
     [[nodiscard]] std::uint64_t
     run(const std::vector<std::uint32_t>& sources, const std::vector<std::uint32_t>& sinks);
 

@@ -31,7 +31,7 @@ enum class PacketKind : std::uint8_t {
 enum class VirtualChannel : std::uint8_t { kRequest, kDown, kResponse };
 inline constexpr std::size_t kVirtualChannels = 3;
 
-/// What the fabric asks of a kind with every packet, in one look.
+/// Properties of a kind that the fabric needs for every packet.
 struct PacketTraits {
     VirtualChannel channel = VirtualChannel::kRequest;
     bool follows_route = false;  ///< takes the hops of its route; the others go where a switch's
@@ -81,8 +81,8 @@ struct Packet {
     PacketKind kind = PacketKind::kWrite;
     VirtualChannel channel = VirtualChannel::kRequest;  ///< whose credit it holds on this hop
     std::uint8_t widening = 1;                          ///< partial sums: times the element's width
-    std::uint8_t lines = 1;  ///< pushes and their sums: of one length, each with the next tag, and
-                             ///< the next member as its home
+    std::uint8_t lines = 1;  ///< pushes and their sums: equal lines in this train; line i has tag +
+                             ///< i and as its home member (route + i) modulo the members
 };
 
 /// How a link cuts a transfer into packets and what each costs on the wire.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/path_finder.h"
 
+#include "sim/core/random_stream.h"
+
 #include <algorithm>
 
 namespace switchfold {
@@ -11,31 +13,15 @@ constexpr std::uint32_t kUnseen = UINT32_MAX;
 /// Counts of paths stop here: enough to spread pairs, far from overflow.
 constexpr std::uint64_t kManyWays = 1ULL << 62U;
 
-/// A number that differs between pairs without pattern (the finaliser of SplitMix64).
-std::uint64_t mix(std::uint64_t x) {
-    x ^= x >> 30U;
-    x *= 0xbf58476d1ce4e5b9ULL;
-    x ^= x >> 27U;
-    x *= 0x94d049bb133111ebULL;
-    return x ^ x >> 31U;
-}
-
 }  // namespace
 
 PathFinder::PathFinder(const Topology& topology) :
     topology_(topology),
     relays_(topology),
-    neighbours_(topology.nodes.size()),
+    neighbours_(adjacency_of(topology)),
     ends_(topology.nodes.size(), 0),
     distance_(topology.nodes.size(), kUnseen),
     ways_(topology.nodes.size(), 0) {
-    for (std::uint32_t i = 0; i < topology.edges.size(); ++i) {
-        const TopologyEdge& edge = topology.edges[i];
-        if (edge.down)
-            continue;
-        neighbours_[edge.a].push_back({edge.b, 2 * i});
-        neighbours_[edge.b].push_back({edge.a, 2 * i + 1});
-    }
     for (std::size_t i = 0; i < topology.nodes.size(); ++i)
         ends_[i] =
             topology.nodes[i].kind == NodeKind::kGpu && topology.nodes[i].machine != kNoMachine;
@@ -95,7 +81,7 @@ void PathFinder::forget() {
     }
 }
 
-/// The path that comes at this place when all are ordered by their edges.
+/// The rank-th shortest path in lexicographic order of edges.
 Path PathFinder::nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) const {
     Path path;
     path.weight = UINT32_MAX;
@@ -110,7 +96,7 @@ Path PathFinder::nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) c
             rank -= ways_[n.node];
         }
         path.hops.push_back(taken->hop);
-        path.weight = std::min(path.weight, topology_.edges[taken->hop / 2].lanes);
+        path.weight = std::min(path.weight, topology_.edges[edge_of(taken->hop)].lanes);
         node = taken->node;
     }
     return path;
@@ -177,7 +163,7 @@ std::vector<Path> PathFinder::shortest(std::uint32_t from, std::uint32_t to, std
         return {};
     if (limit == 0)
         limit = topology_.paths_per_pair;
-    const std::uint64_t seed = mix(std::uint64_t{from} << 32U | to);
+    const std::uint64_t seed = mix_bits(std::uint64_t{from} << 32U | to);
     const std::uint32_t a = topology_.machine_of(from);
     const std::uint32_t b = topology_.machine_of(to);
     if (a == b) {

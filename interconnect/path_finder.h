@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/adjacency.h"
 #include "interconnect/relay.h"
 #include "interconnect/topology.h"
 
@@ -9,10 +10,9 @@
 
 namespace switchfold {
 
-/// One way from a GPU to another: (edge, direction) hops, and how much of the pair's traffic should
-/// take it.
+/// One way from a GPU to another: its hops (hop.h), and how much of the pair's traffic should take
+/// it.
 struct Path {
-    /// 2 * edge, + 1 when it runs from b to a.
     std::vector<std::uint32_t> hops;
     std::uint32_t weight = 1;  ///< fewest lanes on the way
 };
@@ -36,10 +36,6 @@ public:
     shortest(std::uint32_t from, std::uint32_t to, std::uint32_t limit = 0);
 
 private:
-    struct Neighbour {
-        std::uint32_t node;
-        std::uint32_t hop;
-    };
     /// Which nodes a search may pass.
     struct Rule {
         std::uint32_t machine_a = 0;
@@ -67,7 +63,7 @@ private:
     const Topology& topology_;
     Relays relays_;
     bool has_memory_ = false;
-    std::vector<std::vector<Neighbour>> neighbours_;
+    Adjacency neighbours_;
     std::vector<std::uint8_t> ends_;       ///< by node: 1 where paths end only, a GPU
     std::vector<std::uint32_t> distance_;  ///< to the destination of the search
     std::vector<std::uint64_t> ways_;      ///< shortest paths to it

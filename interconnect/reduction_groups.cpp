@@ -36,7 +36,7 @@ std::string Fabric::add_plane(ReductionGroup& group, const ReductionTree& tree, 
         for (const std::uint32_t hop : node.down) {
             place.down.push_back(link(hop));
             plane.links.push_back(link(hop));
-            plane.links.push_back(link(hop ^ 1U));
+            plane.links.push_back(link(reversed(hop)));
         }
         for (const std::uint32_t hop : node.towards)
             place.towards.push_back(link(hop));

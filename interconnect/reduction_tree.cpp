@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/reduction_tree.h"
 
+#include "interconnect/adjacency.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,15 +21,8 @@ public:
     Planner(const Topology& topology, std::span<const std::uint32_t> ranks) :
         topology_(topology),
         ranks_(ranks),
-        neighbours_(topology.nodes.size()),
+        neighbours_(adjacency_of(topology)),
         member_(topology.nodes.size(), kNone) {
-        for (std::uint32_t i = 0; i < topology.edges.size(); ++i) {
-            const TopologyEdge& edge = topology.edges[i];
-            if (edge.down)
-                continue;
-            neighbours_[edge.a].push_back({edge.b, 2 * i});
-            neighbours_[edge.b].push_back({edge.a, 2 * i + 1});
-        }
         for (std::uint32_t m = 0; m < ranks.size(); ++m)
             member_[ranks[m]] = m;
     }
@@ -62,11 +57,6 @@ public:
     }
 
 private:
-    struct Neighbour {
-        std::uint32_t node;
-        std::uint32_t hop;  ///< from here to there
-    };
-
     [[nodiscard]] const SwitchParams& params(std::uint32_t node) const {
         return topology_.switches[topology_.nodes[node].switch_class];
     }
@@ -117,7 +107,7 @@ private:
                     if (depth_[n.node] != kNone || !belongs(n.node))
                         continue;
                     depth_[n.node] = height;
-                    parent_hop_[n.node] = n.hop ^ 1U;
+                    parent_hop_[n.node] = reversed(n.hop);
                     if (is_gpu(n.node))
                         ++found;
                     else
@@ -128,11 +118,6 @@ private:
             level = std::move(next);
         }
         return std::nullopt;
-    }
-
-    [[nodiscard]] std::uint32_t end_of(std::uint32_t hop) const {
-        const TopologyEdge& edge = topology_.edges[hop / 2];
-        return (hop & 1U) != 0 ? edge.a : edge.b;
     }
 
     /// The part of the last grown tree that leads to members.
@@ -155,13 +140,13 @@ private:
             std::uint32_t hop = parent_hop_[ranks_[m]];
             tree.uplinks.push_back(hop);
             for (;;) {
-                tree.weight = std::min(tree.weight, topology_.edges[hop / 2].lanes);
-                const std::uint32_t node = end_of(hop);
+                tree.weight = std::min(tree.weight, topology_.edges[edge_of(hop)].lanes);
+                const std::uint32_t node = topology_.end_of(hop);
                 ReductionTreeNode& here = at(node);
-                here.towards[m] = hop ^ 1U;
+                here.towards[m] = reversed(hop);
                 ++here.leaves;
-                if (std::find(here.down.begin(), here.down.end(), hop ^ 1U) == here.down.end())
-                    here.down.push_back(hop ^ 1U);
+                if (std::find(here.down.begin(), here.down.end(), reversed(hop)) == here.down.end())
+                    here.down.push_back(reversed(hop));
                 if (node == root)
                     break;
                 hop = parent_hop_[node];
@@ -183,7 +168,7 @@ private:
             });
         for (ReductionTreeNode* node : deepest_first)
             for (const std::uint32_t hop : node->down) {
-                const std::uint32_t child = end_of(hop);
+                const std::uint32_t child = topology_.end_of(hop);
                 const bool one = is_gpu(child) || tree.nodes[place[child]].reduces;
                 node->answers += one ? 1 : tree.nodes[place[child]].answers;
             }
@@ -225,7 +210,7 @@ private:
 
     const Topology& topology_;
     std::span<const std::uint32_t> ranks_;
-    std::vector<std::vector<Neighbour>> neighbours_;
+    Adjacency neighbours_;
     std::vector<std::uint32_t> member_;
     std::vector<std::uint32_t> parent_hop_;  ///< of each node, towards the root
     std::vector<std::uint32_t> depth_;

@@ -11,7 +11,7 @@
 namespace switchfold {
 
 /// How one switch serves a group: its place in a tree whose leaves are the members. Hops are
-/// 2 * edge, + 1 when they run from b to a.
+/// those of hop.h.
 struct ReductionTreeNode {
     static constexpr std::uint32_t kNone = UINT32_MAX;
     std::uint32_t node = 0;

@@ -14,8 +14,8 @@ Relays::Relays(const Topology& topology) {
         if (edge.down || topology.nodes[edge.a].kind != NodeKind::kGpu ||
             topology.nodes[edge.b].kind != NodeKind::kGpu)
             continue;
-        links_[edge.a].push_back({edge.b, 2 * i, edge.lanes});
-        links_[edge.b].push_back({edge.a, 2 * i + 1, edge.lanes});
+        links_[edge.a].push_back({edge.b, hop_from_a(i), edge.lanes});
+        links_[edge.b].push_back({edge.a, hop_from_b(i), edge.lanes});
     }
 }
 

@@ -17,7 +17,7 @@ public:
     explicit Relays(const Topology& topology);
     struct Hops {
         std::uint32_t gpu = 0;     ///< that stands between
-        std::uint32_t to = 0;      ///< hop to it: 2 * edge, + 1 when it runs from b to a
+        std::uint32_t to = 0;      ///< hop to it (hop.h)
         std::uint32_t onward = 0;  ///< hop from it
         std::uint32_t lanes = 0;   ///< of the narrower one
     };

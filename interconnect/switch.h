@@ -77,14 +77,14 @@ public:
 
     /// Joins a link that arrives here; its reverse leaves here.
     void attach(Link& incoming, std::uint32_t lanes);
-    /// \returns why the switch cannot take one more group of this kind; empty if it has.
+    /// Admits one more group. \returns why the switch cannot; empty if it could.
     [[nodiscard]] std::string add_group(std::uint16_t id, SwitchGroup group);
     void remove_group(std::uint16_t id);
-    /// Drops what the group's lines hold and what still comes for them.
+    /// Drops the group's open lines, and operands that still arrive for them.
     void flush_group(std::uint16_t id);
     /// Bytes of pushed lines that the group can have open here at once, if their homes take turns.
     [[nodiscard]] std::uint64_t push_room(std::uint16_t id);
-    /// From now on no reduction here ends: each reports a time-out instead.
+    /// From now on every reduction here reports a time-out instead of a sum.
     void fail_reductions() { failed_ = true; }
 
     OptionalTime accept(const Packet& packet, Link& from) override;
@@ -100,7 +100,7 @@ public:
     [[nodiscard]] bool reductions_failed() const { return failed_; }
 
 private:
-    /// A packet that waits in its input buffer for a line of the unit.
+    /// A packet in its input buffer that waits for a line of the reduction unit.
     struct Stalled {
         Packet packet;
         Link* from = nullptr;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/topology.h"
 
+#include "interconnect/adjacency.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,20 +25,13 @@ std::uint32_t Topology::machines() const {
 }
 
 std::vector<std::vector<std::uint32_t>> nearest_nics(const Topology& topology) {
-    const auto is_pcie = [&](std::uint32_t node) {
+    const auto takes_part = [&](std::uint32_t node) {
         const NodeKind kind = topology.nodes[node].kind;
-        return kind == NodeKind::kPcie || kind == NodeKind::kHost;
+        return is_pcie(kind) || kind == NodeKind::kGpu || kind == NodeKind::kNic;
     };
-    const auto is_end = [&](std::uint32_t node) {
-        const NodeKind kind = topology.nodes[node].kind;
-        return kind == NodeKind::kGpu || kind == NodeKind::kNic;
-    };
-    std::vector<std::vector<std::uint32_t>> neighbours(topology.nodes.size());
-    for (const TopologyEdge& edge : topology.edges)
-        if ((is_pcie(edge.a) || is_end(edge.a)) && (is_pcie(edge.b) || is_end(edge.b))) {
-            neighbours[edge.a].push_back(edge.b);
-            neighbours[edge.b].push_back(edge.a);
-        }
+    const Adjacency neighbours = adjacency_of(topology, [&](const TopologyEdge& edge) {
+        return takes_part(edge.a) && takes_part(edge.b);
+    });
     std::vector<std::vector<std::uint32_t>> nics(topology.gpus());
     std::vector<std::uint32_t> seen(topology.nodes.size(), UINT32_MAX);
     for (std::uint32_t gpu = 0; gpu < nics.size(); ++gpu) {
@@ -45,13 +40,13 @@ std::vector<std::vector<std::uint32_t>> nearest_nics(const Topology& topology) {
         while (!level.empty() && nics[gpu].empty()) {
             std::vector<std::uint32_t> next;
             for (const std::uint32_t node : level)
-                for (const std::uint32_t other : neighbours[node]) {
+                for (const auto& [other, hop] : neighbours[node]) {
                     if (seen[other] == gpu)
                         continue;
                     seen[other] = gpu;
                     if (topology.nodes[other].kind == NodeKind::kNic)
                         nics[gpu].push_back(other);
-                    else if (is_pcie(other))
+                    else if (is_pcie(topology.nodes[other].kind))
                         next.push_back(other);
                 }
             level = std::move(next);

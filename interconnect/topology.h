@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/hop.h"
 #include "interconnect/link_parameters.h"
 #include "interconnect/reduction_parameters.h"
 #include "sim/core/units.h"
@@ -14,7 +15,7 @@
 
 namespace switchfold {
 
-/// Only GPUs start and end traffic; only the others forward it, but for relays.
+/// Traffic starts and ends at GPUs. Other nodes forward it; a GPU does only as a relay.
 enum class NodeKind : std::uint8_t {
     kGpu,
     kSwitch,  ///< of the GPUs' own links or of the network between machines; a torus's router
@@ -23,6 +24,11 @@ enum class NodeKind : std::uint8_t {
     kHost,    ///< root complex: where a socket's PCIe ends
     kMemory,  ///< host memory, where transfers change links if peers cannot reach each other
 };
+
+/// Whether nodes of this kind are part of PCIe.
+[[nodiscard]] constexpr bool is_pcie(NodeKind kind) {
+    return kind == NodeKind::kPcie || kind == NodeKind::kHost || kind == NodeKind::kMemory;
+}
 
 struct SwitchParams {
     Time latency = nanoseconds(120);
@@ -52,7 +58,7 @@ struct SwitchParams {
     }
 };
 
-/// The machine of what stands between machines: the network's switches.
+/// Machine number of the network's switches, which belong to no machine.
 inline constexpr std::uint32_t kNoMachine = UINT32_MAX;
 
 struct TopologyNode {
@@ -62,7 +68,7 @@ struct TopologyNode {
     std::uint32_t machine = 0;       ///< the computer that it is part of, counted from 0
 };
 
-/// A cable or a bundle of them: both directions, the same both ways.
+/// A cable or a bundle of cables: two directions, alike.
 struct TopologyEdge {
     std::uint32_t a = 0;
     std::uint32_t b = 0;
@@ -71,25 +77,31 @@ struct TopologyEdge {
     bool down = false;             ///< out of order: nothing is routed over it
 };
 
-/// The graph of a machine or of a cluster of them. GPUs come first: node i is rank i, and the ranks
-/// of one computer follow each other.
+/// The graph of a machine or of a cluster. GPUs come first: node i is rank i, and the ranks of one
+/// computer are consecutive.
 struct Topology {
     std::vector<TopologyNode> nodes;
     std::vector<TopologyEdge> edges;
     std::vector<LinkParams> links;
     std::vector<SwitchParams> switches;
-    /// Most shortest paths over which a pair of GPUs spreads its traffic.
+    /// Upper limit of the shortest paths over which a pair of GPUs spreads its traffic.
     std::uint32_t paths_per_pair = 64;
     /// Where there are more shortest paths than that, each pair takes others; false: always the
     /// first ones, in the order of edges (a torus: dimension by dimension).
     bool spread_paths = true;
-    /// A GPU with links to both may stand between two GPUs of its machine that no link joins.
+    /// Whether a GPU with links to both may relay between two GPUs of its machine that no link
+    /// joins.
     bool relays = false;
 
     [[nodiscard]] std::uint32_t gpus() const;
     /// Computers, each with its own GPUs and NICs.
     [[nodiscard]] std::uint32_t machines() const;
     [[nodiscard]] std::uint32_t machine_of(std::uint32_t rank) const { return nodes[rank].machine; }
+    /// The node that a hop leads to.
+    [[nodiscard]] std::uint32_t end_of(std::uint32_t hop) const {
+        const TopologyEdge& edge = edges[edge_of(hop)];
+        return runs_from_b(hop) ? edge.a : edge.b;
+    }
 };
 
 /// For each GPU the NICs of its machine that are nearest by PCIe, in node order; none where the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/topology_analysis.h"
 
+#include "interconnect/adjacency.h"
 #include "interconnect/max_flow.h"
 
 #include <algorithm>
@@ -11,26 +12,21 @@ namespace switchfold {
 
 namespace {
 
-bool is_pcie(const TopologyNode& node) {
-    return node.kind == NodeKind::kPcie || node.kind == NodeKind::kHost ||
-           node.kind == NodeKind::kMemory;
+bool is_pcie(const Topology& topology, const TopologyEdge& edge) {
+    return is_pcie(topology.nodes[edge.a].kind) || is_pcie(topology.nodes[edge.b].kind);
 }
 
 /// Whether the GPUs hang together without PCIe.
 bool joined_without_pcie(const Topology& topology) {
-    std::vector<std::vector<std::uint32_t>> neighbours(topology.nodes.size());
-    for (const TopologyEdge& edge : topology.edges)
-        if (!is_pcie(topology.nodes[edge.a]) && !is_pcie(topology.nodes[edge.b])) {
-            neighbours[edge.a].push_back(edge.b);
-            neighbours[edge.b].push_back(edge.a);
-        }
+    const Adjacency neighbours =
+        adjacency_of(topology, [&](const TopologyEdge& edge) { return !is_pcie(topology, edge); });
     std::vector<bool> seen(topology.nodes.size(), false);
     std::vector<std::uint32_t> queue{0};
     seen[0] = true;
     std::uint32_t gpus = 0;
     for (std::size_t next = 0; next < queue.size(); ++next) {
         gpus += topology.nodes[queue[next]].kind == NodeKind::kGpu ? 1 : 0;
-        for (const std::uint32_t node : neighbours[queue[next]])
+        for (const auto& [node, hop] : neighbours[queue[next]])
             if (!seen[node]) {
                 seen[node] = true;
                 queue.push_back(node);
@@ -43,7 +39,7 @@ MaxFlow flow_network(const Topology& topology) {
     MaxFlow flow(static_cast<std::uint32_t>(topology.nodes.size()));
     const bool skip = topology.machines() == 1 && joined_without_pcie(topology);
     for (const TopologyEdge& edge : topology.edges)
-        if (!skip || (!is_pcie(topology.nodes[edge.a]) && !is_pcie(topology.nodes[edge.b])))
+        if (!skip || !is_pcie(topology, edge))
             flow.add_edge(edge.a, edge.b, usable_bandwidth(topology, edge).count());
     return flow;
 }
@@ -90,22 +86,18 @@ Bandwidth least_of_some_halvings(MaxFlow& flow, std::uint32_t gpus) {
 }  // namespace
 
 Bandwidth usable_bandwidth(const Topology& topology, const TopologyEdge& edge) {
-    constexpr std::uint64_t kMillion = 1'000'000;
-    const LinkParams& link = topology.links[edge.link_class];
-    return Bandwidth(
-        link.lane_bandwidth.count() / kMillion * link.efficiency_ppm * edge.lanes +
-        link.lane_bandwidth.count() % kMillion * link.efficiency_ppm * edge.lanes / kMillion);
+    return topology.links[edge.link_class].usable_bandwidth(edge.lanes);
 }
 
 Time unloaded_latency(const Topology& topology, const Path& path, std::uint32_t from) {
     Time sum;
     std::uint32_t node = from;
     for (const std::uint32_t hop : path.hops) {
-        const TopologyEdge& edge = topology.edges[hop / 2];
+        const TopologyEdge& edge = topology.edges[edge_of(hop)];
         if (node != from)
             sum += topology.switches[topology.nodes[node].switch_class].latency;
         sum += topology.links[edge.link_class].latency;
-        node = (hop & 1U) != 0 ? edge.a : edge.b;
+        node = topology.end_of(hop);
     }
     return sum;
 }
@@ -161,18 +153,19 @@ Bandwidth ring_bound(
             for (const Path& path : paths)
                 for (const std::uint32_t hop : path.hops) {
                     const PacketFormat& format =
-                        topology.links[topology.edges[hop / 2].link_class].format;
+                        topology.links[topology.edges[edge_of(hop)].link_class].format;
                     const double share = path.weight / weight / unit;
                     load[hop] += share * format.wire_bytes(PacketKind::kWrite, unit);
-                    load[hop ^ 1U] += share * format.acknowledge_bytes(PacketKind::kWrite, unit);
+                    load[reversed(hop)] +=
+                        share * format.acknowledge_bytes(PacketKind::kWrite, unit);
                 }
         }
     double worst = 0;  // seconds for one byte of each ring
-    for (std::size_t hop = 0; hop < load.size(); ++hop)
+    for (std::uint32_t hop = 0; hop < load.size(); ++hop)
         worst = std::max(
             worst,
-            load[hop] /
-                static_cast<double>(usable_bandwidth(topology, topology.edges[hop / 2]).count()));
+            load[hop] / static_cast<double>(
+                            usable_bandwidth(topology, topology.edges[edge_of(hop)]).count()));
     if (worst <= 0)
         return Bandwidth(0);
     return Bandwidth(

@@ -15,7 +15,7 @@ namespace switchfold {
 /// All lanes of an edge, one direction, after encoding and framing but with packet headers.
 [[nodiscard]] Bandwidth usable_bandwidth(const Topology& topology, const TopologyEdge& edge);
 
-/// Links and forwarding nodes of a path, nothing queued; without the time on the wire.
+/// Sum of the latencies of a path's links and forwarding nodes: no queueing, no time on the wire.
 [[nodiscard]] Time unloaded_latency(const Topology& topology, const Path& path, std::uint32_t from);
 
 /// Bytes a second that can flow from the GPUs marked true to the others, by max-flow: the least
@@ -27,8 +27,8 @@ struct Bisection {
     Bandwidth bandwidth;  ///< one direction
     bool exact = false;   ///< least over all halvings; else over some, so at most this
 };
-/// The least cut between two halves of the GPUs (one half is larger by one if they are odd). All
-/// halvings are tried up to 16 GPUs, beyond that those by the bits of the rank and by blocks.
+/// The smallest cut between two halves of the GPUs (of an odd number one half has one more). Up to
+/// 16 GPUs all halvings are tried, beyond that those by blocks of ranks.
 [[nodiscard]] Bisection bisection(const Topology& topology);
 
 struct Diameter {

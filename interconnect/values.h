@@ -37,7 +37,7 @@ public:
     void take(std::uint32_t handle, std::vector<float>& to, std::uint64_t first);
     void share(std::uint32_t handle);
     void drop(std::uint32_t handle);
-    /// Handles that nobody dropped: 0 at the end of a run, else a packet was lost.
+    /// Handles in use: 0 at the end of a run, else a packet was lost.
     [[nodiscard]] std::size_t live() const { return live_; }
 
 private:

@@ -63,7 +63,6 @@ void CopyEngine::move_piece(std::size_t engine) {
         writes = false;
         break;
     case CopyKind::kDeviceToDevice:
-    case CopyKind::kPeer:
         break;
     }
     const Time served =

@@ -294,9 +294,9 @@ double Gpu::power_lift(const Kernel& kernel, double crowd) const {
     return (1.0 - drop * crowd) / (1.0 - drop);
 }
 
-/// Time of a wave of `blocks` blocks, relative to a full one alone. Linear between that of a wave
-/// too small to feel its bytes and that of a full one: then no way to part the blocks into waves is
-/// faster than full waves, and fewer SMs are never faster than more.
+/// Time of a wave of `blocks` blocks, relative to a full one alone. Linear from a wave that
+/// is bound by latency to a full one: full waves are never slower than any other split of the
+/// blocks, and more SMs never hurt.
 double
 Gpu::stretch_of(const Kernel& kernel, double blocks, double level, const Supply& supply) const {
     const double in_flight = kernel.concurrent * kernel.block_draw;

@@ -124,7 +124,7 @@ private:
         std::uint32_t level = 1;     ///< of them on one SM
         double wave_time = 0;        ///< ps, a full wave alone
         std::uint64_t tail = 0;      ///< blocks of the last wave alone, if it is not a full one
-        double carry = 0;            ///< what rounding to ps owes or lends to the next wave
+        double carry = 0;            ///< rounding error (ps) carried into the next wave
         double tail_left = 1;        ///< work of that wave, so that alone the whole is exact
         double bytes_per_block = 0;  ///< through the L2
         double block_draw = 0;       ///< bytes a second that a block can have in flight

@@ -107,7 +107,8 @@ void MemorySystem::on_event(std::uint64_t /*tag*/) {
     // nothing, but one that starts now will find as much.
     lent_ = kernels_ > 0 ? std::min(lent_, packet_rate_ * window) : served_;
     const double noticeable = kNoticeable * hbm_bandwidth_ / packet_miss_share();
-    // Also in a gap between kernels: what the next one sees must have come to its end.
+    // Ticks go on in gaps between kernels, so that the average has decayed when the next one
+    // starts.
     const bool over = quiet_ && waiting_ == 0 && lent_ <= noticeable * window;
     if (over)
         lent_ = 0;

@@ -6,7 +6,7 @@
 
 namespace switchfold {
 
-/// A parameter that holds whatever stands there, for those whose type another file decides.
+/// A parameter of any JSON value: another file decides its type.
 struct AnyValue {
     Json json;
 };

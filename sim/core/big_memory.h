@@ -6,15 +6,15 @@
 
 namespace switchfold {
 
-/// Bytes that may be more than the machine's memory holds: little lies in the heap, much in a
-/// temporary file of no name (in TMPDIR, else /tmp) that is mapped. What is there stays where it
-/// can be read by its address; forget() lets go of the memory, not of the bytes. Where no file can
-/// be had, or the disk is full, it is memory all the same.
+/// A buffer that may be larger than the machine's memory. Small buffers use the heap; large ones a
+/// mapped temporary file without a name (in TMPDIR, else /tmp). Addresses stay valid; forget()
+/// drops resident pages, not bytes. Without a file, or on a full disk, large buffers use memory,
+/// too.
 class BigMemory {
 public:
-    /// What is larger lies in a file.
+    /// Larger buffers use a file.
     static constexpr std::size_t kHeapMost = 4U << 20U;
-    /// After so many bytes of a pass it is time to forget what is behind.
+    /// Bytes of a pass between two calls of forget().
     static constexpr std::size_t kWindow = 4U << 20U;
 
     BigMemory() = default;
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] void* data() const { return data_; }
     [[nodiscard]] std::size_t capacity() const { return capacity_; }
     [[nodiscard]] bool in_file() const { return file_ >= 0; }
-    /// At least so many; addresses change, bytes are kept. Throws std::bad_alloc.
+    /// Grows to at least so many bytes. Bytes are kept, addresses change. Throws std::bad_alloc.
     void grow(std::size_t bytes);
     /// Gives the memory back until its bytes are asked for again; nothing if they lie in the heap.
     void forget() const;

@@ -13,14 +13,14 @@
 
 namespace switchfold {
 
-/// Whether a T may be moved byte by byte, its old place forgotten. What is more than a copy of
-/// bytes, but holds no pointer into itself, says so by a specialisation.
+/// Whether a T may be moved byte by byte. Specialise it for a type that is not trivially copyable
+/// but holds no pointer into itself.
 template <class T>
 struct IsRelocatable : std::is_trivially_copyable<T> {};
 
-/// A std::vector for records of which there may be millions: see BigMemory for where they are.
-/// Appending forgets what was appended long before; passes over all records call forget_at() with
-/// each index. References last until the next push_back.
+/// A std::vector for millions of records, which lie in a BigMemory. Appending forgets records
+/// appended long before; passes over all records call forget_at() with each index. References are
+/// valid until the next push_back.
 template <class T>
 class BigVector {
     static_assert(IsRelocatable<T>::value && alignof(T) <= alignof(std::max_align_t));
@@ -88,7 +88,7 @@ public:
     }
     void clear() { *this = BigVector(); }
 
-    /// All records from the first on, what is behind forgotten: `for (T& record : v.pass())`.
+    /// All records from the first on, those behind forgotten: `for (T& record : v.pass())`.
     [[nodiscard]] auto pass() { return Pass<T>(data(), size_, &memory_); }
     [[nodiscard]] auto pass() const { return Pass<const T>(data(), size_, &memory_); }
 

@@ -9,7 +9,8 @@ namespace switchfold {
 /// there are other threads.
 void use_huge_pages();
 
-/// Gives back what the heap has in reserve: before a limit of memory, which would not count it.
+/// Returns the heap's reserve to the system; call it before setting a limit of memory, which would
+/// not count it.
 void give_back_reserve();
 
 }  // namespace switchfold

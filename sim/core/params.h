@@ -86,8 +86,8 @@ template <NamedEnum E>
     return "?";
 }
 
-/// Collects what check() finds wrong across fields. Pointers are relative to the struct that is
-/// checked.
+/// Collects the problems that check() finds across fields. Pointers are relative to the checked
+/// struct.
 class ParamChecker {
 public:
     void error(std::string_view pointer, std::string_view message) {
@@ -108,7 +108,7 @@ concept Checked = requires(const P& params, ParamChecker& checker) {
     params.check(checker);
 };
 
-/// P written in place, or the path of a file that holds it, relative to the file that names it.
+/// P in place, or the path of a file that holds it, relative to the file that names it.
 template <class P>
 struct PathOr {
     P value;

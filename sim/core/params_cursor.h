@@ -14,14 +14,14 @@
 
 namespace switchfold {
 
-/// An override, and what has become of it.
+/// An override, and whether it was applied.
 struct PendingOverride {
     Override change;
     bool used = false;
     std::string made;  ///< pointer of the topmost value that it replaced or created
 };
 
-/// What reading a file and those it names collects.
+/// State shared while a file and the files that it names are read.
 struct ReadState {
     std::vector<Problem> problems;
     std::vector<PendingOverride> overrides;
@@ -29,7 +29,7 @@ struct ReadState {
     std::uint32_t bases = 0;          ///< values that are being read for those that build on them
 };
 
-/// A JSON value and where it stands.
+/// A JSON value and its place: file and pointer.
 struct Cursor {
     const Json* value = nullptr;
     std::filesystem::path file;
@@ -37,10 +37,10 @@ struct Cursor {
     std::string root_pointer;  ///< seen from the file that names this one; overrides use it
     ReadState* state = nullptr;
     std::size_t file_start = 0;  ///< length of the root pointer at which this file is named
-    bool over_base = false;  ///< stands over a value that has been read: nothing needs to be there
+    bool over_base = false;      ///< overlays a value read from a base file: fields may be missing
 
-    /// Notes a problem with this value. What an override put there is blamed on the override, not
-    /// on the file.
+    /// Records a problem with this value. A value that an override set is blamed on the override,
+    /// not on the file.
     void fail(std::string message) const;
     [[nodiscard]] Cursor at(std::string_view tail, const Json& there) const;
     [[nodiscard]] Cursor child(std::string_view key, const Json& there) const;

@@ -5,9 +5,8 @@
 
 namespace switchfold {
 
-/// Asks for the cache lines of `bytes` bytes from `begin` on, without waiting for them. The address
-/// need not be valid. Machines of a thousand GPUs do not fit the caches, and most of the time of
-/// simulating one is waiting for memory.
+/// Prefetches the cache lines of `bytes` bytes from `begin` on. The address need not be valid. A
+/// machine of a thousand GPUs exceeds the caches, and simulating it mostly waits for memory.
 inline void prefetch(const void* begin, std::size_t bytes = 1) {
     constexpr std::size_t kLine = 64;
     const auto* first = static_cast<const std::byte*>(begin);

@@ -2,35 +2,22 @@
 #include "sim/core/random_stream.h"
 
 #include "sim/core/error.h"
+#include "sim/core/fnv.h"
 
 namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31U);
-}
-
 constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ULL;  // 2^64 over the golden ratio, odd
-
-/// FNV-1a.
-constexpr std::uint64_t hash(std::string_view text) {
-    std::uint64_t value = 0xCBF29CE484222325ULL;
-    for (const char c : text)
-        value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-    return value;
-}
 
 }  // namespace
 
 RandomStream::RandomStream(std::uint64_t seed, std::string_view name) :
-    state_(mix(mix(seed + kStep) + hash(name))) {}
+    state_(mix_bits(mix_bits(seed + kStep) + Fnv().add(name).value())) {}
 
 std::uint64_t RandomStream::next() {
     state_ += kStep;
-    return mix(state_);
+    return mix_bits(state_);
 }
 
 std::uint64_t RandomStream::below(std::uint64_t bound) {

@@ -6,6 +6,13 @@
 
 namespace switchfold {
 
+/// A number whose bits all depend on all bits of `z`: the finaliser of SplitMix64.
+[[nodiscard]] constexpr std::uint64_t mix_bits(std::uint64_t z) {
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31U);
+}
+
 /// Random numbers that a seed and a name alone determine: the same on every platform, which the
 /// standard library's distributions do not promise, and not touched by what others draw. Give every
 /// use a name of its own. SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number

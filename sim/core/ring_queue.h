@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] std::size_t size() const { return size_; }
-    /// One more would need more memory.
+    /// Whether one more element needs more memory.
     [[nodiscard]] bool full() const { return size_ == capacity_; }
     [[nodiscard]] T& front() { return slots_[head_]; }
     [[nodiscard]] const T& front() const { return slots_[head_]; }
@@ -47,12 +47,12 @@ public:
     [[nodiscard]] const T& operator[](std::size_t i) const {
         return slots_[(head_ + i) & (capacity_ - 1U)];
     }
-    /// Where the next element will lie, if there is still room: to ask for it ahead of time.
+    /// Address of the next element if there is room, for prefetching.
     [[nodiscard]] const T* next_place() const {
         return &slots_[(head_ + size_) & (capacity_ - 1U)];
     }
     void push_back(const T& value) { push_back() = value; }
-    /// A new last element, which holds what was left in its place.
+    /// Appends an element whose value is whatever was left in its place.
     T& push_back() {
         if (size_ == capacity_)
             grow();

@@ -86,7 +86,7 @@ struct StatisticTable {
         return table;
     }
 
-    /// A component's row. One that did nothing, all zeros, is left out.
+    /// Adds a component's row. A component that did nothing (all zeros) is left out.
     template <HasStatistics... S>
     void add(std::string name, const S&... parts) {
         Row row{std::move(name), {}};
@@ -104,7 +104,7 @@ struct StatisticTable {
     }
 };
 
-/// A section of the manual: what the columns are, in Markdown.
+/// A section of the manual in Markdown: the columns with unit and meaning.
 [[nodiscard]] std::string docs_of(const StatisticTable& table);
 
 }  // namespace switchfold

@@ -95,8 +95,8 @@ constexpr double to_seconds(Time t) {
 }
 
 /// Reads "700 ns", "25 MiB", "450 GB/s", "400 Gb/s", "1.83 GHz", "794 TFLOP/s". A number without a
-/// unit, a negative number and a value that is no whole count of the base unit are errors. Throws
-/// std::invalid_argument that says what was expected.
+/// unit, a negative number and a value that is not a whole count of the base unit are errors.
+/// Throws std::invalid_argument that says what was expected.
 Time parse_time(std::string_view text);
 Bytes parse_bytes(std::string_view text);
 Bandwidth parse_bandwidth(std::string_view text);

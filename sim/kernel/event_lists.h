@@ -11,9 +11,9 @@ namespace switchfold {
 
 inline constexpr std::uint32_t kNoNode = UINT32_MAX;
 
-/// One list of nodes of a vector, linked by their `next`, for each value of a digit of `kBits`
-/// bits, and which of them are in use: the first is found by two looks at a word. A list begins
-/// with the node that was put there last.
+/// A linked list of nodes for each value of a digit of `kBits` bits, and a bitmap of the lists that
+/// are not empty: two bit scans find the first. Nodes lie in a vector and are linked by their
+/// `next`, the last one put first.
 template <std::size_t kBits>
 class NodeLists {
 public:

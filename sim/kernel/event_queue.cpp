@@ -11,8 +11,9 @@ namespace {
 // A slot of no more events than this is sorted and not spread over its instants. What is posted
 // meanwhile seldom falls in between: hardly any delay is so short.
 constexpr std::size_t kFew = 32;
-constexpr std::size_t kInSight = 16;   // events to sort ahead of time, if so many
-constexpr std::uint64_t kView = 4096;  // ps, are no further apart than this
+// A slot is sorted in advance when it holds this many events ...
+constexpr std::size_t kInSight = 16;
+constexpr std::uint64_t kView = 4096;  // ... within so many ps
 
 /// The few events of a slot as they are sorted.
 struct Few {

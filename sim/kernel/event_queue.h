@@ -13,22 +13,22 @@
 
 namespace switchfold {
 
-/// The steps in which a handler asks for memory: what it refers to itself, and, once that is there,
-/// what this refers to.
+/// The two steps of prefetching for a handler: what its own fields point to, then what that points
+/// to.
 enum class Prepare : std::uint8_t { kFirst, kSecond };
 
-/// What the events of a handler do while Scheduler::skip() leaves out a motion.
+/// How a handler's events behave while Scheduler::skip() leaves out periods of a motion.
 enum class InSkip : std::uint8_t {
     kStays,   ///< part of the motion: they come later by what is left out
     kPasses,  ///< they come meanwhile, at their time of the WorldClock
     kEnds     ///< the same, but they may change the motion: nothing is left out beyond the first
 };
 
-/// Receives what it asked the Scheduler to send it; `tag` is the receiver's own.
+/// Receives the events that it posted; `tag` is its own.
 class EventHandler {
 public:
     virtual void on_event(std::uint64_t tag) = 0;
-    /// An event of its comes soon: it may ask for memory that it will touch then, and do no more.
+    /// Called shortly before on_event(): may prefetch, must not change state.
     virtual void prepare(Prepare /*step*/) const {}
     [[nodiscard]] virtual InSkip in_skip() const { return InSkip::kStays; }
 
@@ -92,7 +92,7 @@ public:
     /// From now on look_ahead() sees some events.
     void watch_ahead() { watched_ = true; }
     [[nodiscard]] bool watched() const { return watched_; }
-    /// Distances at which events can be looked at before they come.
+    /// Distances, in events, at which look_ahead() works.
     enum Sight : std::size_t { kFar, kMiddle, kNear, kSights };
     /// Tells `visit` the handlers of the events that come next, as far as they are sorted and no
     /// more than `distance` of them; each once. Of a queue that is watched.

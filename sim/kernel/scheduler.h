@@ -43,11 +43,10 @@ public:
     /// when `undisturbed` is false after it. \returns what was left out: whole periods, unless it
     /// was ended so.
     Time skip(Time period, std::uint64_t most, const std::function<bool()>& undisturbed);
-    /// What was left out so far.
+    /// Time left out so far.
     [[nodiscard]] Time skipped() const { return Time(skipped_); }
 
-    /// The simulated machine is larger than the caches: from now on the memory of events to come is
-    /// asked for ahead of time.
+    /// Prefetches the memory of coming events from now on: for machines larger than the caches.
     void expect_large_machine() { queue_.watch_ahead(); }
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }

@@ -8,9 +8,9 @@
 
 namespace switchfold {
 
-/// The time of the simulated machine, that users see: the Scheduler's, and what was left out. For
-/// whoever is not part of the motion whose periods are left out: hosts, kernels, faults. Its
-/// handlers say so by in_skip().
+/// The time of the simulated machine, which users see: the Scheduler's time plus the time left out.
+/// Hosts, kernels and faults use it: they are no part of the motion whose periods are left out, and
+/// say so by in_skip().
 class WorldClock {
 public:
     explicit WorldClock(Scheduler& scheduler) : scheduler_(scheduler) {}

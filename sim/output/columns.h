@@ -6,8 +6,8 @@
 
 namespace switchfold {
 
-/// Rows as lines of columns as wide as their widest cell; the first left, the others right. Every
-/// row has as many cells as the first.
+/// Formats rows as a table. Each column is as wide as its widest cell; the first is aligned left,
+/// the others right. Every row has as many cells as the first.
 [[nodiscard]] std::string align_columns(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace switchfold

@@ -5,9 +5,9 @@
 
 namespace switchfold {
 
-/// A folder .partial-XXXXXX in another one, for files that are not whole yet; it goes with its
-/// owner. What killed processes have left beside it goes, too: a living owner is known by the lock
-/// that it holds on the file .lock in it, which ends with the process, whatever ends it.
+/// A folder .partial-XXXXXX in another one, for files that are not complete yet. The destructor
+/// removes it. The constructor removes those that killed processes have left: a living owner holds
+/// a lock on the file .lock in its folder, and the system releases it when the process ends.
 class PartialFolder {
 public:
     /// Throws IoError.

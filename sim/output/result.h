@@ -12,7 +12,7 @@
 
 namespace switchfold {
 
-/// What the backward pass's kernels of one class lost to what ran beside them.
+/// Slowdown of the backward pass's kernels of one class.
 struct KernelClassResult {
     std::string kernel_class;
     std::uint64_t kernels = 0;  ///< all ranks and steps
@@ -38,7 +38,7 @@ struct CollectiveResult {
     std::uint32_t ranks = 0;
     std::uint64_t size_bytes = 0;
     double start_us = 0;
-    double ready_us = 0;  ///< the last rank had come
+    double ready_us = 0;  ///< arrival of the last rank
     double time_us = 0;   ///< from then to the end
     double algorithm_bandwidth_GBps = 0;
     double bus_bandwidth_GBps = 0;
@@ -84,7 +84,7 @@ struct ScenarioResult : ScenarioFigures {
     std::vector<CounterSample> counters;
 };
 
-/// What the workload was made from.
+/// The workload and its sources.
 struct WorkloadResult {
     std::string type;
     std::string source;
@@ -107,7 +107,7 @@ struct HostResult {
     std::uint64_t events = 0;
 };
 
-/// Changes when a field of result.json changes its meaning or goes.
+/// Changes when a field of result.json changes its meaning or is removed.
 inline constexpr const char* kResultSchema = "switchfold-result-1";
 
 struct ExperimentResult {

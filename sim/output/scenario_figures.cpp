@@ -10,7 +10,6 @@ namespace switchfold {
 namespace {
 
 bool is_shown(const Figure& figure, const std::vector<const ScenarioFigures*>& scenarios) {
-    constexpr double kWorthSaying = 1e-2;
     if (figure.table_place == 0 || figure.shown_by.empty())
         return figure.table_place > 0;
     const auto* const by =
@@ -18,11 +17,16 @@ bool is_shown(const Figure& figure, const std::vector<const ScenarioFigures*>& s
             return f.key == figure.shown_by;
         });
     return std::any_of(scenarios.begin(), scenarios.end(), [&](const ScenarioFigures* s) {
-        return by->of(*s).value_or(0) > kWorthSaying * s->iteration_us;
+        return is_noticeable(by->of(*s).value_or(0), *s);
     });
 }
 
 }  // namespace
+
+bool is_noticeable(double us, const ScenarioFigures& scenario) {
+    constexpr double kShare = 1e-2;
+    return us > kShare * scenario.iteration_us;
+}
 
 std::vector<const Figure*> shown_figures(const std::vector<const ScenarioFigures*>& scenarios) {
     std::vector<const Figure*> shown;

@@ -66,8 +66,8 @@ struct Figure {
     std::string_view meaning;
     unsigned table_place = 0;        ///< among the columns of a table; 0: not there
     std::string_view chart_title{};  ///< in reports of sweeps; empty: not there
-    /// Tables leave it out where the figure of this key is less than a hundredth of the iteration
-    /// in every scenario; empty: they always have it.
+    /// Tables leave it out where the figure of this key is noticeable in no scenario; empty: they
+    /// always have it.
     std::string_view shown_by{};
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
@@ -141,6 +141,10 @@ inline constexpr Figure kFigures[] = {
      "backward_us over that of the run without overlap, minus one; none without a backward pass.",
      6,
      "slowdown of the backward pass"}};
+
+/// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a
+/// hundredth of its iteration.
+[[nodiscard]] bool is_noticeable(double us, const ScenarioFigures& scenario);
 
 /// The figures that a table of these scenarios shows, in the order of its columns.
 [[nodiscard]] std::vector<const Figure*>

@@ -44,10 +44,9 @@ std::vector<std::string> all_notes(const ExperimentResult& result) {
 
 /// Whether ranks wait for late ones longer than skew of a few steps of a ring explains.
 bool ranks_wait(const ExperimentResult& result) {
-    constexpr double kWorthSaying = 1e-2;  // of an iteration
     return std::any_of(
         result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
-            return s.waiting_us > kWorthSaying * s.iteration_us;
+            return is_noticeable(s.waiting_us, s);
         });
 }
 

@@ -35,7 +35,7 @@ struct TimelinePoint {
     std::uint64_t ps = 0;
 };
 
-/// More than any run has ranks, and round, so that a pid can be read.
+/// More than the ranks of any run, and a round number, so that a pid is readable.
 inline constexpr std::uint32_t kPidsOfScenario = 100'000;
 
 /// Writes timeline.json.gz: a Chrome trace in Kineto's conventions, one process a rank and
@@ -56,7 +56,7 @@ public:
     /// Names the process that a scenario's rank is shown as. \returns its pid: kPidsOfScenario
     /// times the number of the scenario, by first use, plus the rank.
     std::uint32_t add_process(std::string_view scenario, std::uint32_t rank);
-    /// A slice of no length is left out: viewers draw it as never ending.
+    /// Leaves out a slice of no length: viewers draw it as endless.
     void add(std::uint32_t pid, const TimelineSlice& slice);
     /// A bar above the streams, for example "ProfilerStep#0", by which tools find the training
     /// steps. `track` is the number of a stream that the process does not have.
@@ -66,8 +66,8 @@ public:
         std::string_view name,
         std::uint64_t start_ps,
         std::uint64_t end_ps);
-    /// Names a process that is no rank, such as a scenario's switches. \returns its pid, above all
-    /// ranks'.
+    /// Names a process that is not a rank, such as a scenario's switches. \returns its pid, above
+    /// those of all ranks.
     std::uint32_t add_others(std::string_view scenario, std::string_view what);
     /// A bar that is neither a kernel nor an annotation, on a track of any name.
     void add_span(

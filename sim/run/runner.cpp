@@ -29,7 +29,7 @@ namespace switchfold {
 
 namespace {
 
-/// Everything on but one mechanism, or all on: kMechanismCount.
+/// All mechanisms on except this one; kMechanismCount: all on.
 Contention without(std::size_t mechanism) {
     Contention contention;
     if (mechanism < kMechanismCount)
@@ -139,7 +139,7 @@ private:
         std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
     };
 
-    /// Something to compute beside the collectives.
+    /// Whether the workload computes beside its collectives.
     [[nodiscard]] bool computes() const {
         return !std::holds_alternative<CollectiveWorkloadParams>(experiment_.workload);
     }
@@ -208,7 +208,7 @@ private:
                 planned_[i].without.push_back(there ? add(scenario, off, false) : planned_[i].main);
             }
         }
-        // Slowdown is against no overlap: if no scenario says so, one that nobody sees does.
+        // Slowdown is against no overlap: without such a scenario a hidden one is the baseline.
         const auto baseline = std::find_if(
             experiment_.scenarios.begin(),
             experiment_.scenarios.end(),

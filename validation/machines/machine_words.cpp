@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/machines/machine_words.h"
 
+#include "sim/core/text.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -9,13 +11,6 @@
 namespace switchfold::validation {
 
 namespace {
-
-std::string upper(std::string_view text) {
-    std::string out;
-    for (const char c : text)
-        out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    return out;
-}
 
 /// A machine that is named instead of described.
 struct NamedMachine {

@@ -164,8 +164,6 @@ std::string_view to_string(ByteSource source) {
         return "counters";
     case ByteSource::kShapes:
         return "shapes";
-    case ByteSource::kRoofline:
-        return "roofline";
     case ByteSource::kClassDefault:
         break;
     }
@@ -204,8 +202,6 @@ std::string_view to_string(CopyKind kind) {
         return "host_to_device";
     case CopyKind::kDeviceToHost:
         return "device_to_host";
-    case CopyKind::kPeer:
-        return "peer";
     case CopyKind::kMemset:
         return "memset";
     case CopyKind::kDeviceToDevice:

@@ -69,10 +69,10 @@ enum class KernelClass : std::uint8_t {
     kOther,
 };
 
-/// Where a kernel's byte counts came from; the report says how many of each.
-enum class ByteSource : std::uint8_t { kCounters, kShapes, kRoofline, kClassDefault };
+/// Source of a kernel's byte counts; the report counts kernels by it.
+enum class ByteSource : std::uint8_t { kCounters, kShapes, kClassDefault };
 
-/// Where a kernel's isolated duration came from.
+/// Source of a kernel's isolated duration.
 enum class DurationSource : std::uint8_t {
     kMeasuredAlone,       ///< this very occurrence ran without communication beside it
     kOtherOccurrence,     ///< median of non-overlapped occurrences of the same kernel
@@ -151,14 +151,12 @@ enum class CopyKind : std::uint8_t {
     kHostToDevice,
     kDeviceToHost,
     kDeviceToDevice,
-    kPeer,
     kMemset,
 };
 struct CopyOperation {
     CopyKind kind = CopyKind::kDeviceToDevice;
     Bytes bytes;
-    Time isolated;           ///< duration in the trace; zero lets the model decide
-    std::uint32_t peer = 0;  ///< for kPeer
+    Time isolated;  ///< duration in the trace; zero lets the model decide
     bool operator==(const CopyOperation&) const = default;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "sim/core/text.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/collective_operation.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/stream_order.h"
-#include "workloads/profile/text.h"
 #include "workloads/profile/traffic.h"
 
 #include <fmt/format.h>
@@ -228,7 +228,7 @@ private:
 
     void set_body(const RawGpuEvent& gpu, const Kind& kind, Operation& operation) {
         if (gpu.work == GpuWork::kCopy) {
-            operation.body = CopyOperation{kind.copy, Bytes(gpu.bytes), Time(gpu.duration), 0};
+            operation.body = CopyOperation{kind.copy, Bytes(gpu.bytes), Time(gpu.duration)};
             return;
         }
         if (gpu.work == GpuWork::kCommunication) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/classify.h"
 
-#include "workloads/profile/text.h"
+#include "sim/core/text.h"
 
 #include <fmt/format.h>
 

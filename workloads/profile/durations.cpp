@@ -105,7 +105,7 @@ private:
         std::uint32_t raw = 0;
     };
 
-    /// Few kernels are needed: those that also ran beside something.
+    /// Only kernels that also ran beside something need a duration alone.
     void sort_alone() {
         for (const Run& run : alone_.pass()) {
             if (!beside_[run.kernel])

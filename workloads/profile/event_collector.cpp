@@ -3,9 +3,9 @@
 
 #include "sim/core/big_sort.h"
 #include "sim/core/error.h"
+#include "sim/core/text.h"
 #include "workloads/profile/kernel_traffic.h"
 #include "workloads/profile/launching.h"
-#include "workloads/profile/text.h"
 
 #include <fmt/format.h>
 
@@ -68,7 +68,7 @@ EventKind EventCollector::kind_of(const TraceEvent& event) {
     return meanings_.category(raw_.texts.add(event.category));
 }
 
-/// Kernels stand nearly in the order of their launches: what was joined before is over.
+/// Kernels come almost in the order of their launches: earlier entries are not needed again.
 void EventCollector::forget_joined(std::size_t joined) const {
     correlations_.forget_at(joined);
     external_ids_.forget_at(joined);

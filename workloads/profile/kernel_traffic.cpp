@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/kernel_traffic.h"
 
+#include "sim/core/text.h"
 #include "workloads/profile/classify.h"
-#include "workloads/profile/text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/meaning.h"
 
+#include "sim/core/text.h"
 #include "workloads/profile/classify.h"
-#include "workloads/profile/text.h"
 
 #include <string>
 

@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// Counts few things very often. What they are called must last as long as the tally.
+/// A counter for few distinct names, counted very often. It keeps pointers: names must outlive it.
 class Tally {
 public:
     void add(const char* what) {

@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// Texts, each kept once; numbers stand for them. 0 is the empty text.
+/// Interns texts: each is kept once and has a number. 0 is the empty text.
 class Texts {
 public:
     using Id = std::uint32_t;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/load.h"
 
+#include "sim/core/fnv.h"
 #include "sim/run/config/parameter_units.h"
 
 #include <fmt/format.h>
@@ -13,24 +14,10 @@ namespace switchfold {
 
 namespace {
 
-/// FNV-1a: names a configuration, guards nothing.
-std::string digest_of(const std::string& text) {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char c : text) {
-        hash ^= static_cast<unsigned char>(c);
-        hash *= 0x100000001b3ULL;
-    }
-    return fmt::format("{:016x}", hash);
-}
-
-}  // namespace
-
-namespace {
-
 /// Paths stay as written: the dump must not depend on where the repository lies.
 void write_out(LoadedExperiment& loaded) {
     loaded.effective_config = write_value(loaded.experiment).dump(2) + "\n";
-    loaded.digest = digest_of(loaded.effective_config);
+    loaded.digest = fmt::format("{:016x}", Fnv().add(loaded.effective_config).value());
 }
 
 void check_components(
@@ -94,8 +81,7 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
                 problems.push_back(
                     {file.string(),
                      fmt::format("/workload/files/{}", i),
-                     fmt::format(
-                         "names {}, which is not there; expected a Kineto trace", path.string())});
+                     fmt::format("names {}, which is not there; expected a trace", path.string())});
         }
         if (trace->files.empty())
             problems.push_back(

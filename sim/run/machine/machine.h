@@ -15,7 +15,7 @@
 
 namespace switchfold {
 
-/// A rank's GPU as collectives and packets see it.
+/// A rank's GPU behind the interfaces of collectives and packets.
 class GpuPort final : public RankPort, public EndpointMemory, private BlocksListener {
 public:
     GpuPort(std::uint32_t rank, Gpu& gpu) : rank_(rank), gpu_(gpu), memory_(gpu.memory()) {}

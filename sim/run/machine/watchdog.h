@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// When a simulation is given up: exit code 3, with who waits for what.
+/// Limits beyond which a simulation is given up: exit code 3, with who waits for what.
 struct LimitParams {
     Time real_time;
     Time simulated_time;
@@ -35,7 +35,7 @@ struct LimitParams {
     }
 };
 
-/// How far a simulation has come.
+/// Progress of a simulation.
 struct RunState {
     Time now;
     std::uint64_t events = 0;
@@ -43,8 +43,8 @@ struct RunState {
     Time real_time;
 };
 
-/// Finds out that a simulation will not end: it goes on, but its events lead nowhere (timers are no
-/// progress), or it takes longer than its workload can need, or than its user will wait.
+/// Detects a simulation that will not end: events without progress (timers are none), more
+/// simulated time than the workload can need, or more real time than the user allows.
 class Watchdog {
 public:
     /// `longest`: simulated time that the workload could need, where the limits name none.

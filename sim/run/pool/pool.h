@@ -18,14 +18,14 @@ struct Job {
     std::function<std::string(const JobProgress&)> run;
 };
 
-/// How a job ended: with bytes, or with an error and the exit code that its type means.
+/// A job's result: bytes, or an error and the exit code of its type.
 struct JobResult {
     std::string bytes;
     ExitCode code = ExitCode::kDone;
     std::string error;
 };
 
-/// How workers are kept.
+/// Number, reuse and memory limit of the workers.
 struct PoolOptions {
     unsigned processes = 1;
     bool reuse = false;            ///< a worker runs one job after another, not one and an end

@@ -29,9 +29,9 @@ inline constexpr Mechanism kMechanisms[] = {
     {&Contention::clock, &SlowdownByCause::clock}};
 inline constexpr std::size_t kMechanismCount = std::size(kMechanisms);
 
-/// Sets each cause to what goes away with its mechanism, and `other` to the rest of `whole`.
-/// `slowdown` tells the slowdown with everything (no argument that is a mechanism: kMechanismCount)
-/// and without each; `whole` may be of more steps than those.
+/// Each cause is the slowdown removed when its mechanism is switched off; `other` is the rest of
+/// `whole`. slowdown(i) is the slowdown without mechanism i, slowdown(kMechanismCount) that with
+/// all of them. `whole` may cover more steps than those runs: causes are scaled to it.
 [[nodiscard]] SlowdownByCause
 find_causes(double whole, const std::function<double(std::size_t without)>& slowdown);
 

@@ -41,7 +41,7 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome);
 [[nodiscard]] std::vector<Stretch>
 collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times);
 
-/// Calls visit(KernelRow) for every kernel of every rank.
+/// Calls visit(KernelRow) for every kernel, rank by rank.
 template <class Visit>
 void for_each_kernel(const ExecutionGraph& graph, const Outcome& outcome, Visit visit) {
     for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {

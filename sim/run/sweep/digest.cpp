@@ -2,6 +2,7 @@
 #include "sim/run/sweep/digest.h"
 
 #include "sim/core/error.h"
+#include "sim/core/fnv.h"
 
 #include <fmt/format.h>
 
@@ -17,19 +18,9 @@ namespace switchfold {
 
 namespace {
 
-class Fnv {
-public:
-    void add(std::string_view bytes) {
-        for (const char c : bytes) {
-            hash_ ^= static_cast<unsigned char>(c);
-            hash_ *= 0x100000001b3ULL;
-        }
-    }
-    [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_); }
-
-private:
-    std::uint64_t hash_ = 0xcbf29ce484222325ULL;
-};
+std::string text_of(const Fnv& hash) {
+    return fmt::format("{:016x}", hash.value());
+}
 
 std::string file_digest(const std::filesystem::path& path) {
     errno = 0;
@@ -40,7 +31,7 @@ std::string file_digest(const std::filesystem::path& path) {
         hash.add({block.data(), static_cast<std::size_t>(file.gcount())});
     if (!file.is_open() || file.bad())
         throw IoError(path.string(), errno, "read the file");
-    return hash.text();
+    return text_of(hash);
 }
 
 /// Files that the workload reads, which the effective configuration only names.
@@ -69,7 +60,7 @@ std::string DigestMaker::of(const LoadedExperiment& loaded) {
             known = file_digest(full);
         hash.add(known);
     }
-    return hash.text();
+    return text_of(hash);
 }
 
 }  // namespace switchfold

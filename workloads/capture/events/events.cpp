@@ -3,8 +3,8 @@
 
 #include "sim/core/big_sort.h"
 #include "sim/core/error.h"
+#include "sim/core/text.h"
 #include "workloads/capture/events/counted_bytes.h"
-#include "workloads/profile/text.h"
 #include "workloads/readers/nvtx/range.h"
 
 #include <fmt/format.h>

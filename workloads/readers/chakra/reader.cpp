@@ -254,7 +254,7 @@ private:
     void set_copy(const Node& node, Operation& operation, CopyKind kind) {
         operation.stream = gpu_stream(node, "copies");
         operation.body = CopyOperation{
-            kind, Bytes(node.number("tensor_size", 0)), microseconds(node.duration_us), 0};
+            kind, Bytes(node.number("tensor_size", 0)), microseconds(node.duration_us)};
         ++report_.used["copies"];
     }
 

@@ -2,6 +2,7 @@
 #include "workloads/readers/nccl_tests/reader.h"
 
 #include "sim/core/error.h"
+#include "sim/core/text.h"
 #include "workloads/profile/classify.h"
 #include "workloads/readers/input/lines.h"
 
@@ -35,10 +36,6 @@ std::optional<T> number(const std::string& word) {
     if (code != std::errc{} || end != word.data() + word.size())
         return std::nullopt;
     return value;
-}
-
-bool contains(std::string_view text, std::string_view word) {
-    return text.find(word) != std::string_view::npos;
 }
 
 class NcclTestsReader {

@@ -105,15 +105,13 @@ struct CopyRecord : OperationFields {
     static constexpr std::string_view kType = "copy";
     Word<CopyKind> kind;
     std::uint64_t bytes = 0;
-    std::uint32_t peer = 0;
     static constexpr auto fields() {
         using R = CopyRecord;
         return std::tuple_cat(
             OperationFields::common(),
             std::tuple{
                 field("kind", &R::kind, "From where to where.").required(),
-                field("bytes", &R::bytes, "How much."),
-                field("peer", &R::peer, "Global rank, of a copy to a peer.")});
+                field("bytes", &R::bytes, "How much.")});
     }
 };
 

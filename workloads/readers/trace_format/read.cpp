@@ -92,7 +92,7 @@ OperationBody body_of(const tf::ReceiveRecord& r) {
     return ReceiveOperation{r.peer, Bytes(r.bytes), r.tag};
 }
 OperationBody body_of(const tf::CopyRecord& r) {
-    return CopyOperation{r.kind.value, Bytes(r.bytes), Time(r.duration_ps), r.peer};
+    return CopyOperation{r.kind.value, Bytes(r.bytes), Time(r.duration_ps)};
 }
 OperationBody body_of(const tf::HostRecord& r) {
     return HostDelayOperation{Time(r.duration_ps)};

@@ -36,10 +36,7 @@ struct AllOf<KernelClass> {
 template <>
 struct AllOf<ByteSource> {
     static constexpr std::array kValues{
-        ByteSource::kCounters,
-        ByteSource::kShapes,
-        ByteSource::kRoofline,
-        ByteSource::kClassDefault};
+        ByteSource::kCounters, ByteSource::kShapes, ByteSource::kClassDefault};
 };
 template <>
 struct AllOf<DurationSource> {
@@ -60,7 +57,6 @@ struct AllOf<CopyKind> {
         CopyKind::kHostToDevice,
         CopyKind::kDeviceToHost,
         CopyKind::kDeviceToDevice,
-        CopyKind::kPeer,
         CopyKind::kMemset};
 };
 template <>

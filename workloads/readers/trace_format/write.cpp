@@ -71,7 +71,6 @@ tf::CopyRecord record_of(const CopyOperation& copy) {
     tf::CopyRecord record;
     record.kind = {copy.kind};
     record.bytes = copy.bytes.count();
-    record.peer = copy.peer;
     return record;
 }
 

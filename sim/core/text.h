@@ -7,7 +7,7 @@
 
 namespace switchfold {
 
-/// ASCII letters made small; other bytes stay.
+/// ASCII letters in lower case; other bytes unchanged.
 [[nodiscard]] inline std::string lower(std::string_view text) {
     std::string out(text);
     std::transform(out.begin(), out.end(), out.begin(), [](char c) {
@@ -16,11 +16,20 @@ namespace switchfold {
     return out;
 }
 
+/// ASCII letters in upper case; other bytes unchanged.
+[[nodiscard]] inline std::string upper(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    return out;
+}
+
 [[nodiscard]] inline bool contains(std::string_view text, std::string_view word) {
     return text.find(word) != std::string_view::npos;
 }
 
-/// Without the digits at its end.
+/// The text without trailing digits.
 [[nodiscard]] inline std::string_view without_number(std::string_view text) {
     while (!text.empty() && text.back() >= '0' && text.back() <= '9')
         text.remove_suffix(1);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/fnv.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold {
+namespace {
+
+/// The vectors of the authors (draft-eastlake-fnv, appendix C).
+TEST(Fnv, PublishedValues) {
+    EXPECT_EQ(Fnv().value(), 0xcbf29ce484222325ULL);
+    EXPECT_EQ(Fnv().add("a").value(), 0xaf63dc4c8601ec8cULL);
+    EXPECT_EQ(Fnv().add("foobar").value(), 0x85944171f73967e8ULL);
+}
+
+TEST(Fnv, PiecesGiveTheSameAsTheWhole) {
+    EXPECT_EQ(Fnv().add("foo").add("bar").value(), Fnv().add("foobar").value());
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/runner.h"
+
+#include "sim/core/error.h"
+#include "sim/output/writers.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <unistd.h>
+
+namespace switchfold {
+namespace {
+
+class RunExperiment : public ::testing::Test {
+protected:
+    RunExperiment() { std::filesystem::remove_all(folder_); }
+    ~RunExperiment() override { std::filesystem::remove_all(folder_); }
+    RunExperiment(const RunExperiment&) = delete;
+    RunExperiment& operator=(const RunExperiment&) = delete;
+    RunExperiment(RunExperiment&&) = delete;
+    RunExperiment& operator=(RunExperiment&&) = delete;
+
+    /// A step of two blocks on two of an HGX H100's GPUs.
+    [[nodiscard]] Experiment training() const {
+        Experiment experiment;
+        experiment.name = "test";
+        experiment.system.value =
+            load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h100.json", {});
+        TrainingWorkloadParams workload;
+        TransformerParams shape;
+        shape.blocks = 2;
+        shape.hidden = 512;
+        shape.sequence = 256;
+        shape.vocabulary = 1000;
+        workload.transformer = shape;
+        workload.batch = 4;
+        workload.ranks = 2;
+        experiment.workload = workload;
+        return experiment;
+    }
+    [[nodiscard]] ExperimentResult run(Experiment experiment, RunOptions options = {}) const {
+        options.jobs = 2;
+        return run_experiment(complete_experiment(std::move(experiment), file_), options);
+    }
+    [[nodiscard]] RunOptions into_folder() const {
+        RunOptions options;
+        options.out = folder_;
+        return options;
+    }
+    [[nodiscard]] std::set<std::string> files() const {
+        std::set<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(folder_))
+            names.insert(entry.path().filename().string());
+        return names;
+    }
+    [[nodiscard]] std::string content(const std::string& name) const {
+        std::ifstream in(folder_ / name, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / fmt::format("switchfold_runner_{}", getpid());
+    std::filesystem::path file_ = "experiment.json";
+};
+
+/// What must not depend on the host.
+std::string text_of(ExperimentResult result) {
+    result.host = {};
+    return to_result_json(result);
+}
+
+TEST_F(RunExperiment, TheFolderHoldsTheRunAndScenariosComeInTheirOrder) {
+    const ExperimentResult result = run(training(), into_folder());
+    EXPECT_EQ(
+        files(), (std::set<std::string>{"effective-config.json", "kernels.csv", "result.json"}));
+    EXPECT_EQ(content("result.json"), to_result_json(result));
+    std::vector<std::string> scenarios;
+    for (const ScenarioResult& scenario : result.scenarios)
+        scenarios.push_back(scenario.name);
+    EXPECT_EQ(scenarios, (std::vector<std::string>{"serial", "ring", "in_switch"}));
+    // One row a kernel: the scenarios' blocks in their order, rank by rank within each.
+    std::ifstream rows(folder_ / "kernels.csv");
+    std::string line;
+    std::getline(rows, line);
+    EXPECT_EQ(line + "\n", kernel_csv_header());
+    std::vector<std::string> blocks;
+    std::size_t count = 0;
+    while (std::getline(rows, line)) {
+        ++count;
+        const std::string block = line.substr(0, line.find(',', line.find(',') + 1));
+        if (blocks.empty() || blocks.back() != block)
+            blocks.push_back(block);
+    }
+    EXPECT_EQ(
+        blocks,
+        (std::vector<std::string>{
+            "serial,0", "serial,1", "ring,0", "ring,1", "in_switch,0", "in_switch,1"}));
+    EXPECT_EQ(count % 6, 0U);
+}
+
+TEST_F(RunExperiment, ATimelineBringsItsCounters) {
+    RunOptions options = into_folder();
+    options.timeline = true;
+    static_cast<void>(run(training(), options));
+    EXPECT_EQ(
+        files(),
+        (std::set<std::string>{
+            "counters.csv",
+            "effective-config.json",
+            "kernels.csv",
+            "result.json",
+            "timeline.json.gz"}));
+}
+
+TEST_F(RunExperiment, HereAndInWorkersComesTheSame) {
+    RunOptions here;
+    here.in_process = true;
+    EXPECT_EQ(text_of(run(training(), here)), text_of(run(training())));
+}
+
+TEST_F(RunExperiment, WithoutAScenarioWithoutOverlapAHiddenOneIsTheMeasure) {
+    const ExperimentResult all = run(training());
+    Experiment alone = training();
+    alone.scenarios = {{"only", true, ring_policy()}};
+    const ExperimentResult one = run(alone);
+    ASSERT_EQ(one.scenarios.size(), 1U);
+    const ScenarioResult& only = one.scenarios[0];
+    const ScenarioResult& ring = all.scenarios[1];
+    EXPECT_EQ(only.backward_slowdown, ring.backward_slowdown);
+    ASSERT_TRUE(only.backward_slowdown && only.causes);
+    const SlowdownByCause& c = *only.causes;
+    EXPECT_NEAR(
+        c.sm + c.l2 + c.hbm + c.latency + c.clock + c.other, *only.backward_slowdown, 1e-12);
+    EXPECT_EQ(all.scenarios[0].backward_slowdown, 0.0);
+}
+
+TEST_F(RunExperiment, WithoutCausesTheirRunsAreSaved) {
+    Experiment experiment = training();
+    const ExperimentResult with = run(experiment);
+    experiment.causes = false;
+    const ExperimentResult without = run(experiment);
+    EXPECT_TRUE(with.scenarios[1].causes);
+    EXPECT_FALSE(without.scenarios[1].causes);
+    EXPECT_EQ(with.scenarios[1].backward_us, without.scenarios[1].backward_us);
+    EXPECT_LT(without.host.events, with.host.events);
+}
+
+TEST_F(RunExperiment, AScenarioThatFailsIsNamedAndNothingReadsAsWhole) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "result.json") << "{}";
+    Experiment experiment = training();
+    experiment.scenarios = {{"fine", false, ring_policy()}, {"late", true, ring_policy()}};
+    experiment.limits.simulated_time = Time(1);
+    try {
+        static_cast<void>(run(experiment, into_folder()));
+        FAIL() << "ended";
+    } catch (const SimulationError& error) {
+        const std::string text = error.what();
+        EXPECT_TRUE(text.starts_with("fine: ") || text.starts_with("late: ")) << text;
+        EXPECT_NE(text.find("/limits/simulated_time"), std::string::npos) << text;
+    }
+    // Nor the result of a run before, which would pass for this one's.
+    EXPECT_EQ(files(), std::set<std::string>{});
+}
+
+TEST_F(RunExperiment, AFolderThatCannotBeWrittenIsFoundOutFirst) {
+    std::ofstream(folder_) << "a file";
+    bool simulated = false;
+    RunOptions options = into_folder();
+    options.progress = [&](const WorkerProgress&) { simulated = true; };
+    EXPECT_THROW(static_cast<void>(run(training(), options)), IoError);
+    EXPECT_FALSE(simulated);
+}
+
+}  // namespace
+}  // namespace switchfold
