@@ -137,6 +137,28 @@ TEST(Jump, LongCollectivesOfEachKindDoJump) {
     }
 }
 
+TEST(Jump, StepsOfALongLoopAreLeftOutInsideItsHalves) {
+    // One loop of 94 steps, half of which reduce and half copy.
+    const Case c = all_reduce(TestMachine::hgx(48).build(), Algorithm::kRing, 48 * kMiB);
+    const Outcome exact = run_once(c, false);
+    const Outcome jumping = run_once(c, true);
+    EXPECT_GT(to_seconds(jumping.jumped), 0.25 * to_seconds(exact.time));
+    EXPECT_LT(jumping.events, exact.events * 3 / 4);
+    expect_the_same(c, "one loop");
+    Case scatter = c;
+    scatter.operation.kind = CollectiveKind::kReduceScatter;
+    expect_the_same(scatter, "reduce-scatter");
+}
+
+TEST(Jump, PullsOfManyHeadsTravelInLargerPackets) {
+    const Case c = all_reduce(TestMachine::hgx(64).build(), Algorithm::kInSwitch, 128 * kMiB);
+    const Outcome exact = run_once(c, false);
+    const Outcome coarse = run_once(c, true);
+    EXPECT_LT(coarse.events, exact.events * 3 / 4);
+    EXPECT_LT(difference(to_seconds(coarse.time), to_seconds(exact.time)), 0.005);
+    EXPECT_EQ(coarse.bytes, exact.bytes);
+}
+
 TEST(Jump, SmallCollectivesAreCarriedOutWhole) {
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitch}) {
         const Case c = all_reduce(TestMachine::hgx(4).build(), algorithm, kMiB);

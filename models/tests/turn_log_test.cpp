@@ -72,6 +72,40 @@ TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
         43000.0 / 4 * 0.003);
 }
 
+TEST(TurnLog, AStretchEndsWithItsSection) {
+    // Sixty turns each, the second slower: seen in both, and never across.
+    Parts parts(1, 8);
+    parts.log.set_section(60);
+    parts.log.add(0);
+    parts.log.add(0);
+    const auto next = [](auto, auto turn, auto now) { return now + (turn < 60 ? 10000U : 14000U); };
+    const auto first = parts.run(60, 2, next);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->period / parts.log.window(), 10000U);
+    EXPECT_GE(first->seen * static_cast<double>(parts.log.window()), 18);
+    // All turns are alike here, but no section is long enough to know their pace.
+    Parts few(1, 8);
+    few.log.set_section(12);
+    few.log.add(0);
+    few.log.add(0);
+    EXPECT_FALSE(few.run(500, 2, [](auto, auto, auto now) { return now + 10000U; }));
+}
+
+TEST(TurnLog, OfLanesInASectionTheSlowestSetsThePace) {
+    Parts parts(1, 8);
+    parts.log.set_section(1000);
+    parts.log.add(0);
+    parts.log.add(1);
+    const auto found = parts.run(
+        500, 2, [](auto part, auto, auto now) { return now + (part == 1 ? 10020U : 10000U); });
+    ASSERT_TRUE(found);
+    const auto window = static_cast<double>(parts.log.window());
+    EXPECT_NEAR(static_cast<double>(found->period) / window, 10020, 2);
+    EXPECT_EQ(found->turns[0], found->turns[1]);
+    // Left out for no longer than they take to move apart by a share of the section.
+    EXPECT_LE(static_cast<double>(found->trusted) * window * 0.002, 1.6);
+}
+
 TEST(TurnLog, WhatBecomesSlowerDoesNotRepeatItself) {
     Parts parts(1, 16);
     parts.log.add(0);

@@ -169,19 +169,25 @@ FifoCollective::FifoCollective(
 }
 
 void FifoCollective::count_turns(const Program& first) {
-    // Whole loops are left out, where there are many: the steps of one are not alike, the first
-    // half of a ring's reduce and the others copy.
     constexpr std::uint64_t kManyLoops = 6;
-    constexpr std::uint64_t kMostLoops = 4;   // in a window
-    constexpr std::uint64_t kMostSteps = 64;  // in a window
+    constexpr std::uint64_t kMostLoops = 4;      // in a window
+    constexpr std::uint64_t kMostSteps = 64;     // in a window
+    constexpr std::uint64_t kLongLoop = 32;      // steps
+    constexpr std::uint64_t kMostOfSection = 8;  // steps in a window
     const std::uint64_t cycle = first.cycle();
     const std::uint64_t loops = first.skippable(cycle, {}) / cycle;
-    if (loops < kManyLoops)
+    if (cycle >= kLongLoop && loops < 2 * kManyLoops) {
+        // Of few loops steps are left out, inside a half: in the first half of an all-reduce they
+        // reduce, in the second they copy, which are two motions.
+        turns_.emplace(1, 2, kMostOfSection);
+        turns_->set_section(spec_.kind == CollectiveKind::kAllReduce ? cycle / 2 : cycle);
+    } else if (loops < kManyLoops) {
         return;
-    if (cycle == 1)
+    } else if (cycle == 1) {
         turns_.emplace(1, 1, kMostSteps);
-    else
+    } else {
         turns_.emplace(cycle, cycle, cycle * kMostLoops);
+    }
     network_.count_turns(*turns_);
 }
 

@@ -59,12 +59,11 @@ private:
     std::uint64_t chunk_ = 0;
 };
 
-/// Of a loop of `steps` from step `next` on, those that are like their neighbours: the first sends
-/// only, the last only receives.
-std::uint64_t steps_left(std::uint64_t next, std::uint64_t steps, bool even) {
-    if (!even || next < 2 || next + kLastTurns >= steps)
-        return 0;
-    return steps - next - kLastTurns;
+/// Steps from `next` on that are like their neighbours: up to the end of the half that it is in,
+/// which comes every `half` steps.
+std::uint64_t steps_left(std::uint64_t next, std::uint64_t half) {
+    const std::uint64_t end = (next + half - 1) / half * half;
+    return end - std::min(end, next + kLastTurns);
 }
 
 class RingAllReduce final : public Program {
@@ -93,7 +92,7 @@ public:
     skippable(std::uint64_t unit, const Transport& transport) const override {
         if (unit % cycle() == 0)
             return chunks_.whole_loops() * cycle();
-        return steps_left(step_, cycle() + 1, chunks_.even(transport));
+        return step_ < 2 || !chunks_.even(transport) ? 0 : steps_left(step_, ranks_ - 1);
     }
     void skip(std::uint64_t turns) override {
         if (turns % cycle() == 0)
@@ -167,7 +166,7 @@ public:
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t unit, const Transport& /*transport*/) const override {
         if (unit % cycle() != 0)
-            return steps_left(step_, order_->size(), true);
+            return step_ < 2 ? 0 : steps_left(step_, order_->size() - 1);
         const std::uint64_t loops = (part_.bytes - std::min(done_, part_.bytes)) / max_chunk_;
         return (loops - std::min(loops, kLastTurns)) * cycle();
     }

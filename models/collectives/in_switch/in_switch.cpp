@@ -58,6 +58,8 @@ private:
         Time sampled;
         std::uint32_t requested = 0;  ///< bytes of the current piece
         std::uint32_t answered = 0;
+        std::uint32_t requests = 0;  ///< packets
+        std::uint32_t stores = 0;
     };
     /// One loop of one channel on its way.
     struct Slot {
@@ -116,6 +118,11 @@ private:
     void try_reduce(std::uint32_t position, std::uint32_t channel);
     void end_poll(std::uint32_t position, std::uint32_t channel);
     void request(std::uint32_t position, std::uint32_t channel);
+    /// Where a block's packets are of several rounds they take turns on the links: each block
+    /// starts at another, as their addresses would.
+    static std::uint64_t stripe(std::uint32_t head, std::uint32_t channel, std::uint32_t packet) {
+        return std::uint64_t{head} * 7 + std::uint64_t{channel} * 5 + packet;
+    }
     void on_sum(const Packet& packet, std::uint32_t position);
     void on_store(const Packet& packet, std::uint32_t position, Time visible);
     void end_head(Channel& channel, Slot& slot, std::uint32_t head, std::uint32_t c);
@@ -124,6 +131,7 @@ private:
 
     InSwitchShape shape_;
     std::uint32_t unit_;
+    RoundsInPacket rounds_;
     std::uint32_t depth_;
     Time way_;         ///< a member to the root
     Time poll_round_;  ///< a poll, there and back
@@ -165,6 +173,10 @@ PullAllReduce::PullAllReduce(
     }
     blocks_.resize(std::size_t{n_} * channels);
     if (environment.may_jump) {
+        // What the unit behind one lane of one port holds.
+        const std::uint64_t room = fabric_.push_room(*group_) / n_ / group_->stripes.size();
+        if (!registered_)
+            rounds_ = rounds_in_packet(n_, spec.bytes.count() / unit_, room / unit_);
         turns_.emplace(1, 1, kMostLoops);
         for (std::size_t i = 0; i < blocks_.size(); ++i)
             blocks_[i].turn = turns_->add(static_cast<std::uint32_t>(i % channels), kTurnings);
@@ -362,10 +374,15 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
     const auto slot = static_cast<std::uint32_t>(b.reduced % channel.slots.size());
     if (b.requested == 0)
         channel.slots[slot].missing[head] = part.bytes * n_;
-    while (b.requested < part.bytes && (b.requested == b.answered ||
-                                        b.requested - b.answered + unit_ <= shape_.reduce_window)) {
+    while (b.requested < part.bytes) {
+        const std::uint64_t done = b.reduced * shape_.chunk + b.requested;
+        const std::uint64_t all = channel.loops * shape_.chunk;
+        const std::uint64_t most = unit_ * rounds_.of(done / unit_, (all - done) / unit_);
+        const std::uint64_t window = std::max<std::uint64_t>(shape_.reduce_window, most);
+        if (b.requested != b.answered && b.requested - b.answered + most > window)
+            break;
         const auto bytes =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - b.requested));
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(most, part.bytes - b.requested));
         fabric_.send(
             *group_,
             head,
@@ -373,7 +390,8 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
              .payload = bytes,
              .tag = PieceTag{c, slot, head, b.requested / unit_}.pack(),
              .client = client_,
-             .slot = (part.begin + b.requested) / unit_});
+             .slot = rounds_.most > 1 ? stripe(head, c, b.requests++)
+                                      : (part.begin + b.requested) / unit_});
         b.requested += bytes;
     }
 }
@@ -404,7 +422,8 @@ void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
          .payload = packet.payload,
          .tag = packet.tag,
          .client = client_,
-         .slot = (part.begin + std::uint64_t{tag.unit} * unit_) / unit_,
+         .slot = rounds_.most > 1 ? stripe(head, tag.channel, b.stores++)
+                                  : (part.begin + std::uint64_t{tag.unit} * unit_) / unit_,
          .values = packet.values});
     if (b.answered < part.bytes) {
         if (b.requested < part.bytes)

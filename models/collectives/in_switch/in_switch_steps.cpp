@@ -67,6 +67,15 @@ InSwitchShape in_switch_shape(
         kWarpReduce};
 }
 
+RoundsInPacket rounds_in_packet(std::uint32_t heads, std::uint64_t rounds, std::uint64_t room) {
+    constexpr std::uint32_t kManyHeads = 32;
+    constexpr std::uint64_t kManyAnswers = 1 << 22;  // of members to all requests
+    constexpr std::uint64_t kMost = 16;
+    if (heads < kManyHeads || rounds * heads < kManyAnswers)
+        return {};
+    return {static_cast<std::uint32_t>(std::clamp<std::uint64_t>(room / 2, 1, kMost))};
+}
+
 StageWarps stage_warps(const CollectiveParams& params, StageRole role, std::uint32_t ranks) {
     constexpr std::uint32_t kWarps = 20;
     std::uint32_t reduce = 5;

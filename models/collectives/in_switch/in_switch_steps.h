@@ -5,6 +5,7 @@
 #include "models/collectives/parameters.h"
 #include "sim/core/units.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace switchfold {
@@ -35,6 +36,22 @@ nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t bytes);
     std::uint32_t channels,
     std::uint64_t bytes,
     bool registered);
+
+/// How many rounds of its warps one packet of a long pull stands for.
+struct RoundsInPacket {
+    std::uint32_t most = 1;
+    /// A share of those that the block has done, and of those that it has still to do: the first
+    /// and the last are single, so that the pipeline fills and drains as it does round by round.
+    [[nodiscard]] std::uint64_t of(std::uint64_t done, std::uint64_t left) const {
+        constexpr std::uint64_t kShare = 8;
+        return std::clamp<std::uint64_t>(std::min(done, left) / kShare, 1, most);
+    }
+};
+/// Several only where so many heads ask that what waits at each member does not depend on a packet
+/// more or less, and where the transfer is long. `room`: rounds that a reduction unit holds. Not
+/// for registered buffers: their few blocks have no more under way than the links need.
+[[nodiscard]] RoundsInPacket
+rounds_in_packet(std::uint32_t heads, std::uint64_t rounds, std::uint64_t room);
 
 /// What a block does in a collective whose heads pass sums on, beside scattering and gathering.
 enum class StageRole : std::uint8_t {

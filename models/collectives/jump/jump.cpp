@@ -104,6 +104,7 @@ void Jump::skip(const Repetition& repetition) {
         const double whole = whole_turns(lane, repetition.turns[lane], periods);
         owed_[lane] += periods * repetition.turns[lane] - whole;
         collective_->skip(lane, static_cast<std::uint64_t>(whole));
+        collective_->turns()->left_out(lane, static_cast<std::uint64_t>(whole));
     }
     collective_->turns()->skipped(periods);
     left_out_turns_ += periods * repetition.turns.front();

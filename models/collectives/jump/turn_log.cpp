@@ -17,6 +17,9 @@ constexpr std::size_t kFewestWindows = 3;
 // Where parts move against each other by more turns than the second, a stretch has as many as the
 // first: what lies between them takes that long to come to rest.
 constexpr double kFewestTurns = 16;
+// A section's stretch has as many at least: chunks are shared out over a GPU's links in turn, so
+// their turns are alike only after so many as it has links.
+constexpr double kFewestInSection = 18;
 constexpr double kAtRest = 0.02;
 // Its halves differ by no more than this share: a pace that creeps up has not settled.
 constexpr double kSettled = 0.0025;
@@ -26,6 +29,9 @@ constexpr std::size_t kMostMarks = 33;
 constexpr double kJitter = 1.0;
 constexpr double kJitterShare = 0.25;
 constexpr double kDrift = 0.2;
+// The same where there are sections, as a share of a section's turns: by so much an end may be
+// wrong.
+constexpr double kSectionDrift = 0.0015;
 // The spread of mere jitter does not grow with the stretch; by so much it may seem to.
 constexpr double kJitterGrows = 1.4;
 // Lanes whose turns differ by less than this, and this share, are taken to be equally fast.
@@ -41,6 +47,7 @@ constexpr double kTrust = 8;
 
 std::uint32_t TurnLog::add(std::uint32_t lane, std::uint32_t parts) {
     lanes_ = std::max(lanes_, lane + 1);
+    left_out_.resize(lanes_, 0);
     const auto first = static_cast<std::uint32_t>(counters_.size());
     counters_.resize(first + parts, {lane, 0, 0, 0});
     return first;
@@ -124,7 +131,8 @@ std::optional<Repetition> TurnLog::repetition() const {
     const auto pace = [](const Moved& turns, const Mark& from, const Mark& to) {
         return turns.mean / static_cast<double>(to.at - from.at);
     };
-    if (all.spread > kAtRest && all.mean < kFewestTurns)
+    if ((all.spread > kAtRest && all.mean < kFewestTurns) ||
+        (section_ != 0 && all.mean < kFewestInSection))
         return std::nullopt;
     const double early = pace(moved(first, middle), first, middle);
     const double late = pace(half, middle, now);
@@ -134,16 +142,42 @@ std::optional<Repetition> TurnLog::repetition() const {
     Repetition found;
     found.apart = all.spread;
     found.seen = (same(all.lane.front()) ? all.mean : all.lane.front()) / window;
+    double apart = 0;  // turns that lanes move apart in a period
+    if (section_ != 0) {
+        // All lanes leave out the same turns: the slowest ends last.
+        const auto [slowest, fastest] = std::minmax_element(all.lane.begin(), all.lane.end());
+        found.seen = *slowest / window;
+        apart = (*fastest - *slowest) / found.seen;
+    }
     found.period = static_cast<std::uint64_t>(
         std::llround(static_cast<double>(now.at - first.at) / found.seen));
     for (const double turns : all.lane)
-        found.turns.push_back((same(turns) ? all.mean : turns) / found.seen);
+        found.turns.push_back(
+            section_ != 0 ? window : (same(turns) ? all.mean : turns) / found.seen);
+    const double drift = section_ == 0 ? kDrift : kSectionDrift * static_cast<double>(section_);
     double periods = kTrust * (found.seen + skipped_);
     const double grown = (all.spread - kJitterGrows * half.spread) / (all.mean - half.mean);
     if (grown > 0)
-        periods = std::min(periods, kDrift / (grown * window) - skipped_);
+        periods = std::min(periods, drift / (grown * window) - skipped_);
+    if (apart > 0)
+        periods = std::min(periods, drift / apart - skipped_);
     found.trusted = static_cast<std::uint64_t>(std::max(0.0, periods));
     return found;
+}
+
+std::optional<std::uint64_t> TurnLog::section() const {
+    if (section_ == 0)
+        return 0;
+    std::uint64_t least = UINT64_MAX;
+    std::uint64_t most = 0;
+    for (const Counter& counter : counters_) {
+        const std::uint64_t turns = counter.turns + left_out_[counter.lane];
+        least = std::min(least, turns);
+        most = std::max(most, turns);
+    }
+    if (least == 0 || (least - 1) / section_ != (most - 1) / section_)
+        return std::nullopt;
+    return (least - 1) / section_;
 }
 
 void TurnLog::begin_stretch() {
@@ -156,13 +190,15 @@ std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbe
     mark.at = now;
     for (const Counter& counter : counters_)
         mark.progress.push_back(progress(counter, now));
+    mark.section = section();
     std::optional<Repetition> found;
     if (!stretch_.empty())
         mark.pace = moved(stretch_.back(), mark).mean /
                     static_cast<double>(std::max<std::uint64_t>(1, now - stretch_.back().at));
     stretch_.push_back(std::move(mark));
     if (stretch_.size() > 1) {
-        if (disturbed || !goes_on())
+        const Mark& last = stretch_.back();
+        if (disturbed || !last.section || last.section != stretch_.front().section || !goes_on())
             begin_stretch();
         else
             found = repetition();

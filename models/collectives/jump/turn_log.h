@@ -57,6 +57,10 @@ public:
     std::optional<Repetition> close_window(std::uint64_t now, bool disturbed = false);
     /// So many periods of what repeats itself were left out.
     void skipped(double periods) { skipped_ += periods; }
+    /// And so many turns of a lane's parts.
+    void left_out(std::uint32_t lane, std::uint64_t turns) { left_out_[lane] += turns; }
+    /// Every `length` turns another motion begins: no stretch reaches across. Turns count from 1.
+    void set_section(std::uint64_t length) { section_ = length; }
 
     /// The listener was told, and the window is not closed yet.
     [[nodiscard]] bool window_over() const { return window_end_ == UINT64_MAX; }
@@ -81,6 +85,7 @@ private:
         std::uint64_t at = 0;          ///< ps
         std::vector<double> progress;  ///< turns, by part
         double pace = 0;               ///< turns a ps, of the window that ended
+        std::optional<std::uint64_t> section;
     };
     /// What the parts did between two marks.
     struct Moved {
@@ -95,11 +100,15 @@ private:
     [[nodiscard]] bool known_well() const;
     [[nodiscard]] std::optional<Repetition> repetition() const;
     void begin_stretch();
+    /// Of all parts, or nothing while they are not in the same.
+    [[nodiscard]] std::optional<std::uint64_t> section() const;
 
     std::uint64_t cycle_;
     std::uint64_t window_;
     std::uint64_t most_;
-    std::uint64_t window_end_ = 1;  ///< turns of the first part
+    std::uint64_t section_ = 0;            ///< turns; 0: there is but one
+    std::vector<std::uint64_t> left_out_;  ///< turns, by lane
+    std::uint64_t window_end_ = 1;         ///< turns of the first part
     TurnListener* listener_ = nullptr;
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
