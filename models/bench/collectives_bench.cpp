@@ -12,7 +12,7 @@ namespace {
 /// counter says what a packet costs on one link, everything that happens at its ends included.
 void all_reduce(
     benchmark::State& state, const Topology& topology, Algorithm algorithm, Bytes size) {
-    AllReducePolicy policy;
+    CollectivePolicy policy;
     policy.algorithm = algorithm;
     std::uint64_t hops = 0;
     for (auto unused : state) {

@@ -86,10 +86,7 @@ public:
                 text += fmt::format(", {} has failed", node->basename());
         engine.run_as_ring(*this, Fallback::kReductionTimeout, text);
     }
-    [[nodiscard]] bool in_switch() const {
-        return spec.choice.algorithm != Algorithm::kRing &&
-               spec.choice.algorithm != Algorithm::kTree;
-    }
+    [[nodiscard]] bool in_switch() const { return reduces_in_switch(spec.choice.algorithm); }
     void on_member_done(std::uint32_t position, Time end) override {
         members[position].done = true;
         engine.post(
@@ -138,7 +135,7 @@ CollectiveEngine::CollectiveEngine(
     const sc_core::sc_module_name& name,
     Fabric& fabric,
     const CollectiveParams& params,
-    const AllReducePolicy& policy,
+    CollectivePolicies policies,
     std::vector<RankPort*> ports,
     std::vector<Group> groups,
     std::uint64_t functional_seed) :
@@ -146,7 +143,7 @@ CollectiveEngine::CollectiveEngine(
     fabric_(fabric),
     clock_(fabric.scheduler()),
     params_(params),
-    policy_(policy),
+    policies_(std::move(policies)),
     ports_(std::move(ports)),
     groups_(std::move(groups)),
     functional_seed_(functional_seed) {
@@ -212,9 +209,10 @@ std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& inst
 }
 
 Choice CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t channels) {
-    AllReducePolicy ring = policy_;
+    CollectivePolicy ring = policies_.of(spec.kind);
     ring.algorithm = Algorithm::kRing;
-    ring.channels = channels != 0 ? channels : policy_.channels;
+    if (channels != 0)
+        ring.channels = channels;
     return choose_collective(
         params_, ring, view(spec.ranks).machine, {spec.kind, spec.bytes, spec.datatype});
 }
@@ -283,7 +281,10 @@ const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks)
 Choice
 CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes, Datatype datatype) {
     return choose_collective(
-        params_, policy_, view(ranks).machine, {CollectiveKind::kAllReduce, bytes, datatype});
+        params_,
+        policies_.of(CollectiveKind::kAllReduce),
+        view(ranks).machine,
+        {CollectiveKind::kAllReduce, bytes, datatype});
 }
 
 CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) {
@@ -309,7 +310,10 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.trees = group.trees;
     if (spec.kind == CollectiveKind::kAllReduce) {
         spec.choice = choose(spec.ranks, spec.bytes, spec.datatype);
-        const std::string reason = why_not(spec.choice.algorithm, fabric_.topology(), spec.ranks);
+        std::string reason = why_not(spec.choice.algorithm, fabric_.topology(), spec.ranks);
+        if (reason.empty() && reduces_in_switch(spec.choice.algorithm) &&
+            !reducible_in_switch(spec.datatype))
+            reason = fmt::format("the switches add no {}", to_string(spec.datatype));
         if (!reason.empty() && spec.choice.algorithm == Algorithm::kInSwitch &&
             !fabric_.links_down().empty()) {
             spec.choice = ring_choice(spec, 0);
@@ -331,46 +335,51 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         take_traced_kernel(collective, spec);
         return spec;
     }
-    // NVLS has a reduce-scatter and an all-gather. The rest: one pass of the ring or direct
-    // exchange; the protocol by the same estimate as for an all-reduce.
-    const bool halves =
-        spec.kind == CollectiveKind::kReduceScatter || spec.kind == CollectiveKind::kAllGather;
-    if (halves && policy_.algorithm == Algorithm::kInSwitch &&
-        why_not(Algorithm::kInSwitch, fabric_.topology(), spec.ranks).empty()) {
-        spec.choice.algorithm = Algorithm::kInSwitch;
-        spec.choice.channels =
-            policy_.channels != 0 ? policy_.channels : params_.in_switch_channels;
-        return spec;
-    }
+    CollectivePolicy policy = policies_.of(spec.kind);
     if (is_exchange(spec.kind)) {
         if (spec.kind == CollectiveKind::kSendReceive)
             spec.root = CollectiveSpec::kEveryRank;
-        AllReducePolicy policy = policy_;
         if (policy.channels == 0)
             policy.channels = collective.thread_blocks;
+        const bool whole = spec.kind == CollectiveKind::kSendReceive;
         spec.choice = choose_exchange(
-            params_,
-            policy,
-            group.machine,
-            spec.kind == CollectiveKind::kSendReceive ? spec.bytes
-                                                      : spec.bytes / spec.ranks.size());
+            params_, policy, group.machine, whole ? spec.bytes : spec.bytes / spec.ranks.size());
         take_traced_kernel(collective, spec);
         return spec;
     }
-    AllReducePolicy ring = policy_;
-    ring.algorithm = Algorithm::kRing;
+    if (policy.algorithm == Algorithm::kInSwitch && through_switches(spec)) {
+        spec.choice.algorithm = Algorithm::kInSwitch;
+        spec.choice.channels = policy.channels != 0 ? policy.channels : params_.in_switch_channels;
+        return spec;
+    }
+    if (policy.algorithm != Algorithm::kAuto)
+        policy.algorithm = Algorithm::kRing;
     spec.choice =
-        choose_collective(params_, ring, group.machine, {spec.kind, spec.bytes, spec.datatype});
+        choose_collective(params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
     take_traced_kernel(collective, spec);
     return spec;
+}
+
+bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
+    const bool halves =
+        spec.kind == CollectiveKind::kReduceScatter || spec.kind == CollectiveKind::kAllGather;
+    std::string reason = why_not(Algorithm::kInSwitch, fabric_.topology(), spec.ranks);
+    if (reason.empty() && spec.kind == CollectiveKind::kReduceScatter &&
+        !reducible_in_switch(spec.datatype))
+        reason = fmt::format("the switches add no {}", to_string(spec.datatype));
+    // Who named the kind wants it so; a kind that follows all-reduces does what it can.
+    if (halves && !reason.empty() && policies_.named(spec.kind))
+        throw SimulationError(
+            name(),
+            clock_.now(),
+            fmt::format("{} cannot run as in_switch: {}", to_string(spec.kind), reason));
+    return halves && reason.empty();
 }
 
 void CollectiveEngine::take_traced_kernel(
     const CollectiveOperation& collective, CollectiveSpec& spec) const {
     // The kernels of rings and trees are one and the same; who reduces in switches runs another.
-    const bool fifos =
-        spec.choice.algorithm == Algorithm::kRing || spec.choice.algorithm == Algorithm::kTree;
-    if (!fifos || policy_.channels != 0)
+    if (reduces_in_switch(spec.choice.algorithm) || policies_.of(spec.kind).channels != 0)
         return;
     if (collective.thread_blocks != 0) {
         spec.blocks = std::min(spec.choice.channels, collective.thread_blocks);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/collectives/choice/machine_view.h"
+#include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/collective_service.h"
 #include "models/collectives/jump/jump.h"
@@ -51,7 +52,7 @@ public:
         const sc_core::sc_module_name& name,
         Fabric& fabric,
         const CollectiveParams& params,
-        const AllReducePolicy& policy,
+        CollectivePolicies policies,
         std::vector<RankPort*> ports,
         std::vector<Group> groups,
         std::uint64_t functional_seed = 0);
@@ -128,6 +129,9 @@ private:
     void end_member(Instance& instance, std::uint32_t position);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
+    /// Whether a collective other than an all-reduce, whose policy asks for the switches, gets
+    /// them.
+    [[nodiscard]] bool through_switches(const CollectiveSpec& spec) const;
     /// Blocks and what they need of an SM, as the trace has them for the same kind of kernel.
     void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec) const;
     const GroupView& view(const std::vector<std::uint32_t>& ranks);
@@ -135,7 +139,7 @@ private:
     Fabric& fabric_;
     WorldClock clock_;
     CollectiveParams params_;
-    AllReducePolicy policy_;
+    CollectivePolicies policies_;
     std::vector<RankPort*> ports_;
     std::vector<Group> groups_;
     std::uint64_t functional_seed_;

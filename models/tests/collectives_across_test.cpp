@@ -293,7 +293,7 @@ RC_GTEST_PROP(CollectivesAcrossProperty, EveryKindIsRightOnEveryCluster, ()) {
     params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
     params.read_over_link = *rc::gen::arbitrary<bool>();
     params.channels = *rc::gen::inRange(1U, 25U);
-    AllReducePolicy how{
+    CollectivePolicy how{
         *rc::gen::element(
             Algorithm::kAuto,
             Algorithm::kRing,

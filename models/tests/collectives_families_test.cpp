@@ -116,7 +116,7 @@ RC_GTEST_PROP(CollectivesOnFamilies, EveryKindIsRightForEveryGroupByEveryAlgorit
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
     params.channels = *rc::gen::inRange(1U, 13U);
-    AllReducePolicy policy;
+    CollectivePolicy policy;
     policy.algorithm = algorithm_for(family.topology, ranks);
     RC_TAG(family.name, std::string(enum_name(policy.algorithm)));
     TestMachine machine(family.topology, params, policy, 1, ranks);

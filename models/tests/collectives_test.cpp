@@ -13,7 +13,7 @@
 namespace switchfold {
 namespace {
 
-AllReducePolicy policy(Algorithm algorithm, Protocol protocol = Protocol::kAuto) {
+CollectivePolicy policy(Algorithm algorithm, Protocol protocol = Protocol::kAuto) {
     return {algorithm, protocol, 0, false};
 }
 
@@ -185,7 +185,7 @@ RC_GTEST_PROP(CollectivesProperty, EveryKindIsRightOnEveryTopology, ()) {
     params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
     params.read_over_link = *rc::gen::arbitrary<bool>();
     params.channels = *rc::gen::inRange(1U, 25U);
-    AllReducePolicy how = policy(
+    CollectivePolicy how = policy(
         *rc::gen::element(Algorithm::kRing, Algorithm::kTree),
         *rc::gen::element(Protocol::kAuto, Protocol::kLl, Protocol::kLl128, Protocol::kSimple));
     TestMachine machine(topology, params, how, 1);

@@ -44,7 +44,7 @@ ReductionUnitParams unit() {
     return params;
 }
 
-constexpr AllReducePolicy kCollnet{Algorithm::kCollnet, Protocol::kSimple, 0, false};
+constexpr CollectivePolicy kCollnet{Algorithm::kCollnet, Protocol::kSimple, 0, false};
 
 struct Result {
     CollectiveRecord record;
@@ -53,7 +53,7 @@ struct Result {
 Result reduce(
     const Topology& topology,
     Bytes bytes,
-    const AllReducePolicy& policy = kCollnet,
+    const CollectivePolicy& policy = kCollnet,
     const std::string& failed = {},
     const CollectiveParams& params = TestMachine::params(),
     std::uint64_t seed = 1) {

@@ -74,7 +74,7 @@ TEST(CostModel, PcieHopsCostMore) {
 class RingTiming : public ::testing::Test {
 protected:
     static Time time(CollectiveParams p, Protocol protocol, Bytes bytes) {
-        AllReducePolicy policy;
+        CollectivePolicy policy;
         policy.algorithm = Algorithm::kRing;
         policy.protocol = protocol;
         TestMachine machine(TestMachine::hgx(4).build(), p, policy);
@@ -111,7 +111,7 @@ TEST_F(RingTiming, AFlagWaitsForItsDataThereAndBack) {
     const auto with_latency = [](std::uint64_t ns) {
         SwitchedTopology topology = TestMachine::hgx(2);
         topology.link.latency = nanoseconds(ns);
-        AllReducePolicy policy;
+        CollectivePolicy policy;
         policy.algorithm = Algorithm::kRing;
         policy.protocol = Protocol::kSimple;
         TestMachine machine(topology.build(), TestMachine::params(), policy);

@@ -15,7 +15,7 @@ struct Count {
 };
 
 Count count(std::uint32_t gpus, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) {
-    AllReducePolicy policy;
+    CollectivePolicy policy;
     policy.algorithm = algorithm;
     policy.protocol = protocol;
     TestMachine machine(TestMachine::hgx(gpus).build(), TestMachine::params(), policy);

@@ -175,7 +175,7 @@ RC_GTEST_PROP(InSwitchFamilies, ARightSumOrAnErrorThatNamesAComponent, ()) {
     for (std::uint32_t rank = 0; rank < topology.gpus(); ++rank)
         if (rank < 2 || *rc::gen::inRange(0, 4) > 0)
             ranks.push_back(rank);
-    AllReducePolicy policy;
+    CollectivePolicy policy;
     policy.algorithm = Algorithm::kInSwitch;
     policy.registered = *rc::gen::arbitrary<bool>();
     policy.mode = *rc::gen::element(InSwitchMode::kPull, InSwitchMode::kPush);

@@ -15,8 +15,8 @@
 namespace switchfold {
 namespace {
 
-AllReducePolicy in_switch(InSwitchMode mode, bool registered = true) {
-    AllReducePolicy policy{Algorithm::kInSwitch, Protocol::kAuto, 0, registered};
+CollectivePolicy in_switch(InSwitchMode mode, bool registered = true) {
+    CollectivePolicy policy{Algorithm::kInSwitch, Protocol::kAuto, 0, registered};
     policy.mode = mode;
     return policy;
 }
@@ -446,7 +446,7 @@ TEST(Poll, SeesWhatHappenedBeforeItsMiddle) {
 /// messages, against a ring. Links and switch as in configs/systems/klenk_16.json.
 class Klenk : public ::testing::TestWithParam<InSwitchMode> {
 protected:
-    static double us(const AllReducePolicy& policy, std::uint64_t bytes) {
+    static double us(const CollectivePolicy& policy, std::uint64_t bytes) {
         SwitchedTopology t;
         t.gpus = 16;
         t.lanes_to_switch = {6};

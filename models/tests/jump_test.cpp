@@ -49,7 +49,7 @@ struct Outcome {
 
 struct Case {
     Topology topology;
-    AllReducePolicy policy;
+    CollectivePolicy policy;
     CollectiveOperation operation;
 };
 
@@ -168,7 +168,7 @@ TEST(Jump, SmallCollectivesAreCarriedOutWhole) {
 }
 
 TEST(Jump, FunctionalModeLeavesNothingOut) {
-    AllReducePolicy policy;
+    CollectivePolicy policy;
     policy.algorithm = Algorithm::kRing;
     TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), policy, 7);
     LinkBytes bytes(machine.fabric);

@@ -340,7 +340,7 @@ struct CopyBesidePackets final : CopyListener, EventHandler {
 TEST(MemorySharing, APacketDoesNotWaitForAWholeCopy) {
     CopyBesidePackets scene;
     const Bytes bytes(290'000'000);
-    scene.copies.start(0, {CopyKind::kHostToDevice, bytes, Time(0), 0}, scene);
+    scene.copies.start(0, {CopyKind::kHostToDevice, bytes, Time(0)}, scene);
     scene.simulation.scheduler().at(microseconds(1), scene, 0);
     scene.simulation.run();
     EXPECT_EQ(scene.ended, serialization_time(bytes, CopyParams{}.host_bandwidth));

@@ -87,7 +87,7 @@ public:
     TestMachine(
         const Topology& topology,
         const CollectiveParams& params,
-        const AllReducePolicy& policy,
+        const CollectivePolicy& policy,
         std::uint64_t functional_seed = 0,
         const std::vector<std::uint32_t>& members = {}) :
         fabric("fabric", topology, simulation.scheduler()) {

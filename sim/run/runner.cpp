@@ -157,12 +157,12 @@ private:
         options.limits = experiment_.limits;
         options.exact = experiment_.exact;
         const ExecutionGraph& graph = off == kMechanismCount ? graph_of(scenario) : short_;
-        const AllReducePolicy policy = scenario.all_reduce;
+        const CollectivePolicies policies = scenario.policies();
         jobs_.push_back(
-            {scenario.name, [this, &graph, policy, options](const JobProgress& progress) {
+            {scenario.name, [this, &graph, policies, options](const JobProgress& progress) {
                  SimulateOptions told = options;
                  told.progress = progress;
-                 const Outcome outcome = simulate(system_, graph, policy, told);
+                 const Outcome outcome = simulate(system_, graph, policies, told);
                  progress(1, outcome.events);
                  return encode(outcome);
              }});

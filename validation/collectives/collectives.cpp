@@ -27,7 +27,7 @@ Job job_of(const PlannedRun& run) {
     return {run.label, [&run](const JobProgress& progress) {
                 GraphRunOptions options;
                 options.progress = progress;
-                AllReducePolicy policy;
+                CollectivePolicy policy;
                 policy.algorithm = run.algorithm;
                 const ExecutionGraph graph =
                     single_collective(run.kind, run.bytes, run.datatype, run.ranks);

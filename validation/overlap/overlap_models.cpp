@@ -92,7 +92,7 @@ double slowdown_of(const ExecutionGraph& graph, const Outcome& run) {
 /// With everything, and with each mechanism off.
 OrderedJson
 slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm algorithm) {
-    AllReducePolicy policy;
+    CollectivePolicy policy;
     policy.algorithm = algorithm;
     policy.registered = algorithm == Algorithm::kInSwitch;  // as in an experiment's own scenarios
     OrderedJson out;

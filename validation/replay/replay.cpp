@@ -32,7 +32,7 @@ replay(const TraceFolder& folder, const Machines& machines, const JobProgress& p
         workload.files.push_back(std::filesystem::absolute(file).string());
     workload.ranks = trace.world;
     experiment.workload = workload;
-    experiment.scenarios = {{"as traced", true, AllReducePolicy{}}};
+    experiment.scenarios = {{"as traced", true, CollectivePolicy{}}};
     const PreparedWorkload prepared =
         prepare_workload(complete_experiment(std::move(experiment), folder.path));
     const auto measured = prepared.report.measured_iteration_us;
@@ -41,7 +41,8 @@ replay(const TraceFolder& folder, const Machines& machines, const JobProgress& p
             folder.path.string(), "", "says nothing about how long an iteration took");
     SimulateOptions options;
     options.progress = progress;
-    const Outcome run = simulate(match.machine->system, prepared.graph, AllReducePolicy{}, options);
+    const Outcome run =
+        simulate(match.machine->system, prepared.graph, CollectivePolicy{}, options);
     Case c;
     c.id = trace.id;
     c.group = folder.name;

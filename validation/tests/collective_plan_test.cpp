@@ -50,7 +50,8 @@ TEST_F(CollectivePlanTest, LabelsDecideWhatRuns) {
     EXPECT_EQ(run(0).algorithm, Algorithm::kInSwitch);
     EXPECT_TRUE(p.rows[0].in_switch);
     EXPECT_EQ(run(1).algorithm, Algorithm::kRing);
-    EXPECT_TRUE(p.rows[1].in_switch_off);
+    EXPECT_FALSE(p.rows[1].pair.empty());
+    EXPECT_FALSE(p.rows[1].pair_reduces);
     for (const std::size_t off : {std::size_t{2}, std::size_t{3}}) {
         EXPECT_EQ(run(off).algorithm, Algorithm::kAuto);
         EXPECT_FALSE(can_reduce_in_switch(run(off).system, 8));

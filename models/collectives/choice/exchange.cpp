@@ -73,7 +73,7 @@ bool is_exchange(CollectiveKind kind) {
 
 Choice choose_exchange(
     const CollectiveParams& params,
-    const AllReducePolicy& policy,
+    const CollectivePolicy& policy,
     const MachineView& machine,
     Bytes bytes) {
     Choice choice;

@@ -14,7 +14,7 @@ namespace switchfold {
 /// would be too long, fewer where it would be too short. Short messages go by LL.
 [[nodiscard]] Choice choose_exchange(
     const CollectiveParams& params,
-    const AllReducePolicy& policy,
+    const CollectivePolicy& policy,
     const MachineView& machine,
     Bytes bytes);
 

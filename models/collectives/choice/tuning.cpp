@@ -75,7 +75,7 @@ namespace {
 /// The kind of in-switch all-reduce that stands for this group, by name or as NCCL has it.
 Choice switched(
     const CollectiveParams& params,
-    const AllReducePolicy& policy,
+    const CollectivePolicy& policy,
     const MachineView& machine,
     const CollectiveCall& call,
     const CostModel& cost) {
@@ -106,16 +106,15 @@ Choice switched(
 
 Choice choose_collective(
     const CollectiveParams& params,
-    const AllReducePolicy& policy,
+    const CollectivePolicy& policy,
     const MachineView& machine,
     const CollectiveCall& call) {
     const CostModel cost(params, machine, call.kind);
     const Bytes bytes = call.bytes;
     const bool all_reduce = call.kind == CollectiveKind::kAllReduce;
     const bool automatic = policy.algorithm == Algorithm::kAuto;
-    const bool fifos = policy.algorithm == Algorithm::kRing || policy.algorithm == Algorithm::kTree;
     // Who asks for the switches gets them; whether the machine can is checked elsewhere.
-    if (!automatic && !fifos)
+    if (reduces_in_switch(policy.algorithm))
         return switched(params, policy, machine, call, cost);
     Protocol only = policy.protocol;
     if (only == Protocol::kAuto && machine.machines > 1)
@@ -131,7 +130,7 @@ Choice choose_collective(
     if (may_switch)
         consider(switched(params, policy, machine, call, cost));
     if (may_switch && machine.network_reduces) {
-        AllReducePolicy collnet = policy;
+        CollectivePolicy collnet = policy;
         collnet.algorithm = Algorithm::kCollnet;
         consider(switched(params, collnet, machine, call, cost));
     }

@@ -37,6 +37,12 @@ struct EnumNames<Algorithm> {
          {Algorithm::kCollnet, "collnet"}}};
 };
 
+/// Whether switches add or copy what it moves: its kernel is not that of rings and trees.
+[[nodiscard]] constexpr bool reduces_in_switch(Algorithm algorithm) {
+    return algorithm != Algorithm::kAuto && algorithm != Algorithm::kRing &&
+           algorithm != Algorithm::kTree;
+}
+
 /// Who starts an in-switch reduction: the switch that reads every member's memory (NVLS), or the
 /// members that write to the switch (Klenk et al., ISCA 2020).
 enum class InSwitchMode : std::uint8_t { kPull, kPush };
@@ -46,44 +52,45 @@ struct EnumNames<InSwitchMode> {
         {{InSwitchMode::kPull, "pull"}, {InSwitchMode::kPush, "push"}}};
 };
 
-/// What a scenario says about its all-reduces.
-struct AllReducePolicy {
+/// What a scenario says about collectives of one kind.
+struct CollectivePolicy {
     Algorithm algorithm = Algorithm::kAuto;
     Protocol protocol = Protocol::kAuto;
     std::uint32_t channels = 0;
     bool registered = false;
     InSwitchMode mode = InSwitchMode::kPull;
+    bool operator==(const CollectivePolicy&) const = default;
 
     static constexpr auto fields() {
         return std::tuple{
             field(
                 "algorithm",
-                &AllReducePolicy::algorithm,
-                "How all-reduces run; auto takes the fastest by estimate."),
+                &CollectivePolicy::algorithm,
+                "How they run; auto takes the fastest by NCCL's estimate."),
             field(
                 "protocol",
-                &AllReducePolicy::protocol,
+                &CollectivePolicy::protocol,
                 "Protocol of ring and tree; auto takes the fastest by estimate."),
             field(
                 "channels",
-                &AllReducePolicy::channels,
+                &CollectivePolicy::channels,
                 "Thread blocks of the communication kernel; 0 leaves it to the machine's rules.",
                 0U,
                 64U),
             field(
                 "registered",
-                &AllReducePolicy::registered,
+                &CollectivePolicy::registered,
                 "In-switch: the buffers are registered, so the switch works on them without copies "
                 "in between."),
             field(
                 "mode",
-                &AllReducePolicy::mode,
+                &CollectivePolicy::mode,
                 "In-switch: pull (the switch reads and adds, as NVLS) or push (members' writes are "
                 "added as they come).")};
     }
 };
 
-[[nodiscard]] inline AllReducePolicy ring_policy() {
+[[nodiscard]] inline CollectivePolicy ring_policy() {
     return {Algorithm::kRing, Protocol::kAuto, 0, false};
 }
 
@@ -144,7 +151,7 @@ struct Choice {
 /// + bytes / bandwidth over what the policy allows, by NCCL's cost model.
 [[nodiscard]] Choice choose_collective(
     const CollectiveParams& params,
-    const AllReducePolicy& policy,
+    const CollectivePolicy& policy,
     const MachineView& machine,
     const CollectiveCall& call);
 

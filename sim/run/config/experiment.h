@@ -3,6 +3,7 @@
 
 #include "interconnect/faults.h"
 #include "interconnect/topology_builder.h"
+#include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/parameters.h"
 #include "models/gpu/parameters.h"
@@ -118,7 +119,10 @@ struct CollectiveWorkloadParams {
 struct ScenarioParams {
     std::string name;
     bool overlap = true;
-    AllReducePolicy all_reduce;
+    CollectivePolicy all_reduce;
+    CollectivePolicies collectives = {};
+    [[nodiscard]] CollectivePolicies policies() const;
+    void check(ParamChecker& checker) const;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &ScenarioParams::name, "What reports call it.").required(),
@@ -126,7 +130,16 @@ struct ScenarioParams {
                 "overlap",
                 &ScenarioParams::overlap,
                 "Collectives may run beside compute; false puts them one after the other."),
-            field("all_reduce", &ScenarioParams::all_reduce, "How all-reduces run.")};
+            field(
+                "all_reduce",
+                &ScenarioParams::all_reduce,
+                "How all-reduces run, and what else can run so."),
+            field(
+                "collectives",
+                &ScenarioParams::collectives,
+                "How collectives run, by kind; a kind that is not named follows all_reduce as far "
+                "as "
+                "it can.")};
     }
 };
 

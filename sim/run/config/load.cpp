@@ -34,13 +34,27 @@ void SystemParams::check(ParamChecker& checker) const {
     check_components(*this, faults, checker);
 }
 
+CollectivePolicies ScenarioParams::policies() const {
+    CollectivePolicies all = collectives;
+    if (!all.all_reduce)
+        all.all_reduce = all_reduce;
+    return all;
+}
+
+void ScenarioParams::check(ParamChecker& checker) const {
+    if (collectives.all_reduce && all_reduce != CollectivePolicy())
+        checker.error(
+            "/collectives/all_reduce",
+            "is given, and all_reduce beside it; expected one of the two");
+}
+
 void Experiment::check(ParamChecker& checker) const {
     check_components(*system, faults, checker);
 }
 
 std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
-    const AllReducePolicy by_ring = ring_policy();
-    AllReducePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
+    const CollectivePolicy by_ring = ring_policy();
+    CollectivePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
     const ScenarioParams serial{"serial", false, by_ring};
     const ScenarioParams ring{"ring", true, by_ring};
     if (std::holds_alternative<CollectiveWorkloadParams>(experiment.workload)) {

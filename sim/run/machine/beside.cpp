@@ -154,9 +154,10 @@ Alone run_alone(
     MachineOptions options;
     options.ranks = ranks;
     options.groups = {group};
-    options.policy = ring_policy();
-    options.policy.protocol = protocol_of(operation);
-    options.policy.channels = operation.thread_blocks;
+    CollectivePolicy policy = ring_policy();
+    policy.protocol = protocol_of(operation);
+    policy.channels = operation.thread_blocks;
+    options.policies = policy;
     Machine machine(simulation, system, options);
     CollectiveOperation alone = operation;
     alone.group = 0;

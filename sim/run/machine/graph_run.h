@@ -19,7 +19,7 @@ using GraphRunOptions = SimulateOptions;
 [[nodiscard]] inline GraphRun run_graph(
     const SystemParams& system,
     const ExecutionGraph& graph,
-    const AllReducePolicy& policy,
+    const CollectivePolicy& policy,
     const GraphRunOptions& options) {
     return {collective_results(graph, simulate(system, graph, policy, options))};
 }

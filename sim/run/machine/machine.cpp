@@ -46,7 +46,7 @@ Machine::Machine(
         "collectives",
         *fabric_,
         *system.collectives,
-        options.policy,
+        options.policies,
         ports,
         options.groups,
         options.functional_seed);

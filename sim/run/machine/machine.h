@@ -50,7 +50,7 @@ private:
 struct MachineOptions {
     std::uint32_t ranks = 0;    ///< the first of the system's GPUs
     std::vector<Group> groups;  ///< of ranks, as collectives name them
-    AllReducePolicy policy;
+    CollectivePolicies policies;
     Contention contention;
     std::uint64_t functional_seed = 0;  ///< 0: collectives carry no numbers
     std::uint64_t fault_seed = 1;       ///< of bit errors

@@ -185,7 +185,7 @@ bool repeats_itself(const SystemParams& system) {
 Outcome simulate(
     const SystemParams& system,
     const ExecutionGraph& graph,
-    const AllReducePolicy& policy,
+    const CollectivePolicies& policies,
     const SimulateOptions& options) {
     Simulation simulation;
     Outcome outcome;
@@ -195,7 +195,7 @@ Outcome simulate(
         system,
         {ranks,
          graph.groups,
-         policy,
+         policies,
          options.contention,
          options.functional_seed,
          options.fault_seed});

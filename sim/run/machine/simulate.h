@@ -27,7 +27,7 @@ struct SimulateOptions {
 [[nodiscard]] Outcome simulate(
     const SystemParams& system,
     const ExecutionGraph& graph,
-    const AllReducePolicy& policy,
+    const CollectivePolicies& policies,
     const SimulateOptions& options = {});
 
 }  // namespace switchfold

@@ -15,11 +15,6 @@ namespace switchfold {
 
 namespace {
 
-bool in_switch(Algorithm algorithm) {
-    return algorithm == Algorithm::kInSwitch || algorithm == Algorithm::kInSwitchTree ||
-           algorithm == Algorithm::kInSwitchRing;
-}
-
 class ScenarioTimeline {
 public:
     ScenarioTimeline(
@@ -130,7 +125,7 @@ private:
     void add_switches(std::uint32_t rank_pid) {
         std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveRecord*> reduced;
         for (const CollectiveRecord& record : outcome_.collectives)
-            if (in_switch(record.choice.algorithm) && record.fallback == Fallback::kNone)
+            if (reduces_in_switch(record.choice.algorithm) && record.fallback == Fallback::kNone)
                 reduced[{record.group, record.sequence}] = &record;
         if (reduced.empty())
             return;

@@ -46,7 +46,7 @@ std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGra
     MachineOptions options;
     options.ranks = static_cast<std::uint32_t>(graph.ranks.size());
     options.groups = graph.groups;
-    options.policy = ring_policy();
+    options.policies = ring_policy();
     Machine machine(simulation, system, options);
     std::map<Key, Bytes> sizes;
     for (const auto& [key, time] : shortest) {
