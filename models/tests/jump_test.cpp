@@ -211,6 +211,42 @@ TEST(Jump, AFaultEndsIt) {
         all_reduce(TestMachine::hgx(4).build(), Algorithm::kInSwitch, 256 * kMiB), "cut NVLS", cut);
 }
 
+TEST(Jump, AnotherCollectiveEndsIt) {
+    // A small one in the middle shares the links for a while; the long one ends later for it.
+    const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, 8192 * kMiB);
+    struct Nobody final : CollectiveListener {
+        void on_collective_end(std::uint32_t) override {}
+    };
+    Nobody nobody;
+    const Time alone = run_once(c, false).time;
+    const Disturb another = [&](TestMachine& machine, WorldClock& clock, Once& once) {
+        once.what = [&] {
+            CollectiveOperation second = c.operation;
+            second.bytes = Bytes(512 * kMiB);
+            second.sequence = c.operation.sequence + 1;
+            for (const std::uint32_t rank : machine.group)
+                machine.engine->start(rank, 100 + rank, second, 0, nobody);
+        };
+        clock.at(Time(alone.count() / 2), once, 0);
+    };
+    expect_the_same(c, "beside another", another);
+    const Outcome jumping = run_once(c, true, another);
+    EXPECT_GT(jumping.jumped, Time());
+    EXPECT_GT(to_seconds(jumping.time), 1.03 * to_seconds(alone));
+}
+
+TEST(Jump, WaitingForALatePeerIsNotLeftOut) {
+    for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllToAll}) {
+        const std::uint64_t mebibytes = kind == CollectiveKind::kAllReduce ? 8192 : 1024;
+        Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, mebibytes * kMiB);
+        c.operation.kind = kind;
+        const Time together = run_once(c, true).time;
+        c.operation.peers_late = microseconds(3000);
+        expect_the_same(c, "late peers");
+        EXPECT_GT(run_once(c, true).time, together);
+    }
+}
+
 RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
     const auto machines = *rc::gen::inRange<std::uint32_t>(1, 4);
     const auto gpus = *rc::gen::inRange<std::uint32_t>(2, 5);

@@ -178,6 +178,7 @@ PullAllReduce::PullAllReduce(
         if (!registered_)
             rounds_ = rounds_in_packet(n_, spec.bytes.count() / unit_, room / unit_);
         turns_.emplace(1, 1, kMostLoops);
+        turns_->rest_early();
         for (std::size_t i = 0; i < blocks_.size(); ++i)
             blocks_[i].turn = turns_->add(static_cast<std::uint32_t>(i % channels), kTurnings);
     }

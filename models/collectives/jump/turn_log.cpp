@@ -99,7 +99,7 @@ bool TurnLog::goes_on() const {
     return std::abs(stretch_.back().pace - pace) <= kSamePace * pace;
 }
 
-bool TurnLog::known_well() const {
+bool TurnLog::known_to(double share) const {
     const std::size_t windows = stretch_.size() - 1;
     if (windows < kFewestWindows)
         return false;
@@ -111,11 +111,11 @@ bool TurnLog::known_well() const {
     const double mean = sum / count;
     for (std::size_t i = 1; i < stretch_.size(); ++i)
         squares += (stretch_[i].pace - mean) * (stretch_[i].pace - mean);
-    return std::sqrt(squares / (count - 1) / count) <= kKnown * mean;
+    return std::sqrt(squares / (count - 1) / count) <= share * mean;
 }
 
 std::optional<Repetition> TurnLog::repetition() const {
-    if (!known_well())
+    if (!known_to(kKnown))
         return std::nullopt;
     const Mark& first = stretch_.front();
     const Mark& now = stretch_.back();
@@ -131,7 +131,8 @@ std::optional<Repetition> TurnLog::repetition() const {
     const auto pace = [](const Moved& turns, const Mark& from, const Mark& to) {
         return turns.mean / static_cast<double>(to.at - from.at);
     };
-    if ((all.spread > kAtRest && all.mean < kFewestTurns) ||
+    const double fewest = rests_early_ && known_to(kKnown / 3) ? kFewestTurns / 3 : kFewestTurns;
+    if ((all.spread > kAtRest && all.mean < fewest) ||
         (section_ != 0 && all.mean < kFewestInSection))
         return std::nullopt;
     const double early = pace(moved(first, middle), first, middle);

@@ -59,6 +59,9 @@ public:
     void skipped(double periods) { skipped_ += periods; }
     /// And so many turns of a lane's parts.
     void left_out(std::uint32_t lane, std::uint64_t turns) { left_out_[lane] += turns; }
+    /// Parts that keep their places come to rest early: a third of the turns will do, if their pace
+    /// is known three times as well.
+    void rest_early() { rests_early_ = true; }
     /// Every `length` turns another motion begins: no stretch reaches across. Turns count from 1.
     void set_section(std::uint64_t length) { section_ = length; }
 
@@ -97,7 +100,8 @@ private:
     [[nodiscard]] Moved moved(const Mark& from, const Mark& to) const;
     /// Whether the last window goes at the stretch's pace.
     [[nodiscard]] bool goes_on() const;
-    [[nodiscard]] bool known_well() const;
+    /// Whether the standard error of the stretch's mean pace is no more than this share of it.
+    [[nodiscard]] bool known_to(double share) const;
     [[nodiscard]] std::optional<Repetition> repetition() const;
     void begin_stretch();
     /// Of all parts, or nothing while they are not in the same.
@@ -110,6 +114,7 @@ private:
     std::vector<std::uint64_t> left_out_;  ///< turns, by lane
     std::uint64_t window_end_ = 1;         ///< turns of the first part
     TurnListener* listener_ = nullptr;
+    bool rests_early_ = false;
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
     std::vector<Mark> stretch_;    ///< its windows' ends, from its begin on
