@@ -121,7 +121,7 @@ Reduced reduce_across(
         std::size_t done = 0;
     } listener;
     const CollectiveParams params = small_units();
-    TestMachine machine(topology, params, {}, 1);
+    TestMachine machine(topology, params, CollectivePolicy(), 1);
     std::vector<RankPort*> ports;
     for (const auto& port : machine.ports)
         ports.push_back(port.get());

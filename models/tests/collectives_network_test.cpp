@@ -104,7 +104,7 @@ TEST(AcrossMachines, AutoChoosesAsNcclDoes) {
         CollectiveParams params = network_params();
         params.tuner = tuner;
         params.channels = 16;
-        TestMachine machine(TestMachine::cluster(machines, 8), params, {});
+        TestMachine machine(TestMachine::cluster(machines, 8), params, CollectivePolicy());
         std::vector<std::uint32_t> ranks = machine.group;
         return machine.engine->choose(ranks, bytes);
     };

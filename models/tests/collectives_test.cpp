@@ -67,7 +67,7 @@ std::vector<std::vector<float>> reduced(
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(256);
     params.read_over_link = read_over_link;
-    TestMachine machine(topology, params, {}, 1);
+    TestMachine machine(topology, params, CollectivePolicy(), 1);
     std::vector<RankPort*> ports;
     for (const auto& port : machine.ports)
         ports.push_back(port.get());

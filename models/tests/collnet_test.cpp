@@ -134,7 +134,7 @@ TEST(Collnet, AutoTakesItWhereTheNetworkReducesAndNowhereElse) {
     const auto choice = [](const Topology& topology, Bytes bytes) {
         CollectiveParams params = TestMachine::params();
         params.tuner = TunerGeneration::kHopper;
-        TestMachine machine(topology, params, {});
+        TestMachine machine(topology, params, CollectivePolicy());
         return machine.engine->choose(machine.group, bytes).algorithm;
     };
     EXPECT_EQ(choice(rails(4, 4, unit()), mebibytes(1024)), Algorithm::kCollnet);

@@ -90,6 +90,14 @@ public:
         const CollectivePolicy& policy,
         std::uint64_t functional_seed = 0,
         const std::vector<std::uint32_t>& members = {}) :
+        TestMachine(topology, params, CollectivePolicies(policy), functional_seed, members) {}
+
+    TestMachine(
+        const Topology& topology,
+        const CollectiveParams& params,
+        const CollectivePolicies& policies,
+        std::uint64_t functional_seed = 0,
+        const std::vector<std::uint32_t>& members = {}) :
         fabric("fabric", topology, simulation.scheduler()) {
         Group world{"world", {}};
         std::vector<RankPort*> pointers;
@@ -105,7 +113,7 @@ public:
             "collectives",
             fabric,
             params,
-            policy,
+            policies,
             pointers,
             std::vector<Group>{world},
             functional_seed);

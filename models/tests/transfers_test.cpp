@@ -29,7 +29,8 @@ void send(
 
 TEST(Transfers, ArriveInsideAMachineAndAcrossTheNetwork) {
     for (const std::uint64_t bytes : {4ULL, 4096ULL, 10'000'004ULL}) {
-        TestMachine machine(TestMachine::cluster(2, 3), TestMachine::params(), {}, 1);
+        TestMachine machine(
+            TestMachine::cluster(2, 3), TestMachine::params(), CollectivePolicy(), 1);
         Ends ends;
         send(machine, ends, 0, 2, bytes);
         send(machine, ends, 5, 1, bytes);
@@ -51,7 +52,7 @@ TEST(Transfers, ArriveInsideAMachineAndAcrossTheNetwork) {
 }
 
 TEST(Transfers, OfOneTagAreMatchedInOrder) {
-    TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), {}, 1);
+    TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), CollectivePolicy(), 1);
     Ends ends;
     const auto start = [&](std::uint32_t rank, std::uint64_t bytes, std::uint64_t tag) {
         machine.engine->start_transfer(rank, 0, {0, 1, Bytes(bytes), tag}, 0, ends);
@@ -68,7 +69,7 @@ TEST(Transfers, OfOneTagAreMatchedInOrder) {
 }
 
 TEST(Transfers, ThatDisagreeAreAnError) {
-    TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), {});
+    TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), CollectivePolicy());
     Ends ends;
     machine.engine->start_transfer(0, 0, {0, 1, Bytes(64), 0}, 0, ends);
     EXPECT_THROW(
@@ -80,7 +81,7 @@ TEST(Transfers, ThatDisagreeAreAnError) {
 }
 
 TEST(Transfers, ASendWithoutItsReceiveIsNamed) {
-    TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), {});
+    TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), CollectivePolicy());
     Ends ends;
     machine.engine->start_transfer(0, 0, {0, 1, mebibytes(1), 3}, 0, ends);
     machine.simulation.run();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/policies.h"
+
+#include "models/tests/test_machine.h"
+#include "sim/core/error.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+using Found = std::vector<std::pair<std::string, std::string>>;
+
+Found problems(const CollectivePolicies& policies) {
+    ParamChecker checker;
+    policies.check(checker);
+    return checker.found();
+}
+
+CollectiveRecord
+run(CollectiveKind kind,
+    const CollectivePolicies& policies,
+    Datatype datatype = Datatype::kFloat32,
+    std::uint64_t seed = 0) {
+    TestMachine machine(build_topology(TestMachine::hgx(4)), TestMachine::params(), policies, seed);
+    CollectiveOperation operation;
+    operation.kind = kind;
+    operation.bytes = kibibytes(256);
+    operation.datatype = datatype;
+    const CollectiveRecord record = machine.run(operation);
+    EXPECT_TRUE(machine.engine->wrong_results().empty());
+    return record;
+}
+
+TEST(CollectivePolicies, AKindThatIsNotNamedFollowsAllReduces) {
+    CollectivePolicies policies(ring_policy());
+    policies.all_gather = CollectivePolicy{Algorithm::kAuto, Protocol::kSimple, 3, false};
+    EXPECT_EQ(policies.of(CollectiveKind::kBroadcast).algorithm, Algorithm::kRing);
+    EXPECT_EQ(policies.of(CollectiveKind::kAllGather).channels, 3U);
+    EXPECT_FALSE(policies.named(CollectiveKind::kReduce));
+}
+
+TEST(CollectivePolicies, EachKindRunsAsItsOwnSays) {
+    CollectivePolicies policies(ring_policy());
+    policies.all_gather = CollectivePolicy{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
+    policies.reduce_scatter = CollectivePolicy{Algorithm::kRing, Protocol::kLl128, 2, false};
+    EXPECT_EQ(run(CollectiveKind::kAllReduce, policies).choice.algorithm, Algorithm::kRing);
+    EXPECT_EQ(run(CollectiveKind::kAllGather, policies).choice.algorithm, Algorithm::kInSwitch);
+    const Choice halves = run(CollectiveKind::kReduceScatter, policies).choice;
+    EXPECT_EQ(halves.algorithm, Algorithm::kRing);
+    EXPECT_EQ(halves.protocol, Protocol::kLl128);
+    EXPECT_EQ(halves.channels, 2U);
+}
+
+TEST(CollectivePolicies, WhatAKindDoesNotKnowIsRefusedWithWhatItDoes) {
+    CollectivePolicies policies;
+    policies.all_to_all = CollectivePolicy{Algorithm::kInSwitch, Protocol::kLl128, 0, false};
+    policies.all_gather = CollectivePolicy{Algorithm::kTree, Protocol::kAuto, 0, true};
+    const Found found = problems(policies);
+    ASSERT_EQ(found.size(), 4U);
+    EXPECT_EQ(found[0].first, "/all_gather/algorithm");
+    EXPECT_EQ(
+        found[0].second,
+        "is tree, which all_gather does not know; expected auto or ring or in_switch");
+    EXPECT_EQ(found[1].first, "/all_gather/registered");
+    EXPECT_EQ(found[2].first, "/all_to_all/algorithm");
+    EXPECT_EQ(found[3].first, "/all_to_all/protocol");
+}
+
+TEST(CollectivePolicies, SwitchesThatCannotAreRefusedOnlyWhereTheyWereNamed) {
+    CollectivePolicies named(ring_policy());
+    named.reduce_scatter = CollectivePolicy{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
+    EXPECT_THROW(run(CollectiveKind::kReduceScatter, named, Datatype::kInt8), SimulationError);
+    const CollectivePolicies followed(
+        CollectivePolicy{Algorithm::kInSwitch, Protocol::kAuto, 0, false});
+    EXPECT_EQ(
+        run(CollectiveKind::kReduceScatter, followed, Datatype::kInt8).choice.algorithm,
+        Algorithm::kRing);
+}
+
+class EveryCollective : public ::testing::TestWithParam<CollectiveKind> {};
+
+TEST_P(EveryCollective, CarriesTheRightNumbers) {
+    const CollectiveRecord record = run(GetParam(), ring_policy(), Datatype::kFloat32, 5);
+    EXPECT_GT(record.end, record.start);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, EveryCollective, ::testing::ValuesIn(kCollectiveKinds), [](const auto& param) {
+        return std::string(to_string(param.param));
+    });
+
+}  // namespace
+}  // namespace switchfold
