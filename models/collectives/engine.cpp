@@ -310,10 +310,8 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.trees = group.trees;
     if (spec.kind == CollectiveKind::kAllReduce) {
         spec.choice = choose(spec.ranks, spec.bytes, spec.datatype);
-        std::string reason = why_not(spec.choice.algorithm, fabric_.topology(), spec.ranks);
-        if (reason.empty() && reduces_in_switch(spec.choice.algorithm) &&
-            !reducible_in_switch(spec.datatype))
-            reason = fmt::format("the switches add no {}", to_string(spec.datatype));
+        const std::string reason = why_not(
+            spec.choice.algorithm, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
         if (!reason.empty() && spec.choice.algorithm == Algorithm::kInSwitch &&
             !fabric_.links_down().empty()) {
             spec.choice = ring_choice(spec, 0);
@@ -363,10 +361,8 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
 bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
     const bool halves =
         spec.kind == CollectiveKind::kReduceScatter || spec.kind == CollectiveKind::kAllGather;
-    std::string reason = why_not(Algorithm::kInSwitch, fabric_.topology(), spec.ranks);
-    if (reason.empty() && spec.kind == CollectiveKind::kReduceScatter &&
-        !reducible_in_switch(spec.datatype))
-        reason = fmt::format("the switches add no {}", to_string(spec.datatype));
+    const std::string reason =
+        why_not(Algorithm::kInSwitch, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
     // Who named the kind wants it so; a kind that follows all-reduces does what it can.
     if (halves && !reason.empty() && policies_.named(spec.kind))
         throw SimulationError(

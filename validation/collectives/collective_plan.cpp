@@ -148,15 +148,16 @@ private:
         planned.in_switch = words.algorithm == Algorithm::kInSwitch;
         const bool labelled_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
                                   words.algorithm == Algorithm::kTree;
-        if (planned.in_switch != labelled_off) {
+        // What NVLS does not add goes round the ring.
+        const std::string without_type = without(row.table, {"_" + row.datatype + "_"});
+        if (reduces && without_type != row.table && words.algorithm == Algorithm::kAuto &&
+            row.collective == CollectiveKind::kAllReduce) {
+            if (row.bytes.value_or(0) >= kPairsFrom)
+                planned.pair = without_type;
+            planned.pair_reduces = reducible_in_switch(*datatype);
+        } else if (planned.in_switch != labelled_off) {
             planned.pair = without(row.table, {"_off", "_on"});
             planned.pair_reduces = planned.in_switch;
-        } else if (
-            reduces && words.algorithm == Algorithm::kAuto &&
-            row.collective == CollectiveKind::kAllReduce && row.bytes.value_or(0) >= kPairsFrom) {
-            // What NVLS does not add goes round the ring.
-            planned.pair = without(row.table, {"_" + row.datatype + "_"});
-            planned.pair_reduces = reducible_in_switch(*datatype);
         }
         planned.run =
             run_of(row, machine, off ? *place.no_in_switch : machine.system, off, words, *datatype);

@@ -173,6 +173,14 @@ bool names_table(std::string_view text, std::string_view table) {
         if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end])))
             return true;
     }
+    for (std::size_t star = text.find('*'); star != std::string_view::npos;
+         star = text.find('*', star + 1)) {
+        std::size_t begin = star;
+        while (begin > 0 && (is_word(text[begin - 1]) || text[begin - 1] == '.'))
+            --begin;
+        if (begin < star && table.starts_with(text.substr(begin, star - begin)))
+            return true;
+    }
     return false;
 }
 

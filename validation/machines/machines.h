@@ -68,7 +68,7 @@ private:
 
 /// Every text below a "$source" key that holds the word "fitted".
 [[nodiscard]] std::vector<std::string> fitted_sources(const Json& configuration);
-/// Whether a text names a table: its id, not as part of a longer word.
+/// Whether a text names a table: its id, not as part of a longer word, or its beginning and a star.
 [[nodiscard]] bool names_table(std::string_view text, std::string_view table);
 
 }  // namespace switchfold::validation

@@ -116,5 +116,22 @@ TEST(CollectiveTables, DoubtfulLabelsAreNotTakenByTheirWord) {
     EXPECT_TRUE(words("nvls").doubt.empty());
 }
 
+TEST(CollectiveTables, AColumnNamesTheCollective) {
+    const auto rows = parse_collective_tables(
+        "id,collective,n_gpus,size_bytes,busbw_GBps\n"
+        "a,all_gather,8,1000000,100.0\n"
+        "b,,8,1000000,100.0\n"
+        "c,hop_over,8,1000000,100.0\n",
+        "t.csv");
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0].collective, CollectiveKind::kAllGather);
+    EXPECT_EQ(rows[1].collective, CollectiveKind::kAllReduce);
+    EXPECT_FALSE(rows[2].collective);
+    // 1 MB at 100 GB/s of bus bandwidth: 7/8 of it crosses a link, or twice that.
+    EXPECT_NEAR(measured_time(rows[0])->us, 8.75, 1e-9);
+    EXPECT_NEAR(measured_time(rows[1])->us, 17.5, 1e-9);
+    EXPECT_FALSE(measured_time(rows[2]));
+}
+
 }  // namespace
 }  // namespace switchfold::validation

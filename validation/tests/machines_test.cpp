@@ -108,6 +108,9 @@ TEST(FittedSources, OnlySourcesThatSaySo) {
     EXPECT_FALSE(names_table(texts[0], "table"));
     EXPECT_FALSE(names_table(texts[0], "one"));
     EXPECT_FALSE(names_table("fitted on h100_4g_x", "h100_4g"));
+    EXPECT_TRUE(names_table("fitted on aic_h100_2.29.2_* tables", "aic_h100_2.29.2_ag_8g"));
+    EXPECT_FALSE(names_table("fitted on aic_h100_2.29.2_* tables", "aic_h200_2.29.2_ag_8g"));
+    EXPECT_FALSE(names_table("fitted on all: * of them", "h100_4g"));
     EXPECT_TRUE(names_table("fitted on h100_4g_x, h100_4g.", "h100_4g"));
 }
 

@@ -202,4 +202,16 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
     return {};
 }
 
+std::string why_not(
+    Algorithm algorithm,
+    CollectiveKind kind,
+    Datatype datatype,
+    const Topology& topology,
+    const std::vector<std::uint32_t>& ranks) {
+    const bool adds = kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter;
+    if (reduces_in_switch(algorithm) && adds && !reducible_in_switch(datatype))
+        return fmt::format("the switches add no {}", to_string(datatype));
+    return why_not(algorithm, topology, ranks);
+}
+
 }  // namespace switchfold

@@ -25,4 +25,12 @@ view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uin
 [[nodiscard]] std::string
 why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
+/// The same of any collective: what switches add must be of a type that they know.
+[[nodiscard]] std::string why_not(
+    Algorithm algorithm,
+    CollectiveKind kind,
+    Datatype datatype,
+    const Topology& topology,
+    const std::vector<std::uint32_t>& ranks);
+
 }  // namespace switchfold

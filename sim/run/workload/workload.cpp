@@ -239,9 +239,11 @@ private:
             report.notes.push_back(warning);
     }
 
-    /// Groups of ranks that reduce to all of their members, each once.
-    [[nodiscard]] std::set<std::uint32_t> reducing_groups() const {
-        std::set<std::uint32_t> groups;
+    /// What collectives of one kind are over: a group, and the type of what moves.
+    using Over = std::set<std::pair<std::uint32_t, Datatype>>;
+
+    [[nodiscard]] std::map<CollectiveKind, Over> collectives_by_kind() const {
+        std::map<CollectiveKind, Over> found;
         const RankGraph* last = nullptr;
         for (const auto& rank : prepared_.graph.ranks) {
             if (rank.get() == last)
@@ -249,24 +251,40 @@ private:
             last = rank.get();
             for (const Operation& operation : rank->operations) {
                 const auto* c = std::get_if<CollectiveOperation>(&operation.body);
-                if (c != nullptr && c->kind == CollectiveKind::kAllReduce &&
-                    prepared_.graph.groups[c->group].ranks.size() > 1)
-                    groups.insert(c->group);
+                if (c != nullptr && prepared_.graph.groups[c->group].ranks.size() > 1)
+                    found[c->kind].emplace(c->group, c->datatype);
             }
         }
-        return groups;
+        return found;
+    }
+
+    /// Why the machine cannot run the workload's collectives of this kind so; empty if it can.
+    [[nodiscard]] std::string why_not_all(
+        Algorithm algorithm,
+        CollectiveKind kind,
+        const Over& over,
+        const Topology& topology) const {
+        for (const auto& [group, datatype] : over) {
+            std::string reason =
+                why_not(algorithm, kind, datatype, topology, prepared_.graph.groups[group].ranks);
+            if (!reason.empty())
+                return reason;
+        }
+        return {};
     }
 
     /// An algorithm that the machine cannot do is bad input, not a failure half way through.
     void check_scenarios() {
         const auto& scenarios = loaded_.experiment.scenarios;
-        const std::set<std::uint32_t> groups = reducing_groups();
+        const std::map<CollectiveKind, Over> collectives = collectives_by_kind();
         const Topology topology = build_topology(loaded_.experiment.system->topology);
-        for (std::size_t i = 0; i < scenarios.size(); ++i) {
-            const Algorithm algorithm = scenarios[i].all_reduce.algorithm;
-            for (const std::uint32_t group : groups) {
-                const std::string reason =
-                    why_not(algorithm, topology, prepared_.graph.groups[group].ranks);
+        for (std::size_t i = 0; i < scenarios.size(); ++i)
+            for (const auto& [kind, over] : collectives) {
+                const bool all_reduce = kind == CollectiveKind::kAllReduce;
+                if (!all_reduce && !scenarios[i].collectives.named(kind))
+                    continue;  // it follows all-reduces as far as it can
+                const Algorithm algorithm = scenarios[i].policies().of(kind).algorithm;
+                const std::string reason = why_not_all(algorithm, kind, over, topology);
                 if (reason.empty())
                     continue;
                 if (loaded_.default_scenarios) {
@@ -278,16 +296,20 @@ private:
                         reason));
                     break;
                 }
+                const bool shorthand = !scenarios[i].collectives.named(kind);
                 fail(
-                    fmt::format("/scenarios/{}/all_reduce/algorithm", i),
                     fmt::format(
-                        "is {}, which {} cannot do: {}; expected ring, tree or auto",
+                        "/scenarios/{}/{}{}/algorithm",
+                        i,
+                        shorthand ? "" : "collectives/",
+                        to_string(kind)),
+                    fmt::format(
+                        "is {}, which {} cannot do: {}; expected {}",
                         enum_name(algorithm),
                         loaded_.experiment.system->name,
-                        reason));
-                break;
+                        reason,
+                        all_reduce ? "ring, tree or auto" : "ring or auto"));
             }
-        }
     }
 
     const LoadedExperiment& loaded_;
