@@ -25,11 +25,12 @@ CollectiveRecord
 run(CollectiveKind kind,
     const CollectivePolicies& policies,
     Datatype datatype = Datatype::kFloat32,
-    std::uint64_t seed = 0) {
+    std::uint64_t seed = 0,
+    Bytes bytes = kibibytes(256)) {
     TestMachine machine(build_topology(TestMachine::hgx(4)), TestMachine::params(), policies, seed);
     CollectiveOperation operation;
     operation.kind = kind;
-    operation.bytes = kibibytes(256);
+    operation.bytes = bytes;
     operation.datatype = datatype;
     const CollectiveRecord record = machine.run(operation);
     EXPECT_TRUE(machine.engine->wrong_results().empty());
@@ -87,6 +88,12 @@ class EveryCollective : public ::testing::TestWithParam<CollectiveKind> {};
 TEST_P(EveryCollective, CarriesTheRightNumbers) {
     const CollectiveRecord record = run(GetParam(), ring_policy(), Datatype::kFloat32, 5);
     EXPECT_GT(record.end, record.start);
+}
+
+/// What does not divide: shares are whole elements, and what is left over stays.
+TEST_P(EveryCollective, CarriesTheRightNumbersOfAnySize) {
+    for (const std::uint64_t bytes : {2U, 6U, 8U, 100U, 1002U, 4098U})
+        run(GetParam(), ring_policy(), Datatype::kFloat16, 5, Bytes(bytes));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -197,7 +197,8 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     const std::uint64_t bytes = spec_.bytes.count();
     const std::uint64_t chunk = max_chunk_ * bundle_;
     const Part whole = part_of_channel(bytes, channels, channel, kGrain);
-    const std::uint64_t stride = bytes / n;
+    // Shares are whole elements, as many for every rank.
+    const std::uint64_t stride = bytes / n / spec_.element_bytes * spec_.element_bytes;
     const Part share = part_of_channel(stride, channels, channel, kGrain);
     switch (spec_.kind) {
     case CollectiveKind::kReduceScatter:
@@ -215,13 +216,7 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     case CollectiveKind::kGather:
     case CollectiveKind::kScatter:
         return plan_gather(
-            n,
-            spec_.root,
-            spec_.kind == CollectiveKind::kScatter,
-            channel,
-            share,
-            stride,
-            chunk);
+            n, spec_.root, spec_.kind == CollectiveKind::kScatter, channel, share, stride, chunk);
     case CollectiveKind::kAllToAll:
         return plan_all_to_all(n, channel, share, stride, chunk);
     case CollectiveKind::kAllReduce:
