@@ -359,17 +359,17 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
 }
 
 bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
-    const bool halves =
-        spec.kind == CollectiveKind::kReduceScatter || spec.kind == CollectiveKind::kAllGather;
+    if (spec.kind != CollectiveKind::kReduceScatter && spec.kind != CollectiveKind::kAllGather)
+        return false;
     const std::string reason =
         why_not(Algorithm::kInSwitch, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
     // Who named the kind wants it so; a kind that follows all-reduces does what it can.
-    if (halves && !reason.empty() && policies_.named(spec.kind))
+    if (!reason.empty() && policies_.named(spec.kind))
         throw SimulationError(
             name(),
             clock_.now(),
             fmt::format("{} cannot run as in_switch: {}", to_string(spec.kind), reason));
-    return halves && reason.empty();
+    return reason.empty();
 }
 
 void CollectiveEngine::take_traced_kernel(

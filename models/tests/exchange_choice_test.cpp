@@ -70,6 +70,18 @@ TEST(ExchangeChoice, SlowerLinksGetFewerChannelsAndShorterChunks) {
     EXPECT_EQ(choose_exchange(params(24, 22'903), {}, mesh, mebibytes(64)).chunk, 512U << 10U);
 }
 
+/// Which a policy of all-reduces may ask for.
+TEST(ExchangeChoice, KnowsNoLl128) {
+    CollectivePolicy policy;
+    policy.protocol = Protocol::kLl128;
+    for (const Bytes bytes : {kibibytes(1), mebibytes(1)}) {
+        const CollectiveParams p = params(24, 22'903);
+        EXPECT_EQ(
+            choose_exchange(p, policy, switched(8), bytes).protocol,
+            choose_exchange(p, {}, switched(8), bytes).protocol);
+    }
+}
+
 TEST(ExchangeChoice, APolicySaysOtherwise) {
     CollectivePolicy policy;
     policy.protocol = Protocol::kSimple;

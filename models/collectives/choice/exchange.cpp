@@ -87,7 +87,8 @@ Choice choose_exchange(
     const bool across = machine.machines > 1;
     choice.for_a_peer = Parts(step_of(params, machine, Protocol::kSimple), across)
                             .channels(bytes.count(), few, most);
-    choice.protocol = policy.protocol;
+    // Sends and receives know no LL128, which a policy of all-reduces may ask for.
+    choice.protocol = policy.protocol == Protocol::kLl128 ? Protocol::kAuto : policy.protocol;
     if (choice.protocol == Protocol::kAuto) {
         // Later versions go by what a channel of Simple would carry.
         constexpr std::uint32_t kByPayload = 22'800;
