@@ -44,12 +44,13 @@ Gpu::Gpu(
     const sc_core::sc_module_name& name,
     const GpuParams& params,
     const Contention& contention,
-    Scheduler& scheduler) :
+    Scheduler& scheduler,
+    std::uint32_t communication_sms) :
     sc_module(name),
     params_(params),
     contention_(contention),
     clock_(scheduler),
-    sms_(params.sm, params.sms),
+    sms_(params.sm, params.sms, communication_sms, contention.sm),
     memory_("memory", params.memory, contention, scheduler) {
     memory_.set_listener(*this);
 }
@@ -109,7 +110,7 @@ void Gpu::set_waves(Kernel& kernel, std::uint64_t slots, double body) {
 }
 
 void Gpu::prepare(Kernel& kernel) {
-    std::uint32_t limit = sms_.limit(kernel.launch.shape);
+    std::uint32_t limit = sms_.compute().limit(kernel.launch.shape);
     if (limit == 0) {
         // The trace's numbers do not fit the machine that replays it: such a block takes an SM of
         // its own.
@@ -167,7 +168,7 @@ std::uint64_t Gpu::launch_resident(
     resident->listener = &listener;
     resident->priority = priority;
     resident->ticket = next_ticket_++;
-    if (sms_.limit(shape) == 0)
+    if (sms_.communication().limit(shape) == 0)
         throw SimulationError(
             name(), clock_.now(), "a communication block does not fit on an empty SM");
     const std::uint64_t ticket = resident->ticket;
@@ -185,7 +186,7 @@ void Gpu::retire_resident(std::uint64_t ticket) {
     SWITCHFOLD_CHECK(at != residents_.end(), "resident blocks retired twice");
     advance();
     for (const Placement& placement : (*at)->placements)
-        sms_.release((*at)->shape, placement);
+        sms_.communication().release((*at)->shape, placement);
     memory_.remove_footprint((*at)->footprint);
     residents_.erase(at);
     place_all();
@@ -208,7 +209,8 @@ void Gpu::shrink_resident(std::uint64_t ticket, std::uint32_t blocks) {
         const std::uint64_t keep = blocks > held ? blocks - held : 0;
         held += placement.blocks;
         if (placement.blocks > keep)
-            sms_.release(shrinking.shape, take_back(placement, placement.blocks - keep));
+            sms_.communication().release(
+                shrinking.shape, take_back(placement, placement.blocks - keep));
     }
     place_all();
     reshare();
@@ -234,14 +236,14 @@ void Gpu::place_residents() {
     for (auto& resident : residents_) {
         if (resident->pending == 0)
             continue;
-        Placement placement = sms_.place(resident->shape, resident->pending);
+        Placement placement = sms_.communication().place(resident->shape, resident->pending);
         resident->pending -= placement.blocks;
         // Switched off, they wait for slots as ever but leave them to the kernels: communication
         // keeps its course, and only what it does to kernels is gone.
         if (placement.blocks > 0 && contention_.sm)
             resident->placements.push_back(std::move(placement));
         else if (placement.blocks > 0)
-            sms_.release(resident->shape, placement);
+            sms_.communication().release(resident->shape, placement);
         if (resident->pending == 0)
             clock_.at(clock_.now(), *this, resident->ticket << 1U | 1U);
     }
@@ -250,7 +252,7 @@ void Gpu::place_residents() {
 void Gpu::place_kernel(Kernel& kernel) {
     if (kernel.stage != Stage::kWaves || kernel.pending == 0)
         return;
-    Placement placement = sms_.place(kernel.launch.shape, kernel.pending);
+    Placement placement = sms_.compute().place(kernel.launch.shape, kernel.pending);
     if (placement.blocks == 0)
         return;
     kernel.pending -= placement.blocks;
@@ -421,7 +423,7 @@ bool Gpu::finish_cohorts(Kernel& kernel) {
             continue;
         }
         kernel.carry = cohort.left;
-        sms_.release(kernel.launch.shape, cohort.placement);
+        sms_.compute().release(kernel.launch.shape, cohort.placement);
         kernel.resident -= cohort.placement.blocks;
         kernel.cohorts.erase(kernel.cohorts.begin() + static_cast<std::ptrdiff_t>(i));
         freed = true;

@@ -3,7 +3,7 @@
 
 #include "models/gpu/kernel_speed.h"
 #include "models/gpu/parameters.h"
-#include "models/gpu/sm_array.h"
+#include "models/gpu/sm_partition.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
 #include "sim/kernel/world_clock.h"
@@ -71,12 +71,14 @@ struct GpuStatistics {
 /// its waves, and a completion that drains what communication has brought into the L2. Calibrated
 /// so that a kernel alone takes exactly its isolated duration; what else is on the GPU slows it: SM
 /// slots that resident communication blocks hold, memory bandwidth, L2 capacity and latency.
+/// `communication_sms`: those that only communication may use, 0 for none (SmPartition).
 class Gpu final : public sc_core::sc_module, private EventHandler, private MemorySystem::Listener {
 public:
     Gpu(const sc_core::sc_module_name& name,
         const GpuParams& params,
         const Contention& contention,
-        Scheduler& scheduler);
+        Scheduler& scheduler,
+        std::uint32_t communication_sms = 0);
 
     void launch(const KernelLaunch& kernel, KernelListener& listener);
     /// Blocks that hold their slots until they are retired, whether or not they do anything.
@@ -174,7 +176,7 @@ private:
     GpuParams params_;
     Contention contention_;
     WorldClock clock_;
-    SmArray sms_;
+    SmPartition sms_;
     MemorySystem memory_;
     GpuStatistics statistics_;
     std::vector<std::unique_ptr<Kernel>> running_;  ///< in a hardware queue, oldest first
