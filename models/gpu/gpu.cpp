@@ -142,6 +142,7 @@ void Gpu::launch(const KernelLaunch& launch, KernelListener& listener) {
     auto kernel = std::make_unique<Kernel>();
     kernel->launch = launch;
     kernel->listener = &listener;
+    kernel->order = next_ticket_++;
     ++statistics_.kernels;
     prepare(*kernel);
     advance();
@@ -232,21 +233,18 @@ void Gpu::advance() {
     }
 }
 
-void Gpu::place_residents() {
-    for (auto& resident : residents_) {
-        if (resident->pending == 0)
-            continue;
-        Placement placement = sms_.communication().place(resident->shape, resident->pending);
-        resident->pending -= placement.blocks;
-        // Switched off, they wait for slots as ever but leave them to the kernels: communication
-        // keeps its course, and only what it does to kernels is gone.
-        if (placement.blocks > 0 && contention_.sm)
-            resident->placements.push_back(std::move(placement));
-        else if (placement.blocks > 0)
-            sms_.communication().release(resident->shape, placement);
-        if (resident->pending == 0)
-            clock_.at(clock_.now(), *this, resident->ticket << 1U | 1U);
-    }
+void Gpu::place_resident(Resident& resident) {
+    SmArray& sms = sms_.communication();
+    Placement placement = sms.place(resident.shape, resident.pending);
+    resident.pending -= placement.blocks;
+    // Switched off, they wait for slots as ever but leave them to the kernels: communication
+    // keeps its course, and only what it does to kernels is gone.
+    if (placement.blocks > 0 && contention_.sm)
+        resident.placements.push_back(std::move(placement));
+    else if (placement.blocks > 0)
+        sms.release(resident.shape, placement);
+    if (resident.pending == 0)
+        clock_.at(clock_.now(), *this, resident.ticket << 1U | 1U);
 }
 
 void Gpu::place_kernel(Kernel& kernel) {
@@ -267,23 +265,35 @@ void Gpu::place_kernel(Kernel& kernel) {
     kernel.cohorts.push_back(std::move(cohort));
 }
 
+/// Blocks are handed out in the order in which their kernels were launched, of communication or
+/// not, the more urgent streams first: who comes later has what the earlier ones leave, so a
+/// collective waits until the last blocks of a kernel before it have found their SMs.
 void Gpu::place_all() {
-    // Communication blocks that wait go first where their stream is at least as urgent; else the
-    // oldest kernel.
-    place_residents();
-    if (running_.size() == 1) {
+    struct Waiting {
+        std::int32_t priority;
+        std::uint64_t order;
+        Kernel* kernel;
+        Resident* resident;
+    };
+    std::vector<Waiting> waiting;
+    for (auto& resident : residents_)
+        if (resident->pending > 0)
+            waiting.push_back({resident->priority, resident->ticket, nullptr, resident.get()});
+    if (waiting.empty() && running_.size() == 1) {
         place_kernel(*running_.front());
         return;
     }
-    std::vector<Kernel*> order;
     for (auto& kernel : running_)
         if (kernel->pending > 0)
-            order.push_back(kernel.get());
-    std::stable_sort(order.begin(), order.end(), [](const Kernel* a, const Kernel* b) {
-        return a->launch.priority < b->launch.priority;
+            waiting.push_back({kernel->launch.priority, kernel->order, kernel.get(), nullptr});
+    std::sort(waiting.begin(), waiting.end(), [](const Waiting& a, const Waiting& b) {
+        return std::pair(a.priority, a.order) < std::pair(b.priority, b.order);
     });
-    for (Kernel* kernel : order)
-        place_kernel(*kernel);
+    for (const Waiting& next : waiting)
+        if (next.kernel != nullptr)
+            place_kernel(*next.kernel);
+        else
+            place_resident(*next.resident);
 }
 
 /// Clock while a share of a full wave's blocks runs, relative to that of a full wave alone. What

@@ -117,6 +117,7 @@ private:
     enum class Stage : std::uint8_t { kOverhead, kWaves, kDrain };
     struct Kernel {
         KernelLaunch launch;
+        std::uint64_t order = 0;  ///< of launch, among kernels and residents
         KernelListener* listener = nullptr;
         Stage stage = Stage::kOverhead;
         double left = 0;            ///< of the overhead, ps; of the completion, 0 to 1
@@ -149,7 +150,7 @@ private:
         bool exchange = false;
         BlocksListener* listener = nullptr;
         std::int32_t priority = 0;
-        std::uint64_t ticket = 0;
+        std::uint64_t ticket = 0;  ///< rises in the order of launch
     };
     void on_event(std::uint64_t tag) override;
     [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
@@ -157,7 +158,7 @@ private:
     void advance();
     void place_all();
     [[nodiscard]] Resident& resident(std::uint64_t ticket);
-    void place_residents();
+    void place_resident(Resident& resident);
     void place_kernel(Kernel& kernel);
     void reshare();
     void set_speeds(Kernel& kernel, const Supply& supply);
