@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_loops.h"
 
+#include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/pool/pool.h"
@@ -10,10 +11,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,15 +28,45 @@ constexpr std::uint64_t kTileRows = 128;
 constexpr std::uint64_t kTileColumns = 256;
 constexpr std::uint64_t kElement = 2;  ///< bytes
 
-std::optional<double> number(const std::string& text) {
-    if (text.empty())
-        return std::nullopt;
-    return std::strtod(text.c_str(), nullptr);
-}
+/// A row's numbers by column; what is wrong with them is told at once.
+class Numbers {
+public:
+    Numbers(const CsvRecord& row, const std::string& file) : row_(row), file_(file) {}
+    /// None where the cell is empty.
+    std::optional<double> operator[](std::string_view column) {
+        const std::string& text = row_[column];
+        double value = 0;
+        const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (text.empty())
+            return std::nullopt;
+        if (code != std::errc{} || end != text.data() + text.size() || !(value >= 0) ||
+            value > kMost)
+            problems_.push_back(
+                {file_,
+                 fmt::format("line {}", row_.line),
+                 fmt::format(
+                     "{} is \"{}\"; expected a number from 0 to {}, or nothing",
+                     column,
+                     text,
+                     kMost)});
+        return value;
+    }
+    template <class T>
+    T whole(std::string_view column) {
+        const double value = (*this)[column].value_or(0);
+        return problems_.empty() ? static_cast<T>(value) : T{};
+    }
+    void throw_if_any() {
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+    }
 
-std::uint64_t count(const std::string& text) {
-    return std::strtoull(text.c_str(), nullptr, 10);
-}
+private:
+    static constexpr double kMost = 4e9;
+    const CsvRecord& row_;
+    const std::string& file_;
+    std::vector<Problem> problems_;
+};
 
 /// Of the two loops, the last end on any rank, us.
 struct LoopTimes {
@@ -112,33 +144,36 @@ void add_cases(const ContentionLoop& loop, const OrderedJson& simulated, SuiteRe
 
 }  // namespace
 
-std::optional<ContentionLoop> read_loop(const CsvRecord& row, std::string& why) {
+std::optional<ContentionLoop>
+read_loop(const CsvRecord& row, const std::string& file, std::string& why) {
     ContentionLoop loop;
+    Numbers numbers(row, file);
     loop.id = row["id"];
     loop.gpu = row["gpu"];
     loop.interconnect = row["interconnect"];
-    loop.gpus = static_cast<std::uint32_t>(count(row["n_gpus"]));
+    loop.gpus = numbers.whole<std::uint32_t>("n_gpus");
     const std::string& collective = row["collective"];
     for (const CollectiveKind kind : kCollectiveKinds)
         if (collective.starts_with(to_string(kind)))
             loop.kind = kind;
     loop.datatype =
         collective.find("half") != std::string::npos ? Datatype::kFloat16 : Datatype::kFloat32;
-    loop.bytes = Bytes(count(row["comm_bytes"]));
-    loop.blocks = static_cast<std::uint32_t>(count(row["comm_blocks"]));
-    loop.collectives = static_cast<std::uint32_t>(count(row["n_comm"]));
-    loop.products = static_cast<std::uint32_t>(count(row["n_gemm"]));
-    loop.m = count(row["gemm_m"]);
-    loop.n = count(row["gemm_n"]);
-    loop.k = count(row["gemm_k"]);
-    loop.collective_alone = number(row["comm_alone_us"]);
-    loop.collective_together = number(row["comm_together_us"]);
-    loop.product_alone = number(row["gemm_alone_us"]);
-    loop.product_together = number(row["gemm_together_us"]);
-    loop.makespan = number(row["makespan_us"]);
-    loop.sequential = number(row["sequential_us"]);
-    if (loop.m == 0 || loop.n == 0 || loop.k == 0 || loop.bytes == Bytes(0) || loop.products == 0 ||
-        loop.collectives == 0)
+    loop.bytes = Bytes(numbers.whole<std::uint64_t>("comm_bytes"));
+    loop.blocks = numbers.whole<std::uint32_t>("comm_blocks");
+    loop.collectives = numbers.whole<std::uint32_t>("n_comm");
+    loop.products = numbers.whole<std::uint32_t>("n_gemm");
+    loop.m = numbers.whole<std::uint64_t>("gemm_m");
+    loop.n = numbers.whole<std::uint64_t>("gemm_n");
+    loop.k = numbers.whole<std::uint64_t>("gemm_k");
+    loop.collective_alone = numbers["comm_alone_us"];
+    loop.collective_together = numbers["comm_together_us"];
+    loop.product_alone = numbers["gemm_alone_us"];
+    loop.product_together = numbers["gemm_together_us"];
+    loop.makespan = numbers["makespan_us"];
+    loop.sequential = numbers["sequential_us"];
+    numbers.throw_if_any();
+    if (loop.gpus == 0 || loop.m == 0 || loop.n == 0 || loop.k == 0 || loop.bytes == Bytes(0) ||
+        loop.products == 0 || loop.collectives == 0)
         why = "does not say how large the product or the collective is";
     else if (row["mode"].starts_with("copy engines"))
         why = "moves its data by copy engines, which collectives here do not use";
@@ -211,7 +246,7 @@ void add_loops(const SuiteOptions& options, SuiteResult& suite) {
     std::vector<SystemParams> systems;
     for (const CsvRecord& row : read_csv(*file).records) {
         std::string why;
-        const auto loop = read_loop(row, why);
+        const auto loop = read_loop(row, file->string(), why);
         if (!loop) {
             suite.unmatched.push_back({row["id"], why});
             continue;

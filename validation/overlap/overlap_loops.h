@@ -37,8 +37,10 @@ struct ContentionLoop {
     std::optional<double> makespan;
     std::optional<double> sequential;
 };
-/// The row's loop, or why it cannot be simulated in `why`.
-[[nodiscard]] std::optional<ContentionLoop> read_loop(const CsvRecord& row, std::string& why);
+/// The row's loop, or why it cannot be simulated in `why`. Throws ConfigError, naming `file` and
+/// line, where a number is none.
+[[nodiscard]] std::optional<ContentionLoop>
+read_loop(const CsvRecord& row, const std::string& file, std::string& why);
 
 enum class LoopParts : std::uint8_t { kCollectives, kProducts, kBoth };
 /// One rank's part stands for all; `product` takes its isolated time alone.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_loops.h"
 
+#include "sim/core/error.h"
 #include "validation/harness/data.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ CsvTable shipped() {
 
 ContentionLoop mesh() {
     std::string why;
-    return read_loop(shipped().records.at(0), why).value();
+    return read_loop(shipped().records.at(0), "table", why).value();
 }
 
 TEST(ContentionLoops, ARowIsReadWhole) {
@@ -41,12 +42,29 @@ TEST(ContentionLoops, WhatSaysTooLittleSaysWhy) {
     std::map<std::string, std::string> reasons;
     for (const CsvRecord& row : shipped().records) {
         std::string why;
-        if (!read_loop(row, why))
+        if (!read_loop(row, "table", why))
             reasons[row["id"]] = why;
     }
     ASSERT_EQ(reasons.size(), 2U);
     EXPECT_NE(reasons["fuser5742_h100_2g"].find("does not say how large"), std::string::npos);
     EXPECT_NE(reasons["pytorch172714_h100_8g_copy_engine"].find("copy engines"), std::string::npos);
+}
+
+TEST(ContentionLoops, WhatIsNoNumberIsTold) {
+    CsvRecord row = shipped().records.at(0);
+    row.fields["n_comm"] = "many";
+    row.fields["gemm_alone_us"] = "-1";
+    std::string why;
+    try {
+        static_cast<void>(read_loop(row, "table.csv", why));
+        FAIL() << "read";
+    } catch (const ConfigError& error) {
+        EXPECT_EQ(error.problems().size(), 2U);
+        EXPECT_EQ(
+            error.problems().at(0).text(),
+            "table.csv: line 2: n_comm is \"many\"; expected a number from 0 to 4000000000, or "
+            "nothing");
+    }
 }
 
 TEST(ContentionLoops, EachLoopHasAStreamAndTheirPartsAreThoseOfBoth) {
