@@ -259,7 +259,8 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
 const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
     auto& found = views_[ranks];
     if (!found)
-        found = std::make_unique<GroupView>(view_group(fabric_.topology(), params_.transfer_unit, ranks));
+        found = std::make_unique<GroupView>(
+            view_group(fabric_.topology(), params_.transfer_unit, ranks));
     if (found->machine.ring_bandwidth == Bandwidth())
         for (const auto& order : found->rings)  // says which pair has no way left, and why
             for (std::size_t place = 0; place < order.size(); ++place)
@@ -320,8 +321,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         take_traced_kernel(collective, spec);
         return spec;
     }
-    CollectivePolicy policy =
-        able_policy({spec.kind, spec.bytes, spec.datatype}, group.machine);
+    CollectivePolicy policy = able_policy({spec.kind, spec.bytes, spec.datatype}, group.machine);
     if (policy.kernels != Kernels::kClassic) {
         spec.choice = choose_by_kernels(
             params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
@@ -514,8 +514,7 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     kernel.blocks = spec.blocks != 0 ? spec.blocks : spec.choice.channels;
     member.blocks = kernel.blocks;
     if (kernel.blocks == 0)
-        return post(
-            {MemberEvent::Kind::kResident, &instance, position}, fabric_.scheduler().now());
+        return post({MemberEvent::Kind::kResident, &instance, position}, fabric_.scheduler().now());
     kernel.threads_per_block = shape.threads;
     kernel.registers_per_thread =
         spec.registers_per_thread != 0 ? spec.registers_per_thread : shape.registers_per_thread;

@@ -305,8 +305,7 @@ struct CollectiveParams {
                 "simple",
                 &CollectiveParams::simple,
                 "Protocol Simple: data in slices, a flag for each."),
-            field(
-                "symmetric", &CollectiveParams::symmetric, "Kernels on symmetric memory."),
+            field("symmetric", &CollectiveParams::symmetric, "Kernels on symmetric memory."),
             field(
                 "copy_engine",
                 &CollectiveParams::copy_engine,

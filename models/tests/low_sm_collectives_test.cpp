@@ -18,7 +18,8 @@
 namespace switchfold {
 namespace {
 
-CollectivePolicy policy_of(Kernels kernels, Algorithm algorithm, Protocol protocol = Protocol::kAuto) {
+CollectivePolicy
+policy_of(Kernels kernels, Algorithm algorithm, Protocol protocol = Protocol::kAuto) {
     CollectivePolicy policy;
     policy.kernels = kernels;
     policy.algorithm = algorithm;
@@ -97,7 +98,8 @@ RC_GTEST_PROP(SymmetricProperty, EveryKernelGivesTheRightNumbers, ()) {
     policy.channels = *rc::gen::inRange(0U, 9U);
     const auto type = multicast ? *rc::gen::element(Datatype::kFloat16, Datatype::kBfloat16)
                                 : *rc::gen::element(Datatype::kFloat32, Datatype::kBfloat16);
-    const std::uint64_t bytes = *rc::gen::inRange<std::uint64_t>(1, 300'000) * size_of(type).count();
+    const std::uint64_t bytes =
+        *rc::gen::inRange<std::uint64_t>(1, 300'000) * size_of(type).count();
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
     TestMachine machine(some_machine(multicast), params, of_kind(kind, policy), 3);
@@ -112,8 +114,7 @@ RC_GTEST_PROP(SymmetricProperty, EveryKernelGivesTheRightNumbers, ()) {
 RC_GTEST_PROP(SymmetricProperty, AFailingSwitchLeavesARing, ()) {
     CollectiveParams params = TestMachine::params();
     const Topology topology = some_machine(true);
-    TestMachine machine(
-        topology, params, policy_of(Kernels::kSymmetric, Algorithm::kInSwitch), 3);
+    TestMachine machine(topology, params, policy_of(Kernels::kSymmetric, Algorithm::kInSwitch), 3);
     const Time at = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 20'000));
     std::vector<FaultParams> faults;
     if (*rc::gen::arbitrary<bool>())
@@ -143,7 +144,8 @@ RC_GTEST_PROP(CopyEngineProperty, EveryKindGivesTheRightNumbers, ()) {
         (kind == CollectiveKind::kAllGather || kind == CollectiveKind::kBroadcast) &&
         *rc::gen::arbitrary<bool>();
     const auto type = *rc::gen::element(Datatype::kFloat32, Datatype::kBfloat16);
-    const std::uint64_t bytes = *rc::gen::inRange<std::uint64_t>(1, 200'000) * size_of(type).count();
+    const std::uint64_t bytes =
+        *rc::gen::inRange<std::uint64_t>(1, 200'000) * size_of(type).count();
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
     params.copy_engine.engines = *rc::gen::inRange(1U, 10U);
@@ -153,8 +155,7 @@ RC_GTEST_PROP(CopyEngineProperty, EveryKindGivesTheRightNumbers, ()) {
         params,
         of_kind(
             kind,
-            policy_of(
-                Kernels::kCopyEngine, multicast ? Algorithm::kInSwitch : Algorithm::kDirect)),
+            policy_of(Kernels::kCopyEngine, multicast ? Algorithm::kInSwitch : Algorithm::kDirect)),
         3);
     const CollectiveRecord record = machine.run(operation_of(kind, bytes, type));
     assert_clean(machine);
@@ -181,9 +182,8 @@ RC_GTEST_PROP(SymmetricProperty, WorkIsDealtOnceAndWhole, ()) {
             for (std::uint32_t worker = 0; worker < work.workers(); ++worker)
                 for (std::uint64_t i = 0; const auto part = work.piece(rank, block, worker, i); ++i)
                     parts.push_back(*part);
-    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-        return a.begin < b.begin;
-    });
+    std::sort(
+        parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.begin < b.begin; });
     std::uint64_t end = 0;
     for (const Part& part : parts) {
         RC_ASSERT(part.begin == end);
@@ -266,9 +266,7 @@ TEST(LowSm, WhatKernelsCannotDoIsToldWithTheReason) {
     says(copies, hgx, K::kReduceScatter, Datatype::kFloat16, "add nothing");
     says(copies, cluster, K::kAllGather, Datatype::kFloat16, "several machines");
     EXPECT_EQ(
-        why_not_kernels(
-            params, symmetric, hgx, {K::kAllReduce, Bytes(8), Datatype::kFloat32}),
-        "");
+        why_not_kernels(params, symmetric, hgx, {K::kAllReduce, Bytes(8), Datatype::kFloat32}), "");
     CollectiveParams old = params;
     old.nccl_version = 22'602;
     EXPECT_NE(

@@ -36,7 +36,7 @@ struct IdealPort final : RankPort, EventHandler {
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;
     std::vector<std::uint32_t> kept;  ///< blocks, each time some have left
-    std::uint32_t occupied = 0;  ///< kernels
+    std::uint32_t occupied = 0;       ///< kernels
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;
 };

@@ -39,8 +39,8 @@ std::string why_not(const Planned& planned) {
     const SystemParams& system = planned.system;
     std::vector<std::uint32_t> ranks(planned.row->gpus);
     std::iota(ranks.begin(), ranks.end(), 0U);
-    const GroupView view = view_group(
-        build_topology(system.topology), system.collectives->transfer_unit, ranks);
+    const GroupView view =
+        view_group(build_topology(system.topology), system.collectives->transfer_unit, ranks);
     return why_not_kernels(
         *system.collectives,
         planned.kernel.policy,
@@ -72,8 +72,7 @@ Job job_of(const Planned& planned) {
 
 class Planner {
 public:
-    Planner(const Machines& machines, SuiteResult& result) :
-        machines_(machines), result_(result) {}
+    Planner(const Machines& machines, SuiteResult& result) : machines_(machines), result_(result) {}
 
     std::vector<Planned> run(const std::vector<LowSmRow>& rows) {
         for (const LowSmRow& row : rows)

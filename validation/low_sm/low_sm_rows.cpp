@@ -65,7 +65,10 @@ private:
     }
     template <class T, std::size_t N>
     T word(
-        const CsvRecord& record, std::string_view column, const std::array<T, N>& known, T without) {
+        const CsvRecord& record,
+        std::string_view column,
+        const std::array<T, N>& known,
+        T without) {
         const std::string& text = record[column];
         if (text.empty())
             return without;

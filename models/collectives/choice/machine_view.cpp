@@ -112,8 +112,8 @@ bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, 
 
 }  // namespace
 
-GroupView view_group(
-    const Topology& topology, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks) {
+GroupView
+view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks) {
     const auto unit = static_cast<std::uint32_t>(transfer_unit.count());
     GroupView view;
     view.layout = lay_out(topology, ranks);

@@ -18,8 +18,8 @@ struct GroupView {
     std::vector<std::vector<std::uint32_t>> trees;  ///< parents of positions
     MachineView machine;
 };
-[[nodiscard]] GroupView view_group(
-    const Topology& topology, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks);
+[[nodiscard]] GroupView
+view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks);
 
 /// Why an all-reduce over these ranks cannot run by the algorithm; empty if it can.
 [[nodiscard]] std::string

@@ -20,9 +20,7 @@ Kinds known_to(Kernels kernels) {
     switch (kernels) {
     case Kernels::kSymmetric:
         return {
-            CollectiveKind::kAllReduce,
-            CollectiveKind::kReduceScatter,
-            CollectiveKind::kAllGather};
+            CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather};
     case Kernels::kCopyEngine:
         return {
             CollectiveKind::kAllGather,
@@ -129,7 +127,8 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
             fmt::format(
                 "is push, which {} kernels do not know; expected pull", enum_name(policy.kernels)));
     if (policy.kernels == Kernels::kCopyEngine && policy.channels != 0)
-        checker.error(pointer("channels"), "is set, and copy engines take no thread block; expected 0");
+        checker.error(
+            pointer("channels"), "is set, and copy engines take no thread block; expected 0");
     const bool needs_switch = policy.kernels == Kernels::kClassic;
     if (policy.registered && needs_switch && kind != CollectiveKind::kAllReduce &&
         policy.algorithm != Algorithm::kInSwitch)

@@ -59,8 +59,8 @@ Choice choose_copy(
         policy.algorithm == Algorithm::kInSwitch ? Algorithm::kInSwitch : Algorithm::kDirect;
     choice.protocol = Protocol::kSimple;
     choice.channels = 0;
-    const auto rate = static_cast<double>(std::max<std::uint64_t>(
-        1, machine.pair_bandwidth.count()));
+    const auto rate =
+        static_cast<double>(std::max<std::uint64_t>(1, machine.pair_bandwidth.count()));
     const double seconds = static_cast<double>(call.bytes.count()) / rate;
     choice.estimate = params.copy_engine.start + params.copy_engine.signal * 2 +
                       Time(static_cast<std::uint64_t>(seconds * 1e12));

@@ -89,7 +89,9 @@ private:
 
     void post(Stage stage, std::uint32_t index, Time due) {
         scheduler_.at(
-            std::max(due, scheduler_.now()), *this, static_cast<std::uint64_t>(stage) << 56U | index);
+            std::max(due, scheduler_.now()),
+            *this,
+            static_cast<std::uint64_t>(stage) << 56U | index);
     }
     [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
         const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
@@ -268,8 +270,8 @@ void CopyCollective::send(std::uint32_t index) {
         arrive(position, engine.piece, engine.free);
     }
     while (engine.sent < end) {
-        const auto bytes = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(unit_, end - engine.sent));
+        const auto bytes =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, end - engine.sent));
         send_packet(index, engine.sent, bytes);
         engine.sent += bytes;
     }
@@ -297,8 +299,7 @@ void CopyCollective::send_packet(std::uint32_t index, std::uint64_t done, std::u
                               : 0};
     const OptionalTime departure =
         all ? fabric_.send(*group_, position, transfer)
-            : fabric_.send(
-                  fabric_.connect(spec_.ranks[position], spec_.ranks[copy.to]), transfer);
+            : fabric_.send(fabric_.connect(spec_.ranks[position], spec_.ranks[copy.to]), transfer);
     if (departure)
         engine.departed = std::max(engine.departed, *departure);
     else

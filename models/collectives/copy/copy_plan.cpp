@@ -52,8 +52,7 @@ std::vector<PlannedCopy> copies_of(const CopyCall& call, std::uint32_t position)
 
 }  // namespace
 
-std::vector<std::vector<PlannedCopy>>
-plan_copies(const CopyCall& call, std::uint32_t position) {
+std::vector<std::vector<PlannedCopy>> plan_copies(const CopyCall& call, std::uint32_t position) {
     std::vector<PlannedCopy> copies = copies_of(call, position);
     // Everybody has as many rounds, also who copies nothing.
     if (call.ranks <= kManyCopies || call.multicast || call.bytes < kManyBytes)

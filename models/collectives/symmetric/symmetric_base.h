@@ -94,12 +94,11 @@ protected:
     /// Functional mode: a handle of a member's numbers; else 0.
     [[nodiscard]] std::uint32_t
     values_of(std::uint32_t position, std::uint64_t offset, std::uint64_t bytes) {
-        return functional_
-                   ? fabric_.values().put_part(
-                         buffers_[position],
-                         offset / spec_.element_bytes,
-                         bytes / spec_.element_bytes)
-                   : 0;
+        return functional_ ? fabric_.values().put_part(
+                                 buffers_[position],
+                                 offset / spec_.element_bytes,
+                                 bytes / spec_.element_bytes)
+                           : 0;
     }
     /// Functional mode: numbers become a member's result.
     void keep(std::uint32_t position, std::uint64_t offset, std::uint32_t handle) {

@@ -69,7 +69,7 @@ private:
     };
     struct Block {
         bool joined = false;
-        OptionalTime entry;         ///< all have come to the entry
+        OptionalTime entry;  ///< all have come to the entry
         OptionalTime exit;
         bool left = false;          ///< it has come to the exit itself
         std::uint32_t working = 0;  ///< workers
@@ -104,7 +104,11 @@ private:
     void store(std::uint32_t worker);
     void store_packet(
         std::uint32_t worker, std::uint32_t index, std::uint32_t bytes, std::uint32_t values);
-    void send_store(std::uint32_t worker, const Store& record, Fabric::Transfer transfer, const Connection* way);
+    void send_store(
+        std::uint32_t worker,
+        const Store& record,
+        Fabric::Transfer transfer,
+        const Connection* way);
     void on_store(const Packet& packet, const WordTag& tag, std::uint32_t position, Time visible);
     void try_leave(std::uint32_t block);
     [[nodiscard]] std::uint32_t sum_of(std::uint32_t worker, std::uint32_t packet);
@@ -176,8 +180,8 @@ void WordCollective::come_to(std::uint32_t block, Which which) {
 }
 
 void WordCollective::on_barrier(std::uint32_t block, Which which, Time visible) {
-    const OptionalTime all = barriers_.count(
-        position_of_block(block), block % spec_.choice.channels, which, visible);
+    const OptionalTime all =
+        barriers_.count(position_of_block(block), block % spec_.choice.channels, which, visible);
     if (!all)
         return;
     Block& b = blocks_[block];
@@ -299,12 +303,11 @@ void WordCollective::store(std::uint32_t worker) {
     for (std::uint32_t i = 0; i < packets_of(piece); ++i) {
         std::uint32_t values = 0;
         if (functional_)
-            values = move_.source == Side::kOwn
-                         ? values_of(
-                               self,
-                               offset_of(worker) + std::uint64_t{i} * unit_,
-                               bytes_of(piece, i))
-                         : sum_of(worker, i);
+            values =
+                move_.source == Side::kOwn
+                    ? values_of(
+                          self, offset_of(worker) + std::uint64_t{i} * unit_, bytes_of(piece, i))
+                    : sum_of(worker, i);
         store_packet(worker, i, bytes_of(piece, i), values);
     }
     next(worker);
@@ -346,9 +349,9 @@ void WordCollective::send_store(
     }
     transfer.tag = WordTag{WordTag::Kind::kStore, index, 0, 0}.pack();
     blocks_[block_of(worker)].stored += record.deliveries;
-    const OptionalTime departure =
-        way == nullptr ? fabric_.send(*group_, position_of_worker(worker), transfer)
-                       : fabric_.send(*way, transfer);
+    const OptionalTime departure = way == nullptr
+                                       ? fabric_.send(*group_, position_of_worker(worker), transfer)
+                                       : fabric_.send(*way, transfer);
     Worker& w = workers_[worker];
     if (departure)
         w.departed = std::max(w.departed, *departure);

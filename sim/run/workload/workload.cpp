@@ -282,8 +282,8 @@ private:
         const Topology& topology) const {
         const CollectiveParams& params = *loaded_.experiment.system->collectives;
         for (const auto& [group, datatype] : over) {
-            const GroupView view = view_group(
-                topology, params.transfer_unit, prepared_.graph.groups[group].ranks);
+            const GroupView view =
+                view_group(topology, params.transfer_unit, prepared_.graph.groups[group].ranks);
             std::string reason =
                 why_not_kernels(params, policy, view.machine, {kind, Bytes(0), datatype});
             if (!reason.empty())
@@ -304,9 +304,9 @@ private:
                     continue;  // it follows all-reduces as far as it can
                 const CollectivePolicy policy = scenarios[i].policies().of(kind);
                 const bool classic = policy.kernels == Kernels::kClassic;
-                const std::string reason =
-                    classic ? why_not_all(policy.algorithm, kind, over, topology)
-                            : why_not_all(policy, kind, over, topology);
+                const std::string reason = classic
+                                               ? why_not_all(policy.algorithm, kind, over, topology)
+                                               : why_not_all(policy, kind, over, topology);
                 if (reason.empty())
                     continue;
                 if (loaded_.default_scenarios) {
