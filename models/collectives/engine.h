@@ -121,7 +121,7 @@ private:
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
     /// What becomes of a member at a known time.
     struct MemberEvent {
-        enum class Kind : std::uint8_t { kPeersCome, kBlocksLeave, kEnd };
+        enum class Kind : std::uint8_t { kResident, kPeersCome, kBlocksLeave, kEnd };
         Kind kind;
         Instance* instance;
         std::uint32_t position;
@@ -131,6 +131,10 @@ private:
     void end_member(Instance& instance, std::uint32_t position);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
+    /// The kind's policy, with classic kernels where those asked for cannot do it and the kind was
+    /// not named.
+    [[nodiscard]] CollectivePolicy
+    able_policy(const CollectiveCall& call, const MachineView& machine) const;
     /// Whether a collective other than an all-reduce, whose policy asks for the switches, gets
     /// them.
     [[nodiscard]] bool through_switches(const CollectiveSpec& spec) const;

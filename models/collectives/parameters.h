@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/copy/copy_parameters.h"
+#include "models/collectives/symmetric/symmetric_parameters.h"
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 
@@ -115,6 +117,8 @@ struct CollectiveParams {
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
+    SymmetricParams symmetric;
+    CopyCollectiveParams copy_engine;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -300,7 +304,12 @@ struct CollectiveParams {
             field(
                 "simple",
                 &CollectiveParams::simple,
-                "Protocol Simple: data in slices, a flag for each.")};
+                "Protocol Simple: data in slices, a flag for each."),
+            field("symmetric", &CollectiveParams::symmetric, "Kernels on symmetric memory."),
+            field(
+                "copy_engine",
+                &CollectiveParams::copy_engine,
+                "Collectives that copy engines carry.")};
     }
 };
 

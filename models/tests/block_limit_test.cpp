@@ -45,6 +45,11 @@ RC_GTEST_PROP(BlockLimit, NoKernelHoldsMoreThanItsLimit, ()) {
     policy.registered = policy.algorithm == Algorithm::kInSwitch && *rc::gen::arbitrary<bool>();
     CollectivePolicies policies(policy);
     policies.most_blocks = most;
+    if (*rc::gen::arbitrary<bool>())
+        policies.all_gather.emplace().kernels =
+            *rc::gen::element(Kernels::kSymmetric, Kernels::kCopyEngine);
+    if (*rc::gen::arbitrary<bool>())
+        policies.reduce_scatter.emplace().kernels = Kernels::kSymmetric;
     CollectiveOperation operation;
     operation.kind = kind;
     operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 2000) * 4096);

@@ -18,6 +18,7 @@ struct IdealPort final : RankPort, EventHandler {
     std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& l) override {
         most_blocks = std::max(most_blocks, kernel.blocks);
         waiting.push_back(&l);
+        ++occupied;
         scheduler.at(scheduler.now(), *this, 0);
         return 0;
     }
@@ -38,6 +39,7 @@ struct IdealPort final : RankPort, EventHandler {
     std::vector<ResidentListener*> waiting;
     std::uint32_t most_blocks = 0;    ///< of a kernel that came
     std::vector<std::uint32_t> kept;  ///< blocks, each time some have left
+    std::uint32_t occupied = 0;       ///< kernels
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;
 };

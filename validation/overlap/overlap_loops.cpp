@@ -81,7 +81,10 @@ LoopTimes run_loop(
     const SystemParams& system,
     LoopParts parts) {
     const ExecutionGraph graph = loop_graph(loop, product, parts);
-    const Outcome outcome = simulate(system, graph, CollectivePolicies());
+    CollectivePolicies policies;
+    if (loop.copy_engines)
+        policies.all_gather.emplace().kernels = Kernels::kCopyEngine;
+    const Outcome outcome = simulate(system, graph, policies);
     LoopTimes times;
     for (std::size_t rank = 0; rank < graph.ranks.size(); ++rank)
         for (std::size_t i = 0; i < graph.ranks[rank]->operations.size(); ++i) {
@@ -158,6 +161,7 @@ read_loop(const CsvRecord& row, const std::string& file, std::string& why) {
             loop.kind = kind;
     loop.datatype =
         collective.find("half") != std::string::npos ? Datatype::kFloat16 : Datatype::kFloat32;
+    loop.copy_engines = row["mode"].starts_with("copy engines");
     loop.bytes = Bytes(numbers.whole<std::uint64_t>("comm_bytes"));
     loop.blocks = numbers.whole<std::uint32_t>("comm_blocks");
     loop.collectives = numbers.whole<std::uint32_t>("n_comm");
@@ -172,11 +176,12 @@ read_loop(const CsvRecord& row, const std::string& file, std::string& why) {
     loop.makespan = numbers["makespan_us"];
     loop.sequential = numbers["sequential_us"];
     numbers.throw_if_any();
-    if (loop.gpus == 0 || loop.m == 0 || loop.n == 0 || loop.k == 0 || loop.bytes == Bytes(0) ||
+    if (loop.copy_engines && loop.kind != CollectiveKind::kAllGather)
+        why = "is no all-gather, which is what loops by copy engines are simulated with";
+    else if (
+        loop.gpus == 0 || loop.m == 0 || loop.n == 0 || loop.k == 0 || loop.bytes == Bytes(0) ||
         loop.products == 0 || loop.collectives == 0)
         why = "does not say how large the product or the collective is";
-    else if (row["mode"].starts_with("copy engines"))
-        why = "moves its data by copy engines, which collectives here do not use";
     return why.empty() ? std::optional(loop) : std::nullopt;
 }
 

@@ -24,7 +24,8 @@ struct ContentionLoop {
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Datatype datatype = Datatype::kFloat32;
     Bytes bytes;
-    std::uint32_t blocks = 0;  ///< of the collective's kernel; 0 if not published
+    bool copy_engines = false;  ///< move the data, no kernel
+    std::uint32_t blocks = 0;   ///< of the collective's kernel; 0 if not published
     std::uint32_t collectives = 0;
     std::uint32_t products = 0;
     std::uint64_t m = 0;

@@ -45,9 +45,8 @@ TEST(ContentionLoops, WhatSaysTooLittleSaysWhy) {
         if (!read_loop(row, "table", why))
             reasons[row["id"]] = why;
     }
-    ASSERT_EQ(reasons.size(), 2U);
+    ASSERT_EQ(reasons.size(), 1U);
     EXPECT_NE(reasons["fuser5742_h100_2g"].find("does not say how large"), std::string::npos);
-    EXPECT_NE(reasons["pytorch172714_h100_8g_copy_engine"].find("copy engines"), std::string::npos);
 }
 
 TEST(ContentionLoops, WhatIsNoNumberIsTold) {
@@ -106,12 +105,12 @@ TEST(ContentionLoops, BothSidesAreAsMeasured) {
     std::map<std::string, Case> cases;
     for (const Case& c : suite.cases)
         cases[c.id] = c;
-    ASSERT_EQ(cases.size(), 4U);
+    ASSERT_EQ(cases.size(), 5U);
     for (const auto& [id, c] : cases)
         EXPECT_LT(std::abs(c.error()), 0.10) << id << ": " << c.simulated;
     EXPECT_NEAR(cases.at("simllm_a100_mesh4/product").measured, 1.161, 1e-3);
     EXPECT_NEAR(cases.at("simllm_a100_mesh4/collective").measured, 1.481, 1e-3);
-    EXPECT_EQ(suite.unmatched.size(), 2U);
+    EXPECT_EQ(suite.unmatched.size(), 1U);
 }
 
 }  // namespace
