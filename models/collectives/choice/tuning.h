@@ -59,13 +59,17 @@ struct EnumNames<Kernels> {
          {Kernels::kCopyEngine, "copy_engine"}}};
 };
 
-/// Who starts an in-switch reduction: the switch that reads every member's memory (NVLS), or the
-/// members that write to the switch (Klenk et al., ISCA 2020).
-enum class InSwitchMode : std::uint8_t { kPull, kPush };
+/// How an in-switch reduction goes: the switch reads every member's memory and returns the sum to
+/// the head that asked, which stores it to all (NVLS); members write to the switch (Klenk et al.,
+/// ISCA 2020); or the switch reads and stores to all by itself, on a command of the head (a study:
+/// no such hardware is known).
+enum class InSwitchMode : std::uint8_t { kPull, kPush, kCommand };
 template <>
 struct EnumNames<InSwitchMode> {
-    static constexpr std::array<std::pair<InSwitchMode, std::string_view>, 2> kNames{
-        {{InSwitchMode::kPull, "pull"}, {InSwitchMode::kPush, "push"}}};
+    static constexpr std::array<std::pair<InSwitchMode, std::string_view>, 3> kNames{
+        {{InSwitchMode::kPull, "pull"},
+         {InSwitchMode::kPush, "push"},
+         {InSwitchMode::kCommand, "command"}}};
 };
 
 /// What a scenario says about collectives of one kind.
@@ -102,8 +106,9 @@ struct CollectivePolicy {
             field(
                 "mode",
                 &CollectivePolicy::mode,
-                "In-switch: pull (the switch reads and adds, as NVLS) or push (members' writes are "
-                "added as they come)."),
+                "In-switch: pull (the switch reads and adds, as NVLS), push (members' writes are "
+                "added as they come) or command (the switch reads, adds and stores to all by "
+                "itself)."),
             field(
                 "kernels",
                 &CollectivePolicy::kernels,
