@@ -2,6 +2,7 @@
 #include "models/collectives/engine.h"
 
 #include "models/collectives/algorithm_table.h"
+#include "models/collectives/choice/block_limit.h"
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/functional.h"
@@ -135,15 +136,15 @@ CollectiveEngine::CollectiveEngine(
     const sc_core::sc_module_name& name,
     Fabric& fabric,
     const CollectiveParams& params,
-    CollectivePolicies policies,
+    const CollectivePolicies& policies,
     std::vector<RankPort*> ports,
     std::vector<Group> groups,
     std::uint64_t functional_seed) :
     sc_module(name),
     fabric_(fabric),
     clock_(fabric.scheduler()),
-    params_(params),
-    policies_(std::move(policies)),
+    params_(limited(params, policies.most_blocks)),
+    policies_(limited(policies, policies.most_blocks)),
     ports_(std::move(ports)),
     groups_(std::move(groups)),
     functional_seed_(functional_seed) {
@@ -201,8 +202,9 @@ Choice CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t c
     ring.algorithm = Algorithm::kRing;
     if (channels != 0)
         ring.channels = channels;
-    return choose_collective(
+    const Choice choice = choose_collective(
         params_, ring, view(spec.ranks).machine, {spec.kind, spec.bytes, spec.datatype});
+    return limited(choice, static_cast<std::uint32_t>(spec.ranks.size()), policies_.most_blocks);
 }
 
 void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::string& text) {
@@ -422,6 +424,14 @@ CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {
     return spec;
 }
 
+CollectiveSpec CollectiveEngine::limit(CollectiveSpec spec) const {
+    const std::uint32_t most = policies_.most_blocks;
+    spec.choice = limited(spec.choice, static_cast<std::uint32_t>(spec.ranks.size()), most);
+    if (most != 0)
+        spec.blocks = std::min(spec.blocks, most);
+    return spec;
+}
+
 void CollectiveEngine::start(
     std::uint32_t rank,
     std::uint32_t operation,
@@ -431,7 +441,7 @@ void CollectiveEngine::start(
     const Key key{collective.group, collective.sequence, 0, 0};
     auto& slot = running_[key];
     if (!slot) {
-        slot = std::make_unique<Instance>(*this, key, specify(collective));
+        slot = std::make_unique<Instance>(*this, key, limit(specify(collective)));
         slot->record.group = collective.group;
         slot->record.sequence = collective.sequence;
         slot->record.bytes = collective.bytes;
@@ -474,7 +484,7 @@ void CollectiveEngine::start_transfer(
     const Key key{UINT64_MAX, pair, end.tag, sequence};
     auto& slot = running_[key];
     if (!slot) {
-        slot = std::make_unique<Instance>(*this, key, specify(end));
+        slot = std::make_unique<Instance>(*this, key, limit(specify(end)));
         slot->record.sequence = sequence;
         slot->record.sender = end.sender;
         slot->record.receiver = end.receiver;

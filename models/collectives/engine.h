@@ -52,7 +52,7 @@ public:
         const sc_core::sc_module_name& name,
         Fabric& fabric,
         const CollectiveParams& params,
-        CollectivePolicies policies,
+        const CollectivePolicies& policies,
         std::vector<RankPort*> ports,
         std::vector<Group> groups,
         std::uint64_t functional_seed = 0);
@@ -108,6 +108,8 @@ private:
     };
     void arrive(Instance& instance, const Arrival& arrival);
     CollectiveSpec specify(const TransferEnd& end);
+    /// No more thread blocks than the scenario lets a kernel have.
+    [[nodiscard]] CollectiveSpec limit(CollectiveSpec spec) const;
     void on_event(std::uint64_t tag) override;
     void on_link_down(const Link& there, const Link& back) override;
     std::unique_ptr<RunningCollective> make_running(Instance& instance);

@@ -44,12 +44,13 @@ Gpu::Gpu(
     const sc_core::sc_module_name& name,
     const GpuParams& params,
     const Contention& contention,
-    Scheduler& scheduler) :
+    Scheduler& scheduler,
+    std::uint32_t communication_sms) :
     sc_module(name),
     params_(params),
     contention_(contention),
     clock_(scheduler),
-    sms_(params.sm, params.sms),
+    sms_(params.sm, params.sms, communication_sms, contention.sm),
     memory_("memory", params.memory, contention, scheduler) {
     memory_.set_listener(*this);
 }
@@ -109,7 +110,7 @@ void Gpu::set_waves(Kernel& kernel, std::uint64_t slots, double body) {
 }
 
 void Gpu::prepare(Kernel& kernel) {
-    std::uint32_t limit = sms_.limit(kernel.launch.shape);
+    std::uint32_t limit = sms_.compute().limit(kernel.launch.shape);
     if (limit == 0) {
         // The trace's numbers do not fit the machine that replays it: such a block takes an SM of
         // its own.
@@ -141,6 +142,7 @@ void Gpu::launch(const KernelLaunch& launch, KernelListener& listener) {
     auto kernel = std::make_unique<Kernel>();
     kernel->launch = launch;
     kernel->listener = &listener;
+    kernel->order = next_ticket_++;
     ++statistics_.kernels;
     prepare(*kernel);
     advance();
@@ -167,7 +169,7 @@ std::uint64_t Gpu::launch_resident(
     resident->listener = &listener;
     resident->priority = priority;
     resident->ticket = next_ticket_++;
-    if (sms_.limit(shape) == 0)
+    if (sms_.communication().limit(shape) == 0)
         throw SimulationError(
             name(), clock_.now(), "a communication block does not fit on an empty SM");
     const std::uint64_t ticket = resident->ticket;
@@ -185,7 +187,7 @@ void Gpu::retire_resident(std::uint64_t ticket) {
     SWITCHFOLD_CHECK(at != residents_.end(), "resident blocks retired twice");
     advance();
     for (const Placement& placement : (*at)->placements)
-        sms_.release((*at)->shape, placement);
+        sms_.communication().release((*at)->shape, placement);
     memory_.remove_footprint((*at)->footprint);
     residents_.erase(at);
     place_all();
@@ -208,7 +210,8 @@ void Gpu::shrink_resident(std::uint64_t ticket, std::uint32_t blocks) {
         const std::uint64_t keep = blocks > held ? blocks - held : 0;
         held += placement.blocks;
         if (placement.blocks > keep)
-            sms_.release(shrinking.shape, take_back(placement, placement.blocks - keep));
+            sms_.communication().release(
+                shrinking.shape, take_back(placement, placement.blocks - keep));
     }
     place_all();
     reshare();
@@ -230,27 +233,24 @@ void Gpu::advance() {
     }
 }
 
-void Gpu::place_residents() {
-    for (auto& resident : residents_) {
-        if (resident->pending == 0)
-            continue;
-        Placement placement = sms_.place(resident->shape, resident->pending);
-        resident->pending -= placement.blocks;
-        // Switched off, they wait for slots as ever but leave them to the kernels: communication
-        // keeps its course, and only what it does to kernels is gone.
-        if (placement.blocks > 0 && contention_.sm)
-            resident->placements.push_back(std::move(placement));
-        else if (placement.blocks > 0)
-            sms_.release(resident->shape, placement);
-        if (resident->pending == 0)
-            clock_.at(clock_.now(), *this, resident->ticket << 1U | 1U);
-    }
+void Gpu::place_resident(Resident& resident) {
+    SmArray& sms = sms_.communication();
+    Placement placement = sms.place(resident.shape, resident.pending);
+    resident.pending -= placement.blocks;
+    // Switched off, they wait for slots as ever but leave them to the kernels: communication
+    // keeps its course, and only what it does to kernels is gone.
+    if (placement.blocks > 0 && contention_.sm)
+        resident.placements.push_back(std::move(placement));
+    else if (placement.blocks > 0)
+        sms.release(resident.shape, placement);
+    if (resident.pending == 0)
+        clock_.at(clock_.now(), *this, resident.ticket << 1U | 1U);
 }
 
 void Gpu::place_kernel(Kernel& kernel) {
     if (kernel.stage != Stage::kWaves || kernel.pending == 0)
         return;
-    Placement placement = sms_.place(kernel.launch.shape, kernel.pending);
+    Placement placement = sms_.compute().place(kernel.launch.shape, kernel.pending);
     if (placement.blocks == 0)
         return;
     kernel.pending -= placement.blocks;
@@ -265,23 +265,35 @@ void Gpu::place_kernel(Kernel& kernel) {
     kernel.cohorts.push_back(std::move(cohort));
 }
 
+/// Blocks are handed out in the order in which their kernels were launched, of communication or
+/// not, the more urgent streams first: who comes later has what the earlier ones leave, so a
+/// collective waits until the last blocks of a kernel before it have found their SMs.
 void Gpu::place_all() {
-    // Communication blocks that wait go first where their stream is at least as urgent; else the
-    // oldest kernel.
-    place_residents();
-    if (running_.size() == 1) {
+    struct Waiting {
+        std::int32_t priority;
+        std::uint64_t order;
+        Kernel* kernel;
+        Resident* resident;
+    };
+    std::vector<Waiting> waiting;
+    for (auto& resident : residents_)
+        if (resident->pending > 0)
+            waiting.push_back({resident->priority, resident->ticket, nullptr, resident.get()});
+    if (waiting.empty() && running_.size() == 1) {
         place_kernel(*running_.front());
         return;
     }
-    std::vector<Kernel*> order;
     for (auto& kernel : running_)
         if (kernel->pending > 0)
-            order.push_back(kernel.get());
-    std::stable_sort(order.begin(), order.end(), [](const Kernel* a, const Kernel* b) {
-        return a->launch.priority < b->launch.priority;
+            waiting.push_back({kernel->launch.priority, kernel->order, kernel.get(), nullptr});
+    std::sort(waiting.begin(), waiting.end(), [](const Waiting& a, const Waiting& b) {
+        return std::pair(a.priority, a.order) < std::pair(b.priority, b.order);
     });
-    for (Kernel* kernel : order)
-        place_kernel(*kernel);
+    for (const Waiting& next : waiting)
+        if (next.kernel != nullptr)
+            place_kernel(*next.kernel);
+        else
+            place_resident(*next.resident);
 }
 
 /// Clock while a share of a full wave's blocks runs, relative to that of a full wave alone. What
@@ -421,7 +433,7 @@ bool Gpu::finish_cohorts(Kernel& kernel) {
             continue;
         }
         kernel.carry = cohort.left;
-        sms_.release(kernel.launch.shape, cohort.placement);
+        sms_.compute().release(kernel.launch.shape, cohort.placement);
         kernel.resident -= cohort.placement.blocks;
         kernel.cohorts.erase(kernel.cohorts.begin() + static_cast<std::ptrdiff_t>(i));
         freed = true;

@@ -3,7 +3,7 @@
 
 #include "models/gpu/kernel_speed.h"
 #include "models/gpu/parameters.h"
-#include "models/gpu/sm_array.h"
+#include "models/gpu/sm_partition.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
 #include "sim/kernel/world_clock.h"
@@ -71,12 +71,14 @@ struct GpuStatistics {
 /// its waves, and a completion that drains what communication has brought into the L2. Calibrated
 /// so that a kernel alone takes exactly its isolated duration; what else is on the GPU slows it: SM
 /// slots that resident communication blocks hold, memory bandwidth, L2 capacity and latency.
+/// `communication_sms`: those that only communication may use, 0 for none (SmPartition).
 class Gpu final : public sc_core::sc_module, private EventHandler, private MemorySystem::Listener {
 public:
     Gpu(const sc_core::sc_module_name& name,
         const GpuParams& params,
         const Contention& contention,
-        Scheduler& scheduler);
+        Scheduler& scheduler,
+        std::uint32_t communication_sms = 0);
 
     void launch(const KernelLaunch& kernel, KernelListener& listener);
     /// Blocks that hold their slots until they are retired, whether or not they do anything.
@@ -115,6 +117,7 @@ private:
     enum class Stage : std::uint8_t { kOverhead, kWaves, kDrain };
     struct Kernel {
         KernelLaunch launch;
+        std::uint64_t order = 0;  ///< of launch, among kernels and residents
         KernelListener* listener = nullptr;
         Stage stage = Stage::kOverhead;
         double left = 0;            ///< of the overhead, ps; of the completion, 0 to 1
@@ -147,7 +150,7 @@ private:
         bool exchange = false;
         BlocksListener* listener = nullptr;
         std::int32_t priority = 0;
-        std::uint64_t ticket = 0;
+        std::uint64_t ticket = 0;  ///< rises in the order of launch
     };
     void on_event(std::uint64_t tag) override;
     [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
@@ -155,7 +158,7 @@ private:
     void advance();
     void place_all();
     [[nodiscard]] Resident& resident(std::uint64_t ticket);
-    void place_residents();
+    void place_resident(Resident& resident);
     void place_kernel(Kernel& kernel);
     void reshare();
     void set_speeds(Kernel& kernel, const Supply& supply);
@@ -174,7 +177,7 @@ private:
     GpuParams params_;
     Contention contention_;
     WorldClock clock_;
-    SmArray sms_;
+    SmPartition sms_;
     MemorySystem memory_;
     GpuStatistics statistics_;
     std::vector<std::unique_ptr<Kernel>> running_;  ///< in a hardware queue, oldest first

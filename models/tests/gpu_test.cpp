@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 namespace switchfold {
@@ -60,8 +61,12 @@ struct Bench : KernelListener, BlocksListener, EventHandler {
     void on_blocks_resident(std::uint64_t) override { resident = simulation.scheduler().now(); }
     /// A packet of 64 KiB every `interval`, while kernels run.
     void on_event(std::uint64_t later) override {
-        if (later != 0)
-            return hold(static_cast<std::uint32_t>(later));
+        if (later != 0) {
+            hold(static_cast<std::uint32_t>(later));
+            if (after)
+                launch(*after);
+            return;
+        }
         if (running == 0 || packet_bytes == 0)
             return;
         gpu.memory().access(packet_bytes / 2, packet_bytes / 2);
@@ -73,8 +78,8 @@ struct Bench : KernelListener, BlocksListener, EventHandler {
     }
     void hold(std::uint32_t blocks) {
         holding = true;
-        ticket =
-            gpu.launch_resident({544, 96, Bytes(88'016)}, blocks, 0, Bytes(0), *this, exchange);
+        ticket = gpu.launch_resident(
+            {544, 96, Bytes(88'016)}, blocks, priority, Bytes(0), *this, exchange);
     }
     void hold_at(Time when, std::uint32_t blocks) {
         simulation.scheduler().at(when, *this, blocks);
@@ -101,6 +106,8 @@ struct Bench : KernelListener, BlocksListener, EventHandler {
     int running = 0;
     bool holding = false;
     bool exchange = false;
+    std::int32_t priority = 0;          ///< of communication
+    std::optional<KernelLaunch> after;  ///< launched once it has come
 };
 
 KernelLaunch kernel(
@@ -258,14 +265,41 @@ TEST(Gpu, AMemoryBoundKernelSharesTheHbm) {
     EXPECT_LT(to_microseconds(Bench(h100()).run(light, 0, 800'000)), 1050.0);
 }
 
-TEST(Gpu, CommunicationBlocksWaitForFreeSlots) {
+TEST(Gpu, UrgentCommunicationGetsInBetweenTwoWaves) {
     Bench bench(h100());
-    // Two waves that fill the machine: the blocks get in between them.
+    bench.priority = -1;
     bench.launch(kernel(264, 1024, 200, microseconds(100), Bytes(0)));
     bench.hold_at(microseconds(10), 24);
     bench.simulation.run();
     // Two waves behind the overhead of 2 us.
     EXPECT_EQ(bench.resident, microseconds(51));
+}
+
+/// Blocks of equal streams are handed out in the order of launch.
+TEST(Gpu, CommunicationWaitsUntilTheLastBlocksOfAnEarlierKernelAreOnTheGpu) {
+    Bench alone(h100());
+    // Three waves, the last of 36 blocks: there is room beside them.
+    const KernelLaunch first = kernel(300, 1024, 200, microseconds(100), Bytes(0));
+    const Time end = alone.run(first);
+    Bench bench(h100());
+    bench.launch(first);
+    bench.hold_at(microseconds(10), 24);
+    bench.simulation.run();
+    EXPECT_GT(bench.resident, microseconds(60));
+    EXPECT_LT(bench.resident, end);
+    EXPECT_EQ(bench.ended.at(1), end);  // and takes nothing from it
+}
+
+TEST(Gpu, ALaterKernelComesAfterCommunicationThatWaits) {
+    Bench bench(h100());
+    const KernelLaunch first = kernel(264, 1024, 200, microseconds(100), Bytes(0));
+    bench.after = first;
+    bench.after->id = 2;
+    bench.launch(first);
+    bench.hold_at(microseconds(10), 24);
+    bench.simulation.run();
+    EXPECT_EQ(bench.resident, microseconds(100));
+    EXPECT_GT(bench.ended.at(2), microseconds(240));  // three waves on 108 SMs at most
 }
 
 TEST(Gpu, KernelsOfTwoStreamsRunTogetherWhereTheyFit) {
@@ -341,6 +375,7 @@ TEST(Gpu, WithoutSlotsTakenCommunicationStillWaitsForThem) {
     Contention off;
     off.sm = false;
     Bench bench(h100(), off);
+    bench.priority = -1;
     bench.launch(kernel(264, 1024, 200, microseconds(100), Bytes(0)));
     bench.hold_at(microseconds(10), 24);
     bench.simulation.run();

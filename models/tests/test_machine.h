@@ -5,6 +5,7 @@
 #include "models/collectives/engine.h"
 #include "sim/kernel/simulation.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -14,7 +15,8 @@ namespace switchfold {
 /// A GPU that has always room and an infinitely fast memory.
 struct IdealPort final : RankPort, EventHandler {
     IdealPort(std::uint32_t r, Scheduler& s) : rank(r), scheduler(s) {}
-    std::uint64_t occupy(const CommunicationKernel&, ResidentListener& l) override {
+    std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& l) override {
+        most_blocks = std::max(most_blocks, kernel.blocks);
         waiting.push_back(&l);
         ++occupied;
         scheduler.at(scheduler.now(), *this, 0);
@@ -35,6 +37,7 @@ struct IdealPort final : RankPort, EventHandler {
     std::uint32_t rank;
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;
+    std::uint32_t most_blocks = 0;    ///< of a kernel that came
     std::vector<std::uint32_t> kept;  ///< blocks, each time some have left
     std::uint32_t occupied = 0;       ///< kernels
     std::uint64_t bytes_read = 0;

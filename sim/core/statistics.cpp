@@ -13,6 +13,8 @@ std::string_view to_string(Unit unit) {
         return "us";
     case Unit::kShare:
         return "share";
+    case Unit::kFactor:
+        return "factor";
     case Unit::kCount:
         break;
     }

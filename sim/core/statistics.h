@@ -16,7 +16,7 @@
 
 namespace switchfold {
 
-enum class Unit : std::uint8_t { kCount, kBytes, kMicroseconds, kShare };
+enum class Unit : std::uint8_t { kCount, kBytes, kMicroseconds, kShare, kFactor };
 [[nodiscard]] std::string_view to_string(Unit unit);
 
 /// One number that a component measures: its key in the results, where it lives, its unit and what

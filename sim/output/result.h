@@ -74,16 +74,6 @@ struct TogetherResult {
     std::optional<double> backward_slowdown;
 };
 
-struct ScenarioResult : ScenarioFigures {
-    std::optional<TogetherResult> together;  ///< none if no rank is late that was not traced
-    std::vector<KernelClassResult> kernel_classes;
-    std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
-    std::vector<CollectiveResult> collectives;
-    std::vector<StatisticTable> statistics;  ///< of the same kinds in every scenario
-    std::vector<std::string> notes;
-    std::vector<CounterSample> counters;
-};
-
 /// The workload and its sources.
 struct WorkloadResult {
     std::string type;
@@ -99,6 +89,19 @@ struct WorkloadResult {
     std::map<std::string, std::uint64_t> byte_sources;
     std::map<std::string, std::uint64_t> size_sources;
     std::vector<std::string> notes;
+    bool operator==(const WorkloadResult&) const = default;
+};
+
+struct ScenarioResult : ScenarioFigures {
+    std::map<std::string, std::string> set;  ///< what it sets, JSON by pointer
+    std::optional<WorkloadResult> workload;  ///< its own, if not that of the first scenario
+    std::optional<TogetherResult> together;  ///< none if no rank is late that was not traced
+    std::vector<KernelClassResult> kernel_classes;
+    std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
+    std::vector<CollectiveResult> collectives;
+    std::vector<StatisticTable> statistics;  ///< of the same kinds in every scenario
+    std::vector<std::string> notes;
+    std::vector<CounterSample> counters;
 };
 
 struct HostResult {
@@ -115,7 +118,7 @@ struct ExperimentResult {
     std::string version;
     std::string config_digest;
     std::string effective_config;  ///< JSON text
-    WorkloadResult workload;
+    WorkloadResult workload;       ///< of the first scenario
     std::vector<ScenarioResult> scenarios;
     HostResult host;
 };

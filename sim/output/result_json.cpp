@@ -112,6 +112,32 @@ OrderedJson together_json(const TogetherResult& t) {
         {"backward_slowdown", t.backward_slowdown ? share(*t.backward_slowdown) : nullptr}};
 }
 
+OrderedJson workload_json(const WorkloadResult& w) {
+    return {
+        {"type", w.type},
+        {"source", w.source},
+        {"synthetic", w.synthetic},
+        {"ranks", w.ranks},
+        {"traced_ranks", w.traced_ranks},
+        {"steps", w.steps},
+        {"measured_iteration_us",
+         w.measured_iteration_us ? microseconds_of(*w.measured_iteration_us)
+                                 : OrderedJson(nullptr)},
+        {"events_used", counts(w.used)},
+        {"events_dropped", counts(w.dropped)},
+        {"kernel_durations", counts(w.duration_sources)},
+        {"kernel_bytes", counts(w.byte_sources)},
+        {"collective_sizes", counts(w.size_sources)},
+        {"notes", w.notes}};
+}
+
+OrderedJson set_json(const std::map<std::string, std::string>& set) {
+    OrderedJson out = OrderedJson::object();
+    for (const auto& [pointer, value] : set)
+        out[pointer] = OrderedJson::parse(value);
+    return out;
+}
+
 OrderedJson scenario_json(const ScenarioResult& s) {
     OrderedJson collectives = OrderedJson::array();
     for (const CollectiveResult& c : s.collectives)
@@ -129,6 +155,11 @@ OrderedJson scenario_json(const ScenarioResult& s) {
              {"algorithm_bandwidth_GBps", rate(c.algorithm_bandwidth_GBps)},
              {"bus_bandwidth_GBps", rate(c.bus_bandwidth_GBps)}});
     OrderedJson out{{"name", s.name}, {"overlap", s.overlap}};
+    // Only where a scenario differs from the experiment.
+    if (!s.set.empty())
+        out["set"] = set_json(s.set);
+    if (s.workload)
+        out["workload"] = workload_json(*s.workload);
     for (const Figure& figure : kFigures) {
         const std::optional<double> value = figure.of(s);
         out[std::string(figure.key)] =
@@ -151,28 +182,12 @@ std::string to_result_json(const ExperimentResult& r) {
     OrderedJson scenarios = OrderedJson::array();
     for (const ScenarioResult& s : r.scenarios)
         scenarios.push_back(scenario_json(s));
-    const WorkloadResult& w = r.workload;
     const OrderedJson out{
         {"schema", kResultSchema},
         {"experiment", r.experiment},
         {"version", r.version},
         {"config_digest", r.config_digest},
-        {"workload",
-         {{"type", w.type},
-          {"source", w.source},
-          {"synthetic", w.synthetic},
-          {"ranks", w.ranks},
-          {"traced_ranks", w.traced_ranks},
-          {"steps", w.steps},
-          {"measured_iteration_us",
-           w.measured_iteration_us ? microseconds_of(*w.measured_iteration_us)
-                                   : OrderedJson(nullptr)},
-          {"events_used", counts(w.used)},
-          {"events_dropped", counts(w.dropped)},
-          {"kernel_durations", counts(w.duration_sources)},
-          {"kernel_bytes", counts(w.byte_sources)},
-          {"collective_sizes", counts(w.size_sources)},
-          {"notes", w.notes}}},
+        {"workload", workload_json(r.workload)},
         {"scenarios", scenarios},
         {"statistics", legend_json(r)},
         {"host",

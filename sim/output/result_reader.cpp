@@ -77,6 +77,14 @@ public:
             Node(value, file_, pointer_ + "/" + key).to(values[key]);
     }
 
+    /// JSON texts by key.
+    void to(std::map<std::string, std::string>& values) const {
+        expect(json_.is_object(), "an object");
+        for (const auto& [key, value] : json_.items())
+            values[key] = value.dump();
+    }
+    [[nodiscard]] bool has(const char* key) const { return json_.contains(key); }
+
 private:
     void expect(bool right, std::string_view what) const {
         if (!right)
@@ -158,6 +166,10 @@ void read(const Node& node, TogetherResult& t) {
 void read(const Node& node, ScenarioResult& s) {
     node["name"].to(s.name);
     node["overlap"].to(s.overlap);
+    if (node.has("set"))
+        node["set"].to(s.set);
+    if (node.has("workload"))
+        read(node["workload"], s.workload.emplace());
     for (const Figure& figure : kFigures) {
         const Node value = node[std::string(figure.key).c_str()];
         if (figure.is_optional() && value.is_null())
@@ -180,7 +192,8 @@ void read(const Node& node, StatisticTable::Column& column) {
     std::string unit;
     node["name"].to(column.name);
     node["unit"].to(unit);
-    constexpr std::array kUnits{Unit::kCount, Unit::kBytes, Unit::kMicroseconds, Unit::kShare};
+    constexpr std::array kUnits{
+        Unit::kCount, Unit::kBytes, Unit::kMicroseconds, Unit::kShare, Unit::kFactor};
     const auto* const known =
         std::find_if(kUnits.begin(), kUnits.end(), [&](Unit u) { return to_string(u) == unit; });
     if (known == kUnits.end())

@@ -52,6 +52,7 @@ struct ScenarioFigures {
     double exposed_waiting_us = 0;            ///< of the exposed communication
     double jumped_us = 0;                     ///< of the whole run, left out of long collectives
     std::optional<double> backward_slowdown;  ///< none without a backward pass
+    std::optional<double> speedup;            ///< none without a baseline
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;
 };
@@ -61,7 +62,7 @@ struct ScenarioFigures {
 struct Figure {
     std::string_view key;
     std::variant<double ScenarioFigures::*, std::optional<double> ScenarioFigures::*> member;
-    Unit unit = Unit::kMicroseconds;  ///< or kShare
+    Unit unit = Unit::kMicroseconds;  ///< or kShare, kFactor
     std::string_view title;           ///< of its column in tables
     std::string_view meaning;
     unsigned table_place = 0;        ///< among the columns of a table; 0: not there
@@ -139,8 +140,16 @@ inline constexpr Figure kFigures[] = {
      Unit::kShare,
      "slowdown",
      "backward_us over that of the run without overlap, minus one; none without a backward pass.",
+     7,
+     "slowdown of the backward pass"},
+    {"speedup",
+     &ScenarioFigures::speedup,
+     Unit::kFactor,
+     "speed-up",
+     "iteration_us of the baseline, the first scenario without overlap, over this one's; none for "
+     "a collective alone.",
      6,
-     "slowdown of the backward pass"}};
+     "speed-up"}};
 
 /// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a
 /// hundredth of its iteration.

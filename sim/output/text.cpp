@@ -24,6 +24,14 @@ std::string percent(double share) {
     return fmt::format("{:.1f} %", std::abs(value) < 0.05 ? 0.0 : value);
 }
 
+std::string figure_text(const Figure& figure, std::optional<double> value) {
+    if (!value)
+        return "-";
+    if (figure.unit == Unit::kFactor)
+        return fmt::format("{:.2f}x", *value);
+    return figure.unit == Unit::kMicroseconds ? time_text(*value) : percent(*value);
+}
+
 /// The workload's notes and the scenarios'; what every scenario says is said once.
 std::vector<std::string> all_notes(const ExperimentResult& result) {
     std::vector<std::string> notes = result.workload.notes;
@@ -33,6 +41,11 @@ std::vector<std::string> all_notes(const ExperimentResult& result) {
                 return std::find(s.notes.begin(), s.notes.end(), note) != s.notes.end();
             });
     };
+    for (const ScenarioResult& s : result.scenarios)
+        if (s.workload)
+            for (const std::string& note : s.workload->notes)
+                if (std::find(notes.begin(), notes.end(), note) == notes.end())
+                    notes.push_back(s.name + ": " + note);
     for (const ScenarioResult& s : result.scenarios)
         for (const std::string& note : s.notes)
             if (!in_all(note))
@@ -48,6 +61,28 @@ bool ranks_wait(const ExperimentResult& result) {
         result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
             return is_noticeable(s.waiting_us, s);
         });
+}
+
+std::string workload_line(const WorkloadResult& w) {
+    return fmt::format(
+        "{} ranks, {} step{}, {}", w.ranks, w.steps, w.steps == 1 ? "" : "s", w.source);
+}
+
+/// What scenarios set, and the workloads that this makes.
+std::string set_lines(const ExperimentResult& result) {
+    std::string lines;
+    for (const ScenarioResult& s : result.scenarios) {
+        if (s.set.empty())
+            continue;
+        lines += s.name + " sets ";
+        for (const auto& [pointer, value] : s.set)
+            lines += fmt::format(
+                "{}{} = {}", pointer == s.set.begin()->first ? "" : ", ", pointer, value);
+        if (s.workload && workload_line(*s.workload) != workload_line(result.workload))
+            lines += ": " + workload_line(*s.workload);
+        lines += "\n";
+    }
+    return lines;
 }
 
 /// What the answer would be with no rank late, if some are.
@@ -157,13 +192,8 @@ std::string figures_table(const ExperimentResult& result) {
     for (const ScenarioFigures* s : scenarios) {
         std::vector<std::string>& row = rows.emplace_back();
         row.push_back(s->name);
-        for (const Figure* figure : figures) {
-            const std::optional<double> value = figure->of(*s);
-            row.push_back(
-                !value                                ? "-"
-                : figure->unit == Unit::kMicroseconds ? time_text(*value)
-                                                      : percent(*value));
-        }
+        for (const Figure* figure : figures)
+            row.push_back(figure_text(*figure, figure->of(*s)));
         for (const Cause* cause : causes)
             row.push_back(s->causes ? percent((*s->causes).*cause->member) : "-");
     }
@@ -177,8 +207,7 @@ std::string to_table(const ExperimentResult& result) {
     std::string out = fmt::format("{}", result.experiment);
     if (w.synthetic)
         out += "  (synthetic workload: no real run behind it)";
-    out += fmt::format(
-        "\n{} ranks, {} step{}, {}\n\n", w.ranks, w.steps, w.steps == 1 ? "" : "s", w.source);
+    out += "\n" + workload_line(w) + "\n" + set_lines(result) + "\n";
     if (w.type == "collective") {
         std::vector<std::vector<std::string>> rows{
             {"scenario", "algorithm", "protocol", "blocks", "time", "algorithm GB/s", "bus GB/s"}};
@@ -195,9 +224,11 @@ std::string to_table(const ExperimentResult& result) {
         out += align_columns(rows);
     } else {
         out += figures_table(result);
-        out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
-               "the backward pass\n"
-               "against no overlap, and its causes. Per step, mean over the ranks.\n";
+        out +=
+            "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
+            "the backward pass\n"
+            "against no overlap, and its causes. Per step, mean over the ranks. Speed-up: of the "
+            "iteration\nagainst the first scenario without overlap.\n";
         if (ranks_wait(result))
             out += "Waiting is for late ranks; the rest of what is exposed is transfer.\n";
         out += together_line(result);

@@ -11,17 +11,17 @@
 #include "sim/run/results/causes.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/results/timeline.h"
-#include "sim/run/workload/workload.h"
-#include "workloads/graph/without_overlap.h"
+#include "sim/run/workload/prepared_variant.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <memory>
+#include <utility>
 
 #include <sys/resource.h>
 
@@ -37,41 +37,10 @@ Contention without(std::size_t mechanism) {
     return contention;
 }
 
-// Causes cost a run a mechanism and scenario: they are measured on this many steps and scaled to
-// the whole.
-constexpr std::uint32_t kCauseSteps = 2;
-
-/// The operations launched before step `steps`.
-ExecutionGraph first_steps(const ExecutionGraph& graph, std::uint32_t steps) {
-    ExecutionGraph out = graph;
-    out.steps = std::min(graph.steps, steps);
-    std::map<const RankGraph*, std::shared_ptr<const RankGraph>> cut;
-    for (auto& rank : out.ranks) {
-        auto& shorter = cut[rank.get()];
-        if (!shorter) {
-            auto copy = std::make_shared<RankGraph>(*rank);
-            const auto end = std::find_if(
-                copy->operations.begin(), copy->operations.end(), [&](const Operation& operation) {
-                    return operation.step >= steps;
-                });
-            copy->operations.shrink(static_cast<std::size_t>(end - copy->operations.begin()));
-            shorter = std::move(copy);
-        }
-        rank = shorter;
-    }
-    return out;
-}
-
 class Runner {
 public:
     Runner(const LoadedExperiment& loaded, const RunOptions& options) :
-        loaded_(loaded),
-        experiment_(loaded_.experiment),
-        options_(options),
-        system_(*loaded.experiment.system) {
-        system_.faults.insert(
-            system_.faults.end(), experiment_.faults.begin(), experiment_.faults.end());
-    }
+        loaded_(loaded), experiment_(loaded_.experiment), options_(options) {}
 
     ExperimentResult run() {
         const auto begin = std::chrono::steady_clock::now();
@@ -79,14 +48,7 @@ public:
         std::optional<ResultFolder> folder;
         if (options_.out)
             folder.emplace(*options_.out);
-        workload_ = prepare_workload(loaded_);
-        if (!workload_.left_out.empty())
-            leave_out(loaded_, workload_.left_out);
-        log_workload();
-        if (computes())
-            serial_ = without_overlap(workload_.graph);
-        if (computes() && experiment_.causes)
-            short_ = first_steps(workload_.graph, kCauseSteps);
+        prepare();
         plan();
         log([&] {
             return fmt::format(
@@ -119,18 +81,33 @@ private:
         if (options_.log)
             options_.log(text());
     }
-    void log_workload() const {
+    void log_workload(const PreparedWorkload& workload) const {
         log([&] {
             std::size_t operations = 0;
-            for (const auto& rank : workload_.graph.ranks)
+            for (const auto& rank : workload.graph.ranks)
                 operations += rank->operations.size();
             return fmt::format(
                 "workload {}: {} ranks, {} operations, {} steps",
-                workload_.report.source,
-                workload_.graph.ranks.size(),
+                workload.report.source,
+                workload.graph.ranks.size(),
                 operations,
-                workload_.graph.steps);
+                workload.graph.steps);
         });
+    }
+
+    /// What each scenario runs; all run one where none sets anything.
+    void prepare() {
+        const std::vector<Variant> variants = variants_of(loaded_);
+        variant_of_.assign(experiment_.scenarios.size(), 0);
+        for (std::size_t v = 0; v < variants.size(); ++v) {
+            variants_.push_back({prepare_variant(loaded_, variants[v])});
+            for (const std::size_t scenario : variants[v].scenarios)
+                variant_of_[scenario] = v;
+            log_workload(variants_.back().prepared.workload);
+        }
+        // Only an experiment without scenarios of its own leaves some out, and those set nothing.
+        if (const auto& left_out = variants_.front().prepared.workload.left_out; !left_out.empty())
+            leave_out(loaded_, left_out);
     }
 
     struct Planned {
@@ -139,30 +116,45 @@ private:
         std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
     };
 
-    /// Whether the workload computes beside its collectives.
-    [[nodiscard]] bool computes() const {
-        return !std::holds_alternative<CollectiveWorkloadParams>(experiment_.workload);
+    /// What some scenarios run, and their run without overlap.
+    struct Shared {
+        PreparedVariant prepared;
+        std::size_t baseline = SIZE_MAX;
+    };
+    [[nodiscard]] const Shared& shared_by(std::size_t scenario) const {
+        return variants_[variant_of_[scenario]];
+    }
+    [[nodiscard]] const PreparedVariant& prepared_of(std::size_t scenario) const {
+        return shared_by(scenario).prepared;
     }
 
     /// Adds a run of the scenario without one mechanism.
     std::size_t
-    add(const ScenarioParams& scenario, std::size_t off, bool counters, bool together = false) {
+    add(const PreparedVariant& variant,
+        const ScenarioParams& scenario,
+        std::size_t off,
+        bool counters,
+        bool together = false) {
+        const Experiment& experiment = *variant.experiment;
         SimulateOptions options;
         options.contention = without(off);
         options.counters = counters;
         options.peers_together = together;
-        if (experiment_.functional)
-            options.functional_seed = std::max<std::uint64_t>(1, experiment_.seed);
-        options.fault_seed = experiment_.seed;
-        options.limits = experiment_.limits;
-        options.exact = experiment_.exact;
-        const ExecutionGraph& graph = off == kMechanismCount ? graph_of(scenario) : short_;
+        if (experiment.functional)
+            options.functional_seed = std::max<std::uint64_t>(1, experiment.seed);
+        options.fault_seed = experiment.seed;
+        options.communication_sms = scenario.communication_sms.value_or(0);
+        options.limits = experiment.limits;
+        options.exact = experiment.exact;
+        const ExecutionGraph& graph =
+            off == kMechanismCount ? variant.graph_of(scenario) : variant.start;
         const CollectivePolicies policies = scenario.policies();
         jobs_.push_back(
-            {scenario.name, [this, &graph, policies, options](const JobProgress& progress) {
+            {scenario.name,
+             [&system = variant.system, &graph, policies, options](const JobProgress& progress) {
                  SimulateOptions told = options;
                  told.progress = progress;
-                 const Outcome outcome = simulate(system_, graph, policies, told);
+                 const Outcome outcome = simulate(system, graph, policies, told);
                  progress(1, outcome.events);
                  return encode(outcome);
              }});
@@ -183,45 +175,75 @@ private:
             run_jobs(jobs_, options_.jobs, options_.progress, keep);
     }
 
-    [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
-        return scenario.overlap || !computes() ? workload_.graph : serial_;
+    [[nodiscard]] const ExecutionGraph& graph_of(std::size_t scenario) const {
+        return prepared_of(scenario).graph_of(experiment_.scenarios[scenario]);
     }
 
     void plan() {
         // The long runs first, so that the short ones fill up the cores at the end.
-        for (const ScenarioParams& scenario : experiment_.scenarios) {
+        const auto& scenarios = experiment_.scenarios;
+        for (std::size_t i = 0; i < scenarios.size(); ++i) {
             planned_.emplace_back();
-            planned_.back().main = add(scenario, kMechanismCount, options_.timeline);
+            planned_.back().main =
+                add(prepared_of(i), scenarios[i], kMechanismCount, options_.timeline);
         }
-        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i)
-            planned_[i].together = workload_.peers_late
-                                       ? add(experiment_.scenarios[i], kMechanismCount, false, true)
-                                       : planned_[i].main;
-        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
-            const ScenarioParams& scenario = experiment_.scenarios[i];
-            if (!scenario.overlap || !computes() || !experiment_.causes)
+        for (std::size_t i = 0; i < scenarios.size(); ++i)
+            planned_[i].together =
+                prepared_of(i).workload.peers_late
+                    ? add(prepared_of(i), scenarios[i], kMechanismCount, false, true)
+                    : planned_[i].main;
+        for (std::size_t i = 0; i < scenarios.size(); ++i) {
+            const PreparedVariant& variant = prepared_of(i);
+            if (!scenarios[i].overlap || !variant.computes() || !variant.experiment->causes)
                 continue;
             for (std::size_t off = 0; off < kMechanismCount; ++off) {
                 // What the machine does not have need not be switched off.
-                const bool there = kMechanisms[off].on != &Contention::clock ||
-                                   experiment_.system->gpu->clock_drop > 0;
-                planned_[i].without.push_back(there ? add(scenario, off, false) : planned_[i].main);
+                const bool there =
+                    kMechanisms[off].on != &Contention::clock || variant.system.gpu->clock_drop > 0;
+                planned_[i].without.push_back(
+                    there ? add(variant, scenarios[i], off, false) : planned_[i].main);
             }
         }
-        // Slowdown is against no overlap: without such a scenario a hidden one is the baseline.
-        const auto baseline = std::find_if(
-            experiment_.scenarios.begin(),
-            experiment_.scenarios.end(),
-            [](const ScenarioParams& s) { return !s.overlap; });
-        if (!computes())
-            return;
-        if (baseline != experiment_.scenarios.end()) {
-            baseline_ =
-                planned_[static_cast<std::size_t>(baseline - experiment_.scenarios.begin())].main;
-        } else {
-            hidden_ = {"no overlap", false, ring_policy()};
-            baseline_ = add(hidden_, kMechanismCount, false);
+        plan_baselines();
+    }
+
+    /// Slowdown is against the same machine and workload without overlap: without such a scenario
+    /// a hidden one is the baseline.
+    void plan_baselines() {
+        const auto& scenarios = experiment_.scenarios;
+        for (std::size_t v = 0; v < variants_.size(); ++v) {
+            Shared& shared = variants_[v];
+            for (std::size_t i = scenarios.size(); i-- > 0;)
+                if (variant_of_[i] == v && !scenarios[i].overlap)
+                    shared.baseline = planned_[i].main;
+            if (shared.baseline == SIZE_MAX && shared.prepared.computes())
+                shared.baseline = add(
+                    shared.prepared, {"no overlap", false, ring_policy()}, kMechanismCount, false);
         }
+    }
+
+    /// Iteration time that speed-ups are over, us: of the first scenario without overlap, else of
+    /// the hidden one beside the first scenario. None for collectives alone.
+    [[nodiscard]] std::optional<double> baseline_iteration() const {
+        const auto& scenarios = experiment_.scenarios;
+        const auto first = std::find_if(
+            scenarios.begin(), scenarios.end(), [](const ScenarioParams& s) { return !s.overlap; });
+        const std::size_t of =
+            first == scenarios.end() ? 0 : static_cast<std::size_t>(first - scenarios.begin());
+        const Shared& shared = shared_by(of);
+        if (!shared.prepared.computes())
+            return std::nullopt;
+        const std::size_t run = first == scenarios.end() ? shared.baseline : planned_[of].main;
+        const ExecutionGraph& serial = shared.prepared.serial;
+        return phase_times(serial, outcomes_[run], serial.steps).iteration;
+    }
+
+    /// Time of the backward pass without overlap, us; 0 where nothing computes.
+    [[nodiscard]] double alone_of(std::size_t scenario, std::uint32_t steps) const {
+        const Shared& shared = shared_by(scenario);
+        if (!shared.prepared.computes())
+            return 0;
+        return phase_times(shared.prepared.serial, outcomes_[shared.baseline], steps).backward;
     }
 
     [[nodiscard]] bool has_causes(std::size_t scenario) const {
@@ -234,12 +256,13 @@ private:
         const Planned& planned = planned_[scenario];
         const std::size_t task =
             mechanism < kMechanismCount ? planned.without[mechanism] : planned.main;
-        return {task == planned.main ? workload_.graph : short_, outcomes_[task]};
+        const PreparedVariant& variant = prepared_of(scenario);
+        return {task == planned.main ? variant.workload.graph : variant.start, outcomes_[task]};
     }
 
     /// The steps that were run again stand for all of them.
     [[nodiscard]] SlowdownByCause causes_of(std::size_t scenario, double whole) const {
-        const double alone = phase_times(serial_, outcomes_[baseline_], kCauseSteps).backward;
+        const double alone = alone_of(scenario, kCauseSteps);
         return find_causes(whole, [&](std::size_t mechanism) {
             const auto [graph, outcome] = run_without(scenario, mechanism);
             return phase_times(graph, outcome, kCauseSteps).backward / alone - 1.0;
@@ -248,7 +271,7 @@ private:
 
     [[nodiscard]] std::vector<KernelClassResult> classes_of(std::size_t scenario) const {
         std::vector<KernelClassResult> results;
-        const ExecutionGraph& graph = graph_of(experiment_.scenarios[scenario]);
+        const ExecutionGraph& graph = graph_of(scenario);
         const Outcome& outcome = outcomes_[planned_[scenario].main];
         std::vector<std::map<std::string, ClassTime>> times;
         if (has_causes(scenario))
@@ -276,9 +299,7 @@ private:
     /// The scenario as it would be with all ranks together.
     [[nodiscard]] TogetherResult together_of(std::size_t scenario, double alone) const {
         const PhaseTimes times = phase_times(
-            graph_of(experiment_.scenarios[scenario]),
-            outcomes_[planned_[scenario].together],
-            workload_.graph.steps);
+            graph_of(scenario), outcomes_[planned_[scenario].together], graph_of(scenario).steps);
         TogetherResult together{times.iteration, times.exposed, std::nullopt};
         if (alone > 0)
             together.backward_slowdown = times.backward / alone - 1.0;
@@ -291,56 +312,71 @@ private:
         result.version = version();
         result.config_digest = loaded_.digest;
         result.effective_config = loaded_.effective_config;
-        result.workload = workload_.report;
-        const std::uint32_t steps = workload_.graph.steps;
-        const double alone =
-            computes() ? phase_times(serial_, outcomes_[baseline_], steps).backward : 0.0;
+        result.workload = variants_.front().prepared.workload.report;
+        const std::optional<double> baseline = baseline_iteration();
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
-            const ScenarioParams& scenario = experiment_.scenarios[i];
-            const Outcome& outcome = outcomes_[planned_[i].main];
-            const ExecutionGraph& graph = graph_of(scenario);
-            const PhaseTimes times = phase_times(graph, outcome, steps);
-            ScenarioResult s;
-            s.name = scenario.name;
-            s.overlap = scenario.overlap;
-            s.iteration_us = times.iteration;
-            s.forward_us = times.forward;
-            s.backward_us = times.backward;
-            s.optimizer_us = times.optimizer;
-            s.exposed_communication_us = times.exposed;
-            s.waiting_us = times.waiting;
-            s.exposed_waiting_us = times.exposed_waiting;
-            s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
-            s.collectives = collective_results(graph, outcome);
-            s.statistics = outcome.statistics;
-            s.notes = outcome.notes;
-            s.events = outcome.events;
-            s.counters = outcome.counters;
-            if (computes()) {
-                constexpr std::size_t kWorst = 10;
-                s.kernel_classes = classes_of(i);
-                s.worst_kernels = worst_kernels(graph, outcome, kWorst);
-            }
-            if (alone > 0) {
-                const double slowdown = times.backward / alone - 1.0;
-                s.backward_slowdown = slowdown;
-                // Where nothing runs beside compute, no mechanism can slow it.
-                if (has_causes(i) || !scenario.overlap) {
-                    s.causes.emplace().other = slowdown;
-                    if (has_causes(i))
-                        s.causes = causes_of(i, slowdown);
-                }
-            }
-            if (workload_.peers_late)
-                s.together = together_of(i, alone);
-            result.scenarios.push_back(std::move(s));
+            ScenarioResult& s = result.scenarios.emplace_back(scenario_result(i));
+            if (baseline && s.iteration_us > 0)
+                s.speedup = *baseline / s.iteration_us;
         }
         for (const Outcome& outcome : outcomes_)
             result.host.events += outcome.events;
-        if (computes() && experiment_.causes && steps > kCauseSteps)
+        const PreparedVariant& first = variants_.front().prepared;
+        if (first.computes() && first.experiment->causes &&
+            first.workload.graph.steps > kCauseSteps)
             result.workload.notes.push_back(fmt::format(
-                "causes were measured on the first {} of {} steps", kCauseSteps, steps));
+                "causes were measured on the first {} of {} steps",
+                kCauseSteps,
+                first.workload.graph.steps));
         return result;
+    }
+
+    /// But for its speed-up.
+    [[nodiscard]] ScenarioResult scenario_result(std::size_t i) const {
+        const ScenarioParams& scenario = experiment_.scenarios[i];
+        const PreparedVariant& variant = prepared_of(i);
+        const Outcome& outcome = outcomes_[planned_[i].main];
+        const ExecutionGraph& graph = graph_of(i);
+        const PhaseTimes times = phase_times(graph, outcome, graph.steps);
+        ScenarioResult s;
+        s.name = scenario.name;
+        s.overlap = scenario.overlap;
+        for (const auto& [pointer, value] : scenario.set)
+            s.set[pointer] = value.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+        if (variant.workload.report != variants_.front().prepared.workload.report)
+            s.workload = variant.workload.report;
+        s.iteration_us = times.iteration;
+        s.forward_us = times.forward;
+        s.backward_us = times.backward;
+        s.optimizer_us = times.optimizer;
+        s.exposed_communication_us = times.exposed;
+        s.waiting_us = times.waiting;
+        s.exposed_waiting_us = times.exposed_waiting;
+        s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
+        s.collectives = collective_results(graph, outcome);
+        s.statistics = outcome.statistics;
+        s.notes = outcome.notes;
+        s.events = outcome.events;
+        s.counters = outcome.counters;
+        if (variant.computes()) {
+            constexpr std::size_t kWorst = 10;
+            s.kernel_classes = classes_of(i);
+            s.worst_kernels = worst_kernels(graph, outcome, kWorst);
+        }
+        const double alone = alone_of(i, graph.steps);
+        if (alone > 0) {
+            const double slowdown = times.backward / alone - 1.0;
+            s.backward_slowdown = slowdown;
+            // Where nothing runs beside compute, no mechanism can slow it.
+            if (has_causes(i) || !scenario.overlap) {
+                s.causes.emplace().other = slowdown;
+                if (has_causes(i))
+                    s.causes = causes_of(i, slowdown);
+            }
+        }
+        if (variant.workload.peers_late)
+            s.together = together_of(i, alone);
+        return s;
     }
 
     void write(ResultFolder& folder, const ExperimentResult& result) const {
@@ -350,15 +386,14 @@ private:
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             std::string block;
             constexpr std::size_t kBlock = 1U << 20U;
-            const ScenarioParams& scenario = experiment_.scenarios[i];
-            for_each_kernel(
-                graph_of(scenario), outcomes_[planned_[i].main], [&](const KernelRow& row) {
-                    block += kernel_csv_line(scenario.name, row);
-                    if (block.size() > kBlock) {
-                        kernels.write(block);
-                        block.clear();
-                    }
-                });
+            const std::string& name = experiment_.scenarios[i].name;
+            for_each_kernel(graph_of(i), outcomes_[planned_[i].main], [&](const KernelRow& row) {
+                block += kernel_csv_line(name, row);
+                if (block.size() > kBlock) {
+                    kernels.write(block);
+                    block.clear();
+                }
+            });
             kernels.write(block);
         }
         kernels.close();
@@ -384,29 +419,24 @@ private:
     }
 
     void write_timeline(const std::filesystem::path& path) const {
-        const GpuParams& gpu = *experiment_.system->gpu;
+        // The head is of the first scenario; ranks of another are processes of their own.
+        const PreparedVariant& first = variants_.front().prepared;
+        const GpuParams& gpu = *first.system.gpu;
         TimelineWriter writer(
-            path, gpu.name, static_cast<std::uint32_t>(workload_.graph.ranks.size()), gpu.sms);
+            path, gpu.name, static_cast<std::uint32_t>(first.workload.graph.ranks.size()), gpu.sms);
         for (std::size_t s = 0; s < experiment_.scenarios.size(); ++s)
             add_to_timeline(
-                writer,
-                experiment_.scenarios[s].name,
-                graph_of(experiment_.scenarios[s]),
-                outcomes_[planned_[s].main]);
+                writer, experiment_.scenarios[s].name, graph_of(s), outcomes_[planned_[s].main]);
         writer.close();
     }
 
     LoadedExperiment loaded_;
     const Experiment& experiment_;
     const RunOptions& options_;
-    SystemParams system_;  ///< with the experiment's faults
-    PreparedWorkload workload_;
-    ExecutionGraph serial_;
-    ExecutionGraph short_;
-    ScenarioParams hidden_;
-    std::vector<Job> jobs_;  ///< one a simulation
+    std::deque<Shared> variants_;          ///< runs refer to them
+    std::vector<std::size_t> variant_of_;  ///< by scenario
+    std::vector<Job> jobs_;                ///< one a simulation
     std::vector<Planned> planned_;
-    std::size_t baseline_ = SIZE_MAX;
     std::vector<Outcome> outcomes_;
 };
 

@@ -3,6 +3,7 @@
 #include "validation/harness/data.h"
 #include "validation/harness/suite_codec.h"
 #include "validation/machines/machines.h"
+#include "validation/overlap/overlap_loops.h"
 #include "validation/overlap/overlap_measured.h"
 #include "validation/overlap/overlap_models.h"
 #include "validation/overlap/overlap_pairs.h"
@@ -26,6 +27,7 @@ constexpr double kWeighted =
 constexpr double kClass = 0.15;   ///< of a class's slowdown
 constexpr double kMedian = 0.15;  ///< median over kernels that were paired often
 constexpr double kPublished = 0.15;
+constexpr double kLoops = 0.10;  ///< of either side, and of the whole
 constexpr std::size_t kOften = 5;
 
 /// Execution traces lie beside some traces and hold no times.
@@ -180,6 +182,8 @@ std::vector<Verdict> verdicts_of(const std::vector<Case>& cases) {
                 {c.id + ": error beyond the interval", c.error_beyond_interval(), kClass});
         else if (c.group.ends_with(" kernels"))
             often.push_back(std::abs(c.error()));
+        else if (c.group == kLoopsGroup)
+            verdicts.push_back({c.id + ": error", c.error_beyond_interval(), kLoops});
         else if (c.group == kPublishedGroup || c.group == kModelsGroup)
             verdicts.push_back(
                 {c.id + ": error beyond the interval", c.error_beyond_interval(), kPublished});
@@ -220,6 +224,7 @@ SuiteResult run_overlap(const SuiteOptions& options) {
     for (const std::string& bytes : results)
         append(bytes, suite);
     add_published(options, suite);
+    add_loops(options, suite);
     add_models(options, suite);
     add_measured(options.root / kMeasuredContention, options, suite);
     suite.verdicts = verdicts_of(suite.cases);

@@ -19,6 +19,9 @@ struct CollectivePolicies {
     std::optional<CollectivePolicy> send_receive;
     std::optional<CollectivePolicy> gather;
     std::optional<CollectivePolicy> scatter;
+    /// Most thread blocks of any communication kernel, 0 for no limit; a scenario says it beside
+    /// its policies.
+    std::uint32_t most_blocks = 0;
 
     CollectivePolicies() = default;
     CollectivePolicies(const CollectivePolicy& all_reduces) :

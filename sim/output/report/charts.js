@@ -105,7 +105,8 @@ const switchfold = (() => {
     document.getElementById("answer").textContent = answer;
   }
 
-  const api = { data, main, ready, element, section, table, chart, time, size, percent, sizeLabel, begin, kinds: {} };
+  const factor = (value) => (value === null || value === undefined ? "-" : value.toFixed(2) + "x");
+  const api = { data, main, ready, element, section, table, chart, time, size, percent, factor, sizeLabel, begin, kinds: {} };
   api.draw = () => api.kinds[data.kind](data);
   return api;
 })();

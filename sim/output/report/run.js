@@ -2,7 +2,7 @@
 // The report of a run: its answer, what slowed the backward pass, the worst stretch, use of the parts, kernels.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, size, percent, begin, main } = switchfold;
+  const { element, section, table, chart, time, size, percent, factor, begin, main } = switchfold;
   // The simulator's own list, with what charts call them.
   let causes = [];
   let causeNames = {};
@@ -34,6 +34,8 @@
     return text + ".";
   }
 
+  const texts = { us: time, share: percent, factor };
+
   // What is rare is left out where it is next to nothing.
   const figuresOf = (data, scenarios) => data.figures
     .filter((f) => !f.shown_by || scenarios.some((s) => s[f.shown_by] > 1e-2 * s.iteration_us))
@@ -50,11 +52,17 @@
         { title: "bus GB/s", text: (s) => (s.collectives[0]?.bus_bandwidth_GBps ?? 0).toFixed(1) });
     else
       columns.push(
-        ...figuresOf(data, scenarios).map((f) => ({ title: f.title, text: (s) => (f.unit === "share" ? percent : time)(s[f.key]) })),
+        ...figuresOf(data, scenarios).map((f) => ({ title: f.title, text: (s) => texts[f.unit](s[f.key]) })),
         ...causes.map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
         ...(together ? [{ title: "iteration, all ranks together", text: (s) => time(s.with_ranks_together?.iteration_us) },
           { title: "slowdown, all ranks together", text: (s) => percent(s.with_ranks_together?.backward_slowdown) }] : []));
     main.append(table(scenarios, columns));
+    for (const s of scenarios)
+      if (s.set) {
+        const sets = Object.entries(s.set).map(([pointer, value]) => `${pointer} = ${JSON.stringify(value)}`).join(", ");
+        const own = s.workload ? `: ${s.workload.ranks} ranks, ${s.workload.source}` : "";
+        main.append(element("p", { class: "note" }, `${s.name} sets ${sets}${own}`));
+      }
     for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
   }
 

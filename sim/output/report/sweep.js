@@ -2,16 +2,16 @@
 // The report of a sweep: curves over its largest axis, crossovers, heat maps of two axes.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, size, percent, sizeLabel, begin, main } = switchfold;
+  const { element, section, table, chart, time, size, percent, factor, sizeLabel, begin, main } = switchfold;
 
-  const texts = { us: time, share: percent, "GB/s": (v) => v.toFixed(1) + " GB/s" };
+  const texts = { us: time, share: percent, factor, "GB/s": (v) => v.toFixed(1) + " GB/s" };
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
   // What to draw, from the simulator's own list. Iteration time of a single collective says nothing that its time does not.
   function metricsOf(data, rows) {
     const has = (key) => rows.some((r) => r[key] !== null && r[key] !== undefined);
     const all = data.metrics.map((m) => ({
-      ...m, title: capital(m.title), share: m.unit === "share", unit: m.unit === "share" ? "" : m.unit, text: texts[m.unit],
+      ...m, title: capital(m.title), share: m.unit === "share", unit: m.unit === "share" || m.unit === "factor" ? "" : m.unit, text: texts[m.unit],
     }));
     const single = all.filter((m) => m.of_collective && has(m.key));
     return single.length > 0 ? single : all.filter((m) => !m.of_collective && has(m.key));

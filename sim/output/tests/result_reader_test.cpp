@@ -44,6 +44,20 @@ TEST_F(ResultReader, ReadsBackEverythingThatIsWritten) {
     EXPECT_EQ(to_result_json(read_result(folder_)), to_result_json(sample_result()));
 }
 
+TEST_F(ResultReader, ReadsBackWhatScenariosSet) {
+    ExperimentResult result = sample_result();
+    result.scenarios[1].set = {{"/workload/bucket", "\"50 MiB\""}, {"/workload/ranks", "2"}};
+    result.scenarios[1].workload = result.workload;
+    result.scenarios[1].workload->ranks = 2;
+    result.scenarios[1].speedup = 1.25;
+    write(to_result_json(result));
+    const ExperimentResult read = read_result(folder_);
+    EXPECT_EQ(to_result_json(read), to_result_json(result));
+    EXPECT_EQ(read.scenarios[1].set, result.scenarios[1].set);
+    EXPECT_EQ(read.scenarios[1].workload->ranks, 2U);
+    EXPECT_FALSE(read.scenarios[0].workload);
+}
+
 /// Whatever key is taken away, the error points to it.
 TEST_F(ResultReader, EveryKeyIsNeeded) {
     const OrderedJson whole = OrderedJson::parse(to_result_json(sample_result()));

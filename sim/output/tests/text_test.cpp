@@ -108,16 +108,16 @@ TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
     EXPECT_EQ(lines[1], "8 ranks, 2 steps, trace.json");
     EXPECT_EQ(
         lines[3],
-        "scenario    forward  backward  exposed comm  iteration  slowdown      sm     l2    hbm  "
-        "latency  other");
+        "scenario    forward  backward  exposed comm  iteration  speed-up  slowdown      sm     l2"
+        "    hbm  latency  other");
     EXPECT_EQ(
         lines[5],
-        "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms    18.9 %  10.0 %  2.0 %  4.0 %  "
-        "  2.0 %  0.9 %");
+        "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms         -    18.9 %  10.0 %  2.0 %"
+        "  4.0 %    2.0 %  0.9 %");
     EXPECT_EQ(
         lines[4],
-        "serial    9000.0 us  26.23 ms      607.7 us   45.15 ms         -       -      -      -  "
-        "      -      -");  // unknown is not zero
+        "serial    9000.0 us  26.23 ms      607.7 us   45.15 ms         -         -       -      -"
+        "      -        -      -");  // unknown is not zero
     EXPECT_EQ(lines.back(), "note: ring: a note");
     result.scenarios[0].notes = {"a note"};
     const auto shared = lines_of(to_table(result));
@@ -187,6 +187,23 @@ TEST(FiguresTable, ARareCauseIsShownWhereItHasAShare) {
     EXPECT_NE(to_table(result).find("3.1 %"), std::string::npos);
 }
 
+TEST(FiguresTable, SaysWhatScenariosSetAndTheirSpeedUp) {
+    ExperimentResult result = sample_result();
+    EXPECT_EQ(to_table(result).find(" sets "), std::string::npos);
+    result.scenarios[1].set = {{"/workload/ranks", "2"}, {"/seed", "7"}};
+    result.scenarios[1].speedup = 1.254;
+    result.scenarios[1].workload = result.workload;
+    EXPECT_NE(
+        to_table(result).find("\nring sets /seed = 7, /workload/ranks = 2\n"), std::string::npos);
+    EXPECT_NE(to_table(result).find("1.25x"), std::string::npos);
+    result.scenarios[1].workload->ranks = 2;
+    result.scenarios[1].workload->notes = {"its own"};
+    EXPECT_NE(
+        to_table(result).find("/workload/ranks = 2: 2 ranks, 2 steps, trace.json\n"),
+        std::string::npos);
+    EXPECT_NE(to_table(result).find("note: ring: its own\n"), std::string::npos);
+}
+
 TEST(FiguresTable, EveryFigureHasAKeyOfItsOwnAndAPlaceOfItsOwn) {
     std::set<std::string_view> keys;
     std::set<unsigned> places;
@@ -194,7 +211,9 @@ TEST(FiguresTable, EveryFigureHasAKeyOfItsOwnAndAPlaceOfItsOwn) {
         EXPECT_TRUE(keys.insert(figure.key).second) << figure.key;
         EXPECT_TRUE(figure.table_place == 0 || places.insert(figure.table_place).second)
             << figure.key;
-        EXPECT_TRUE(figure.unit == Unit::kMicroseconds || figure.unit == Unit::kShare);
+        EXPECT_TRUE(
+            figure.unit == Unit::kMicroseconds || figure.unit == Unit::kShare ||
+            figure.unit == Unit::kFactor);
         EXPECT_TRUE(
             figure.shown_by.empty() ||
             std::any_of(std::begin(kFigures), std::end(kFigures), [&](const Figure& f) {

@@ -7,6 +7,7 @@
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/parameters.h"
 #include "models/gpu/parameters.h"
+#include "sim/core/any_value.h"
 #include "sim/core/params.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/config/workload_names.h"
@@ -14,6 +15,7 @@
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -121,6 +123,10 @@ struct ScenarioParams {
     bool overlap = true;
     CollectivePolicy all_reduce;
     CollectivePolicies collectives = {};
+    std::optional<std::uint32_t> max_ctas = {};
+    std::optional<std::uint32_t> communication_sms = {};
+    std::map<std::string, AnyValue> set = {};
+    /// With the limit of blocks that the scenario puts on all of them.
     [[nodiscard]] CollectivePolicies policies() const;
     void check(ParamChecker& checker) const;
     static constexpr auto fields() {
@@ -139,7 +145,27 @@ struct ScenarioParams {
                 &ScenarioParams::collectives,
                 "How collectives run, by kind; a kind that is not named follows all_reduce as far "
                 "as "
-                "it can.")};
+                "it can."),
+            field(
+                "max_ctas",
+                &ScenarioParams::max_ctas,
+                "Most thread blocks (CTAs) of a communication kernel, whatever its kind; NCCL's "
+                "maxCTAs. Without it: as many as the rules and policies say.",
+                1U,
+                1024U),
+            field(
+                "communication_sms",
+                &ScenarioParams::communication_sms,
+                "SMs of each GPU that communication has to itself, as by a green context: kernels "
+                "may not use them, nor communication others, and a communication kernel has at "
+                "most a block for each. Without it they share all SMs.",
+                1U,
+                4095U),
+            field(
+                "set",
+                &ScenarioParams::set,
+                "What else of the experiment is different in this scenario: values by their JSON "
+                "pointers into the experiment, as {\"/workload/bucket\": \"50 MiB\"}.")};
     }
 };
 

@@ -3,20 +3,33 @@
 
 #include "sim/core/fnv.h"
 #include "sim/run/config/parameter_units.h"
+#include "sim/run/config/scenario_set.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace switchfold {
 
 namespace {
 
-/// Paths stay as written: the dump must not depend on where the repository lies.
+/// Paths stay as written: the dump must not depend on where the repository lies. What a scenario
+/// sets is written as it was read, whole where a file holds it.
 void write_out(LoadedExperiment& loaded) {
-    loaded.effective_config = write_value(loaded.experiment).dump(2) + "\n";
+    OrderedJson json = write_value(loaded.experiment);
+    for (std::size_t i = 0; i < loaded.changed.size(); ++i) {
+        if (!loaded.changed[i])
+            continue;
+        const OrderedJson made = write_value(*loaded.changed[i]);
+        for (auto& [pointer, value] : json["scenarios"][i]["set"].items())
+            if (const OrderedJson::json_pointer at(pointer); made.contains(at))
+                value = made.at(at);
+    }
+    loaded.effective_config = json.dump(2) + "\n";
     loaded.digest = fmt::format("{:016x}", Fnv().add(loaded.effective_config).value());
 }
 
@@ -38,6 +51,10 @@ CollectivePolicies ScenarioParams::policies() const {
     CollectivePolicies all = collectives;
     if (!all.all_reduce)
         all.all_reduce = all_reduce;
+    // Of a partition a kernel's blocks take an SM each.
+    const std::uint32_t most = communication_sms.value_or(UINT32_MAX);
+    if (max_ctas || communication_sms)
+        all.most_blocks = std::min(max_ctas.value_or(most), most);
     return all;
 }
 
@@ -47,6 +64,9 @@ void ScenarioParams::check(ParamChecker& checker) const {
         checker.error(
             "/collectives/all_reduce",
             "is given, and all_reduce beside it; expected one of the two");
+    for (const auto& [pointer, value] : set)
+        if (const std::string why = why_not_set(pointer); !why.empty())
+            checker.error("/set/" + escape_token(pointer), why);
 }
 
 void Experiment::check(ParamChecker& checker) const {
@@ -70,43 +90,138 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     return {serial, ring, {"in_switch", true, by_switch}};
 }
 
-LoadedExperiment complete_experiment(Experiment experiment, const std::filesystem::path& file) {
-    LoadedExperiment loaded;
-    loaded.file = file;
-    std::vector<Problem> problems;
-    loaded.default_scenarios = experiment.scenarios.empty();
-    if (loaded.default_scenarios)
-        experiment.scenarios = default_scenarios(experiment);
-    std::set<std::string> names;
-    for (std::size_t i = 0; i < experiment.scenarios.size(); ++i)
-        if (!names.insert(experiment.scenarios[i].name).second)
-            problems.push_back(
-                {file.string(),
-                 fmt::format("/scenarios/{}/name", i),
-                 fmt::format(
-                     "\"{}\" stands twice; expected each name once",
-                     experiment.scenarios[i].name)});
-    if (auto* trace = std::get_if<TraceWorkloadParams>(&experiment.workload)) {
+namespace {
+
+/// Completes an experiment and looks for what is wrong across its parts.
+class Completer {
+public:
+    Completer(Experiment experiment, const std::filesystem::path& file) {
+        loaded_.file = file;
+        loaded_.default_scenarios = experiment.scenarios.empty();
+        if (loaded_.default_scenarios)
+            experiment.scenarios = default_scenarios(experiment);
+        loaded_.experiment = std::move(experiment);
+    }
+
+    LoadedExperiment
+    run(std::vector<std::shared_ptr<const Experiment>> changed, std::vector<Problem> problems) {
+        loaded_.changed = std::move(changed);
+        problems_ = std::move(problems);
+        check_names();
+        check_files(
+            loaded_.experiment, [this](const Problem& problem) { problems_.push_back(problem); });
+        for (std::size_t i = 0; i < scenarios().size(); ++i) {
+            if (&loaded_.of(i) != &loaded_.experiment)
+                check_change(i);
+            check_partition(i);
+        }
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+        write_out(loaded_);
+        return std::move(loaded_);
+    }
+
+private:
+    [[nodiscard]] const std::vector<ScenarioParams>& scenarios() const {
+        return loaded_.experiment.scenarios;
+    }
+    [[nodiscard]] Problem problem(const std::string& pointer, const std::string& message) const {
+        return {loaded_.file.string(), pointer, message};
+    }
+    void fail(const std::string& pointer, const std::string& message) {
+        problems_.push_back(problem(pointer, message));
+    }
+
+    void check_names() {
+        std::set<std::string> names;
+        for (std::size_t i = 0; i < scenarios().size(); ++i)
+            if (!names.insert(scenarios()[i].name).second)
+                fail(
+                    fmt::format("/scenarios/{}/name", i),
+                    fmt::format(
+                        "\"{}\" stands twice; expected each name once", scenarios()[i].name));
+    }
+
+    template <class Tell>
+    void check_files(const Experiment& experiment, const Tell& tell) {
+        const auto* trace = std::get_if<TraceWorkloadParams>(&experiment.workload);
+        if (trace == nullptr)
+            return;
         for (std::size_t i = 0; i < trace->files.size(); ++i) {
             const std::filesystem::path written = trace->files[i];
-            const auto path =
-                written.is_absolute() ? written : (file.parent_path() / written).lexically_normal();
+            const auto path = written.is_absolute()
+                                  ? written
+                                  : (loaded_.file.parent_path() / written).lexically_normal();
             std::error_code ignored;
             if (!std::filesystem::is_regular_file(path, ignored))
-                problems.push_back(
-                    {file.string(),
-                     fmt::format("/workload/files/{}", i),
-                     fmt::format("names {}, which is not there; expected a trace", path.string())});
+                tell(problem(
+                    fmt::format("/workload/files/{}", i),
+                    fmt::format("names {}, which is not there; expected a trace", path.string())));
         }
         if (trace->files.empty())
-            problems.push_back(
-                {file.string(), "/workload/files", "is empty; expected at least one trace"});
+            tell(problem("/workload/files", "is empty; expected at least one trace"));
     }
-    if (!problems.empty())
-        throw ConfigError(std::move(problems));
-    loaded.experiment = std::move(experiment);
-    write_out(loaded);
-    return loaded;
+
+    /// What a scenario's set makes of the experiment.
+    void check_change(std::size_t scenario) {
+        const Experiment& made = loaded_.of(scenario);
+        const auto tell = [&](const Problem& problem) {
+            problems_.push_back(
+                blamed_on_set(problem, loaded_.file.string(), scenarios()[scenario].set, scenario));
+        };
+        // What it shares with the experiment has been looked at.
+        if (write_value(made.workload) != write_value(loaded_.experiment.workload))
+            check_files(made, tell);
+        if (made.workload.index() != loaded_.experiment.workload.index())
+            tell(problem(
+                "/workload/type",
+                "is not the experiment's; expected the same, since one table compares all "
+                "scenarios"));
+    }
+
+    void check_partition(std::size_t scenario) {
+        const auto& own = scenarios()[scenario].communication_sms;
+        const GpuParams& gpu = *loaded_.of(scenario).system->gpu;
+        if (own && *own >= gpu.sms)
+            fail(
+                fmt::format("/scenarios/{}/communication_sms", scenario),
+                fmt::format(
+                    "is {}, which leaves kernels none of the {} SMs of {}; expected at most {}",
+                    *own,
+                    gpu.sms,
+                    gpu.name,
+                    gpu.sms - 1));
+    }
+
+    LoadedExperiment loaded_;
+    std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+LoadedExperiment complete_experiment(Experiment experiment, const std::filesystem::path& file) {
+    SWITCHFOLD_CHECK(
+        std::all_of(
+            experiment.scenarios.begin(),
+            experiment.scenarios.end(),
+            [](const ScenarioParams& scenario) { return scenario.set.empty(); }),
+        "a scenario sets something in an experiment that was not read");
+    return Completer(std::move(experiment), file).run({}, {});
+}
+
+std::vector<Variant> variants_of(const LoadedExperiment& loaded) {
+    std::vector<Variant> variants;
+    for (std::size_t i = 0; i < loaded.experiment.scenarios.size(); ++i) {
+        const Experiment* experiment = &loaded.of(i);
+        const auto same = std::find_if(variants.begin(), variants.end(), [&](const Variant& v) {
+            return v.experiment == experiment;
+        });
+        if (same != variants.end())
+            same->scenarios.push_back(i);
+        else
+            variants.push_back({experiment, {i}});
+    }
+    return variants;
 }
 
 void leave_out(LoadedExperiment& loaded, const std::set<std::string>& scenarios) {
@@ -118,12 +233,26 @@ void leave_out(LoadedExperiment& loaded, const std::set<std::string>& scenarios)
 
 LoadedExperiment
 load_experiment(const std::filesystem::path& file, std::span<const Override> overrides) {
-    return complete_experiment(read_params_file<Experiment>(file, overrides), file);
+    return load_experiment(load_json(file), file, overrides);
 }
 
 LoadedExperiment load_experiment(
     const Json& json, const std::filesystem::path& file, std::span<const Override> overrides) {
-    return complete_experiment(read_params<Experiment>(json, file, overrides), file);
+    const WrittenExperiment written{json, file, overrides};
+    std::vector<Problem> problems;
+    Experiment experiment;
+    try {
+        experiment = read_experiment(written);
+    } catch (const ConfigError& error) {
+        problems = error.problems();
+        static_cast<void>(apply_sets(written, written_sets(written), problems));
+        throw ConfigError(std::move(problems));
+    }
+    std::vector<ScenarioSet> sets;
+    for (const ScenarioParams& scenario : experiment.scenarios)
+        sets.push_back(scenario.set);
+    auto changed = apply_sets(written, sets, problems);
+    return Completer(std::move(experiment), file).run(std::move(changed), std::move(problems));
 }
 
 SystemParams load_system(const std::filesystem::path& file, std::span<const Override> overrides) {

@@ -31,8 +31,8 @@ Machine::Machine(
     std::vector<RankPort*> ports;
     for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
         const std::string label = fmt::format("rank{}", rank);
-        gpus_.push_back(
-            std::make_unique<Gpu>(label.c_str(), *system.gpu, options.contention, scheduler));
+        gpus_.push_back(std::make_unique<Gpu>(
+            label.c_str(), *system.gpu, options.contention, scheduler, options.communication_sms));
         copies_.push_back(std::make_unique<CopyEngine>(
             fmt::format("copies{}", rank).c_str(),
             system.gpu->copy,

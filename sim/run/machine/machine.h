@@ -52,8 +52,9 @@ struct MachineOptions {
     std::vector<Group> groups;  ///< of ranks, as collectives name them
     CollectivePolicies policies;
     Contention contention;
-    std::uint64_t functional_seed = 0;  ///< 0: collectives carry no numbers
-    std::uint64_t fault_seed = 1;       ///< of bit errors
+    std::uint64_t functional_seed = 0;    ///< 0: collectives carry no numbers
+    std::uint64_t fault_seed = 1;         ///< of bit errors
+    std::uint32_t communication_sms = 0;  ///< of each GPU, which kernels may not use
 };
 
 /// The simulated machine: fabric, GPUs with memory and copy engines, the collective engine. Lives

@@ -198,7 +198,8 @@ Outcome simulate(
          policies,
          options.contention,
          options.functional_seed,
-         options.fault_seed});
+         options.fault_seed,
+         options.communication_sms});
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);

@@ -12,13 +12,14 @@ namespace switchfold {
 
 struct SimulateOptions {
     Contention contention;
-    bool counters = false;              ///< sample counter tracks for the timeline
-    std::uint64_t functional_seed = 0;  ///< 0: collectives carry no numbers
-    std::uint64_t fault_seed = 1;       ///< of bit errors
-    bool peers_together = false;        ///< no rank is late that was not traced
-    LimitParams limits;                 ///< beyond which it is given up
-    bool exact = false;                 ///< leave nothing out
-    JobProgress progress;               ///< told the share of operations ended; may be empty
+    bool counters = false;                ///< sample counter tracks for the timeline
+    std::uint64_t functional_seed = 0;    ///< 0: collectives carry no numbers
+    std::uint64_t fault_seed = 1;         ///< of bit errors
+    bool peers_together = false;          ///< no rank is late that was not traced
+    std::uint32_t communication_sms = 0;  ///< of each GPU, which kernels may not use
+    LimitParams limits;                   ///< beyond which it is given up
+    bool exact = false;                   ///< leave nothing out
+    JobProgress progress;                 ///< told the share of operations ended; may be empty
 };
 
 /// Runs a graph on a machine in this process, which must not hold another simulation: call it from

@@ -47,7 +47,11 @@ std::vector<std::string> files_of(const Experiment& experiment) {
 }  // namespace
 
 std::string DigestMaker::of(const LoadedExperiment& loaded) {
-    const std::vector<std::string> files = files_of(loaded.experiment);
+    std::vector<std::string> files = files_of(loaded.experiment);
+    for (const Variant& variant : variants_of(loaded))
+        if (variant.experiment != &loaded.experiment)
+            for (std::string& file : files_of(*variant.experiment))
+                files.push_back(std::move(file));
     if (files.empty())
         return loaded.digest;
     Fnv hash;

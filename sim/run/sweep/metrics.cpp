@@ -27,7 +27,7 @@ OrderedJson sweep_metrics() {
                 {{"key", figure.key},
                  {"title", figure.chart_title},
                  {"unit", to_string(figure.unit)},
-                 {"less", true},
+                 {"less", figure.unit != Unit::kFactor},
                  {"log", false},
                  {"of_collective", false}});
     return metrics;

@@ -2,6 +2,7 @@
 #include "sim/run/sweep/plan.h"
 
 #include "sim/core/params_reader.h"
+#include "sim/run/config/pointers.h"
 #include "sim/run/sweep/digest.h"
 #include "sim/run/workload/workload.h"
 
@@ -19,14 +20,6 @@ namespace {
 
 /// Enough to see what is wrong.
 constexpr std::size_t kMostProblems = 20;
-
-/// Whether one of two pointers is the other or leads to it.
-bool related(std::string_view a, std::string_view b) {
-    const std::string_view shorter = a.size() < b.size() ? a : b;
-    const std::string_view longer = a.size() < b.size() ? b : a;
-    return longer.starts_with(shorter) &&
-           (longer.size() == shorter.size() || longer[shorter.size()] == '/');
-}
 
 class Planner {
 public:
@@ -180,8 +173,10 @@ private:
             try {
                 const LoadedExperiment loaded = load_point(plan_, point);
                 // A trace is not read for this: it may be large.
-                if (std::holds_alternative<CollectiveWorkloadParams>(loaded.experiment.workload))
-                    static_cast<void>(prepare_workload(loaded));
+                for (const Variant& variant : variants_of(loaded))
+                    if (std::holds_alternative<CollectiveWorkloadParams>(
+                            variant.experiment->workload))
+                        static_cast<void>(prepare_workload(loaded, variant));
                 point.digest = digests.of(loaded);
             } catch (const ConfigError& error) {
                 for (const Problem& problem : error.problems())
@@ -254,10 +249,7 @@ std::vector<Override> overrides_of(const SweepPlan& plan, const SweepPoint& poin
         for (std::size_t j = 0; j < axis.pointers.size(); ++j)
             overrides.push_back({axis.pointers[j], axis.values[point.at[i]].values[j]});
     }
-    // What holds a value comes before the value.
-    std::stable_sort(overrides.begin(), overrides.end(), [](const Override& a, const Override& b) {
-        return a.pointer.size() < b.pointer.size();
-    });
+    order_overrides(overrides);
     return overrides;
 }
 

@@ -4,6 +4,7 @@
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
 #include "sim/core/error.h"
+#include "sim/run/config/scenario_set.h"
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/training_workload.h"
@@ -22,11 +23,14 @@ namespace {
 
 class Preparer {
 public:
-    explicit Preparer(const LoadedExperiment& loaded) :
-        loaded_(loaded), gpus_(build_topology(loaded.experiment.system->topology).gpus()) {}
+    Preparer(const LoadedExperiment& loaded, const Variant& variant) :
+        loaded_(loaded),
+        variant_(variant),
+        experiment_(*variant.experiment),
+        gpus_(build_topology(experiment_.system->topology).gpus()) {}
 
     PreparedWorkload run() {
-        std::visit([&](const auto& workload) { read(workload); }, loaded_.experiment.workload);
+        std::visit([&](const auto& workload) { read(workload); }, experiment_.workload);
         check(prepared_.graph);
         check_scenarios();
         prepared_.report.ranks = static_cast<std::uint32_t>(prepared_.graph.ranks.size());
@@ -36,7 +40,13 @@ public:
 
 private:
     [[noreturn]] void fail(const std::string& pointer, const std::string& message) const {
-        throw ConfigError(loaded_.file.string(), pointer, message);
+        const std::string file = loaded_.file.string();
+        const Problem problem{file, pointer, message};
+        if (&experiment_ == &loaded_.experiment || pointer.starts_with("/scenarios"))
+            throw ConfigError(std::vector{problem});
+        const std::size_t first = variant_.scenarios.front();
+        const auto& set = loaded_.experiment.scenarios[first].set;
+        throw ConfigError(std::vector{blamed_on_set(problem, file, set, first)});
     }
 
     /// As many as the workload says; all for 0.
@@ -48,12 +58,12 @@ private:
                     "is {}, more than the {} GPUs of {}; expected at most those",
                     ranks,
                     gpus_,
-                    loaded_.experiment.system->name));
+                    experiment_.system->name));
         return ranks == 0 ? gpus_ : ranks;
     }
 
     void read(const TrainingWorkloadParams& w) {
-        const SystemParams& system = *loaded_.experiment.system;
+        const SystemParams& system = *experiment_.system;
         if (system.gpu->matrix_rate.count() == 0)
             fail(
                 "/workload/type",
@@ -98,7 +108,7 @@ private:
                 fmt::format(
                     "is a run of {} ranks and {} has {} GPUs; expected at most those",
                     ranks,
-                    loaded_.experiment.system->name,
+                    experiment_.system->name,
                     gpus_));
         WorkloadResult& report = prepared_.report;
         const bool stands_for_all = trace.files.size() == 1;
@@ -132,7 +142,7 @@ private:
         for (const TraceFileReport& file : trace.files)
             add_report(file);
         const std::uint32_t estimated =
-            estimate_collective_sizes(*loaded_.experiment.system, prepared_.graph);
+            estimate_collective_sizes(*experiment_.system, prepared_.graph);
         if (stands_for_all && ranks > 1)
             set_peers(w.peers, trace.files.front());
         if (estimated > 0)
@@ -185,7 +195,7 @@ private:
             notes.push_back(whose + ": no rank is ever late");
             return;
         }
-        const LatePeers late = derive_late_peers(*loaded_.experiment.system, prepared_.graph);
+        const LatePeers late = derive_late_peers(*experiment_.system, prepared_.graph);
         prepared_.peers_late = late.waited > 0;
         notes.push_back(fmt::format(
             "{}, and the others are as late as it saw: of {} collectives {} were resident for "
@@ -280,7 +290,7 @@ private:
         CollectiveKind kind,
         const Over& over,
         const Topology& topology) const {
-        const CollectiveParams& params = *loaded_.experiment.system->collectives;
+        const CollectiveParams& params = *experiment_.system->collectives;
         for (const auto& [group, datatype] : over) {
             const GroupView view =
                 view_group(topology, params.transfer_unit, prepared_.graph.groups[group].ranks);
@@ -296,8 +306,8 @@ private:
     void check_scenarios() {
         const auto& scenarios = loaded_.experiment.scenarios;
         const std::map<CollectiveKind, Over> collectives = collectives_by_kind();
-        const Topology topology = build_topology(loaded_.experiment.system->topology);
-        for (std::size_t i = 0; i < scenarios.size(); ++i)
+        const Topology topology = build_topology(experiment_.system->topology);
+        for (const std::size_t i : variant_.scenarios)
             for (const auto& [kind, over] : collectives) {
                 const bool all_reduce = kind == CollectiveKind::kAllReduce;
                 if (!all_reduce && !scenarios[i].collectives.named(kind))
@@ -314,7 +324,7 @@ private:
                     prepared_.report.notes.push_back(fmt::format(
                         "{} was left out: {} cannot do it: {}",
                         scenarios[i].name,
-                        loaded_.experiment.system->name,
+                        experiment_.system->name,
                         reason));
                     break;
                 }
@@ -329,7 +339,7 @@ private:
                     fmt::format(
                         "is {}, which {} cannot do: {}; expected {}",
                         classic ? enum_name(policy.algorithm) : enum_name(policy.kernels),
-                        loaded_.experiment.system->name,
+                        experiment_.system->name,
                         reason,
                         !classic     ? "classic"
                         : all_reduce ? "ring, tree or auto"
@@ -338,14 +348,20 @@ private:
     }
 
     const LoadedExperiment& loaded_;
+    const Variant& variant_;
+    const Experiment& experiment_;
     std::uint32_t gpus_;
     PreparedWorkload prepared_;
 };
 
 }  // namespace
 
+PreparedWorkload prepare_workload(const LoadedExperiment& loaded, const Variant& variant) {
+    return Preparer(loaded, variant).run();
+}
+
 PreparedWorkload prepare_workload(const LoadedExperiment& loaded) {
-    return Preparer(loaded).run();
+    return prepare_workload(loaded, variants_of(loaded).front());
 }
 
 }  // namespace switchfold

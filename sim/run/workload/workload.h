@@ -18,8 +18,11 @@ struct PreparedWorkload {
     std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
 };
 
-/// Reads or makes the workload and fits it to the machine. Throws ConfigError: a group larger than
-/// the machine, an algorithm that its switches cannot do, missing ranks.
+/// Reads or makes the workload that scenarios share and fits it to the machine. Throws ConfigError:
+/// a group larger than the machine, an algorithm that its switches cannot do, missing ranks.
+[[nodiscard]] PreparedWorkload
+prepare_workload(const LoadedExperiment& loaded, const Variant& variant);
+/// The first scenario's.
 [[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);
 
 }  // namespace switchfold

@@ -155,6 +155,26 @@ TEST_F(Plan, AWholeFileAndAParameterInItCanBothVary) {
     EXPECT_EQ(loaded.experiment.system->name, "hgx_h200");
 }
 
+TEST_F(Plan, WhatAScenarioSetsCanVary) {
+    sweep_["experiment"]["scenarios"].push_back(
+        {{"name", "y"}, {"set", {{"/workload/size", "8 KiB"}}}});
+    sweep_["axes"] = {
+        {{"name", "size"},
+         {"pointer", "/scenarios/1/set/~1workload~1size"},
+         {"values", {"16 KiB", "32 KiB"}}}};
+    const SweepPlan planned = plan();
+    ASSERT_EQ(planned.points.size(), 2U);
+    EXPECT_NE(planned.points[0].digest, planned.points[1].digest);
+    const LoadedExperiment loaded = load_point(planned, planned.points[1]);
+    EXPECT_EQ(std::get<CollectiveWorkloadParams>(loaded.of(0).workload).size, kibibytes(1));
+    EXPECT_EQ(std::get<CollectiveWorkloadParams>(loaded.of(1).workload).size, kibibytes(32));
+    sweep_["axes"][0]["values"] = {"16 KiB", 5};
+    expect_refused("/axes/0", "is 5; expected a string with a unit");
+    sweep_["axes"][0]["values"] = {"16 KiB", "3 B"};
+    expect_refused(
+        "/experiment/scenarios/1/set/~1workload~1size", "is no whole number of elements");
+}
+
 TEST_F(Plan, BadSweepsAreRefusedBeforeAnythingRuns) {
     sweep_["axes"][0]["pointer"] = "/workload/sise";
     expect_refused("/axes/0", "did you mean \"size\"?");

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/block_limit.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace switchfold {
+
+CollectiveParams limited(CollectiveParams params, std::uint32_t most) {
+    if (most == 0)
+        return params;
+    params.channels = std::min(params.channels, most);
+    params.in_switch_channels = std::min(params.in_switch_channels, most);
+    return params;
+}
+
+CollectivePolicies limited(CollectivePolicies policies, std::uint32_t most) {
+    if (most == 0)
+        return policies;
+    const auto limit_one = [&](const auto& field) {
+        if (auto& policy = policies.*(field.member))
+            policy->channels = std::min(policy->channels, most);
+    };
+    std::apply(
+        [&](const auto&... fields) { (limit_one(fields), ...); }, CollectivePolicies::fields());
+    return policies;
+}
+
+Choice limited(Choice choice, std::uint32_t ranks, std::uint32_t most) {
+    if (most == 0 || choice.channels <= most)
+        return choice;
+    choice.channels = most;
+    if (choice.for_a_peer != 0)
+        choice.peers_of_a_block = (choice.for_a_peer * ranks + most - 1) / most;
+    return choice;
+}
+
+}  // namespace switchfold

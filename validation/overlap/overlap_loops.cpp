@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/overlap/overlap_loops.h"
+
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/pool/pool.h"
+#include "validation/harness/data.h"
+#include "validation/machines/machines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::string_view kTable = "reference/hopper_contention.csv";
+constexpr std::uint64_t kTileRows = 128;
+constexpr std::uint64_t kTileColumns = 256;
+constexpr std::uint64_t kElement = 2;  ///< bytes
+
+/// A row's numbers by column; what is wrong with them is told at once.
+class Numbers {
+public:
+    Numbers(const CsvRecord& row, const std::string& file) : row_(row), file_(file) {}
+    /// None where the cell is empty.
+    std::optional<double> operator[](std::string_view column) {
+        const std::string& text = row_[column];
+        double value = 0;
+        const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (text.empty())
+            return std::nullopt;
+        if (code != std::errc{} || end != text.data() + text.size() || !(value >= 0) ||
+            value > kMost)
+            problems_.push_back(
+                {file_,
+                 fmt::format("line {}", row_.line),
+                 fmt::format(
+                     "{} is \"{}\"; expected a number from 0 to {}, or nothing",
+                     column,
+                     text,
+                     kMost)});
+        return value;
+    }
+    template <class T>
+    T whole(std::string_view column) {
+        const double value = (*this)[column].value_or(0);
+        return problems_.empty() ? static_cast<T>(value) : T{};
+    }
+    void throw_if_any() {
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+    }
+
+private:
+    static constexpr double kMost = 4e9;
+    const CsvRecord& row_;
+    const std::string& file_;
+    std::vector<Problem> problems_;
+};
+
+/// Of the two loops, the last end on any rank, us.
+struct LoopTimes {
+    double collectives = 0;
+    double products = 0;
+    [[nodiscard]] double whole() const { return std::max(collectives, products); }
+};
+
+LoopTimes run_loop(
+    const ContentionLoop& loop,
+    const KernelOperation& product,
+    const SystemParams& system,
+    LoopParts parts) {
+    const ExecutionGraph graph = loop_graph(loop, product, parts);
+    CollectivePolicies policies;
+    if (loop.copy_engines)
+        policies.all_gather.emplace().kernels = Kernels::kCopyEngine;
+    const Outcome outcome = simulate(system, graph, policies);
+    LoopTimes times;
+    for (std::size_t rank = 0; rank < graph.ranks.size(); ++rank)
+        for (std::size_t i = 0; i < graph.ranks[rank]->operations.size(); ++i) {
+            const bool kernel =
+                std::holds_alternative<KernelOperation>(graph.ranks[rank]->operations[i].body);
+            double& end = kernel ? times.products : times.collectives;
+            end = std::max(end, to_microseconds(outcome.times[rank][i].end));
+        }
+    return times;
+}
+
+/// The GPU's products at the rate that it states, where none was timed.
+double product_time(const ContentionLoop& loop, const SystemParams& system) {
+    const double flops = 2.0 * static_cast<double>(loop.m) * static_cast<double>(loop.n) *
+                         static_cast<double>(loop.k);
+    return loop.product_alone.value_or(
+        flops / static_cast<double>(system.gpu->matrix_rate.count()) * 1e6);
+}
+
+OrderedJson simulate_row(const ContentionLoop& loop, const SystemParams& system) {
+    const KernelOperation product = product_kernel(loop, product_time(loop, system));
+    const LoopTimes alone{
+        run_loop(loop, product, system, LoopParts::kCollectives).collectives,
+        run_loop(loop, product, system, LoopParts::kProducts).products};
+    const LoopTimes together = run_loop(loop, product, system, LoopParts::kBoth);
+    return {
+        {"collective_alone", alone.collectives / loop.collectives},
+        {"collective", together.collectives / alone.collectives},
+        {"product_alone", alone.products / loop.products},
+        {"product", together.products / alone.products},
+        {"makespan", together.whole()},
+        {"whole", together.whole() / (alone.collectives + alone.products)}};
+}
+
+void add_cases(const ContentionLoop& loop, const OrderedJson& simulated, SuiteResult& suite) {
+    const std::string alone = fmt::format(
+        "alone {:.0f} us a collective, {:.0f} us a product",
+        simulated["collective_alone"].get<double>(),
+        simulated["product_alone"].get<double>());
+    const auto add = [&](const char* what,
+                         const char* key,
+                         std::optional<double> part,
+                         std::optional<double> base) {
+        if (!part || !base)
+            return;
+        Case c;
+        c.id = fmt::format("{}/{}", loop.id, what);
+        c.group = kLoopsGroup;
+        c.quantity = "slowdown";
+        c.unit = "1";
+        c.measured = *part / *base;
+        c.simulated = simulated[key];
+        c.how = alone;
+        suite.cases.push_back(std::move(c));
+    };
+    add("product", "product", loop.product_together, loop.product_alone);
+    add("collective", "collective", loop.collective_together, loop.collective_alone);
+    add("together over one after the other", "whole", loop.makespan, loop.sequential);
+}
+
+}  // namespace
+
+std::optional<ContentionLoop>
+read_loop(const CsvRecord& row, const std::string& file, std::string& why) {
+    ContentionLoop loop;
+    Numbers numbers(row, file);
+    loop.id = row["id"];
+    loop.gpu = row["gpu"];
+    loop.interconnect = row["interconnect"];
+    loop.gpus = numbers.whole<std::uint32_t>("n_gpus");
+    const std::string& collective = row["collective"];
+    for (const CollectiveKind kind : kCollectiveKinds)
+        if (collective.starts_with(to_string(kind)))
+            loop.kind = kind;
+    loop.datatype =
+        collective.find("half") != std::string::npos ? Datatype::kFloat16 : Datatype::kFloat32;
+    loop.copy_engines = row["mode"].starts_with("copy engines");
+    loop.bytes = Bytes(numbers.whole<std::uint64_t>("comm_bytes"));
+    loop.blocks = numbers.whole<std::uint32_t>("comm_blocks");
+    loop.collectives = numbers.whole<std::uint32_t>("n_comm");
+    loop.products = numbers.whole<std::uint32_t>("n_gemm");
+    loop.m = numbers.whole<std::uint64_t>("gemm_m");
+    loop.n = numbers.whole<std::uint64_t>("gemm_n");
+    loop.k = numbers.whole<std::uint64_t>("gemm_k");
+    loop.collective_alone = numbers["comm_alone_us"];
+    loop.collective_together = numbers["comm_together_us"];
+    loop.product_alone = numbers["gemm_alone_us"];
+    loop.product_together = numbers["gemm_together_us"];
+    loop.makespan = numbers["makespan_us"];
+    loop.sequential = numbers["sequential_us"];
+    numbers.throw_if_any();
+    if (loop.copy_engines && loop.kind != CollectiveKind::kAllGather)
+        why = "is no all-gather, which is what loops by copy engines are simulated with";
+    else if (
+        loop.gpus == 0 || loop.m == 0 || loop.n == 0 || loop.k == 0 || loop.bytes == Bytes(0) ||
+        loop.products == 0 || loop.collectives == 0)
+        why = "does not say how large the product or the collective is";
+    return why.empty() ? std::optional(loop) : std::nullopt;
+}
+
+KernelOperation product_kernel(const ContentionLoop& loop, double alone_us) {
+    constexpr std::uint64_t kStages = 3;
+    constexpr std::uint64_t kDepth = 64;
+    const auto tiles = [](std::uint64_t size, std::uint64_t tile) {
+        return static_cast<std::uint32_t>((size + tile - 1) / tile);
+    };
+    KernelOperation kernel;
+    kernel.grid = {tiles(loop.m, kTileRows), tiles(loop.n, kTileColumns), 1};
+    kernel.block = {256, 1, 1};
+    kernel.registers_per_thread = 230;
+    kernel.shared_memory = Bytes(kStages * kDepth * (kTileRows + kTileColumns) * kElement);
+    kernel.isolated = Time(static_cast<std::uint64_t>(alone_us * 1e6));
+    kernel.bytes_read = Bytes((loop.m * loop.k + loop.k * loop.n) * kElement);
+    kernel.bytes_written = Bytes(loop.m * loop.n * kElement);
+    kernel.byte_source = ByteSource::kShapes;
+    kernel.kernel_class = KernelClass::kGemmConv;
+    return kernel;
+}
+
+ExecutionGraph
+loop_graph(const ContentionLoop& loop, const KernelOperation& product, LoopParts parts) {
+    ExecutionGraph graph;
+    graph.names = {"product", "collective"};
+    Group world{"world", std::vector<std::uint32_t>(loop.gpus)};
+    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
+    graph.groups = {world};
+    auto rank = std::make_shared<RankGraph>();
+    rank->streams = {{StreamKind::kGpu, "products", 0}, {StreamKind::kGpu, "collectives", 0}};
+    const auto add = [&](std::uint32_t stream, const OperationBody& body) {
+        Operation operation;
+        operation.name = operation.stream = stream;
+        operation.body = body;
+        rank->operations.push_back(operation);
+    };
+    // In each round the collective is launched before the product.
+    const std::uint32_t rounds = std::max(loop.collectives, loop.products);
+    for (std::uint32_t i = 0; i < rounds; ++i) {
+        if (parts != LoopParts::kProducts && i < loop.collectives) {
+            CollectiveOperation collective;
+            collective.kind = loop.kind;
+            collective.bytes = loop.bytes;
+            collective.datatype = loop.datatype;
+            collective.sequence = i;
+            collective.thread_blocks = loop.blocks;
+            add(1, collective);
+        }
+        if (parts != LoopParts::kCollectives && i < loop.products)
+            add(0, product);
+    }
+    graph.ranks.assign(loop.gpus, rank);
+    graph.provenance.source = loop.id;
+    graph.provenance.world_size = loop.gpus;
+    return graph;
+}
+
+void add_loops(const SuiteOptions& options, SuiteResult& suite) {
+    const auto file = find_data(options, kTable);
+    if (!file) {
+        suite.unmatched.push_back({std::string(kTable), "skipped: " + why_skipped(kTable)});
+        return;
+    }
+    const Machines machines(options.root);
+    std::vector<ContentionLoop> loops;
+    std::vector<SystemParams> systems;
+    for (const CsvRecord& row : read_csv(*file).records) {
+        std::string why;
+        const auto loop = read_loop(row, file->string(), why);
+        if (!loop) {
+            suite.unmatched.push_back({row["id"], why});
+            continue;
+        }
+        const MachineMatch match =
+            machines.find({loop->gpu, loop->interconnect, loop->gpus, std::nullopt});
+        if (!match.machine) {
+            suite.unmatched.push_back({loop->id, match.why});
+            continue;
+        }
+        loops.push_back(*loop);
+        systems.push_back(match.machine->system);
+    }
+    std::vector<Job> jobs;
+    for (std::size_t i = 0; i < loops.size(); ++i)
+        jobs.push_back({loops[i].id, [&loops, &systems, i](const JobProgress&) {
+                            return simulate_row(loops[i], systems[i]).dump();
+                        }});
+    std::vector<OrderedJson> results(jobs.size());
+    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
+        if (result.code != ExitCode::kDone)
+            rethrow(jobs[job], result);
+        results[job] = OrderedJson::parse(result.bytes);
+    });
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+        add_cases(loops[i], results[i], suite);
+        suite.notes.push_back(fmt::format(
+            "{}: assumed products in tiles of {} by {}, a block of 256 threads with 144 KiB an "
+            "SM{}",
+            loops[i].id,
+            kTileRows,
+            kTileColumns,
+            loops[i].product_alone ? "" : ", at the GPU's matrix_rate, for its time is not known"));
+    }
+}
+
+}  // namespace switchfold::validation
