@@ -2,6 +2,7 @@
 #include "models/collectives/engine.h"
 
 #include "models/collectives/choice/exchange.h"
+#include "models/collectives/experts/choice.h"
 #include "models/collectives/functional.h"
 #include "sim/core/error.h"
 
@@ -47,14 +48,14 @@ public:
         record.choice = spec.choice;
         record.start = owner.clock_.now();
         record.fallback = spec.fallback;
-        if (owner.functional_seed_ != 0)
+        if (owner.functional_seed_ != 0 && spec.experts == nullptr)
             before = make_values(
                 owner.functional_seed_ + owner.records_.size(),
                 spec.ranks.size(),
                 spec.bytes.count() / spec.element_bytes,
                 spec.element);
         running = owner.make_running(*this);
-        if (owner.functional_seed_ != 0)
+        if (!before.empty())
             running->buffers() = before;
     }
     void on_resident(std::uint32_t rank) override {
@@ -73,8 +74,9 @@ public:
         engine.watch_one();
         // Half of the launch latency lies before the first instruction, half after the last.
         const CollectiveParams& params = engine.params_;
-        const Time start =
-            in_switch() ? Time() : params_of(params, spec.choice.protocol).start_overhead;
+        const Time start = in_switch() || spec.experts != nullptr
+                               ? Time()
+                               : params_of(params, spec.choice.protocol).start_overhead;
         running->join(
             position, engine.fabric_.scheduler().now() + params.launch_latency / 2 + start);
     }
@@ -189,6 +191,8 @@ bool CollectiveEngine::undisturbed() const {
 std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& instance) {
     const CollectiveEnvironment environment = this->environment();
     CollectiveSpec& spec = instance.spec;
+    if (spec.experts != nullptr)
+        return make_experts_collective(environment, spec, instance);
     if (!instance.in_switch())
         return make_fifo_collective(environment, spec, instance);
     std::string refused;
@@ -304,6 +308,10 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     }
     if (!ignores_late_peers_)
         spec.peers_late = collective.peers_late;
+    if (is_experts(spec.kind)) {
+        specify_experts(collective, spec);
+        return spec;
+    }
     const GroupView& group = view(spec.ranks);
     spec.layout = group.layout;
     spec.rings = group.rings;
@@ -356,6 +364,17 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         choose_collective(params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
     take_traced_kernel(collective, spec);
     return spec;
+}
+
+void CollectiveEngine::specify_experts(
+    const CollectiveOperation& collective, CollectiveSpec& spec) const {
+    const ExpertsParams& experts = params_.experts;
+    spec.experts = &experts_.at(collective.experts);
+    spec.layout = lay_out(fabric_.topology(), spec.ranks);
+    spec.choice = choose_experts(params_, policies_.experts, spec.kind);
+    spec.threads_per_block = experts.threads;
+    spec.registers_per_thread = experts.registers_per_thread;
+    spec.shared_memory = experts.shared_memory;
 }
 
 bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
@@ -502,6 +521,8 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     kernel.threads_per_block = instance.in_switch() ? params_.in_switch_threads
                                                     : params_of(params_, choice.protocol).threads;
     const CollectiveSpec& spec = instance.spec;
+    if (spec.threads_per_block != 0)
+        kernel.threads_per_block = spec.threads_per_block;
     kernel.registers_per_thread =
         spec.registers_per_thread != 0 ? spec.registers_per_thread : params_.registers_per_thread;
     kernel.shared_memory =
@@ -556,7 +577,9 @@ void CollectiveEngine::finish(Instance& instance) {
     instance.record.end = clock_.now();
     if (functional_seed_ != 0 && instance.spec.bytes.count() > 0) {
         const std::string wrong =
-            check_values(instance.spec, instance.before, instance.running->results());
+            instance.before.empty()
+                ? instance.running->wrong_result()
+                : check_values(instance.spec, instance.before, instance.running->results());
         if (!wrong.empty())
             wrong_.push_back(fmt::format("{}: {}", instance.label(), wrong));
     }

@@ -65,6 +65,8 @@ public:
     CollectiveEngine(CollectiveEngine&&) = delete;
     CollectiveEngine& operator=(CollectiveEngine&&) = delete;
 
+    /// What dispatches and combines of mixture-of-experts layers exchange, as operations name it.
+    void set_experts(std::vector<ExpertExchange> experts) { experts_ = std::move(experts); }
     /// From now on no rank is late that was not traced, whatever the operations say.
     void ignore_late_peers() { ignores_late_peers_ = true; }
     void start(
@@ -129,6 +131,8 @@ private:
     void end_member(Instance& instance, std::uint32_t position);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
+    /// Library, blocks and kernel of a dispatch or combine.
+    void specify_experts(const CollectiveOperation& collective, CollectiveSpec& spec) const;
     /// Whether a collective other than an all-reduce, whose policy asks for the switches, gets
     /// them.
     [[nodiscard]] bool through_switches(const CollectiveSpec& spec) const;
@@ -142,6 +146,7 @@ private:
     CollectivePolicies policies_;
     std::vector<RankPort*> ports_;
     std::vector<Group> groups_;
+    std::vector<ExpertExchange> experts_;
     std::uint64_t functional_seed_;
     bool ignores_late_peers_ = false;
     std::map<Key, std::unique_ptr<Instance>> running_;

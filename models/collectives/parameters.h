@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/experts/parameters.h"
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 
@@ -115,6 +116,7 @@ struct CollectiveParams {
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
+    ExpertsParams experts;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -300,7 +302,11 @@ struct CollectiveParams {
             field(
                 "simple",
                 &CollectiveParams::simple,
-                "Protocol Simple: data in slices, a flag for each.")};
+                "Protocol Simple: data in slices, a flag for each."),
+            field(
+                "experts",
+                &CollectiveParams::experts,
+                "Dispatch and combine of mixture-of-experts layers.")};
     }
 };
 

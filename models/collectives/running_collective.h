@@ -57,6 +57,8 @@ struct CollectiveSpec {
     std::uint32_t blocks = 0;                ///< of its kernel; 0: one a channel
     std::uint32_t registers_per_thread = 0;  ///< of its kernel; 0: as the machine's
     Bytes shared_memory;                     ///< of one block; 0: as the machine's
+    std::uint32_t threads_per_block = 0;     ///< 0: as the protocol's
+    const ExpertExchange* experts = nullptr;  ///< of a dispatch or combine
     Time peers_late;  ///< after a member is resident comes the last rank that was not traced
     GroupLayout layout;
     Fallback fallback = Fallback::kNone;
@@ -101,6 +103,9 @@ public:
     [[nodiscard]] virtual std::vector<std::vector<float>>& buffers() = 0;
     /// Functional mode: each member's result, in the order of positions.
     [[nodiscard]] virtual std::vector<std::vector<float>>& results() { return buffers(); }
+    /// Functional mode: what is wrong with what members hold, where the collective itself knows
+    /// what they should.
+    [[nodiscard]] virtual std::string wrong_result() const { return {}; }
     /// Counts the turns of what it does over and over; null where nothing may be left out.
     [[nodiscard]] virtual TurnLog* turns() { return nullptr; }
     /// Turns of the lane that can be left out, in multiples of `unit`, and the rest still be done.
@@ -140,5 +145,9 @@ make_fifo_collective(const CollectiveEnvironment&, const CollectiveSpec&, Member
 /// switch has no room for a group.
 [[nodiscard]] std::unique_ptr<RunningCollective> make_heads_collective(
     const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&, std::string& refused);
+
+/// Dispatch and combine of mixture-of-experts layers.
+[[nodiscard]] std::unique_ptr<RunningCollective> make_experts_collective(
+    const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
 
 }  // namespace switchfold

@@ -141,7 +141,8 @@ private:
 
     /// Whether the workload computes beside its collectives.
     [[nodiscard]] bool computes() const {
-        return !std::holds_alternative<CollectiveWorkloadParams>(experiment_.workload);
+        return !std::holds_alternative<CollectiveWorkloadParams>(experiment_.workload) &&
+               !std::holds_alternative<ExpertsWorkloadParams>(experiment_.workload);
     }
 
     /// Adds a run of the scenario without one mechanism.

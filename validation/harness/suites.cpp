@@ -12,9 +12,10 @@ SuiteResult run_collectives(const SuiteOptions& options);
 SuiteResult run_replay(const SuiteOptions& options);
 SuiteResult run_overlap(const SuiteOptions& options);
 SuiteResult run_step(const SuiteOptions& options);
+SuiteResult run_experts(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 4> kSuites{
+    static constexpr std::array<Suite, 5> kSuites{
         {{"collectives",
           "all-reduce times against tables of nccl-tests and the like",
           DataKind::kFile,
@@ -34,7 +35,12 @@ std::span<const Suite> suites() {
           "kernels and collectives of whole runs against the traced steps",
           DataKind::kFolder,
           "traces",
-          run_step}}};
+          run_step},
+         {"experts",
+          "dispatch and combine of mixture-of-experts layers against tables, time over SMs",
+          DataKind::kFile,
+          "reference/low_sm.csv",
+          run_experts}}};
     return kSuites;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/collectives/choice/tuning.h"
+#include "models/collectives/experts/policy.h"
 
 #include <optional>
 
@@ -19,6 +20,7 @@ struct CollectivePolicies {
     std::optional<CollectivePolicy> send_receive;
     std::optional<CollectivePolicy> gather;
     std::optional<CollectivePolicy> scatter;
+    ExpertsPolicy experts;
 
     CollectivePolicies() = default;
     CollectivePolicies(const CollectivePolicy& all_reduces) :
@@ -45,7 +47,11 @@ struct CollectivePolicies {
                 &CollectivePolicies::send_receive,
                 "How every rank sends to the next."),
             field("gather", &CollectivePolicies::gather, "How gathers run."),
-            field("scatter", &CollectivePolicies::scatter, "How scatters run.")};
+            field("scatter", &CollectivePolicies::scatter, "How scatters run."),
+            field(
+                "experts",
+                &CollectivePolicies::experts,
+                "How dispatches and combines of mixture-of-experts layers run.")};
     }
     /// Which kinds know which algorithms and protocols.
     void check(ParamChecker& checker) const;

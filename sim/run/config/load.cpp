@@ -48,6 +48,26 @@ void ScenarioParams::check(ParamChecker& checker) const {
             "is given, and all_reduce beside it; expected one of the two");
 }
 
+void ExpertsWorkloadParams::check(ParamChecker& checker) const {
+    constexpr std::uint32_t kFloatScale = 128;
+    constexpr std::uint32_t kByteScale = 16;
+    if (top_k > experts)
+        checker.error(
+            "/top_k",
+            fmt::format("is {}, and there are {} experts; expected at most those", top_k, experts));
+    const std::uint32_t block = payload == ExpertPayload::kFloat8  ? kFloatScale
+                                : payload == ExpertPayload::kNvfp4 ? kByteScale
+                                                                   : 1;
+    if (hidden % block != 0)
+        checker.error(
+            "/hidden",
+            fmt::format(
+                "is {}, and {} has a scale for each {} elements; expected a multiple of that",
+                hidden,
+                enum_name(payload),
+                block));
+}
+
 void Experiment::check(ParamChecker& checker) const {
     check_components(*system, faults, checker);
 }
@@ -63,6 +83,8 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
             return {ring};
         return {ring, {"in_switch", true, by_switch}};
     }
+    if (std::holds_alternative<ExpertsWorkloadParams>(experiment.workload))
+        return {{"deepep_normal", true, {}}};
     // A training framework that wants the switch's gain registers its gradient buckets; nccl-tests
     // by default does not.
     by_switch.registered = true;

@@ -156,6 +156,10 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         result.protocol = record.choice.algorithm == Algorithm::kInSwitch
                               ? enum_name(record.choice.mode)
                               : enum_name(record.choice.protocol);
+        if (record.choice.library != ExpertsLibrary::kAuto) {
+            result.algorithm = enum_name(record.choice.library);
+            result.protocol.clear();
+        }
         result.fallback = enum_name(record.fallback);
         result.channels = record.choice.channels;
         result.ranks = record.ranks;

@@ -180,7 +180,8 @@ private:
             try {
                 const LoadedExperiment loaded = load_point(plan_, point);
                 // A trace is not read for this: it may be large.
-                if (std::holds_alternative<CollectiveWorkloadParams>(loaded.experiment.workload))
+                if (std::holds_alternative<CollectiveWorkloadParams>(loaded.experiment.workload) ||
+                    std::holds_alternative<ExpertsWorkloadParams>(loaded.experiment.workload))
                     static_cast<void>(prepare_workload(loaded));
                 point.digest = digests.of(loaded);
             } catch (const ConfigError& error) {

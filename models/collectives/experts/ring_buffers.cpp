@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/experts/ring_buffers.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint32_t kManyChunks = 64;      // of a flow, before they go together
+constexpr std::uint32_t kShareOfRing = 4;      // of its places that go together, at most
+constexpr std::uint64_t kUnitsInChunk = 4;     // packets
+constexpr std::uint64_t kLargestUnit = 16;     // transfer units
+constexpr std::uint64_t kUnitsInBuffer = 4;    // of a link
+constexpr std::uint64_t kWaitsForDeparture = 2;
+
+/// Those of the pair's tokens that lie in the channel's part of the sender's.
+TokenRange range_of(std::span<const std::uint32_t> tokens, TokenRange part) {
+    const auto from = std::lower_bound(tokens.begin(), tokens.end(), part.first);
+    const auto to = std::lower_bound(from, tokens.end(), part.first + part.count);
+    return {
+        static_cast<std::uint32_t>(from - tokens.begin()), static_cast<std::uint32_t>(to - from)};
+}
+
+}  // namespace
+
+TokenRange
+channel_tokens(std::uint32_t tokens, std::uint32_t channels, std::uint32_t channel) {
+    const std::uint64_t each = (std::uint64_t{tokens} + channels - 1) / channels;
+    const std::uint64_t first = std::min<std::uint64_t>(each * channel, tokens);
+    return {
+        static_cast<std::uint32_t>(first),
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(each, tokens - first))};
+}
+
+RingBuffers::RingBuffers(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener) :
+    ExpertsCollective(environment, spec, listener),
+    channels_(spec.choice.channels / 2),
+    chunk_(static_cast<std::uint32_t>(spec.choice.chunk)),
+    together_(1),
+    flows_(std::size_t{channels_} * n_ * n_),
+    unit_(0) {
+    std::uint32_t most = 0;
+    for (std::uint32_t channel = 0; channel < channels_; ++channel) {
+        const TokenRange part = channel_tokens(routing_.tokens(), channels_, channel);
+        for (std::uint32_t from = 0; from < n_; ++from)
+            for (std::uint32_t to = 0; to < n_; ++to) {
+                TokenFlow& f = flow(channel, from, to);
+                f.channel = channel;
+                f.from = from;
+                f.to = to;
+                f.range = range_of(
+                    combine_ ? routing_.tokens_to(to, from) : routing_.tokens_to(from, to), part);
+                most = std::max(most, f.range.count);
+                if (from != to)
+                    f.route = &fabric_.connect(spec_.ranks[from], spec_.ranks[to]);
+                // Buffers of different flows begin on different stripes.
+                f.units = index_of(f) * 7;
+                if (f.range.count > 0)
+                    add_part(from);
+            }
+    }
+    if (coarse_)
+        together_ = std::clamp(
+            most / (chunk_ * kManyChunks),
+            1U,
+            std::max(1U, params_.ring_tokens / kShareOfRing / chunk_));
+    const std::uint64_t chunk_bytes =
+        std::uint64_t{std::min(chunk_ * together_, std::max(1U, most))} * row_.all();
+    const std::uint64_t transfer = machine_.transfer_unit.count();
+    const std::uint64_t largest = std::min(
+        transfer * kLargestUnit, fabric_.smallest_buffer().count() / kUnitsInBuffer);
+    unit_ = std::clamp<std::uint64_t>(
+        chunk_bytes / kUnitsInChunk, std::min(transfer, largest), largest);
+}
+
+Bytes RingBuffers::footprint() const {
+    return Bytes(std::uint64_t{channels_} * n_ * params_.ring_tokens * row_.all());
+}
+
+void RingBuffers::begin(Time start) {
+    const Time first = start + (combine_ ? params_.combine_start : params_.dispatch_start);
+    for (TokenFlow& f : flows_)
+        if (f.range.count > 0)
+            post(Stage::kBegin, index_of(f), first.count() + 2 * way(f));
+    for (std::uint32_t position = 0; position < n_; ++position)
+        finish_if_idle(position);
+}
+
+void RingBuffers::post(Stage stage, std::uint32_t index, std::uint64_t at) {
+    scheduler_.at(
+        Time(std::max(at, now())),
+        *this,
+        static_cast<std::uint64_t>(stage) << 32U | index);
+}
+
+void RingBuffers::post_received(std::uint32_t index, std::uint64_t at) {
+    post(Stage::kReceived, index, at);
+}
+
+void RingBuffers::on_event(std::uint64_t tag) {
+    const auto index = static_cast<std::uint32_t>(tag);
+    switch (static_cast<Stage>(tag >> 32U)) {
+    case Stage::kBegin:
+        return begin_chunk(flows_[index]);
+    case Stage::kUnit:
+        return send_unit(flows_[index]);
+    case Stage::kRelease: {
+        // The tail crosses the link; the sender goes on.
+        TokenFlow& f = flows_[index];
+        f.released.push_back({f.chunk, std::exchange(f.values, 0)});
+        post(Stage::kTail, index, now() + way(f));
+        if (f.all_begun())
+            return part_done(f.from);
+        return look_for_room(f);
+    }
+    case Stage::kTail: {
+        TokenFlow& f = flows_[index];
+        f.tail += f.released.front().tokens;
+        f.batches.push_back(f.released.front());
+        f.released.pop_front();
+        return on_tail(f);
+    }
+    case Stage::kReceived:
+        return on_received(index);
+    }
+}
+
+void RingBuffers::look_for_room(TokenFlow& f) {
+    const std::uint32_t most = chunk_ * together_;
+    const std::uint32_t left = f.range.count - f.begun;
+    // A dispatch asks for room for a whole chunk, whatever is left.
+    const std::uint32_t wanted = combine_ ? std::min(most, left) : most;
+    if (f.begun - f.head + wanted > params_.ring_tokens) {
+        f.waits_for_room = true;
+        return;
+    }
+    // The head lies with the buffer: the sender loads it over the link.
+    post(Stage::kBegin, index_of(f), now() + 2 * way(f));
+}
+
+void RingBuffers::free_places(TokenFlow& f, std::uint32_t tokens) {
+    f.head += tokens;
+    SWITCHFOLD_CHECK(f.head <= f.tail, "places are freed that hold no token");
+    if (std::exchange(f.waits_for_room, false))
+        look_for_room(f);
+}
+
+void RingBuffers::begin_chunk(TokenFlow& f) {
+    f.chunk = std::min(chunk_ * together_, f.range.count - f.begun);
+    f.bytes = f.chunk * row_.all();
+    f.sent = 0;
+    f.arrived = 0;
+    f.acknowledged = 0;
+    // Chunks that go as one still cost each its look for room and its wait for the stores.
+    const std::uint64_t chunks = (f.chunk + chunk_ - 1) / chunk_;
+    f.duration = copy_time(f) + (chunks - 1) * 4 * way(f);
+    if (functional_)
+        f.values = fabric_.values().put(
+            numbers_of(f.from, f.to, f.range.first + f.begun, f.chunk));
+    f.begun += f.chunk;
+    f.free_at = now();
+    send_unit(f);
+}
+
+void RingBuffers::send_unit(TokenFlow& f) {
+    const std::uint64_t bytes = std::min(unit_, f.bytes - f.sent);
+    const bool local = f.route == nullptr;
+    const std::uint64_t served = port(f.from).access(bytes, local ? bytes : 0).count();
+    f.sent += bytes;
+    f.free_at = std::max(f.free_at + f.duration * bytes / f.bytes, served);
+    if (local) {
+        f.arrived += bytes;
+        f.acknowledged = f.free_at;
+    } else {
+        const OptionalTime departure = fabric_.send(
+            *f.route,
+            {.kind = PacketKind::kWrite,
+             .payload = static_cast<std::uint32_t>(bytes),
+             .tag = index_of(f),
+             .client = client_,
+             .slot = f.units++});
+        f.blocked = !departure;
+        // Stores wait where the way to the links is full.
+        f.free_at = std::max(f.free_at, std::exchange(f.departed, departure ? departure->count() : 0));
+    }
+    if (f.blocked)
+        return;
+    if (f.sent < f.bytes)
+        post(Stage::kUnit, index_of(f), f.free_at);
+    else
+        release_if_stored(f);
+}
+
+void RingBuffers::on_departure(std::uint64_t tag, Time departure) {
+    TokenFlow& f = flows_[tag];
+    f.blocked = false;
+    f.departed = departure.count();
+    f.free_at = std::max(f.free_at, departure.count());
+    if (f.sent < f.bytes)
+        post(Stage::kUnit, index_of(f), f.free_at);
+    else
+        release_if_stored(f);
+}
+
+void RingBuffers::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time visible) {
+    TokenFlow& f = flows_[packet.tag];
+    f.arrived += packet.payload;
+    SWITCHFOLD_CHECK(f.arrived <= f.bytes, "more arrives than a chunk holds");
+    f.acknowledged = std::max(f.acknowledged, visible.count() + way(f));
+    release_if_stored(f);
+}
+
+void RingBuffers::release_if_stored(TokenFlow& f) {
+    if (f.sent == f.bytes && f.arrived == f.bytes && !f.blocked)
+        post(Stage::kRelease, index_of(f), std::max(f.free_at, f.acknowledged));
+}
+
+std::vector<std::string> RingBuffers::blocked(std::size_t limit) const {
+    std::vector<std::string> lines;
+    for (const TokenFlow& f : flows_)
+        if (f.head < f.range.count && lines.size() < limit)
+            lines.push_back(fmt::format(
+                "rank {} channel {} to rank {}: sent {}, taken {} of {} tokens",
+                spec_.ranks[f.from],
+                f.channel,
+                spec_.ranks[f.to],
+                f.begun,
+                f.head,
+                f.range.count));
+    return lines;
+}
+
+}  // namespace switchfold
