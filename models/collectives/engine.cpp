@@ -3,6 +3,7 @@
 
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/experts/choice.h"
+#include "models/collectives/experts/low_latency.h"
 #include "models/collectives/functional.h"
 #include "sim/core/error.h"
 
@@ -371,9 +372,11 @@ void CollectiveEngine::specify_experts(
     const ExpertsParams& experts = params_.experts;
     spec.experts = &experts_.at(collective.experts);
     spec.layout = lay_out(fabric_.topology(), spec.ranks);
-    spec.choice = choose_experts(params_, policies_.experts, spec.kind);
-    spec.threads_per_block = experts.threads;
-    spec.registers_per_thread = experts.registers_per_thread;
+    spec.choice = choose_experts(params_, policies_.experts, spec.kind, *spec.experts, sms_);
+    const bool low_latency = spec.choice.library == ExpertsLibrary::kDeepepLowLatency;
+    spec.threads_per_block = low_latency ? kLowLatencyThreads : experts.threads;
+    spec.registers_per_thread =
+        low_latency ? kLowLatencyRegisters : experts.registers_per_thread;
     spec.shared_memory = experts.shared_memory;
 }
 
@@ -583,6 +586,8 @@ void CollectiveEngine::finish(Instance& instance) {
         if (!wrong.empty())
             wrong_.push_back(fmt::format("{}: {}", instance.label(), wrong));
     }
+    if (std::string note = instance.running->note(); !note.empty())
+        notes_.push_back(fmt::format("{}: {}", instance.label(), note));
     records_.push_back(instance.record);
     if (jump_)
         jump_->forget(*instance.running);

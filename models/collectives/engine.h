@@ -66,7 +66,11 @@ public:
     CollectiveEngine& operator=(CollectiveEngine&&) = delete;
 
     /// What dispatches and combines of mixture-of-experts layers exchange, as operations name it.
-    void set_experts(std::vector<ExpertExchange> experts) { experts_ = std::move(experts); }
+    /// A GPU has `sms` SMs.
+    void set_experts(std::vector<ExpertExchange> experts, std::uint32_t sms) {
+        experts_ = std::move(experts);
+        sms_ = sms;
+    }
     /// From now on no rank is late that was not traced, whatever the operations say.
     void ignore_late_peers() { ignores_late_peers_ = true; }
     void start(
@@ -147,6 +151,7 @@ private:
     std::vector<RankPort*> ports_;
     std::vector<Group> groups_;
     std::vector<ExpertExchange> experts_;
+    std::uint32_t sms_ = 1;
     std::uint64_t functional_seed_;
     bool ignores_late_peers_ = false;
     std::map<Key, std::unique_ptr<Instance>> running_;

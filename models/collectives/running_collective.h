@@ -106,6 +106,8 @@ public:
     /// Functional mode: what is wrong with what members hold, where the collective itself knows
     /// what they should.
     [[nodiscard]] virtual std::string wrong_result() const { return {}; }
+    /// What users should know of how it ran; empty if nothing.
+    [[nodiscard]] virtual std::string note() const { return {}; }
     /// Counts the turns of what it does over and over; null where nothing may be left out.
     [[nodiscard]] virtual TurnLog* turns() { return nullptr; }
     /// Turns of the lane that can be left out, in multiples of `unit`, and the rest still be done.

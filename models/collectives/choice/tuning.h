@@ -132,6 +132,7 @@ struct Choice {
     std::uint64_t chunk = 0;       ///< of an exchange: bytes that a channel hands over at once
     std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
     ExpertsLibrary library = ExpertsLibrary::kAuto;  ///< of a dispatch or combine
+    std::uint32_t group_tables = 0;                  ///< of one in the switch; 0: theirs
 };
 
 /// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;

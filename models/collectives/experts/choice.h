@@ -41,6 +41,10 @@ struct ExpertsRefusal {
 
 /// Library, thread blocks and tokens of a chunk.
 [[nodiscard]] Choice choose_experts(
-    const CollectiveParams& params, const ExpertsPolicy& policy, CollectiveKind kind);
+    const CollectiveParams& params,
+    const ExpertsPolicy& policy,
+    CollectiveKind kind,
+    const ExpertExchange& exchange,
+    std::uint32_t sms);
 
 }  // namespace switchfold

@@ -17,13 +17,16 @@ public:
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         MemberListener& listener) :
-        RingBuffers(environment, spec, listener), blocks_(std::size_t{n_} * channels_) {
-        const std::uint32_t warps = std::max(2U, params_.threads / kWarpThreads) - 1;
-        // What stays in a buffer while its sender waits for room must hold a wave's tokens.
-        const std::uint32_t room = params_.ring_tokens - std::min(
-            params_.ring_tokens - 1, chunk_ * together_);
-        wave_ = std::min(warps * together_, std::max(1U, room));
-        warps_ = warps;
+        RingBuffers(environment, spec, listener, deepep_shape(environment.params.experts, spec)),
+        blocks_(std::size_t{n_} * channels_) {
+        warps_ = std::max(2U, params_.threads / kWarpThreads) - 1;
+        // What stays in a buffer while its sender waits for room must hold a wave's tokens; and
+        // room for the next ones must be left.
+        constexpr std::uint32_t kShareOfRing = 4;
+        const std::uint32_t share = shape_.places / kShareOfRing;
+        const std::uint32_t waves = std::clamp(share / warps_, 1U, together_);
+        wave_ = std::min(
+            warps_ * waves, std::max(1U, shape_.places - std::min(shape_.places - 1, chunk_ * together_)));
         for (std::uint32_t rank = 0; rank < n_; ++rank)
             for (std::uint32_t channel = 0; channel < channels_; ++channel) {
                 Block& b = block(rank, channel);
@@ -49,9 +52,7 @@ private:
         return blocks_[std::size_t{rank} * channels_ + channel];
     }
     [[nodiscard]] std::uint64_t copy_time(const TokenFlow& f) const override {
-        const std::uint64_t each =
-            (f.chunk + std::uint64_t{warps_of_flow()} - 1) / warps_of_flow();
-        return each * sender_row_time(params_, row_, true);
+        return turns_of_chunk(f) * sender_row_time(params_, row_, true);
     }
     /// What the block's warps take next: a token each.
     void next_wave(std::uint32_t rank, std::uint32_t channel) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/experts/deepep_normal.h"
-#include "models/collectives/experts/ring_buffers.h"
+#include "models/collectives/experts/row_copies.h"
 
 namespace switchfold {
 
@@ -9,30 +9,22 @@ namespace {
 /// A sender's warps go through all tokens of the channel and copy those that the receiver wants.
 /// The receiver's warps for a sender poll its tail, copy what is there into the output, and move
 /// the head.
-class DeepepDispatch final : public RingBuffers {
+class DeepepDispatch final : public RowCopies {
 public:
     DeepepDispatch(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         MemberListener& listener) :
-        RingBuffers(environment, spec, listener), rows_(std::size_t{n_} * n_), taken_(flows_.size()) {
-        for (const TokenFlow& f : flows_)
-            if (f.range.count > 0)
-                add_part(f.to);
-        for (std::uint32_t to = 0; to < n_; ++to) {
-            std::uint64_t row = 0;
-            for (std::uint32_t from = 0; from < n_; ++from) {
-                rows_[std::size_t{to} * n_ + from] = row;
-                row += routing_.tokens_to(from, to).size();
-            }
-        }
-    }
+        RowCopies(environment, spec, listener, deepep_shape(environment.params.experts, spec)) {}
 
 private:
     [[nodiscard]] std::uint64_t copy_time(const TokenFlow& f) const override {
-        const std::uint64_t each =
-            (f.chunk + std::uint64_t{warps_of_flow()} - 1) / warps_of_flow();
-        return each * sender_row_time(params_, row_, false) + scanned(f) * params_.scan.count();
+        return turns_of_chunk(f) * sender_row_time(params_, row_, false) +
+               scanned(f) * params_.scan.count();
+    }
+    [[nodiscard]] std::uint64_t receive_time(std::uint64_t tokens) const override {
+        const std::uint64_t each = (tokens + warps_of_flow() - 1) / warps_of_flow();
+        return each * receiver_row_time(params_, row_);
     }
     /// Tokens that the sender has looked at when it has found those of the chunk; after its last
     /// one it goes on to the channel's end.
@@ -45,44 +37,21 @@ private:
         const std::uint32_t end = f.begun + f.chunk;
         return (end == f.range.count ? part.first + part.count : before(end)) - before(f.begun);
     }
-    void on_tail(TokenFlow& f) override {
-        if (!f.receiving)
-            receive(f, now() + params_.poll.count());
-    }
-    void receive(TokenFlow& f, std::uint64_t start) {
-        f.receiving = true;
-        std::uint32_t& taken = taken_[index_of(f)];
-        taken = f.tail - f.head;
-        const std::uint64_t each = (taken + std::uint64_t{warps_of_flow()} - 1) / warps_of_flow();
-        const std::uint64_t bytes = taken * row_.all();
-        const std::uint64_t served = port(f.to).access(bytes, bytes).count();
-        post_received(
-            index_of(f), std::max(start + each * receiver_row_time(params_, row_), served));
-    }
-    void on_received(std::uint32_t index) override {
-        TokenFlow& f = flows_[index];
-        std::uint64_t row = rows_[std::size_t{f.to} * n_ + f.from] + f.range.first + f.head;
-        for (std::uint32_t left = taken_[index]; left > 0;) {
-            const TokenFlow::Batch batch = f.batches.front();
-            f.batches.pop_front();
-            if (functional_)
-                fabric_.values().take(batch.values, results_[f.to], row * kTokenNumbers);
-            row += batch.tokens;
-            left -= batch.tokens;
-        }
-        f.receiving = false;
-        free_places(f, taken_[index]);
-        if (f.head == f.range.count)
-            part_done(f.to);
-        else if (f.tail > f.head)
-            receive(f, now() + params_.poll.count());
-    }
-
-    std::vector<std::uint64_t> rows_;   ///< by receiver and sender: where its tokens begin
-    std::vector<std::uint32_t> taken_;  ///< by flow: tokens that are being copied
 };
 
 }  // namespace
+
+RingShape deepep_shape(const ExpertsParams& params, const CollectiveSpec& spec) {
+    const bool combine = spec.kind == CollectiveKind::kMoeCombine;
+    const ExpertPayload payload = combine ? ExpertPayload::kBfloat16 : spec.experts->payload;
+    return {
+        spec.choice.channels / 2,
+        static_cast<std::uint32_t>(spec.choice.chunk),
+        params.ring_tokens,
+        token_bytes(payload, spec.experts->hidden).all(),
+        false,
+        combine ? params.combine_start : params.dispatch_start};
+}
 
 std::uint64_t sender_row_time(const ExpertsParams& params, TokenBytes row, bool combine) {
     constexpr std::uint64_t kWarpLoad = 512;  // 32 threads, 16 bytes each

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/experts/ring_buffers.h"
 #include "models/collectives/running_collective.h"
 
 #include <cstdint>
 #include <memory>
 
 namespace switchfold {
+
+/// DeepEP's kernels for large exchanges inside one machine (csrc/kernels/legacy/intranode.cu).
+[[nodiscard]] RingShape deepep_shape(const ExpertsParams& params, const CollectiveSpec& spec);
 
 /// Time (ps) of a sending warp for a token: a round of loads and stores for each 5 (combine: 4)
 /// times 512 bytes, and one for each 32 scales.

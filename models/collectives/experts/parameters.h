@@ -27,10 +27,9 @@ struct ExpertsParams {
     std::uint32_t threads = 768;
     std::uint32_t registers_per_thread = 80;
     Bytes shared_memory{196'608};
-    Time low_latency_start;
-    Bandwidth low_latency_rate = gigabytes_per_second(20);
     Time two_sided_start;
-    Time two_sided_line;
+    Time two_sided_row;
+    Bandwidth two_sided_rate = gigabytes_per_second(20);
     Bytes fifo_slot = kibibytes(256);
     std::uint32_t fifo_slots = 4;
 
@@ -117,29 +116,24 @@ struct ExpertsParams {
                 Bytes(0),
                 mebibytes(1)),
             field(
-                "low_latency_start",
-                &E::low_latency_start,
-                "deepep_low_latency: once an exchange, beside launch_latency.",
-                none,
-                most),
-            field(
-                "low_latency_rate",
-                &E::low_latency_rate,
-                "deepep_low_latency: most bytes a second that one SM sends, or copies and adds.",
-                slowest,
-                fastest),
-            field(
                 "two_sided_start",
                 &E::two_sided_start,
                 "trtllm_two_sided: once an exchange, beside launch_latency.",
                 none,
                 most),
             field(
-                "two_sided_line",
-                &E::two_sided_line,
-                "trtllm_two_sided: time of a warp for each token, beside its bytes.",
+                "two_sided_row",
+                &E::two_sided_row,
+                "trtllm_two_sided: time of the warps of a channel and pair for each token, beside "
+                "its bytes: gather, flags, waits.",
                 none,
                 most),
+            field(
+                "two_sided_rate",
+                &E::two_sided_rate,
+                "trtllm_two_sided: bytes a second that the warps of a channel and pair move.",
+                slowest,
+                fastest),
             field(
                 "fifo_slot",
                 &E::fifo_slot,

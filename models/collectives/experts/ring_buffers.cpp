@@ -13,7 +13,7 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kManyChunks = 64;      // of a flow, before they go together
-constexpr std::uint32_t kShareOfRing = 4;      // of its places that go together, at most
+constexpr std::uint32_t kShareOfRing = 8;      // of its places that go together, at most
 constexpr std::uint64_t kUnitsInChunk = 4;     // packets
 constexpr std::uint64_t kLargestUnit = 16;     // transfer units
 constexpr std::uint64_t kUnitsInBuffer = 4;    // of a link
@@ -41,10 +41,12 @@ channel_tokens(std::uint32_t tokens, std::uint32_t channels, std::uint32_t chann
 RingBuffers::RingBuffers(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
-    MemberListener& listener) :
+    MemberListener& listener,
+    const RingShape& shape) :
     ExpertsCollective(environment, spec, listener),
-    channels_(spec.choice.channels / 2),
-    chunk_(static_cast<std::uint32_t>(spec.choice.chunk)),
+    shape_(shape),
+    channels_(shape.channels),
+    chunk_(shape.chunk),
     together_(1),
     flows_(std::size_t{channels_} * n_ * n_),
     unit_(0) {
@@ -72,9 +74,9 @@ RingBuffers::RingBuffers(
         together_ = std::clamp(
             most / (chunk_ * kManyChunks),
             1U,
-            std::max(1U, params_.ring_tokens / kShareOfRing / chunk_));
+            std::max(1U, shape_.places / kShareOfRing / chunk_));
     const std::uint64_t chunk_bytes =
-        std::uint64_t{std::min(chunk_ * together_, std::max(1U, most))} * row_.all();
+        std::uint64_t{std::min(chunk_ * together_, std::max(1U, most))} * shape_.row;
     const std::uint64_t transfer = machine_.transfer_unit.count();
     const std::uint64_t largest = std::min(
         transfer * kLargestUnit, fabric_.smallest_buffer().count() / kUnitsInBuffer);
@@ -83,14 +85,14 @@ RingBuffers::RingBuffers(
 }
 
 Bytes RingBuffers::footprint() const {
-    return Bytes(std::uint64_t{channels_} * n_ * params_.ring_tokens * row_.all());
+    return Bytes(std::uint64_t{channels_} * n_ * shape_.places * shape_.row);
 }
 
 void RingBuffers::begin(Time start) {
-    const Time first = start + (combine_ ? params_.combine_start : params_.dispatch_start);
+    const Time first = start + shape_.start;
     for (TokenFlow& f : flows_)
         if (f.range.count > 0)
-            post(Stage::kBegin, index_of(f), first.count() + 2 * way(f));
+            post(Stage::kBegin, index_of(f), first.count() + (shape_.lines ? 0 : 2 * way(f)));
     for (std::uint32_t position = 0; position < n_; ++position)
         finish_if_idle(position);
 }
@@ -114,58 +116,68 @@ void RingBuffers::on_event(std::uint64_t tag) {
     case Stage::kUnit:
         return send_unit(flows_[index]);
     case Stage::kRelease: {
-        // The tail crosses the link; the sender goes on.
         TokenFlow& f = flows_[index];
-        f.released.push_back({f.chunk, std::exchange(f.values, 0)});
-        post(Stage::kTail, index, now() + way(f));
+        // The tail crosses the link; the sender goes on.
+        if (!shape_.lines || f.route == nullptr)
+            post(Stage::kTail, index, now() + way(f));
         if (f.all_begun())
             return part_done(f.from);
         return look_for_room(f);
     }
-    case Stage::kTail: {
-        TokenFlow& f = flows_[index];
-        f.tail += f.released.front().tokens;
-        f.batches.push_back(f.released.front());
-        f.released.pop_front();
-        return on_tail(f);
-    }
+    case Stage::kTail:
+        return move_tail(flows_[index]);
     case Stage::kReceived:
         return on_received(index);
     }
+}
+
+void RingBuffers::move_tail(TokenFlow& f) {
+    bool more = false;
+    while (!f.under_way.empty() && f.under_way.front().end <= f.arrived) {
+        f.tail += f.under_way.front().tokens;
+        f.batches.push_back(f.under_way.front());
+        f.under_way.pop_front();
+        more = true;
+    }
+    if (more)
+        on_tail(f);
 }
 
 void RingBuffers::look_for_room(TokenFlow& f) {
     const std::uint32_t most = chunk_ * together_;
     const std::uint32_t left = f.range.count - f.begun;
     // A dispatch asks for room for a whole chunk, whatever is left.
-    const std::uint32_t wanted = combine_ ? std::min(most, left) : most;
-    if (f.begun - f.head + wanted > params_.ring_tokens) {
+    const std::uint32_t wanted = combine_ || shape_.lines ? std::min(most, left) : most;
+    if (f.begun - f.head + wanted > shape_.places) {
         f.waits_for_room = true;
         return;
     }
     // The head lies with the buffer: the sender loads it over the link.
-    post(Stage::kBegin, index_of(f), now() + 2 * way(f));
+    post(Stage::kBegin, index_of(f), now() + (shape_.lines ? 0 : 2 * way(f)));
 }
 
 void RingBuffers::free_places(TokenFlow& f, std::uint32_t tokens) {
     f.head += tokens;
     SWITCHFOLD_CHECK(f.head <= f.tail, "places are freed that hold no token");
-    if (std::exchange(f.waits_for_room, false))
-        look_for_room(f);
+    if (!f.waits_for_room)
+        return;
+    f.waits_for_room = false;
+    look_for_room(f);
 }
 
 void RingBuffers::begin_chunk(TokenFlow& f) {
     f.chunk = std::min(chunk_ * together_, f.range.count - f.begun);
-    f.bytes = f.chunk * row_.all();
+    f.sent_before += f.bytes;
+    f.bytes = f.chunk * shape_.row;
     f.sent = 0;
-    f.arrived = 0;
     f.acknowledged = 0;
     // Chunks that go as one still cost each its look for room and its wait for the stores.
     const std::uint64_t chunks = (f.chunk + chunk_ - 1) / chunk_;
-    f.duration = copy_time(f) + (chunks - 1) * 4 * way(f);
+    f.duration = copy_time(f) + (shape_.lines ? 0 : (chunks - 1) * 4 * way(f));
+    std::uint32_t values = 0;
     if (functional_)
-        f.values = fabric_.values().put(
-            numbers_of(f.from, f.to, f.range.first + f.begun, f.chunk));
+        values = fabric_.values().put(numbers_of(f.from, f.to, f.range.first + f.begun, f.chunk));
+    f.under_way.push_back({f.chunk, f.sent_before + f.bytes, values});
     f.begun += f.chunk;
     f.free_at = now();
     send_unit(f);
@@ -192,10 +204,15 @@ void RingBuffers::send_unit(TokenFlow& f) {
         // Stores wait where the way to the links is full.
         f.free_at = std::max(f.free_at, std::exchange(f.departed, departure ? departure->count() : 0));
     }
-    if (f.blocked)
-        return;
+    if (!f.blocked)
+        after_unit(f);
+}
+
+void RingBuffers::after_unit(TokenFlow& f) {
     if (f.sent < f.bytes)
         post(Stage::kUnit, index_of(f), f.free_at);
+    else if (shape_.lines)
+        post(Stage::kRelease, index_of(f), f.free_at);
     else
         release_if_stored(f);
 }
@@ -205,22 +222,21 @@ void RingBuffers::on_departure(std::uint64_t tag, Time departure) {
     f.blocked = false;
     f.departed = departure.count();
     f.free_at = std::max(f.free_at, departure.count());
-    if (f.sent < f.bytes)
-        post(Stage::kUnit, index_of(f), f.free_at);
-    else
-        release_if_stored(f);
+    after_unit(f);
 }
 
 void RingBuffers::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time visible) {
     TokenFlow& f = flows_[packet.tag];
     f.arrived += packet.payload;
-    SWITCHFOLD_CHECK(f.arrived <= f.bytes, "more arrives than a chunk holds");
+    SWITCHFOLD_CHECK(f.arrived <= f.sent_before + f.bytes, "more arrives than was sent");
+    if (shape_.lines)
+        return post(Stage::kTail, index_of(f), visible.count());
     f.acknowledged = std::max(f.acknowledged, visible.count() + way(f));
     release_if_stored(f);
 }
 
 void RingBuffers::release_if_stored(TokenFlow& f) {
-    if (f.sent == f.bytes && f.arrived == f.bytes && !f.blocked)
+    if (f.sent == f.bytes && f.arrived == f.sent_before + f.bytes && !f.blocked)
         post(Stage::kRelease, index_of(f), std::max(f.free_at, f.acknowledged));
 }
 

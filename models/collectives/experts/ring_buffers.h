@@ -27,6 +27,7 @@ channel_tokens(std::uint32_t tokens, std::uint32_t channels, std::uint32_t chann
 struct TokenFlow {
     struct Batch {
         std::uint32_t tokens = 0;
+        std::uint64_t end = 0;     ///< bytes of the flow up to its last one
         std::uint32_t values = 0;  ///< functional mode: their numbers
     };
     const Connection* route = nullptr;  ///< null: to its own rank
@@ -45,23 +46,35 @@ struct TokenFlow {
     std::uint32_t chunk = 0;         ///< tokens
     std::uint64_t bytes = 0;         ///< of it
     std::uint64_t sent = 0;          ///< bytes of it
-    std::uint64_t arrived = 0;       ///< bytes of it
+    std::uint64_t sent_before = 0;   ///< bytes of all before it
+    std::uint64_t arrived = 0;       ///< bytes of all
     std::uint64_t duration = 0;      ///< ps that its copy takes at the sender
     std::uint64_t free_at = 0;       ///< ps, when the sender's warps can go on
     std::uint64_t acknowledged = 0;  ///< ps, when the sender knows of the last arrival
     std::uint64_t departed = 0;      ///< ps, when the unit before the last has left
-    std::uint32_t values = 0;        ///< functional mode: that go with it
     bool blocked = false;            ///< a unit waits for credit at the link
-    RingQueue<Batch, 2> released;    ///< chunks whose tail is on its way
+    RingQueue<Batch, 2> under_way;   ///< chunks that the receiver does not know of
     RingQueue<Batch, 2> batches;     ///< that the receiver knows of and has not taken
     [[nodiscard]] bool all_begun() const { return begun == range.count; }
 };
 
-/// DeepEP's kernels for large exchanges inside one machine (csrc/kernels/legacy/intranode.cu). Half
-/// of the blocks send, half receive; a pair of them is a channel, which works on its share of each
-/// rank's tokens. A sending block's warps are spread over the receivers. Those for one receiver
-/// look for room in its ring buffer over the link, copy a chunk of tokens there, wait until all is
-/// stored, and move the tail. What comes out of the buffers is for the receiving blocks to say.
+/// How a library's ring buffers are used.
+struct RingShape {
+    std::uint32_t channels = 1;  ///< pairs of a sending and a receiving block
+    std::uint32_t chunk = 1;     ///< tokens that a sender hands over at once
+    std::uint32_t places = 256;  ///< tokens that a buffer holds
+    std::uint64_t row = 0;       ///< bytes of a token in it
+    /// Lines carry their own flags, so that data can be used as they come, and freed places are
+    /// written to the sender. Else the sender loads the head over the link, waits until its stores
+    /// are there, and moves the tail.
+    bool lines = false;
+    Time start;  ///< once an exchange
+};
+
+/// Exchanges through ring buffers at the receivers, one for each channel and pair of ranks. Half of
+/// the blocks send, half receive; a pair of them is a channel, which works on its share of each
+/// rank's tokens. A sending block's warps are spread over the receivers. What comes out of the
+/// buffers is for the receiving blocks to say.
 class RingBuffers : public ExpertsCollective {
 public:
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
@@ -71,7 +84,8 @@ protected:
     RingBuffers(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
-        MemberListener& listener);
+        MemberListener& listener,
+        const RingShape& shape);
 
     void begin(Time start) override;
     /// The receiver knows of more tokens in the flow's buffer.
@@ -92,11 +106,19 @@ protected:
     [[nodiscard]] std::uint32_t warps_of_flow() const {
         return std::max(1U, params_.threads / kWarpThreads / n_);
     }
+    /// Tokens that each of a sender's warps copies of the chunk: all wait at the end of each of
+    /// those that go together.
+    [[nodiscard]] std::uint64_t turns_of_chunk(const TokenFlow& flow) const {
+        const std::uint64_t warps = warps_of_flow();
+        const std::uint64_t rest = flow.chunk % chunk_;
+        return flow.chunk / chunk_ * ((chunk_ + warps - 1) / warps) + (rest + warps - 1) / warps;
+    }
     /// The places of `tokens` more are free.
     void free_places(TokenFlow& flow, std::uint32_t tokens);
     void post_received(std::uint32_t index, std::uint64_t at);
 
     static constexpr std::uint32_t kWarpThreads = 32;
+    RingShape shape_;
     std::uint32_t channels_;
     std::uint32_t chunk_;     ///< tokens
     std::uint32_t together_;  ///< chunks that go as one
@@ -111,7 +133,9 @@ private:
     void look_for_room(TokenFlow& flow);
     void begin_chunk(TokenFlow& flow);
     void send_unit(TokenFlow& flow);
+    void after_unit(TokenFlow& flow);
     void release_if_stored(TokenFlow& flow);
+    void move_tail(TokenFlow& flow);
     [[nodiscard]] std::uint64_t way(const TokenFlow& flow) const {
         return flow.route == nullptr ? 0 : flow.route->latency.count();
     }

@@ -199,7 +199,7 @@ Outcome simulate(
          options.contention,
          options.functional_seed,
          options.fault_seed});
-    machine.collectives().set_experts(graph.experts);
+    machine.collectives().set_experts(graph.experts, system.gpu->sms);
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);
