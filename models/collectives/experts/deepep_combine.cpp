@@ -20,13 +20,9 @@ public:
         RingBuffers(environment, spec, listener, deepep_shape(environment.params.experts, spec)),
         blocks_(std::size_t{n_} * channels_) {
         warps_ = std::max(2U, params_.threads / kWarpThreads) - 1;
-        // What stays in a buffer while its sender waits for room must hold a wave's tokens; and
-        // room for the next ones must be left.
-        constexpr std::uint32_t kShareOfRing = 4;
-        const std::uint32_t share = shape_.places / kShareOfRing;
-        const std::uint32_t waves = std::clamp(share / warps_, 1U, together_);
-        wave_ = std::min(
-            warps_ * waves, std::max(1U, shape_.places - std::min(shape_.places - 1, chunk_ * together_)));
+        // What stays in a buffer while its sender waits for room must hold a wave's tokens.
+        const std::uint32_t room = shape_.places - std::min(shape_.places - 1, chunk_);
+        wave_ = std::min(warps_, room);
         for (std::uint32_t rank = 0; rank < n_; ++rank)
             for (std::uint32_t channel = 0; channel < channels_; ++channel) {
                 Block& b = block(rank, channel);
@@ -52,7 +48,7 @@ private:
         return blocks_[std::size_t{rank} * channels_ + channel];
     }
     [[nodiscard]] std::uint64_t copy_time(const TokenFlow& f) const override {
-        return turns_of_chunk(f) * sender_row_time(params_, row_, true);
+        return turns(f.chunk) * sender_row_time(params_, row_, true);
     }
     /// What the block's warps take next: a token each.
     void next_wave(std::uint32_t rank, std::uint32_t channel) {
@@ -77,9 +73,8 @@ private:
         b.running = true;
         constexpr std::uint64_t kWarpLoad = 512;
         const std::uint64_t loads = (row_.elements + kWarpLoad - 1) / kWarpLoad;
-        const std::uint64_t each = (b.wave + std::uint64_t{warps_} - 1) / warps_;
         const std::uint64_t latency =
-            each * (params_.row_overhead.count() + loads * params_.copy_round.count());
+            params_.row_overhead.count() + loads * params_.copy_round.count();
         const std::uint64_t bytes = b.copies * row_.all();
         const std::uint64_t busy =
             serialization_time(Bytes(bytes), params_.reduce_rate).count();

@@ -19,12 +19,11 @@ public:
 
 private:
     [[nodiscard]] std::uint64_t copy_time(const TokenFlow& f) const override {
-        return turns_of_chunk(f) * sender_row_time(params_, row_, false) +
+        return turns(f.chunk) * sender_row_time(params_, row_, false) +
                scanned(f) * params_.scan.count();
     }
     [[nodiscard]] std::uint64_t receive_time(std::uint64_t tokens) const override {
-        const std::uint64_t each = (tokens + warps_of_flow() - 1) / warps_of_flow();
-        return each * receiver_row_time(params_, row_);
+        return turns(tokens) * receiver_row_time(params_, row_);
     }
     /// Tokens that the sender has looked at when it has found those of the chunk; after its last
     /// one it goes on to the channel's end.

@@ -50,7 +50,6 @@ ExpertsCollective::ExpertsCollective(
     client_(environment.fabric.add_client(*this)),
     n_(static_cast<std::uint32_t>(spec.ranks.size())),
     functional_(environment.functional),
-    coarse_(environment.may_jump),
     combine_(spec.kind == CollectiveKind::kMoeCombine),
     routing_(exchange_, n_),
     row_(token_bytes(combine_ ? ExpertPayload::kBfloat16 : exchange_.payload, exchange_.hidden)),

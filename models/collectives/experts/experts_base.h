@@ -72,7 +72,6 @@ protected:
     std::uint32_t client_;
     std::uint32_t n_;
     bool functional_;
-    bool coarse_;   ///< long exchanges may go in larger pieces than they do
     bool combine_;  ///< and no dispatch
     Routing routing_;
     TokenBytes row_;  ///< of a token on its way

@@ -12,8 +12,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kManyChunks = 64;      // of a flow, before they go together
-constexpr std::uint32_t kShareOfRing = 8;      // of its places that go together, at most
 constexpr std::uint64_t kUnitsInChunk = 4;     // packets
 constexpr std::uint64_t kLargestUnit = 16;     // transfer units
 constexpr std::uint64_t kUnitsInBuffer = 4;    // of a link
@@ -47,7 +45,6 @@ RingBuffers::RingBuffers(
     shape_(shape),
     channels_(shape.channels),
     chunk_(shape.chunk),
-    together_(1),
     flows_(std::size_t{channels_} * n_ * n_),
     unit_(0) {
     std::uint32_t most = 0;
@@ -70,13 +67,8 @@ RingBuffers::RingBuffers(
                     add_part(from);
             }
     }
-    if (coarse_)
-        together_ = std::clamp(
-            most / (chunk_ * kManyChunks),
-            1U,
-            std::max(1U, shape_.places / kShareOfRing / chunk_));
     const std::uint64_t chunk_bytes =
-        std::uint64_t{std::min(chunk_ * together_, std::max(1U, most))} * shape_.row;
+        std::uint64_t{std::min(chunk_, std::max(1U, most))} * shape_.row;
     const std::uint64_t transfer = machine_.transfer_unit.count();
     const std::uint64_t largest = std::min(
         transfer * kLargestUnit, fabric_.smallest_buffer().count() / kUnitsInBuffer);
@@ -144,10 +136,9 @@ void RingBuffers::move_tail(TokenFlow& f) {
 }
 
 void RingBuffers::look_for_room(TokenFlow& f) {
-    const std::uint32_t most = chunk_ * together_;
     const std::uint32_t left = f.range.count - f.begun;
     // A dispatch asks for room for a whole chunk, whatever is left.
-    const std::uint32_t wanted = combine_ || shape_.lines ? std::min(most, left) : most;
+    const std::uint32_t wanted = combine_ || shape_.lines ? std::min(chunk_, left) : chunk_;
     if (f.begun - f.head + wanted > shape_.places) {
         f.waits_for_room = true;
         return;
@@ -166,14 +157,12 @@ void RingBuffers::free_places(TokenFlow& f, std::uint32_t tokens) {
 }
 
 void RingBuffers::begin_chunk(TokenFlow& f) {
-    f.chunk = std::min(chunk_ * together_, f.range.count - f.begun);
+    f.chunk = std::min(chunk_, f.range.count - f.begun);
     f.sent_before += f.bytes;
     f.bytes = f.chunk * shape_.row;
     f.sent = 0;
     f.acknowledged = 0;
-    // Chunks that go as one still cost each its look for room and its wait for the stores.
-    const std::uint64_t chunks = (f.chunk + chunk_ - 1) / chunk_;
-    f.duration = copy_time(f) + (shape_.lines ? 0 : (chunks - 1) * 4 * way(f));
+    f.duration = copy_time(f);
     std::uint32_t values = 0;
     if (functional_)
         values = fabric_.values().put(numbers_of(f.from, f.to, f.range.first + f.begun, f.chunk));

@@ -92,7 +92,7 @@ protected:
     virtual void on_tail(TokenFlow& flow) = 0;
     /// A receiver's event.
     virtual void on_received(std::uint32_t index) = 0;
-    /// Time of a sender's warps for a chunk, beside chunks' own cost.
+    /// Time (ps) of a sender's warps for the chunk.
     [[nodiscard]] virtual std::uint64_t copy_time(const TokenFlow& flow) const = 0;
 
     [[nodiscard]] TokenFlow&
@@ -106,12 +106,9 @@ protected:
     [[nodiscard]] std::uint32_t warps_of_flow() const {
         return std::max(1U, params_.threads / kWarpThreads / n_);
     }
-    /// Tokens that each of a sender's warps copies of the chunk: all wait at the end of each of
-    /// those that go together.
-    [[nodiscard]] std::uint64_t turns_of_chunk(const TokenFlow& flow) const {
-        const std::uint64_t warps = warps_of_flow();
-        const std::uint64_t rest = flow.chunk % chunk_;
-        return flow.chunk / chunk_ * ((chunk_ + warps - 1) / warps) + (rest + warps - 1) / warps;
+    /// Tokens that each of so many's warps copies.
+    [[nodiscard]] std::uint64_t turns(std::uint64_t tokens) const {
+        return (tokens + warps_of_flow() - 1) / warps_of_flow();
     }
     /// The places of `tokens` more are free.
     void free_places(TokenFlow& flow, std::uint32_t tokens);
@@ -120,8 +117,7 @@ protected:
     static constexpr std::uint32_t kWarpThreads = 32;
     RingShape shape_;
     std::uint32_t channels_;
-    std::uint32_t chunk_;     ///< tokens
-    std::uint32_t together_;  ///< chunks that go as one
+    std::uint32_t chunk_;  ///< tokens
     std::vector<TokenFlow> flows_;
 
 private:
