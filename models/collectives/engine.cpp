@@ -375,8 +375,7 @@ void CollectiveEngine::specify_experts(
     spec.choice = choose_experts(params_, policies_.experts, spec.kind, *spec.experts, sms_);
     const bool low_latency = spec.choice.library == ExpertsLibrary::kDeepepLowLatency;
     spec.threads_per_block = low_latency ? kLowLatencyThreads : experts.threads;
-    spec.registers_per_thread =
-        low_latency ? kLowLatencyRegisters : experts.registers_per_thread;
+    spec.registers_per_thread = low_latency ? kLowLatencyRegisters : experts.registers_per_thread;
     spec.shared_memory = experts.shared_memory;
 }
 

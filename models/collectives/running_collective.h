@@ -54,10 +54,10 @@ struct CollectiveSpec {
     static constexpr std::uint32_t kEveryRank = UINT32_MAX;
     std::uint32_t root = 0;  ///< position of who broadcasts, gets the sum, or sends
     Choice choice;
-    std::uint32_t blocks = 0;                ///< of its kernel; 0: one a channel
-    std::uint32_t registers_per_thread = 0;  ///< of its kernel; 0: as the machine's
-    Bytes shared_memory;                     ///< of one block; 0: as the machine's
-    std::uint32_t threads_per_block = 0;     ///< 0: as the protocol's
+    std::uint32_t blocks = 0;                 ///< of its kernel; 0: one a channel
+    std::uint32_t registers_per_thread = 0;   ///< of its kernel; 0: as the machine's
+    Bytes shared_memory;                      ///< of one block; 0: as the machine's
+    std::uint32_t threads_per_block = 0;      ///< 0: as the protocol's
     const ExpertExchange* experts = nullptr;  ///< of a dispatch or combine
     Time peers_late;  ///< after a member is resident comes the last rank that was not traced
     GroupLayout layout;
@@ -149,7 +149,7 @@ make_fifo_collective(const CollectiveEnvironment&, const CollectiveSpec&, Member
     const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&, std::string& refused);
 
 /// Dispatch and combine of mixture-of-experts layers.
-[[nodiscard]] std::unique_ptr<RunningCollective> make_experts_collective(
-    const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
+[[nodiscard]] std::unique_ptr<RunningCollective>
+make_experts_collective(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
 
 }  // namespace switchfold

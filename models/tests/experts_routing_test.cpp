@@ -80,7 +80,8 @@ RC_GTEST_PROP(RoutingProperty, ChoosesDistinctExpertsAndLosesNoToken, ()) {
         *rc::gen::inRange<std::uint32_t>(1, 60),
         *rc::gen::inRange<std::uint32_t>(1, std::min(16U, ranks * each) + 1),
         ranks * each,
-        *rc::gen::element(ExpertRouting::kRandom, ExpertRouting::kBalanced, ExpertRouting::kSkewed));
+        *rc::gen::element(
+            ExpertRouting::kRandom, ExpertRouting::kBalanced, ExpertRouting::kSkewed));
     e.skew = *rc::gen::inRange(0, 30) * 0.1;
     e.seed = *rc::gen::arbitrary<std::uint64_t>();
     const Routing routing(e, ranks);
@@ -98,8 +99,7 @@ RC_GTEST_PROP(RoutingProperty, ChoosesDistinctExpertsAndLosesNoToken, ()) {
             for (const std::uint32_t expert : distinct)
                 to.insert(expert / each);
             const auto destinations = routing.destinations(from, token);
-            RC_ASSERT(std::equal(
-                destinations.begin(), destinations.end(), to.begin(), to.end()));
+            RC_ASSERT(std::equal(destinations.begin(), destinations.end(), to.begin(), to.end()));
             for (const std::uint32_t rank : to) {
                 const auto tokens = routing.tokens_to(from, rank);
                 RC_ASSERT(std::binary_search(tokens.begin(), tokens.end(), token));

@@ -31,8 +31,8 @@ std::uint32_t knee_of(const TimeBySms& times) {
 
 namespace {
 
-constexpr double kTimes = 0.20;  ///< mean absolute error of times, by library
-constexpr double kKnees = 0.20;  ///< of the knees of curves
+constexpr double kTimes = 0.20;             ///< mean absolute error of times, by library
+constexpr double kKnees = 0.20;             ///< of the knees of curves
 constexpr std::uint32_t kCurveFrom = 1024;  ///< tokens; start-up counts below
 
 /// A row that is simulated.
@@ -83,8 +83,7 @@ private:
             return "the row does not say how many experts there are";
         if (!row.payload)
             return fmt::format("the datatype \"{}\" is not known", row.datatype);
-        const MachineMatch match =
-            machines_.find({row.gpu, row.interconnect, row.gpus, row.nodes});
+        const MachineMatch match = machines_.find({row.gpu, row.interconnect, row.gpus, row.nodes});
         if (!match.machine)
             return match.why;
         const std::string key =
@@ -96,8 +95,9 @@ private:
         exchange.top_k = row.top_k;
         exchange.experts = *row.experts;
         exchange.payload = *row.payload;
-        exchange.routing = *row.library == ExpertsLibrary::kTrtllmTwoSided ? ExpertRouting::kBalanced
-                                                                           : ExpertRouting::kRandom;
+        exchange.routing = *row.library == ExpertsLibrary::kTrtllmTwoSided
+                               ? ExpertRouting::kBalanced
+                               : ExpertRouting::kRandom;
         ExpertsPolicy policy;
         policy.library = *row.library;
         policy.sms = row.blocks;
@@ -118,7 +118,13 @@ private:
         const auto [at, fresh] = runs_.try_emplace(run, plan_.runs.size());
         if (fresh)
             plan_.runs.push_back(
-                {id_of(row), &system, *row.library, *row.operation, exchange, row.gpus, row.blocks});
+                {id_of(row),
+                 &system,
+                 *row.library,
+                 *row.operation,
+                 exchange,
+                 row.gpus,
+                 row.blocks});
         plan_.rows.push_back({&row, at->second});
         return {};
     }
@@ -142,19 +148,20 @@ private:
 };
 
 Job job_of(const Run& run) {
-    return {run.label, [&run](const JobProgress& progress) {
-                GraphRunOptions options;
-                options.progress = progress;
-                CollectivePolicies policies;
-                policies.experts.library = run.library;
-                policies.experts.sms = run.sms;
-                const ExpertsOperation operation = run.kind == CollectiveKind::kMoeDispatch
-                                                       ? ExpertsOperation::kDispatch
-                                                       : ExpertsOperation::kCombine;
-                const GraphRun done = run_graph(
-                    *run.system, experts_step(operation, run.exchange, run.ranks), policies, options);
-                return OrderedJson(done.collectives.at(0).time_us).dump();
-            }};
+    return {
+        run.label, [&run](const JobProgress& progress) {
+            GraphRunOptions options;
+            options.progress = progress;
+            CollectivePolicies policies;
+            policies.experts.library = run.library;
+            policies.experts.sms = run.sms;
+            const ExpertsOperation operation = run.kind == CollectiveKind::kMoeDispatch
+                                                   ? ExpertsOperation::kDispatch
+                                                   : ExpertsOperation::kCombine;
+            const GraphRun done = run_graph(
+                *run.system, experts_step(operation, run.exchange, run.ranks), policies, options);
+            return OrderedJson(done.collectives.at(0).time_us).dump();
+        }};
 }
 
 std::vector<double> simulate_all(const Plan& plan, const SuiteOptions& options) {
@@ -271,13 +278,12 @@ SuiteResult run_experts(const SuiteOptions& options) {
     Plan plan = planner.run(rows);
     const std::vector<double> times = simulate_all(plan, options);
     for (const Planned& planned : plan.rows)
-        result.cases.push_back(time_case(
-            *planned.row, times[planned.run], machines.fitted_on(planned.row->table)));
+        result.cases.push_back(
+            time_case(*planned.row, times[planned.run], machines.fitted_on(planned.row->table)));
     const std::vector<Case> knees = knee_cases(plan, result.cases);
     result.verdicts = verdicts(plan, result.cases, knees);
-    const auto right = std::count_if(knees.begin(), knees.end(), [](const Case& c) {
-        return c.measured == c.simulated;
-    });
+    const auto right = std::count_if(
+        knees.begin(), knees.end(), [](const Case& c) { return c.measured == c.simulated; });
     if (!knees.empty())
         result.notes.push_back(fmt::format(
             "knees (fewest SMs within 10 % of the best time, from {} tokens on): {} of {} curves "

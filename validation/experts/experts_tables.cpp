@@ -51,7 +51,14 @@ public:
 
     std::vector<ExpertsRow> run() {
         for (const char* column :
-             {"kind", "id", "operation", "kernel", "n_gpus", "num_tokens", "hidden", "topk",
+             {"kind",
+              "id",
+              "operation",
+              "kernel",
+              "n_gpus",
+              "num_tokens",
+              "hidden",
+              "topk",
               "time_us"})
             if (!table_.has(column))
                 problems_.push_back(

@@ -125,7 +125,7 @@ struct CollectiveOperation {
     std::uint64_t sequence = 0;  ///< counts this group's collectives on this rank
     SizeSource size_source = SizeSource::kTrace;
     std::uint32_t experts = 0;  ///< of a dispatch or combine: index into ExecutionGraph::experts
-    Time measured;    ///< duration in the trace, waiting for peers included; zero if none
+    Time measured;              ///< duration in the trace, waiting for peers included; zero if none
     Time peers_late;  ///< how much later than this rank the last of the others comes, if they
                       ///< were not traced
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose

@@ -23,9 +23,9 @@ enum class ExpertRouting : std::uint8_t {
 
 /// The tokens of a mixture-of-experts layer on their way to their experts, and back.
 struct ExpertExchange {
-    std::uint32_t tokens = 0;  ///< of each rank
-    std::uint32_t hidden = 0;  ///< elements of a token
-    std::uint32_t top_k = 0;   ///< experts that a token chooses
+    std::uint32_t tokens = 0;   ///< of each rank
+    std::uint32_t hidden = 0;   ///< elements of a token
+    std::uint32_t top_k = 0;    ///< experts that a token chooses
     std::uint32_t experts = 0;  ///< spread evenly over the ranks, in blocks
     ExpertPayload payload = ExpertPayload::kFloat8;
     ExpertRouting routing = ExpertRouting::kRandom;

@@ -132,9 +132,8 @@ Choice choose_experts(
     choice.channels = policy.sms != 0 ? policy.sms : params.experts.sms;
     if (choice.library == ExpertsLibrary::kTrtllmTwoSided && policy.sms == 0)
         choice.channels = two_sided_blocks(sms);
-    const std::uint32_t tuned = kind == CollectiveKind::kMoeDispatch
-                                    ? params.experts.dispatch_chunk
-                                    : params.experts.combine_chunk;
+    const std::uint32_t tuned = kind == CollectiveKind::kMoeDispatch ? params.experts.dispatch_chunk
+                                                                     : params.experts.combine_chunk;
     choice.group_tables = policy.group_tables;
     choice.chunk = policy.chunk != 0 ? policy.chunk : tuned;
     return choice;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/collectives/choice/tuning.h"
-#include "workloads/graph/expert_exchange.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/experts/deepep_normal.h"
 #include "models/collectives/experts/ring_buffers.h"
-
 #include "sim/core/error.h"
 
 namespace switchfold {
@@ -76,8 +75,7 @@ private:
         const std::uint64_t latency =
             params_.row_overhead.count() + loads * params_.copy_round.count();
         const std::uint64_t bytes = b.copies * row_.all();
-        const std::uint64_t busy =
-            serialization_time(Bytes(bytes), params_.reduce_rate).count();
+        const std::uint64_t busy = serialization_time(Bytes(bytes), params_.reduce_rate).count();
         const std::uint64_t served = port(rank).access(bytes, b.wave * row_.all()).count();
         const std::uint64_t start = now() + params_.poll.count();
         post_received(
@@ -133,8 +131,7 @@ private:
         for (std::size_t i = 0; i < f.batches.size(); ++i) {
             const TokenFlow::Batch& batch = f.batches[i];
             if (index < first + batch.tokens)
-                return fabric_.values().get(batch.values).data() +
-                       (index - first) * kTokenNumbers;
+                return fabric_.values().get(batch.values).data() + (index - first) * kTokenNumbers;
             first += batch.tokens;
         }
         SWITCHFOLD_CHECK(false, "token {} is not in its ring buffer", index);

@@ -22,8 +22,7 @@ token_numbers(std::uint32_t from, std::uint32_t token, std::uint32_t expert_rank
     return numbers;
 }
 
-std::vector<float>
-sum_of_copies(const Routing& routing, std::uint32_t from, std::uint32_t token) {
+std::vector<float> sum_of_copies(const Routing& routing, std::uint32_t from, std::uint32_t token) {
     std::vector<float> sum(kTokenNumbers);
     for (const std::uint16_t rank : routing.destinations(from, token)) {
         const std::vector<float> copy = token_numbers(from, token, rank);

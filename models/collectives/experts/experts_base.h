@@ -24,9 +24,7 @@ sum_of_copies(const Routing& routing, std::uint32_t from, std::uint32_t token);
 
 /// What exchanges of experts have in common: routing, bytes of a token, who is done, and the
 /// numbers of functional mode.
-class ExpertsCollective : public RunningCollective,
-                          protected PacketClient,
-                          protected EventHandler {
+class ExpertsCollective : public RunningCollective, protected PacketClient, protected EventHandler {
 public:
     ~ExpertsCollective() override { fabric_.remove_client(client_); }
     ExpertsCollective(const ExpertsCollective&) = delete;

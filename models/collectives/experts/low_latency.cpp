@@ -11,8 +11,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kLargestUnit = 16;    // transfer units in a packet
-constexpr std::uint64_t kUnitsInBuffer = 4;   // of a link
 constexpr std::uint32_t kWarps = 32;
 
 }  // namespace
@@ -59,8 +57,8 @@ void LowLatencyCollective::start_pairs(std::uint64_t at) {
     }
 }
 
-std::uint64_t LowLatencyCollective::send(
-    Pair& p, std::uint64_t bytes, std::uint64_t tag, std::uint32_t values) {
+std::uint64_t
+LowLatencyCollective::send(Pair& p, std::uint64_t bytes, std::uint64_t tag, std::uint32_t values) {
     if (p.route == nullptr) {
         if (values != 0)
             on_values(p, tag, values);
@@ -68,9 +66,7 @@ std::uint64_t LowLatencyCollective::send(
         arrive(p, bytes, written);
         return std::max(now(), written);
     }
-    const std::uint64_t largest = std::min(
-        machine_.transfer_unit.count() * kLargestUnit,
-        fabric_.smallest_buffer().count() / kUnitsInBuffer);
+    const std::uint64_t largest = largest_packet();
     std::uint64_t left = now();
     for (std::uint64_t sent = 0; sent < bytes; sent += largest) {
         const OptionalTime departure = fabric_.send(
@@ -85,6 +81,14 @@ std::uint64_t LowLatencyCollective::send(
             left = std::max(left, departure->count());
     }
     return left;
+}
+
+std::uint64_t LowLatencyCollective::largest_packet() const {
+    constexpr std::uint64_t kLargestUnit = 16;   // transfer units
+    constexpr std::uint64_t kUnitsInBuffer = 4;  // of a link
+    return std::min(
+        machine_.transfer_unit.count() * kLargestUnit,
+        fabric_.smallest_buffer().count() / kUnitsInBuffer);
 }
 
 void LowLatencyCollective::on_packet(const Packet& packet, std::uint32_t rank, Time visible) {

@@ -52,6 +52,8 @@ protected:
     void start_pairs(std::uint64_t at);
     /// Sends, now; \returns when the last of it has left (ps), or now if it waits for credit.
     std::uint64_t send(Pair& pair, std::uint64_t bytes, std::uint64_t tag, std::uint32_t values);
+    /// Bytes that go in one packet, at most.
+    [[nodiscard]] std::uint64_t largest_packet() const;
     /// The flag of the pair has come to its receiver.
     virtual void on_flag(Pair& pair) = 0;
     /// Numbers have come, if they are carried.

@@ -55,9 +55,11 @@ public:
     }
 
 private:
-    /// Rows of one pair that go side by side.
+    /// Rows of one pair that go side by side, beside those to all others: packet by packet, as the
+    /// warps store them.
     struct Round {
         std::uint32_t rows = 0;
+        std::uint64_t sent = 0;            ///< bytes
         std::vector<std::size_t> choices;  ///< functional: of the receiver's tokens
     };
     [[nodiscard]] std::size_t index_of(const Pair& p) const {
@@ -84,37 +86,39 @@ private:
             if (p.bytes > 0)
                 post_round(p, 0, start.count());
     }
-    void post_round(const Pair& p, std::uint64_t round, std::uint64_t from) {
-        const std::uint64_t bytes = rounds_[index_of(p)][round].rows * row_.all();
+    void post_round(const Pair& p, std::uint64_t number, std::uint64_t from) {
+        const Round& round = rounds_[index_of(p)][number];
+        const std::uint64_t all = round.rows * row_.all();
+        const std::uint64_t bytes = std::min(largest_packet(), all - round.sent);
         const std::uint64_t served = port(p.from).access(bytes, 0).count();
-        post(
-            round << 32U | index_of(p),
-            std::max(from + row_time(row_.all()), served));
+        const std::uint64_t busy = row_time(row_.all()) * bytes / all;
+        post(number << 32U | index_of(p), std::max(from + busy, served));
     }
     void on_stage(std::uint64_t tag) override {
         const auto index = static_cast<std::uint32_t>(tag);
         if ((tag & kAdded) != 0)
             return added(index);
         Pair& p = pairs_[index];
-        const std::uint64_t round = tag >> 32U;
+        const std::uint64_t number = tag >> 32U;
+        Round& round = rounds_[index][number];
         std::uint32_t values = 0;
-        if (functional_) {
+        if (functional_ && round.sent == 0) {
             std::vector<float> numbers;
-            for (const std::size_t choice : rounds_[index][round].choices) {
+            for (const std::size_t choice : round.choices) {
                 const auto token = static_cast<std::uint32_t>(choice / exchange_.top_k);
-                const std::vector<float> one =
-                    token_numbers(p.to, token, experts_[p.to][choice]);
+                const std::vector<float> one = token_numbers(p.to, token, experts_[p.to][choice]);
                 numbers.insert(numbers.end(), one.begin(), one.end());
             }
             values = fabric_.values().put(std::move(numbers));
         }
-        const std::uint64_t left = send(
-            p,
-            rounds_[index][round].rows * row_.all(),
-            std::uint64_t{p.from} << 48U | round,
-            values);
-        if (round + 1 < rounds_[index].size())
-            post_round(p, round + 1, left);
+        const std::uint64_t all = round.rows * row_.all();
+        const std::uint64_t bytes = std::min(largest_packet(), all - round.sent);
+        round.sent += bytes;
+        const std::uint64_t left = send(p, bytes, std::uint64_t{p.from} << 48U | number, values);
+        if (round.sent < all)
+            post_round(p, number, left);
+        else if (number + 1 < rounds_[index].size())
+            post_round(p, number + 1, left);
     }
     void on_values(Pair& p, std::uint64_t tag, std::uint32_t values) override {
         const std::uint64_t round = tag & ((1ULL << 48U) - 1);
@@ -132,13 +136,14 @@ private:
         const std::uint64_t bytes = copies * row_.all();
         const std::uint64_t each =
             (exchange_.tokens + std::uint64_t{shape_.blocks} - 1) / shape_.blocks;
-        // A token's copies are loaded one after the other; a block's warps hold a few tokens.
+        // Four of a token's copies are loaded at once.
+        constexpr std::uint64_t kUnrolled = 4;
         const std::uint64_t latency =
-            params_.row_overhead.count() + exchange_.top_k * params_.copy_round.count();
-        const std::uint64_t busy = serialization_time(
-                                       Bytes(each * exchange_.top_k * row_.all()),
-                                       params_.reduce_rate)
-                                       .count();
+            params_.row_overhead.count() +
+            (exchange_.top_k + kUnrolled - 1) / kUnrolled * params_.copy_round.count();
+        const std::uint64_t busy =
+            serialization_time(Bytes(each * exchange_.top_k * row_.all()), params_.reduce_rate)
+                .count();
         const std::uint64_t served =
             port(p.to).access(bytes, exchange_.tokens * row_.all()).count();
         post(
@@ -159,9 +164,9 @@ private:
     }
 
     static constexpr std::uint64_t kAdded = 1ULL << 62U;
-    std::vector<std::uint32_t> flags_;         ///< by receiver, that have come
-    std::vector<std::vector<Round>> rounds_;   ///< by pair
-    std::vector<std::vector<float>> copies_;   ///< functional: by receiver and choice
+    std::vector<std::uint32_t> flags_;        ///< by receiver, that have come
+    std::vector<std::vector<Round>> rounds_;  ///< by pair
+    std::vector<std::vector<float>> copies_;  ///< functional: by receiver and choice
 };
 
 }  // namespace

@@ -120,9 +120,9 @@ private:
 
     static constexpr std::uint64_t kReceived = 1ULL << 62U;
     static constexpr std::uint32_t kRankMask = 0xFFFFFF;
-    std::uint64_t message_;                            ///< bytes of a copy
-    std::vector<std::uint64_t> sent_until_;            ///< by rank, ps
-    std::vector<std::vector<std::uint64_t>> places_;   ///< functional: by rank and choice
+    std::uint64_t message_;                           ///< bytes of a copy
+    std::vector<std::uint64_t> sent_until_;           ///< by rank, ps
+    std::vector<std::vector<std::uint64_t>> places_;  ///< functional: by rank and choice
 };
 
 }  // namespace

@@ -49,7 +49,8 @@ struct ExpertsPolicy {
             field(
                 "sms",
                 &ExpertsPolicy::sms,
-                "SMs given to communication, a block each: deepep_normal takes an even number, half "
+                "SMs given to communication, a block each: deepep_normal takes an even number, "
+                "half "
                 "of them send; 0 takes the library's own number.",
                 0U,
                 1024U),

@@ -12,9 +12,9 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kUnitsInChunk = 4;     // packets
-constexpr std::uint64_t kLargestUnit = 16;     // transfer units
-constexpr std::uint64_t kUnitsInBuffer = 4;    // of a link
+constexpr std::uint64_t kUnitsInChunk = 4;   // packets
+constexpr std::uint64_t kLargestUnit = 16;   // transfer units
+constexpr std::uint64_t kUnitsInBuffer = 4;  // of a link
 constexpr std::uint64_t kWaitsForDeparture = 2;
 
 /// Those of the pair's tokens that lie in the channel's part of the sender's.
@@ -27,8 +27,7 @@ TokenRange range_of(std::span<const std::uint32_t> tokens, TokenRange part) {
 
 }  // namespace
 
-TokenRange
-channel_tokens(std::uint32_t tokens, std::uint32_t channels, std::uint32_t channel) {
+TokenRange channel_tokens(std::uint32_t tokens, std::uint32_t channels, std::uint32_t channel) {
     const std::uint64_t each = (std::uint64_t{tokens} + channels - 1) / channels;
     const std::uint64_t first = std::min<std::uint64_t>(each * channel, tokens);
     return {
@@ -70,8 +69,8 @@ RingBuffers::RingBuffers(
     const std::uint64_t chunk_bytes =
         std::uint64_t{std::min(chunk_, std::max(1U, most))} * shape_.row;
     const std::uint64_t transfer = machine_.transfer_unit.count();
-    const std::uint64_t largest = std::min(
-        transfer * kLargestUnit, fabric_.smallest_buffer().count() / kUnitsInBuffer);
+    const std::uint64_t largest =
+        std::min(transfer * kLargestUnit, fabric_.smallest_buffer().count() / kUnitsInBuffer);
     unit_ = std::clamp<std::uint64_t>(
         chunk_bytes / kUnitsInChunk, std::min(transfer, largest), largest);
 }
@@ -91,9 +90,7 @@ void RingBuffers::begin(Time start) {
 
 void RingBuffers::post(Stage stage, std::uint32_t index, std::uint64_t at) {
     scheduler_.at(
-        Time(std::max(at, now())),
-        *this,
-        static_cast<std::uint64_t>(stage) << 32U | index);
+        Time(std::max(at, now())), *this, static_cast<std::uint64_t>(stage) << 32U | index);
 }
 
 void RingBuffers::post_received(std::uint32_t index, std::uint64_t at) {
@@ -191,7 +188,8 @@ void RingBuffers::send_unit(TokenFlow& f) {
              .slot = f.units++});
         f.blocked = !departure;
         // Stores wait where the way to the links is full.
-        f.free_at = std::max(f.free_at, std::exchange(f.departed, departure ? departure->count() : 0));
+        f.free_at =
+            std::max(f.free_at, std::exchange(f.departed, departure ? departure->count() : 0));
     }
     if (!f.blocked)
         after_unit(f);

@@ -95,8 +95,7 @@ protected:
     /// Time (ps) of a sender's warps for the chunk.
     [[nodiscard]] virtual std::uint64_t copy_time(const TokenFlow& flow) const = 0;
 
-    [[nodiscard]] TokenFlow&
-    flow(std::uint32_t channel, std::uint32_t from, std::uint32_t to) {
+    [[nodiscard]] TokenFlow& flow(std::uint32_t channel, std::uint32_t from, std::uint32_t to) {
         return flows_[(std::size_t{channel} * n_ + from) * n_ + to];
     }
     [[nodiscard]] std::uint32_t index_of(const TokenFlow& flow) const {

@@ -41,8 +41,8 @@ private:
 /// TensorRT-LLM's benchmark (collect_trtllm_alltoall.py): where there are more ranks than a token
 /// has experts, it goes to top_k neighbouring ranks, and the groups of such take turns; else its
 /// experts lie on all ranks in turn.
-std::uint32_t
-balanced(const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t token, std::uint32_t k) {
+std::uint32_t balanced(
+    const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t token, std::uint32_t k) {
     const std::uint32_t each = exchange.experts / ranks;
     const std::uint32_t groups = std::max(1U, ranks / exchange.top_k);
     const std::uint32_t rank = (token % groups * exchange.top_k + k) % ranks;
@@ -77,10 +77,7 @@ choose_experts_of(const ExpertExchange& exchange, std::uint32_t ranks, std::uint
 }
 
 Routing::Routing(const ExpertExchange& exchange, std::uint32_t ranks) :
-    ranks_(ranks),
-    tokens_(exchange.tokens),
-    by_rank_(ranks),
-    pairs_(std::size_t{ranks} * ranks) {
+    ranks_(ranks), tokens_(exchange.tokens), by_rank_(ranks), pairs_(std::size_t{ranks} * ranks) {
     const std::uint32_t each = std::max(1U, exchange.experts / ranks);
     std::vector<std::uint16_t> of_token;
     for (std::uint32_t from = 0; from < ranks; ++from) {

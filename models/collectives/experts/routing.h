@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/graph/expert_exchange.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
 #include <memory>
@@ -37,9 +37,7 @@ public:
     /// How many tokens arrive at a rank.
     [[nodiscard]] std::uint64_t received(std::uint32_t to) const;
     /// How many copies of tokens a rank sends, those to itself among them.
-    [[nodiscard]] std::uint64_t sent(std::uint32_t from) const {
-        return by_rank_[from].to.size();
-    }
+    [[nodiscard]] std::uint64_t sent(std::uint32_t from) const { return by_rank_[from].to.size(); }
     /// The most copies that one rank sends or receives.
     [[nodiscard]] std::uint64_t busiest() const;
 

@@ -127,8 +127,7 @@ private:
         }
         b.asking = false;
     }
-    void
-    request(std::uint32_t block, std::uint32_t token, std::uint32_t bytes, bool first) {
+    void request(std::uint32_t block, std::uint32_t token, std::uint32_t bytes, bool first) {
         const std::uint32_t from = block / blocks_;
         Fabric::Transfer transfer;
         transfer.payload = bytes;
@@ -162,8 +161,7 @@ private:
             add(from, token, fabric_.values().get(packet.values));
             fabric_.values().drop(packet.values);
         }
-        const std::uint64_t each =
-            (std::uint64_t{routing_.tokens()} + blocks_ - 1) / blocks_;
+        const std::uint64_t each = (std::uint64_t{routing_.tokens()} + blocks_ - 1) / blocks_;
         const auto block = static_cast<std::uint32_t>(from * blocks_ + token / each);
         came(block, packet.payload, visible.count());
         ask(block);
@@ -174,8 +172,7 @@ private:
         SWITCHFOLD_CHECK(b.open >= bytes && b.missing >= bytes, "more comes than was asked for");
         b.open -= bytes;
         b.missing -= bytes;
-        const std::uint64_t busy =
-            serialization_time(Bytes(bytes), params_.reduce_rate).count();
+        const std::uint64_t busy = serialization_time(Bytes(bytes), params_.reduce_rate).count();
         b.free_at = std::max(b.free_at + busy, visible);
         if (b.missing > 0)
             return;

@@ -33,8 +33,7 @@ SwitchExperts::SwitchExperts(
 void SwitchExperts::begin(Time start) {
     std::vector<std::uint32_t> ranks;
     for (const GroupTables::Set& set : tables_.sets()) {
-        if (spec_.choice.group_tables != 0 &&
-            groups_.size() == spec_.choice.group_tables) {
+        if (spec_.choice.group_tables != 0 && groups_.size() == spec_.choice.group_tables) {
             refused_ = "as the policy says";
             break;
         }
@@ -112,8 +111,7 @@ std::vector<std::string> SwitchExperts::blocked(std::size_t limit) const {
     std::vector<std::string> lines;
     for (std::uint32_t position = 0; position < n_; ++position)
         if (!finished_[position] && lines.size() < limit)
-            lines.push_back(
-                fmt::format("rank {} waits for the switches", spec_.ranks[position]));
+            lines.push_back(fmt::format("rank {} waits for the switches", spec_.ranks[position]));
     return lines;
 }
 

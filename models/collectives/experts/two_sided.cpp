@@ -12,7 +12,8 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kRanksOfBlocks = 8;
-constexpr std::uint32_t kPiecesOfEntry = 4;
+constexpr std::uint32_t kPiecesOfEntry = 4;  // that go on their own, at least
+constexpr std::uint32_t kPiecesOfFlow = 32;  // the same
 
 /// A token's bytes in lines of 128 bytes, 120 of them data.
 std::uint64_t in_lines(std::uint64_t bytes) {
@@ -25,21 +26,24 @@ RingShape shape_of(const ExpertsParams& params, const CollectiveSpec& spec) {
     const bool combine = spec.kind == CollectiveKind::kMoeCombine;
     const ExpertPayload payload = combine ? ExpertPayload::kBfloat16 : spec.experts->payload;
     RingShape shape;
-    shape.channels = two_sided_channels(
-        spec.choice.channels, static_cast<std::uint32_t>(spec.ranks.size()));
+    shape.channels =
+        two_sided_channels(spec.choice.channels, static_cast<std::uint32_t>(spec.ranks.size()));
     shape.row = in_lines(token_bytes(payload, spec.experts->hidden).all());
     const auto entry = static_cast<std::uint32_t>(
         std::max<std::uint64_t>(1, params.fifo_slot.count() / shape.row));
-    // Lines are used as they come: finer than an entry.
-    shape.chunk = std::max(1U, entry / kPiecesOfEntry);
+    // Lines are used as they come: finer than an entry, and fine beside the whole.
+    shape.chunk = std::clamp(
+        spec.experts->tokens / shape.channels / kPiecesOfFlow,
+        1U,
+        std::max(1U, entry / kPiecesOfEntry));
     shape.places = std::max(2U, entry * params.fifo_slots);
     shape.lines = true;
     shape.start = params.two_sided_start;
     return shape;
 }
 
-/// TensorRT-LLM's two-sided all-to-all (fusedMoeCommKernels): the warps of a channel and pair gather
-/// a token's fields in shared memory, pack them in lines with flags and store them into the
+/// TensorRT-LLM's two-sided all-to-all (fusedMoeCommKernels): the warps of a channel and pair
+/// gather a token's fields in shared memory, pack them in lines with flags and store them into the
 /// receiver's FIFO; the receiver polls the lines and unpacks them. A combine brings back the copies
 /// and does not add them.
 class TwoSided final : public RowCopies {

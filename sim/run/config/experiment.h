@@ -170,7 +170,8 @@ struct Experiment {
                 "scenarios",
                 &Experiment::scenarios,
                 "Ways to run it; without any: serial, ring and in_switch (a collective: ring and "
-                "in_switch; experts: deepep_normal). The last is left out, with a note, where the machine cannot."),
+                "in_switch; experts: deepep_normal). The last is left out, with a note, where the "
+                "machine cannot."),
             field(
                 "functional",
                 &Experiment::functional,

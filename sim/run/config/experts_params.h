@@ -81,11 +81,7 @@ struct ExpertsWorkloadParams {
                 0.0,
                 10.0),
             field(
-                "ranks",
-                &W::ranks,
-                "GPUs that take part, from rank 0; 0 takes all.",
-                0U,
-                65'536U)};
+                "ranks", &W::ranks, "GPUs that take part, from rank 0; 0 takes all.", 0U, 65'536U)};
     }
     void check(ParamChecker& checker) const;
 };
