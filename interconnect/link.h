@@ -111,7 +111,7 @@ public:
     [[nodiscard]] const PacketFormat& format() const { return kind_->params().format; }
     /// Bytes that the acknowledgement of such a packet takes on the way back.
     [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const {
-        if (kind == PacketKind::kWrite && !kind_->acknowledges_writes)
+        if (is_store(kind) && !kind_->acknowledges_writes)
             return 0;
         return format().acknowledge_bytes(kind, payload);
     }

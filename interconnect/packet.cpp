@@ -5,7 +5,7 @@ namespace switchfold {
 
 std::uint32_t PacketFormat::wire_bytes(PacketKind kind, std::uint32_t payload) const {
     const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
-    const std::uint32_t count = packets(payload);
+    const std::uint32_t count = packets(kind, payload);
     switch (kind) {
     case PacketKind::kReadRequest:
         return count * request_flits * flit_bytes;
@@ -21,10 +21,10 @@ std::uint32_t PacketFormat::wire_bytes(PacketKind kind, std::uint32_t payload) c
 
 std::uint32_t PacketFormat::acknowledge_bytes(PacketKind kind, std::uint32_t payload) const {
     const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
-    if (kind == PacketKind::kWrite)
-        return packets(payload) * write_ack_flits * flit_bytes;
+    if (is_store(kind))
+        return packets(kind, payload) * write_ack_flits * flit_bytes;
     if (kind == PacketKind::kMulticastWrite || kind == PacketKind::kMulticastCopy)
-        return packets(payload) * multicast_ack_flits * flit_bytes;
+        return packets(kind, payload) * multicast_ack_flits * flit_bytes;
     return 0;
 }
 

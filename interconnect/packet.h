@@ -24,6 +24,7 @@ enum class PacketKind : std::uint8_t {
     kMulticastCopy,   ///< from there to every member
     kReducePush,      ///< operands or a partial sum on the way to the next adder
     kReducePartial,   ///< last switch to the line's home: what it held of the sum, with its count
+    kCopyWrite,       ///< store of a copy engine to a peer's memory
 };
 
 /// Each kind of traffic has credits of its own, so that nothing waits behind what waits for it:
@@ -38,7 +39,7 @@ struct PacketTraits {
                                  ///< group says
     bool carries_data = true;    ///< its payload is in it, and not asked for
 };
-inline constexpr std::array<PacketTraits, 11> kPacketTraits{{
+inline constexpr std::array<PacketTraits, 12> kPacketTraits{{
     {VirtualChannel::kRequest, true, true},    // kWrite
     {VirtualChannel::kRequest, true, false},   // kReadRequest
     {VirtualChannel::kResponse, true, true},   // kReadResponse
@@ -50,12 +51,18 @@ inline constexpr std::array<PacketTraits, 11> kPacketTraits{{
     {VirtualChannel::kDown, false, true},      // kMulticastCopy
     {VirtualChannel::kRequest, false, true},   // kReducePush
     {VirtualChannel::kDown, false, true},      // kReducePartial
+    {VirtualChannel::kRequest, true, true},    // kCopyWrite
 }};
 [[nodiscard]] constexpr const PacketTraits& traits(PacketKind kind) {
     return kPacketTraits[static_cast<std::size_t>(kind)];
 }
 [[nodiscard]] constexpr VirtualChannel virtual_channel(PacketKind kind) {
     return traits(kind).channel;
+}
+
+/// A store from one GPU to another.
+[[nodiscard]] constexpr bool is_store(PacketKind kind) {
+    return kind == PacketKind::kWrite || kind == PacketKind::kCopyWrite;
 }
 
 /// Most lines of a push that travel together.
@@ -90,6 +97,7 @@ struct PacketFormat {
     Bytes flit{16};
     std::uint32_t header_flits = 1;
     Bytes max_payload{128};
+    Bytes copy_payload;
     std::uint32_t request_flits = 1;
     std::uint32_t write_ack_flits = 0;
     std::uint32_t multicast_ack_flits = 1;
@@ -109,6 +117,12 @@ struct PacketFormat {
                 &PacketFormat::max_payload,
                 "Most data bytes in one packet.",
                 Bytes(1),
+                Bytes(1 << 20)),
+            field(
+                "copy_payload",
+                &PacketFormat::copy_payload,
+                "The same of a packet that a copy engine writes; 0: as max_payload.",
+                Bytes(0),
                 Bytes(1 << 20)),
             field(
                 "request_flits",
@@ -137,8 +151,10 @@ struct PacketFormat {
         };
     }
 
-    [[nodiscard]] std::uint32_t packets(std::uint32_t payload) const {
-        const auto limit = static_cast<std::uint32_t>(max_payload.count());
+    [[nodiscard]] std::uint32_t packets(PacketKind kind, std::uint32_t payload) const {
+        const bool copied = kind == PacketKind::kCopyWrite && copy_payload.count() != 0;
+        const auto limit =
+            static_cast<std::uint32_t>((copied ? copy_payload : max_payload).count());
         return payload == 0 ? 1 : (payload + limit - 1) / limit;
     }
     /// Bytes on the wire of a transfer of `payload` bytes of data.

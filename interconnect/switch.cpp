@@ -106,7 +106,7 @@ OptionalTime Switch::accept(const Packet& packet, Link& from) {
 }
 
 OptionalTime Switch::forward(const Packet& packet, Link& from) {
-    if (packet.kind == PacketKind::kWrite) {
+    if (is_store(packet.kind)) {
         const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
         if (back > 0)
             from.reverse().add_overhead(back);

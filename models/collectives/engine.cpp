@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/engine.h"
 
+#include "models/collectives/algorithm_table.h"
 #include "models/collectives/choice/exchange.h"
+#include "models/collectives/choice/kernels.h"
 #include "models/collectives/experts/choice.h"
-#include "models/collectives/experts/low_latency.h"
 #include "models/collectives/functional.h"
 #include "sim/core/error.h"
 
@@ -74,12 +75,10 @@ public:
         ++joined;
         engine.watch_one();
         // Half of the launch latency lies before the first instruction, half after the last.
-        const CollectiveParams& params = engine.params_;
-        const Time start = in_switch() || spec.experts != nullptr
-                               ? Time()
-                               : params_of(params, spec.choice.protocol).start_overhead;
+        const KernelShape shape = kernel_shape(engine.params_, spec.choice);
         running->join(
-            position, engine.fabric_.scheduler().now() + params.launch_latency / 2 + start);
+            position,
+            engine.fabric_.scheduler().now() + shape.launch_latency / 2 + shape.start_overhead);
     }
     [[nodiscard]] bool exchange() const { return spec.kind == CollectiveKind::kAllToAll; }
     void on_failure(const std::string& why) override {
@@ -89,11 +88,10 @@ public:
                 text += fmt::format(", {} has failed", node->basename());
         engine.run_as_ring(*this, Fallback::kReductionTimeout, text);
     }
-    [[nodiscard]] bool in_switch() const { return reduces_in_switch(spec.choice.algorithm); }
     void on_member_done(std::uint32_t position, Time end) override {
         members[position].done = true;
-        engine.post(
-            {MemberEvent::Kind::kEnd, this, position}, end + engine.params_.launch_latency / 2);
+        const Time after = kernel_shape(engine.params_, spec.choice).launch_latency / 2;
+        engine.post({MemberEvent::Kind::kEnd, this, position}, end + after);
     }
     void on_round_done(
         std::uint32_t position, std::uint32_t left, std::uint32_t all, Time end) override {
@@ -190,31 +188,17 @@ bool CollectiveEngine::undisturbed() const {
 }
 
 std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& instance) {
-    const CollectiveEnvironment environment = this->environment();
-    CollectiveSpec& spec = instance.spec;
-    if (spec.experts != nullptr)
-        return make_experts_collective(environment, spec, instance);
-    if (!instance.in_switch())
-        return make_fifo_collective(environment, spec, instance);
     std::string refused;
-    std::unique_ptr<RunningCollective> running;
-    const bool reduces = spec.kind == CollectiveKind::kAllReduce;
-    if (spec.choice.algorithm != Algorithm::kInSwitch || !reduces)
-        running = make_heads_collective(environment, spec, instance, refused);
-    else if (auto group = fabric_.create_group(spec.ranks, spec.element, refused))
-        running = spec.choice.mode == InSwitchMode::kPush
-                      ? make_push_all_reduce(environment, spec, instance, std::move(group))
-                      : make_pull_all_reduce(environment, spec, instance, std::move(group));
-    if (running)
+    if (auto running = make_collective(environment(), instance.spec, instance, refused))
         return running;
-    if (!reduces)
+    if (instance.spec.kind != CollectiveKind::kAllReduce)
         throw SimulationError(fabric_.name(), clock_.now(), refused);
     run_as_ring(instance, Fallback::kRefused, refused);
     return std::move(instance.running);
 }
 
 Choice CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t channels) {
-    CollectivePolicy ring = policies_.of(spec.kind);
+    CollectivePolicy ring = with_classic_kernels(policies_.of(spec.kind));
     ring.algorithm = Algorithm::kRing;
     if (channels != 0)
         ring.channels = channels;
@@ -246,7 +230,8 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
         spec.ranks.size(),
         text,
         to_string(clock_.now())));
-    instance.running = make_fifo_collective(environment(), spec, instance);
+    std::string never;  // a ring needs no room in a switch
+    instance.running = make_collective(environment(), spec, instance, never);
     if (functional_seed_ != 0)
         instance.running->buffers() = instance.before;
     for (std::uint32_t position = 0; position < instance.members.size(); ++position)
@@ -275,7 +260,8 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
 const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
     auto& found = views_[ranks];
     if (!found)
-        found = std::make_unique<GroupView>(view_group(fabric_, params_.transfer_unit, ranks));
+        found = std::make_unique<GroupView>(
+            view_group(fabric_.topology(), params_.transfer_unit, ranks));
     if (found->machine.ring_bandwidth == Bandwidth())
         for (const auto& order : found->rings)  // says which pair has no way left, and why
             for (std::size_t place = 0; place < order.size(); ++place)
@@ -285,11 +271,9 @@ const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks)
 
 Choice
 CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes, Datatype datatype) {
-    return choose_collective(
-        params_,
-        policies_.of(CollectiveKind::kAllReduce),
-        view(ranks).machine,
-        {CollectiveKind::kAllReduce, bytes, datatype});
+    const CollectiveCall call{CollectiveKind::kAllReduce, bytes, datatype};
+    return choose_by_kernels(
+        params_, able_policy(call, view(ranks).machine), view(ranks).machine, call);
 }
 
 CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) {
@@ -342,7 +326,12 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         take_traced_kernel(collective, spec);
         return spec;
     }
-    CollectivePolicy policy = policies_.of(spec.kind);
+    CollectivePolicy policy = able_policy({spec.kind, spec.bytes, spec.datatype}, group.machine);
+    if (policy.kernels != Kernels::kClassic) {
+        spec.choice = choose_by_kernels(
+            params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
+        return spec;
+    }
     if (is_exchange(spec.kind)) {
         if (spec.kind == CollectiveKind::kSendReceive)
             spec.root = CollectiveSpec::kEveryRank;
@@ -369,14 +358,28 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
 
 void CollectiveEngine::specify_experts(
     const CollectiveOperation& collective, CollectiveSpec& spec) const {
-    const ExpertsParams& experts = params_.experts;
     spec.experts = &experts_.at(collective.experts);
     spec.layout = lay_out(fabric_.topology(), spec.ranks);
     spec.choice = choose_experts(params_, policies_.experts, spec.kind, *spec.experts, sms_);
-    const bool low_latency = spec.choice.library == ExpertsLibrary::kDeepepLowLatency;
-    spec.threads_per_block = low_latency ? kLowLatencyThreads : experts.threads;
-    spec.registers_per_thread = low_latency ? kLowLatencyRegisters : experts.registers_per_thread;
-    spec.shared_memory = experts.shared_memory;
+}
+
+CollectivePolicy
+CollectiveEngine::able_policy(const CollectiveCall& call, const MachineView& machine) const {
+    const CollectivePolicy policy = policies_.of(call.kind);
+    const std::string reason = why_not_kernels(params_, policy, machine, call);
+    if (reason.empty())
+        return policy;
+    // Who named the kind wants it so; a kind that follows all-reduces does what it can.
+    if (policies_.named(call.kind))
+        throw SimulationError(
+            name(),
+            clock_.now(),
+            fmt::format(
+                "{} cannot run with {} kernels: {}",
+                to_string(call.kind),
+                enum_name(policy.kernels),
+                reason));
+    return with_classic_kernels(policy);
 }
 
 bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
@@ -396,7 +399,8 @@ bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
 void CollectiveEngine::take_traced_kernel(
     const CollectiveOperation& collective, CollectiveSpec& spec) const {
     // The kernels of rings and trees are one and the same; who reduces in switches runs another.
-    if (reduces_in_switch(spec.choice.algorithm) || policies_.of(spec.kind).channels != 0)
+    if (reduces_in_switch(spec.choice.algorithm) || spec.choice.kernels != Kernels::kClassic ||
+        policies_.of(spec.kind).channels != 0)
         return;
     if (collective.thread_blocks != 0) {
         spec.blocks = std::min(spec.choice.channels, collective.thread_blocks);
@@ -516,19 +520,18 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     member.operation = arrival.operation;
     if (++instance.arrived == instance.members.size())
         instance.record.ready = clock_.now() + instance.spec.peers_late;
-    const Choice& choice = instance.spec.choice;
-    CommunicationKernel kernel;
-    kernel.blocks = instance.spec.blocks != 0 ? instance.spec.blocks : choice.channels;
-    member.blocks = kernel.blocks;
-    kernel.threads_per_block = instance.in_switch() ? params_.in_switch_threads
-                                                    : params_of(params_, choice.protocol).threads;
     const CollectiveSpec& spec = instance.spec;
-    if (spec.threads_per_block != 0)
-        kernel.threads_per_block = spec.threads_per_block;
+    const KernelShape shape = kernel_shape(params_, spec.choice);
+    CommunicationKernel kernel;
+    kernel.blocks = spec.blocks != 0 ? spec.blocks : spec.choice.channels;
+    member.blocks = kernel.blocks;
+    if (kernel.blocks == 0)
+        return post({MemberEvent::Kind::kResident, &instance, position}, fabric_.scheduler().now());
+    kernel.threads_per_block = shape.threads;
     kernel.registers_per_thread =
-        spec.registers_per_thread != 0 ? spec.registers_per_thread : params_.registers_per_thread;
+        spec.registers_per_thread != 0 ? spec.registers_per_thread : shape.registers_per_thread;
     kernel.shared_memory =
-        spec.shared_memory.count() != 0 ? spec.shared_memory : params_.shared_memory;
+        spec.shared_memory.count() != 0 ? spec.shared_memory : shape.shared_memory;
     kernel.footprint = instance.running->footprint();
     kernel.priority = arrival.priority;
     kernel.exchange = instance.spec.kind == CollectiveKind::kAllToAll;
@@ -553,6 +556,8 @@ void CollectiveEngine::on_event(std::uint64_t tag) {
     free_events_.push_back(static_cast<std::uint32_t>(tag));
     Instance& instance = *event.instance;
     switch (event.kind) {
+    case MemberEvent::Kind::kResident:
+        return instance.on_resident(instance.spec.ranks[event.position]);
     case MemberEvent::Kind::kPeersCome:
         return instance.join(event.position);
     case MemberEvent::Kind::kBlocksLeave:
@@ -566,7 +571,8 @@ void CollectiveEngine::on_event(std::uint64_t tag) {
 void CollectiveEngine::end_member(Instance& instance, std::uint32_t position) {
     Instance::Member& member = instance.members[position];
     member.ended = true;
-    ports_[instance.spec.ranks[position]]->vacate(member.ticket);
+    if (member.blocks > 0)
+        ports_[instance.spec.ranks[position]]->vacate(member.ticket);
     const bool last = ++instance.ended == instance.members.size();
     CollectiveListener* listener = member.listener;
     const std::uint32_t operation = member.operation;

@@ -125,7 +125,7 @@ private:
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
     /// What becomes of a member at a known time.
     struct MemberEvent {
-        enum class Kind : std::uint8_t { kPeersCome, kBlocksLeave, kEnd };
+        enum class Kind : std::uint8_t { kResident, kPeersCome, kBlocksLeave, kEnd };
         Kind kind;
         Instance* instance;
         std::uint32_t position;
@@ -137,6 +137,10 @@ private:
     CollectiveSpec specify(const CollectiveOperation& collective);
     /// Library, blocks and kernel of a dispatch or combine.
     void specify_experts(const CollectiveOperation& collective, CollectiveSpec& spec) const;
+    /// The kind's policy, with classic kernels where those asked for cannot do it and the kind was
+    /// not named.
+    [[nodiscard]] CollectivePolicy
+    able_policy(const CollectiveCall& call, const MachineView& machine) const;
     /// Whether a collective other than an all-reduce, whose policy asks for the switches, gets
     /// them.
     [[nodiscard]] bool through_switches(const CollectiveSpec& spec) const;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/copy/copy_parameters.h"
 #include "models/collectives/experts/parameters.h"
+#include "models/collectives/symmetric/symmetric_parameters.h"
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 
@@ -117,6 +119,8 @@ struct CollectiveParams {
     ProtocolParams ll128;
     ProtocolParams simple;
     ExpertsParams experts;
+    SymmetricParams symmetric;
+    CopyCollectiveParams copy_engine;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -306,7 +310,12 @@ struct CollectiveParams {
             field(
                 "experts",
                 &CollectiveParams::experts,
-                "Dispatch and combine of mixture-of-experts layers.")};
+                "Dispatch and combine of mixture-of-experts layers."),
+            field("symmetric", &CollectiveParams::symmetric, "Kernels on symmetric memory."),
+            field(
+                "copy_engine",
+                &CollectiveParams::copy_engine,
+                "Collectives that copy engines carry.")};
     }
 };
 

@@ -57,7 +57,6 @@ struct CollectiveSpec {
     std::uint32_t blocks = 0;                 ///< of its kernel; 0: one a channel
     std::uint32_t registers_per_thread = 0;   ///< of its kernel; 0: as the machine's
     Bytes shared_memory;                      ///< of one block; 0: as the machine's
-    std::uint32_t threads_per_block = 0;      ///< 0: as the protocol's
     const ExpertExchange* experts = nullptr;  ///< of a dispatch or combine
     Time peers_late;  ///< after a member is resident comes the last rank that was not traced
     GroupLayout layout;
@@ -124,32 +123,25 @@ public:
     [[nodiscard]] virtual bool uses(const Link& /*link*/) const { return false; }
 };
 
-/// Ring, tree and direct-exchange collectives, in and across machines: thread blocks joined by
-/// FIFOs.
-[[nodiscard]] std::unique_ptr<RunningCollective>
-make_fifo_collective(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
-/// All-reduce through the switches of `group`, which it gives back at its end: the switch reads and
-/// adds (NVLS).
-[[nodiscard]] std::unique_ptr<RunningCollective> make_pull_all_reduce(
-    const CollectiveEnvironment&,
-    const CollectiveSpec&,
-    MemberListener&,
-    std::unique_ptr<ReductionGroup> group);
-/// The same where members' writes are added as they come (Klenk et al., ISCA 2020).
-[[nodiscard]] std::unique_ptr<RunningCollective> make_push_all_reduce(
-    const CollectiveEnvironment&,
-    const CollectiveSpec&,
-    MemberListener&,
-    std::unique_ptr<ReductionGroup> group);
-
-/// Collectives over the heads of switch domains: reduce-scatter and all-gather inside one,
-/// all-reduce over several machines with a tree or a ring between the heads. Nothing, and why, if a
-/// switch has no room for a group.
-[[nodiscard]] std::unique_ptr<RunningCollective> make_heads_collective(
+/// How collectives of one algorithm are made. Nothing, and why, if a switch has no room for a group
+/// that they need.
+using MakeCollective = std::unique_ptr<RunningCollective>(
     const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&, std::string& refused);
 
+/// Ring, tree and exchanges, in and across machines: thread blocks joined by FIFOs.
+[[nodiscard]] MakeCollective make_fifo_collective;
+/// All-reduce through the switches of one domain: the switch reads and adds (NVLS), or adds what
+/// members write as it comes (Klenk et al., ISCA 2020), by the choice's mode.
+[[nodiscard]] MakeCollective make_pull_all_reduce;
+[[nodiscard]] MakeCollective make_push_all_reduce;
+/// Collectives over the heads of switch domains: reduce-scatter and all-gather inside one,
+/// all-reduce over several machines with a tree or a ring between the heads.
+[[nodiscard]] MakeCollective make_heads_collective;
+/// Few thread blocks on buffers that all ranks have mapped (NCCL's symmetric kernels).
+[[nodiscard]] MakeCollective make_symmetric_collective;
+/// Copy engines, no thread block.
+[[nodiscard]] MakeCollective make_copy_collective;
 /// Dispatch and combine of mixture-of-experts layers.
-[[nodiscard]] std::unique_ptr<RunningCollective>
-make_experts_collective(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
+[[nodiscard]] MakeCollective make_experts_collective;
 
 }  // namespace switchfold

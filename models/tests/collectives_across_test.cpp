@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/algorithm_table.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/functional.h"
@@ -137,9 +138,7 @@ Reduced reduce_across(
     spec.choice = {algorithm, protocol, channels, false, Time()};
     const CollectiveEnvironment environment{machine.fabric, params, ports, true};
     std::string refused;
-    const bool fifos = algorithm == Algorithm::kRing || algorithm == Algorithm::kTree;
-    const auto running = fifos ? make_fifo_collective(environment, spec, listener)
-                               : make_heads_collective(environment, spec, listener, refused);
+    const auto running = make_collective(environment, spec, listener, refused);
     running->buffers() = before;
     for (std::uint32_t i = 0; i < before.size(); ++i)
         running->join(i, nanoseconds(i * 500));

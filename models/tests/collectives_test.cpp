@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/algorithm_table.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/functional.h"
 #include "models/tests/test_machine.h"
@@ -83,14 +84,7 @@ std::vector<std::vector<float>> reduced(
     SilentListener listener;
     const CollectiveEnvironment environment{machine.fabric, params, ports, true};
     std::string refused;
-    const auto running = [&] {
-        if (choice.algorithm != Algorithm::kInSwitch)
-            return make_fifo_collective(environment, spec, listener);
-        auto group = machine.fabric.create_group(spec.ranks, type, refused);
-        return choice.mode == InSwitchMode::kPush
-                   ? make_push_all_reduce(environment, spec, listener, std::move(group))
-                   : make_pull_all_reduce(environment, spec, listener, std::move(group));
-    }();
+    const auto running = make_collective(environment, spec, listener, refused);
     running->buffers() = before;
     for (std::uint32_t i = 0; i < before.size(); ++i)
         running->join(i, nanoseconds(i * 700));

@@ -16,6 +16,7 @@ struct IdealPort final : RankPort, EventHandler {
     IdealPort(std::uint32_t r, Scheduler& s) : rank(r), scheduler(s) {}
     std::uint64_t occupy(const CommunicationKernel&, ResidentListener& l) override {
         waiting.push_back(&l);
+        ++occupied;
         scheduler.at(scheduler.now(), *this, 0);
         return 0;
     }
@@ -35,6 +36,7 @@ struct IdealPort final : RankPort, EventHandler {
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;
     std::vector<std::uint32_t> kept;  ///< blocks, each time some have left
+    std::uint32_t occupied = 0;       ///< kernels
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;
 };

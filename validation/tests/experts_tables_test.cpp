@@ -41,9 +41,8 @@ TEST(ExpertsTables, ReadRowsOfExchangesAlone) {
 TEST(ExpertsTables, TellEverythingThatIsWrong) {
     try {
         static_cast<void>(parse_experts_tables(
-            std::string(kHeader) +
-                "a,moe_x,moe_dispatch,H100,8,1,HGX,K,-1,fp8,,0,8,256,soon\n"
-                ",moe_x,moe_dispatch,H100,8,1,HGX,K,,fp8,1,1,8,256,1\n",
+            std::string(kHeader) + "a,moe_x,moe_dispatch,H100,8,1,HGX,K,-1,fp8,,0,8,256,soon\n"
+                                   ",moe_x,moe_dispatch,H100,8,1,HGX,K,,fp8,1,1,8,256,1\n",
             "table.csv"));
         FAIL() << "bad rows were taken";
     } catch (const ConfigError& error) {

@@ -113,8 +113,7 @@ bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, 
 }  // namespace
 
 GroupView
-view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks) {
-    const Topology& topology = fabric.topology();
+view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks) {
     const auto unit = static_cast<std::uint32_t>(transfer_unit.count());
     GroupView view;
     view.layout = lay_out(topology, ranks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "interconnect/fabric.h"
+#include "interconnect/topology.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/tuning.h"
 
@@ -19,7 +19,7 @@ struct GroupView {
     MachineView machine;
 };
 [[nodiscard]] GroupView
-view_group(const Fabric& fabric, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks);
+view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks);
 
 /// Why an all-reduce over these ranks cannot run by the algorithm; empty if it can.
 [[nodiscard]] std::string

@@ -13,8 +13,41 @@ namespace switchfold {
 
 namespace {
 
+using Kinds = std::vector<CollectiveKind>;
+
+/// Kinds that these kernels know.
+Kinds known_to(Kernels kernels) {
+    switch (kernels) {
+    case Kernels::kSymmetric:
+        return {
+            CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather};
+    case Kernels::kCopyEngine:
+        return {
+            CollectiveKind::kAllGather,
+            CollectiveKind::kAllToAll,
+            CollectiveKind::kBroadcast,
+            CollectiveKind::kGather,
+            CollectiveKind::kScatter};
+    case Kernels::kClassic:
+        break;
+    }
+    return {kCollectiveKinds.begin(), kCollectiveKinds.end()};
+}
+
 /// Algorithms that a policy of this kind may ask for, beside auto.
-std::vector<Algorithm> known_to(CollectiveKind kind) {
+std::vector<Algorithm> known_to(CollectiveKind kind, Kernels kernels) {
+    if (kernels == Kernels::kCopyEngine && is_exchange(kind))
+        return {Algorithm::kDirect};
+    if (kernels != Kernels::kClassic)
+        return {Algorithm::kDirect, Algorithm::kInSwitch};
+    if (kind == CollectiveKind::kAllReduce)
+        return {
+            Algorithm::kRing,
+            Algorithm::kTree,
+            Algorithm::kInSwitch,
+            Algorithm::kInSwitchTree,
+            Algorithm::kInSwitchRing,
+            Algorithm::kCollnet};
     if (is_exchange(kind))
         return {};
     if (kind == CollectiveKind::kReduceScatter || kind == CollectiveKind::kAllGather)
@@ -22,32 +55,87 @@ std::vector<Algorithm> known_to(CollectiveKind kind) {
     return {Algorithm::kRing};
 }
 
-void check_one(CollectiveKind kind, const CollectivePolicy& policy, ParamChecker& checker) {
-    const std::vector<Algorithm> known = known_to(kind);
+/// Protocols that these kernels do not know.
+std::string_view refused(Protocol protocol, const CollectivePolicy& policy, CollectiveKind kind) {
+    switch (policy.kernels) {
+    case Kernels::kClassic:
+        if (is_exchange(kind) && protocol == Protocol::kLl128)
+            return "is ll128, which sends and receives do not know; expected auto, ll or simple";
+        break;
+    case Kernels::kSymmetric:
+        if (protocol == Protocol::kLl128)
+            return "is ll128, which symmetric kernels do not know; expected auto, ll or simple";
+        if (protocol == Protocol::kLl && kind == CollectiveKind::kReduceScatter &&
+            policy.algorithm == Algorithm::kInSwitch)
+            return "is ll, in which the switch adds nothing; expected auto or simple";
+        break;
+    case Kernels::kCopyEngine:
+        if (protocol == Protocol::kLl || protocol == Protocol::kLl128)
+            return "is one of thread blocks, and copy engines have none; expected auto";
+        break;
+    }
+    return {};
+}
+
+}  // namespace
+
+void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChecker& checker) {
+    const auto pointer = [kind](std::string_view key) {
+        return fmt::format("/{}/{}", to_string(kind), key);
+    };
+    const Kinds kinds = known_to(policy.kernels);
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+        std::string expected = "classic";
+        for (const Kernels other : {Kernels::kSymmetric, Kernels::kCopyEngine}) {
+            const Kinds theirs = known_to(other);
+            if (std::find(theirs.begin(), theirs.end(), kind) != theirs.end())
+                expected += fmt::format(" or {}", enum_name(other));
+        }
+        checker.error(
+            pointer("kernels"),
+            fmt::format(
+                "is {}, and {} {}; expected {}",
+                enum_name(policy.kernels),
+                policy.kernels == Kernels::kCopyEngine ? "copy engines do no"
+                                                       : "there are no symmetric kernels of",
+                to_string(kind),
+                expected));
+        return;
+    }
+    const std::vector<Algorithm> known = known_to(kind, policy.kernels);
     if (policy.algorithm != Algorithm::kAuto &&
         std::find(known.begin(), known.end(), policy.algorithm) == known.end()) {
         std::string expected = "auto";
         for (const Algorithm algorithm : known)
             expected += fmt::format(" or {}", enum_name(algorithm));
         checker.error(
-            fmt::format("/{}/algorithm", to_string(kind)),
+            pointer("algorithm"),
             fmt::format(
-                "is {}, which {} does not know; expected {}",
+                "is {}, which {}{} does not know; expected {}",
                 enum_name(policy.algorithm),
                 to_string(kind),
+                policy.kernels == Kernels::kClassic
+                    ? ""
+                    : fmt::format(" with {} kernels", enum_name(policy.kernels)),
                 expected));
     }
-    if (is_exchange(kind) && policy.protocol == Protocol::kLl128)
+    if (const std::string_view why = refused(policy.protocol, policy, kind); !why.empty())
+        checker.error(pointer("protocol"), std::string(why));
+    if (policy.kernels != Kernels::kClassic && policy.mode == InSwitchMode::kPush)
         checker.error(
-            fmt::format("/{}/protocol", to_string(kind)),
-            "is ll128, which sends and receives do not know; expected auto, ll or simple");
-    if (policy.registered && policy.algorithm != Algorithm::kInSwitch)
+            pointer("mode"),
+            fmt::format(
+                "is push, which {} kernels do not know; expected pull", enum_name(policy.kernels)));
+    if (policy.kernels == Kernels::kCopyEngine && policy.channels != 0)
         checker.error(
-            fmt::format("/{}/registered", to_string(kind)),
+            pointer("channels"), "is set, and copy engines take no thread block; expected 0");
+    const bool needs_switch = policy.kernels == Kernels::kClassic;
+    if (policy.registered && needs_switch && kind != CollectiveKind::kAllReduce &&
+        policy.algorithm != Algorithm::kInSwitch)
+        checker.error(
+            pointer("registered"),
             "is set without the switches; expected algorithm in_switch beside it");
 }
-
-}  // namespace
 
 const std::optional<CollectivePolicy>& CollectivePolicies::named(CollectiveKind kind) const {
     switch (kind) {
@@ -77,8 +165,8 @@ const std::optional<CollectivePolicy>& CollectivePolicies::named(CollectiveKind 
 
 void CollectivePolicies::check(ParamChecker& checker) const {
     for (const CollectiveKind kind : kCollectiveKinds)
-        if (kind != CollectiveKind::kAllReduce && named(kind))
-            check_one(kind, *named(kind), checker);
+        if (named(kind))
+            check_policy(kind, *named(kind), checker);
 }
 
 }  // namespace switchfold

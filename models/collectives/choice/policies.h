@@ -57,4 +57,8 @@ struct CollectivePolicies {
     void check(ParamChecker& checker) const;
 };
 
+/// Whether kind, kernels, algorithm and protocol go together, whatever the machine; errors stand at
+/// /KIND/....
+void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChecker& checker);
+
 }  // namespace switchfold

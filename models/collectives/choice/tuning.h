@@ -24,25 +24,41 @@ enum class Algorithm : std::uint8_t {
     kInSwitchTree,  ///< NVLS inside each machine, trees over the machines' heads (NVLS tree)
     kInSwitchRing,  ///< NVLS inside each machine, rings over the machines' heads
     kCollnet,       ///< NVLS inside each machine, the network's switches add the machines' sums
+    kDirect,        ///< every rank reads or writes every other's memory
 };
 
 template <>
 struct EnumNames<Algorithm> {
-    static constexpr std::array<std::pair<Algorithm, std::string_view>, 7> kNames{
+    static constexpr std::array<std::pair<Algorithm, std::string_view>, 8> kNames{
         {{Algorithm::kAuto, "auto"},
          {Algorithm::kRing, "ring"},
          {Algorithm::kTree, "tree"},
          {Algorithm::kInSwitch, "in_switch"},
          {Algorithm::kInSwitchTree, "in_switch_tree"},
          {Algorithm::kInSwitchRing, "in_switch_ring"},
-         {Algorithm::kCollnet, "collnet"}}};
+         {Algorithm::kCollnet, "collnet"},
+         {Algorithm::kDirect, "direct"}}};
 };
 
 /// Whether switches add or copy what it moves: its kernel is not that of rings and trees.
 [[nodiscard]] constexpr bool reduces_in_switch(Algorithm algorithm) {
-    return algorithm != Algorithm::kAuto && algorithm != Algorithm::kRing &&
-           algorithm != Algorithm::kTree;
+    return algorithm == Algorithm::kInSwitch || algorithm == Algorithm::kInSwitchTree ||
+           algorithm == Algorithm::kInSwitchRing || algorithm == Algorithm::kCollnet;
 }
+
+/// Who moves a collective's data.
+enum class Kernels : std::uint8_t {
+    kClassic,     ///< thread blocks that pass chunks on through FIFOs, or NVLS
+    kSymmetric,   ///< few thread blocks on buffers that all ranks have mapped (NCCL >= 2.27)
+    kCopyEngine,  ///< copy engines, no SM (NCCL >= 2.28)
+};
+template <>
+struct EnumNames<Kernels> {
+    static constexpr std::array<std::pair<Kernels, std::string_view>, 3> kNames{
+        {{Kernels::kClassic, "classic"},
+         {Kernels::kSymmetric, "symmetric"},
+         {Kernels::kCopyEngine, "copy_engine"}}};
+};
 
 /// Who starts an in-switch reduction: the switch that reads every member's memory (NVLS), or the
 /// members that write to the switch (Klenk et al., ISCA 2020).
@@ -60,6 +76,7 @@ struct CollectivePolicy {
     std::uint32_t channels = 0;
     bool registered = false;
     InSwitchMode mode = InSwitchMode::kPull;
+    Kernels kernels = Kernels::kClassic;
     bool operator==(const CollectivePolicy&) const = default;
 
     static constexpr auto fields() {
@@ -87,7 +104,13 @@ struct CollectivePolicy {
                 "mode",
                 &CollectivePolicy::mode,
                 "In-switch: pull (the switch reads and adds, as NVLS) or push (members' writes are "
-                "added as they come).")};
+                "added as they come)."),
+            field(
+                "kernels",
+                &CollectivePolicy::kernels,
+                "Who moves the data: classic (NCCL's rings, trees, NVLS), symmetric (few thread "
+                "blocks on buffers in windows; algorithm in_switch by multicast or direct from "
+                "peer to peer), copy_engine (no thread block; algorithm direct or in_switch).")};
     }
 };
 
@@ -128,6 +151,7 @@ struct Choice {
     bool registered = false;
     Time estimate;
     InSwitchMode mode = InSwitchMode::kPull;
+    Kernels kernels = Kernels::kClassic;
     std::uint32_t for_a_peer = 0;  ///< of an exchange: channels that serve one peer
     std::uint64_t chunk = 0;       ///< of an exchange: bytes that a channel hands over at once
     std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once

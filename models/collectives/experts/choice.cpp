@@ -75,6 +75,8 @@ ExpertsRefusal why_no_experts(
                 "is {}, more than the {} SMs of a GPU; expected at most those",
                 policy.sms,
                 machine.sms)};
+    if (library == ExpertsLibrary::kDeepepLowLatency)
+        return why_no_low_latency(policy, exchange, machine);
     if (machine.machines > 1)
         return {
             "",
@@ -82,8 +84,6 @@ ExpertsRefusal why_no_experts(
                 "its {} ranks lie on {} machines; expected ranks of one NVLink domain",
                 machine.ranks,
                 machine.machines)};
-    if (library == ExpertsLibrary::kDeepepLowLatency)
-        return why_no_low_latency(policy, exchange, machine);
     if (library == ExpertsLibrary::kTrtllmTwoSided) {
         if (params.two_sided_row > Time())
             return {};
@@ -93,6 +93,15 @@ ExpertsRefusal why_no_experts(
             "kernels run on its GPUs"};
     }
     if (library == ExpertsLibrary::kInSwitch) {
+        constexpr std::uint64_t kMostSets = 1U << 20U;
+        if (std::uint64_t{exchange.tokens} * machine.ranks > kMostSets)
+            return {
+                "",
+                fmt::format(
+                    "each of {} tokens over all ranks may be a set of destinations of its own; "
+                    "expected at most {} tokens",
+                    std::uint64_t{exchange.tokens} * machine.ranks,
+                    kMostSets)};
         if (machine.multicast)
             return {};
         return {"", "its switches copy and add nothing for these ranks; expected ones that do"};

@@ -14,6 +14,10 @@ namespace switchfold {
     return kind == CollectiveKind::kMoeDispatch || kind == CollectiveKind::kMoeCombine;
 }
 
+/// Blocks of DeepEP's low-latency kernels.
+inline constexpr std::uint32_t kLowLatencyThreads = 1024;
+inline constexpr std::uint32_t kLowLatencyRegisters = 64;  ///< 65,536 of an SM for its threads
+
 /// The library that a policy means.
 [[nodiscard]] constexpr ExpertsLibrary library_of(const ExpertsPolicy& policy) {
     return policy.library == ExpertsLibrary::kAuto ? ExpertsLibrary::kDeepepNormal : policy.library;

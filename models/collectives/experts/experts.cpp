@@ -10,7 +10,8 @@ namespace switchfold {
 std::unique_ptr<RunningCollective> make_experts_collective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
-    MemberListener& listener) {
+    MemberListener& listener,
+    std::string& /*refused*/) {
     const bool dispatch = spec.kind == CollectiveKind::kMoeDispatch;
     if (spec.choice.library == ExpertsLibrary::kDeepepLowLatency)
         return dispatch ? make_low_latency_dispatch(environment, spec, listener)

@@ -18,8 +18,6 @@ struct LowLatencyShape {
 };
 [[nodiscard]] LowLatencyShape low_latency_shape(std::uint32_t experts, std::uint32_t sms);
 
-inline constexpr std::uint32_t kLowLatencyThreads = 1024;
-inline constexpr std::uint32_t kLowLatencyRegisters = 64;  ///< 65,536 of an SM for its threads
 /// The buffers hold a place for each token of each rank, for each expert.
 inline constexpr std::uint32_t kMostLowLatencyTokens = 16'384;
 

@@ -239,7 +239,8 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
 std::unique_ptr<RunningCollective> make_fifo_collective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
-    MemberListener& listener) {
+    MemberListener& listener,
+    std::string& /*refused*/) {
     return std::make_unique<FifoCollective>(environment, spec, listener);
 }
 

@@ -319,7 +319,10 @@ std::unique_ptr<RunningCollective> make_push_all_reduce(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     MemberListener& listener,
-    std::unique_ptr<ReductionGroup> group) {
+    std::string& refused) {
+    auto group = environment.fabric.create_group(spec.ranks, spec.element, refused);
+    if (group == nullptr)
+        return nullptr;
     return std::make_unique<PushAllReduce>(environment, spec, listener, std::move(group));
 }
 

@@ -42,6 +42,7 @@ CollectivePolicies ScenarioParams::policies() const {
 }
 
 void ScenarioParams::check(ParamChecker& checker) const {
+    check_policy(CollectiveKind::kAllReduce, all_reduce, checker);
     if (collectives.all_reduce && all_reduce != CollectivePolicy())
         checker.error(
             "/collectives/all_reduce",

@@ -138,6 +138,24 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
     return sum;
 }
 
+namespace {
+
+/// Who moves the data, in the column of protocols.
+std::string_view mover_of(const Choice& choice) {
+    switch (choice.kernels) {
+    case Kernels::kCopyEngine:
+        return "copy_engine";
+    case Kernels::kSymmetric:
+        return choice.protocol == Protocol::kLl ? "symmetric_ll" : "symmetric";
+    case Kernels::kClassic:
+        break;
+    }
+    return choice.algorithm == Algorithm::kInSwitch ? enum_name(choice.mode)
+                                                    : enum_name(choice.protocol);
+}
+
+}  // namespace
+
 std::vector<CollectiveResult>
 collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
     std::vector<CollectiveResult> results;
@@ -153,9 +171,7 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
                        record.sequence);
         result.algorithm =
             pair || record.choice.for_a_peer != 0 ? "direct" : enum_name(record.choice.algorithm);
-        result.protocol = record.choice.algorithm == Algorithm::kInSwitch
-                              ? enum_name(record.choice.mode)
-                              : enum_name(record.choice.protocol);
+        result.protocol = mover_of(record.choice);
         if (record.choice.library != ExpertsLibrary::kAuto) {
             result.algorithm = enum_name(record.choice.library);
             result.protocol.clear();

@@ -144,7 +144,7 @@ private:
                 pid,
                 record.group,
                 fmt::format("group {}", graph_.groups[record.group].name),
-                fmt::format("all_reduce {}", to_string(record.bytes)),
+                fmt::format("{} {}", to_string(record.kind), to_string(record.bytes)),
                 record.ready.count(),
                 record.end.count());
             if (record.end > record.ready)

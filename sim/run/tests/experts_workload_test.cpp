@@ -62,7 +62,8 @@ TEST(ExpertsWorkload, SaysWhereBadInputIs) {
         {experiment("{}", R"({"chunk": 129})"), policy + "/chunk: "},
         {experiment("{}", R"({"library": "deepep"})"), policy + "/library: "},
         {experiment("{}", R"({"library": "trtllm_two_sided"})"),
-         policy + "/library: is trtllm_two_sided, which hgx_h100 cannot run: its collectives state"},
+         policy +
+             "/library: is trtllm_two_sided, which hgx_h100 cannot run: its collectives state"},
         {experiment(R"({"tokens": 20000})", R"({"library": "deepep_low_latency"})"),
          policy + "/library: is deepep_low_latency, which hgx_h100 cannot run: its buffers"}};
     for (const Wrong& wrong : wrongs) {
@@ -90,11 +91,13 @@ TEST(ExpertsWorkload, RunsOneAfterTheOther) {
     const LoadedExperiment loaded = load_experiment(experiment(), kFile, {});
     const PreparedWorkload workload = prepare_workload(loaded);
     EXPECT_EQ(workload.report.type, "experts");
+    SimulateOptions options;
+    options.functional_seed = 1;
     const Outcome outcome = simulate(
         *loaded.experiment.system,
         workload.graph,
         loaded.experiment.scenarios[0].policies(),
-        {.functional_seed = 1});
+        options);
     const auto results = collective_results(workload.graph, outcome);
     ASSERT_EQ(results.size(), 2U);
     EXPECT_EQ(results[0].name, "world moe_dispatch 0");
@@ -113,12 +116,13 @@ TEST(ExpertsWorkload, TheSameSeedIsTheSameTime) {
     const auto time_of = [](std::uint64_t seed) {
         Json json = experiment();
         json["seed"] = seed;
+        json["workload"]["tokens"] = 700;
         const LoadedExperiment loaded = load_experiment(json, kFile, {});
         return simulate(
                    *loaded.experiment.system,
                    prepare_workload(loaded).graph,
                    loaded.experiment.scenarios[0].policies(),
-                   {})
+                   SimulateOptions())
             .end_ps;
     };
     EXPECT_EQ(time_of(3), time_of(3));

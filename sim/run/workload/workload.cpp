@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/workload.h"
 
+#include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
 #include "sim/core/error.h"
 #include "sim/run/workload/collective_sizes.h"
@@ -95,7 +96,7 @@ private:
                     w.experts,
                     ranks,
                     ranks));
-        constexpr std::uint64_t kMostChoices = 1ULL << 28U;
+        constexpr std::uint64_t kMostChoices = 1ULL << 26U;
         if (std::uint64_t{w.tokens} * w.top_k * ranks > kMostChoices)
             fail(
                 "/workload/tokens",
@@ -323,6 +324,24 @@ private:
         return {};
     }
 
+    /// Why the machine cannot run them with the policy's kernels.
+    [[nodiscard]] std::string why_not_all(
+        const CollectivePolicy& policy,
+        CollectiveKind kind,
+        const Over& over,
+        const Topology& topology) const {
+        const CollectiveParams& params = *loaded_.experiment.system->collectives;
+        for (const auto& [group, datatype] : over) {
+            const GroupView view =
+                view_group(topology, params.transfer_unit, prepared_.graph.groups[group].ranks);
+            std::string reason =
+                why_not_kernels(params, policy, view.machine, {kind, Bytes(0), datatype});
+            if (!reason.empty())
+                return reason;
+        }
+        return {};
+    }
+
     /// An algorithm that the machine cannot do is bad input, not a failure half way through.
     void check_scenarios() {
         const auto& scenarios = loaded_.experiment.scenarios;
@@ -333,8 +352,11 @@ private:
                 const bool all_reduce = kind == CollectiveKind::kAllReduce;
                 if (!all_reduce && !scenarios[i].collectives.named(kind))
                     continue;  // it follows all-reduces as far as it can
-                const Algorithm algorithm = scenarios[i].policies().of(kind).algorithm;
-                const std::string reason = why_not_all(algorithm, kind, over, topology);
+                const CollectivePolicy policy = scenarios[i].policies().of(kind);
+                const bool classic = policy.kernels == Kernels::kClassic;
+                const std::string reason = classic
+                                               ? why_not_all(policy.algorithm, kind, over, topology)
+                                               : why_not_all(policy, kind, over, topology);
                 if (reason.empty())
                     continue;
                 if (loaded_.default_scenarios) {
@@ -349,16 +371,19 @@ private:
                 const bool shorthand = !scenarios[i].collectives.named(kind);
                 fail(
                     fmt::format(
-                        "/scenarios/{}/{}{}/algorithm",
+                        "/scenarios/{}/{}{}/{}",
                         i,
                         shorthand ? "" : "collectives/",
-                        to_string(kind)),
+                        to_string(kind),
+                        classic ? "algorithm" : "kernels"),
                     fmt::format(
                         "is {}, which {} cannot do: {}; expected {}",
-                        enum_name(algorithm),
+                        classic ? enum_name(policy.algorithm) : enum_name(policy.kernels),
                         loaded_.experiment.system->name,
                         reason,
-                        all_reduce ? "ring, tree or auto" : "ring or auto"));
+                        !classic     ? "classic"
+                        : all_reduce ? "ring, tree or auto"
+                                     : "ring or auto"));
             }
     }
 

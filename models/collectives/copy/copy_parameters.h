@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <tuple>
+
+namespace switchfold {
+
+/// Copy engines that carry collectives between GPUs.
+struct CopyCollectiveParams {
+    std::uint32_t engines = 8;
+    Bandwidth rate = gigabytes_per_second(400);
+    Bytes outstanding = kibibytes(512);
+    Time start = nanoseconds(2500);
+    Time signal = nanoseconds(1500);
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "engines",
+                &CopyCollectiveParams::engines,
+                "Copies between GPUs that run at the same time.",
+                1U,
+                64U),
+            field(
+                "rate",
+                &CopyCollectiveParams::rate,
+                "Most bytes a second of one engine.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(10'000)),
+            field(
+                "outstanding",
+                &CopyCollectiveParams::outstanding,
+                "Bytes that one engine has read and that are not yet on the link, at most.",
+                Bytes(128),
+                mebibytes(64)),
+            field(
+                "start",
+                &CopyCollectiveParams::start,
+                "From the stream's turn to an engine's first bytes: the batch is fetched and "
+                "started.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "signal",
+                &CopyCollectiveParams::signal,
+                "From a flag in memory to the operation of the stream that waits for it.",
+                Time(0),
+                microseconds(1000))};
+    }
+};
+
+}  // namespace switchfold

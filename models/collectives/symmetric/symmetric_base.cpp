@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/symmetric/symmetric_base.h"
+
+#include <fmt/format.h>
+
+namespace switchfold {
+
+SymmetricBase::SymmetricBase(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener,
+    std::unique_ptr<ReductionGroup> group) :
+    fabric_(environment.fabric),
+    scheduler_(environment.fabric.scheduler()),
+    ports_(environment.ports),
+    params_(environment.params.symmetric),
+    spec_(spec),
+    listener_(listener),
+    group_(std::move(group)),
+    client_(environment.fabric.add_client(*this)),
+    n_(static_cast<std::uint32_t>(spec.ranks.size())),
+    unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
+    move_(symmetric_move(spec.kind, spec.choice.algorithm, spec.choice.protocol)),
+    share_(spec.bytes.count() / n_ / spec.element_bytes * spec.element_bytes),
+    work_(
+        move_,
+        spec.kind,
+        n_,
+        spec.choice.channels,
+        params_.threads,
+        spec.kind == CollectiveKind::kAllReduce ? spec.bytes.count() : share_,
+        spec.element_bytes,
+        unit_),
+    functional_(environment.functional),
+    running_(n_, spec.choice.channels),
+    end_(n_) {
+    if (functional_) {
+        buffers_.resize(n_);
+        results_.resize(n_);
+    }
+}
+
+void SymmetricBase::join(std::uint32_t position, Time start) {
+    if (functional_)
+        results_[position].resize(buffers_[position].size());
+    end_[position] = start;
+    const std::uint32_t first = position * spec_.choice.channels;
+    for (std::uint32_t block = first; block < first + spec_.choice.channels; ++block)
+        scheduler_.at(start, *this, block);
+}
+
+void SymmetricBase::abandon() {
+    abandoned_ = true;
+    if (group_)
+        fabric_.flush_group(*group_);
+}
+
+bool SymmetricBase::take(std::uint32_t worker, Task& task) {
+    const std::uint32_t block = block_of(worker);
+    const std::optional<Part> piece = work_.piece(
+        position_of_block(block),
+        block % spec_.choice.channels,
+        worker % work_.workers(),
+        task.number);
+    if (!piece)
+        return false;
+    task.piece = *piece;
+    ++task.number;
+    return true;
+}
+
+void SymmetricBase::end_block(std::uint32_t block, Time end) {
+    const std::uint32_t position = position_of_block(block);
+    end_[position] = std::max(end_[position], end);
+    if (--running_[position] == 0)
+        listener_.on_member_done(position, end_[position]);
+}
+
+std::vector<std::string> SymmetricBase::blocked(std::size_t limit) const {
+    std::vector<std::string> lines;
+    for (std::uint32_t position = 0; position < n_ && lines.size() < limit; ++position)
+        if (running_[position] > 0)
+            lines.push_back(fmt::format(
+                "rank {}: {} of {} blocks have not ended",
+                spec_.ranks[position],
+                running_[position],
+                spec_.choice.channels));
+    return lines;
+}
+
+std::unique_ptr<RunningCollective> make_symmetric_collective(
+    const CollectiveEnvironment& environment,
+    const CollectiveSpec& spec,
+    MemberListener& listener,
+    std::string& refused) {
+    std::unique_ptr<ReductionGroup> group;
+    if (spec.choice.algorithm == Algorithm::kInSwitch) {
+        group = environment.fabric.create_group(spec.ranks, spec.element, refused);
+        if (group == nullptr)
+            return nullptr;
+    }
+    return spec.choice.protocol == Protocol::kLl
+               ? make_line_collective(environment, spec, listener, std::move(group))
+               : make_word_collective(environment, spec, listener, std::move(group));
+}
+
+}  // namespace switchfold

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <tuple>
+
+namespace switchfold {
+
+/// How kernels on symmetric memory run on this machine's GPUs.
+struct SymmetricParams {
+    Time launch_latency = nanoseconds(3000);
+    Time load_latency = nanoseconds(630);
+    Time poll = nanoseconds(600);
+    std::uint32_t threads = 512;
+    std::uint32_t registers_per_thread = 128;
+    Bytes shared_memory;
+    static constexpr auto fields() {
+        return std::tuple{
+            field(
+                "launch_latency",
+                &SymmetricParams::launch_latency,
+                "From the launch of the kernel to its first instruction that moves data, and from "
+                "the last one to the stream's next operation.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "load_latency",
+                &SymmetricParams::load_latency,
+                "From a warp's loads to their data, beside what links and queues add.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "poll",
+                &SymmetricParams::poll,
+                "From a counter or a flag in memory to the thread that polls it and goes on.",
+                Time(0),
+                microseconds(1000)),
+            field("threads", &SymmetricParams::threads, "Threads of a block.", 128U, 1024U),
+            field(
+                "registers_per_thread",
+                &SymmetricParams::registers_per_thread,
+                "Registers of the kernel.",
+                1U,
+                255U),
+            field(
+                "shared_memory",
+                &SymmetricParams::shared_memory,
+                "Shared memory of a block.",
+                Bytes(0),
+                mebibytes(1))};
+    }
+};
+
+}  // namespace switchfold

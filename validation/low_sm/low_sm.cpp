@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/kernels.h"
+#include "models/collectives/choice/machine_view.h"
+#include "sim/core/json.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/pool/pool.h"
+#include "sim/run/results/summary.h"
+#include "validation/harness/data.h"
+#include "validation/harness/suite.h"
+#include "validation/low_sm/low_sm_rows.h"
+#include "validation/machines/machines.h"
+#include "workloads/graph/collective.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace switchfold::validation {
+
+namespace {
+
+/// Each table of kernels that are modelled is to be within this, as a mean absolute error.
+constexpr double kTable = 0.20;
+
+struct Planned {
+    const LowSmRow* row = nullptr;
+    std::string id;
+    SystemParams system;
+    LowSmKernel kernel;
+};
+
+CollectivePolicies policies_of(const Planned& planned) {
+    // A kind that follows all-reduces does what it can: what cannot is found before.
+    return {planned.kernel.policy};
+}
+
+/// Why this machine does not run it so; empty if it does.
+std::string why_not(const Planned& planned) {
+    const SystemParams& system = planned.system;
+    std::vector<std::uint32_t> ranks(planned.row->gpus);
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    const GroupView view =
+        view_group(build_topology(system.topology), system.collectives->transfer_unit, ranks);
+    return why_not_kernels(
+        *system.collectives,
+        planned.kernel.policy,
+        view.machine,
+        {planned.row->kind, Bytes(planned.row->bytes), planned.row->datatype});
+}
+
+Job job_of(const Planned& planned) {
+    return {planned.id, [&planned](const JobProgress& progress) {
+                SimulateOptions options;
+                options.progress = progress;
+                const LowSmRow& row = *planned.row;
+                const std::uint64_t element = size_of(row.datatype).count();
+                const ExecutionGraph graph = single_collective(
+                    row.kind,
+                    Bytes(std::max(element, row.bytes / element * element)),
+                    row.datatype,
+                    row.gpus);
+                const CollectiveResult done =
+                    collective_results(
+                        graph, simulate(planned.system, graph, policies_of(planned), options))
+                        .at(0);
+                return OrderedJson{
+                    done.time_us,
+                    fmt::format("{} {} {}", done.algorithm, done.protocol, done.channels)}
+                    .dump();
+            }};
+}
+
+class Planner {
+public:
+    Planner(const Machines& machines, SuiteResult& result) : machines_(machines), result_(result) {}
+
+    std::vector<Planned> run(const std::vector<LowSmRow>& rows) {
+        for (const LowSmRow& row : rows)
+            add(row);
+        if (by_times_ > 0)
+            result_.notes.push_back(fmt::format(
+                "{} rows name no GPU but a generation or a compute capability: taken as an HGX "
+                "H100",
+                by_times_));
+        return std::move(planned_);
+    }
+
+private:
+    void add(const LowSmRow& row) {
+        Planned planned{&row, fmt::format("{}/{}", row.table, row.bytes), {}, kernel_of(row)};
+        if (row.blocks != 0)
+            planned.id += fmt::format("/{} blocks", row.blocks);
+        const auto refuse = [&](const std::string& why) {
+            result_.unmatched.push_back({planned.id, why});
+        };
+        if (!planned.kernel.why_not.empty())
+            return refuse(planned.kernel.why_not);
+        WantedMachine wanted{row.gpu, row.interconnect, row.gpus, row.nodes};
+        if (row.gpu.find("Hopper") != std::string::npos ||
+            row.gpu.find("capability 9.0") != std::string::npos) {
+            wanted.gpu = "NVIDIA H100";
+            ++by_times_;
+        }
+        MachineMatch match = machines_.find(wanted);
+        if (!match.machine)
+            return refuse(match.why);
+        planned.system = std::move(match.machine->system);
+        if (const std::string why = why_not(planned); !why.empty())
+            return refuse(why);
+        planned_.push_back(std::move(planned));
+    }
+
+    const Machines& machines_;
+    SuiteResult& result_;
+    std::vector<Planned> planned_;
+    std::size_t by_times_ = 0;
+};
+
+Case case_of(const Planned& planned, const Machines& machines, const std::string& bytes) {
+    const OrderedJson done = OrderedJson::parse(bytes);
+    Case c;
+    c.id = planned.id;
+    c.group = planned.row->table;
+    c.quantity = "time";
+    c.unit = "us";
+    c.measured = planned.row->microseconds;
+    c.simulated = done[0].get<double>();
+    c.how = done[1].get<std::string>();
+    c.fitted = machines.fitted_on(planned.row->table);
+    return c;
+}
+
+void judge(const std::vector<Planned>& planned, SuiteResult& result) {
+    std::vector<Case> own;
+    std::vector<Case> alike;
+    for (std::size_t i = 0; i < planned.size(); ++i)
+        if (!planned[i].kernel.classic)
+            (planned[i].kernel.alike ? alike : own).push_back(result.cases[i]);
+    for (const GroupSummary& group : summarise_groups(own))
+        result.verdicts.push_back({"table " + group.name, group.mape, kTable});
+    for (const GroupSummary& group : summarise_groups(alike))
+        result.verdicts.push_back({"kernels alike, table " + group.name, group.mape, kTable});
+}
+
+}  // namespace
+
+SuiteResult run_low_sm(const SuiteOptions& options) {
+    const Suite& suite = suite_named("low_sm");
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
+    SuiteResult result;
+    result.name = suite.name;
+    std::size_t others = 0;
+    std::vector<LowSmRow> rows = read_low_sm_rows(*data, others);
+    if (const auto more = find_data(options, "reference/copy_engines.csv"); more && *more != *data)
+        for (LowSmRow& row : read_low_sm_rows(*more, others))
+            rows.push_back(std::move(row));
+    const Machines machines(options.root);
+    const std::vector<Planned> planned = Planner(machines, result).run(rows);
+    std::vector<Job> jobs;
+    for (const Planned& one : planned)
+        jobs.push_back(job_of(one));
+    result.cases.resize(jobs.size());
+    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& done) {
+        if (done.code != ExitCode::kDone)
+            rethrow(jobs[job], done);
+        result.cases[job] = case_of(planned[job], machines, done.bytes);
+    });
+    judge(planned, result);
+    if (others > 0)
+        result.notes.push_back(
+            fmt::format("{} rows are of other kinds than collectives of few SMs", others));
+    return result;
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/low_sm/low_sm_rows.h"
+
+#include "sim/core/error.h"
+#include "validation/harness/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace switchfold::validation {
+
+namespace {
+
+const std::set<std::string, std::less<>> kKinds{"symmetric_memory", "copy_engine"};
+
+class Reader {
+public:
+    Reader(const CsvTable& table, const std::string& label) : table_(table), label_(label) {}
+
+    std::vector<LowSmRow> run(std::size_t& others) {
+        for (const char* column :
+             {"id", "kind", "operation", "gpu", "n_gpus", "kernel", "size_bytes", "time_us"})
+            if (!table_.has(column))
+                problems_.push_back(
+                    {label_,
+                     "line 1",
+                     fmt::format(
+                         "names no column {}; expected id, kind, operation, gpu, n_gpus, kernel, "
+                         "size_bytes, time_us",
+                         column)});
+        std::vector<LowSmRow> rows;
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+        for (const CsvRecord& record : table_.records) {
+            if (kKinds.contains(record["kind"]))
+                rows.push_back(row(record));
+            else
+                ++others;
+        }
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+        return rows;
+    }
+
+private:
+    template <class T>
+    T number(const CsvRecord& record, std::string_view column, T least, bool may_be_empty) {
+        const std::string& text = record[column];
+        T value{};
+        if (text.empty() && may_be_empty)
+            return value;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size() || value < least)
+            fail(record, column, fmt::format("a number from {}", least));
+        return value;
+    }
+    void fail(const CsvRecord& record, std::string_view column, std::string_view expected) {
+        problems_.push_back(
+            {label_,
+             fmt::format("line {}", record.line),
+             fmt::format("{} is \"{}\"; expected {}", column, record[column], expected)});
+    }
+    template <class T, std::size_t N>
+    T word(
+        const CsvRecord& record,
+        std::string_view column,
+        const std::array<T, N>& known,
+        T without) {
+        const std::string& text = record[column];
+        if (text.empty())
+            return without;
+        for (const T value : known)
+            if (to_string(value) == text)
+                return value;
+        fail(record, column, fmt::format("one that is simulated, as {}", to_string(without)));
+        return without;
+    }
+
+    LowSmRow row(const CsvRecord& record) {
+        constexpr double kLeast = 1e-3;
+        constexpr std::array kTypes{
+            Datatype::kBfloat16, Datatype::kFloat16, Datatype::kFloat32, Datatype::kInt8};
+        LowSmRow r;
+        r.table = record["id"];
+        r.gpu = record["gpu"];
+        r.gpus = number<std::uint32_t>(record, "n_gpus", 2, false);
+        r.nodes = std::max(1U, number<std::uint32_t>(record, "n_nodes", 0, true));
+        r.interconnect = record["interconnect"];
+        r.kernel = record["kernel"];
+        r.kind = word(record, "operation", kCollectiveKinds, CollectiveKind::kAllReduce);
+        r.datatype = word(record, "dtype", kTypes, Datatype::kBfloat16);
+        r.bytes = number<std::uint64_t>(record, "size_bytes", 1, false);
+        r.blocks = number<std::uint32_t>(record, "blocks", 0, true);
+        r.microseconds = number<double>(record, "time_us", kLeast, false);
+        return r;
+    }
+
+    const CsvTable& table_;
+    const std::string& label_;
+    std::vector<Problem> problems_;
+};
+
+bool holds(std::string_view text, std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+}
+
+CollectivePolicy symmetric(Algorithm algorithm, Protocol protocol, std::uint32_t blocks) {
+    CollectivePolicy policy;
+    policy.kernels = Kernels::kSymmetric;
+    policy.algorithm = algorithm;
+    policy.protocol = protocol;
+    policy.channels = blocks;
+    return policy;
+}
+
+}  // namespace
+
+std::vector<LowSmRow>
+parse_low_sm_rows(std::string_view text, const std::string& label, std::size_t& others) {
+    const CsvTable table = parse_csv(text, label);
+    return Reader(table, label).run(others);
+}
+
+std::vector<LowSmRow> read_low_sm_rows(const std::filesystem::path& path, std::size_t& others) {
+    const CsvTable table = read_csv(path);
+    return Reader(table, path.string()).run(others);
+}
+
+LowSmKernel kernel_of(const LowSmRow& row) {
+    const std::string_view kernel = row.kernel;
+    // PyTorch's kernels on symmetric memory have 24 blocks at most (CUDASymmetricMemoryOps.cu).
+    constexpr std::uint32_t kBlocksOfTorch = 24;
+    // NCCL's own limit; which of those tried was the best the row does not say.
+    constexpr std::uint32_t kMostOfNccl = 64;
+    LowSmKernel found;
+    if (holds(kernel, "TmaLD")) {
+        found.why_not = "the variant that moves data by TMA is not modelled";
+    } else if (holds(kernel, "gather to one")) {
+        found.why_not = "the source does not say how a gather to one GPU becomes an all-gather";
+    } else if (holds(kernel, "_LD") || holds(kernel, "best of those tried")) {
+        found.policy = symmetric(
+            Algorithm::kDirect, Protocol::kSimple, row.blocks != 0 ? row.blocks : kMostOfNccl);
+    } else if (holds(kernel, "NCCL symmetric")) {
+        found.policy = symmetric(Algorithm::kAuto, Protocol::kAuto, row.blocks);
+    } else if (holds(kernel, "multimem") || holds(kernel, "multicast, symmetric memory")) {
+        found.policy = symmetric(Algorithm::kInSwitch, Protocol::kSimple, row.blocks);
+        found.alike = true;
+    } else if (holds(kernel, "torch symmetric memory two-shot")) {
+        found.policy = symmetric(Algorithm::kDirect, Protocol::kSimple, kBlocksOfTorch);
+        found.alike = true;
+    } else if (holds(kernel, "scatter by stores")) {
+        found.policy = symmetric(Algorithm::kDirect, Protocol::kSimple, row.blocks);
+        found.alike = true;
+    } else if (holds(kernel, "copy engine")) {
+        found.policy.kernels = Kernels::kCopyEngine;
+    } else if (holds(kernel, "NCCL")) {
+        found.classic = true;
+    } else {
+        found.why_not = fmt::format("the kernel \"{}\" is not modelled", kernel);
+    }
+    return found;
+}
+
+}  // namespace switchfold::validation

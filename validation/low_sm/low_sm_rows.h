@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/choice/tuning.h"
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// A measured collective that takes few SMs or none.
+struct LowSmRow {
+    std::string table;  ///< column id
+    std::string gpu;
+    std::uint32_t gpus = 0;
+    std::uint32_t nodes = 1;
+    std::string interconnect;
+    std::string kernel;  ///< whose, in the source's words
+    CollectiveKind kind = CollectiveKind::kAllReduce;
+    Datatype datatype = Datatype::kBfloat16;
+    std::uint64_t bytes = 0;
+    std::uint32_t blocks = 0;  ///< 0: the row does not say
+    double microseconds = 0;
+};
+/// Rows of the kinds symmetric_memory and copy_engine; `others` counts the rest. Throws ConfigError
+/// "file: line N: ..." with everything that is wrong.
+[[nodiscard]] std::vector<LowSmRow>
+read_low_sm_rows(const std::filesystem::path& path, std::size_t& others);
+[[nodiscard]] std::vector<LowSmRow>
+parse_low_sm_rows(std::string_view text, const std::string& label, std::size_t& others);
+
+/// What to simulate for a kernel, or why nothing.
+struct LowSmKernel {
+    CollectivePolicy policy;
+    std::string why_not;
+    /// Not NCCL's own: of the same shape (loads and stores of the same width, to the same places),
+    /// its blocks not stated.
+    bool alike = false;
+    bool classic = false;  ///< beside which the others stand
+};
+[[nodiscard]] LowSmKernel kernel_of(const LowSmRow& row);
+
+}  // namespace switchfold::validation
