@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/choice/kernels.h"
-#include "models/collectives/choice/machine_view.h"
 #include "sim/core/json.h"
 #include "sim/run/machine/simulate.h"
+#include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/summary.h"
 #include "validation/harness/data.h"
@@ -12,8 +11,6 @@
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
-
-#include <numeric>
 
 namespace switchfold::validation {
 
@@ -32,20 +29,6 @@ struct Planned {
 CollectivePolicies policies_of(const Planned& planned) {
     // A kind that follows all-reduces does what it can: what cannot is found before.
     return {planned.kernel.policy};
-}
-
-/// Why this machine does not run it so; empty if it does.
-std::string why_not(const Planned& planned) {
-    const SystemParams& system = planned.system;
-    std::vector<std::uint32_t> ranks(planned.row->gpus);
-    std::iota(ranks.begin(), ranks.end(), 0U);
-    const GroupView view =
-        view_group(build_topology(system.topology), system.collectives->transfer_unit, ranks);
-    return why_not_kernels(
-        *system.collectives,
-        planned.kernel.policy,
-        view.machine,
-        {planned.row->kind, Bytes(planned.row->bytes), planned.row->datatype});
 }
 
 Job job_of(const Planned& planned) {
@@ -105,7 +88,10 @@ private:
         if (!match.machine)
             return refuse(match.why);
         planned.system = std::move(match.machine->system);
-        if (const std::string why = why_not(planned); !why.empty())
+        const CollectiveCall call{row.kind, Bytes(row.bytes), row.datatype};
+        if (const std::string why =
+                why_not_kernels(planned.system, planned.kernel.policy, call, row.gpus);
+            !why.empty())
             return refuse(why);
         planned_.push_back(std::move(planned));
     }

@@ -2,6 +2,8 @@
 #include "sim/run/machine/system_queries.h"
 
 #include "interconnect/reduction_tree.h"
+#include "models/collectives/choice/kernels.h"
+#include "models/collectives/choice/machine_view.h"
 
 #include <numeric>
 #include <vector>
@@ -16,6 +18,19 @@ bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {
     std::vector<std::uint32_t> members(ranks);
     std::iota(members.begin(), members.end(), 0U);
     return why_no_reduction(build_topology(system.topology), members).empty();
+}
+
+std::string why_not_kernels(
+    const SystemParams& system,
+    const CollectivePolicy& policy,
+    const CollectiveCall& call,
+    std::uint32_t gpus) {
+    std::vector<std::uint32_t> ranks(gpus);
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    const CollectiveParams& params = *system.collectives;
+    const GroupView view =
+        view_group(build_topology(system.topology), params.transfer_unit, ranks);
+    return why_not_kernels(params, policy, view.machine, call);
 }
 
 }  // namespace switchfold

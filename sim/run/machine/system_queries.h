@@ -4,6 +4,7 @@
 #include "sim/run/config/experiment.h"
 
 #include <cstdint>
+#include <string>
 
 namespace switchfold {
 
@@ -11,5 +12,12 @@ namespace switchfold {
 [[nodiscard]] std::uint32_t gpus_of(const SystemParams& system);
 /// Whether a system's switches can reduce for its first `ranks` GPUs.
 [[nodiscard]] bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks);
+
+/// Why the policy's kernels cannot run a collective over the first `gpus` GPUs; empty if they can.
+[[nodiscard]] std::string why_not_kernels(
+    const SystemParams& system,
+    const CollectivePolicy& policy,
+    const CollectiveCall& call,
+    std::uint32_t gpus);
 
 }  // namespace switchfold
