@@ -157,6 +157,8 @@ const std::optional<CollectivePolicy>& CollectivePolicies::named(CollectiveKind 
         return gather;
     case CollectiveKind::kScatter:
         return scatter;
+    case CollectiveKind::kMoeDispatch:  // `experts` names them
+    case CollectiveKind::kMoeCombine:
     case CollectiveKind::kSendReceive:
         break;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/experts/policy.h"
 #include "models/collectives/parameters.h"
 #include "sim/core/params.h"
 #include "workloads/graph/execution_graph.h"
@@ -159,6 +160,8 @@ struct Choice {
     std::uint32_t for_a_peer = 0;  ///< of an exchange: channels that serve one peer
     std::uint64_t chunk = 0;       ///< of an exchange: bytes that a channel hands over at once
     std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
+    ExpertsLibrary library = ExpertsLibrary::kAuto;  ///< of a dispatch or combine
+    std::uint32_t group_tables = 0;                  ///< of one in the switch; 0: theirs
 };
 
 /// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;

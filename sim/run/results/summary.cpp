@@ -172,6 +172,10 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         result.algorithm =
             pair || record.choice.for_a_peer != 0 ? "direct" : enum_name(record.choice.algorithm);
         result.protocol = mover_of(record.choice);
+        if (record.choice.library != ExpertsLibrary::kAuto) {
+            result.algorithm = enum_name(record.choice.library);
+            result.protocol.clear();
+        }
         result.fallback = enum_name(record.fallback);
         result.channels = record.choice.channels;
         result.ranks = record.ranks;
