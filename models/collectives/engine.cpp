@@ -362,7 +362,20 @@ void CollectiveEngine::specify_experts(
     const CollectiveOperation& collective, CollectiveSpec& spec) const {
     spec.experts = &experts_.at(collective.experts);
     spec.layout = lay_out(fabric_.topology(), spec.ranks);
-    spec.choice = choose_experts(params_, policies_.experts, spec.kind, *spec.experts, sms_);
+    ExpertsPolicy policy = policies_.experts;
+    spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
+    const std::uint32_t most = policies_.most_blocks;
+    if (most == 0 || spec.choice.channels <= most)
+        return;
+    // Every block that sends has one that receives.
+    constexpr std::uint32_t kPair = 2;
+    if (most < kPair)
+        throw SimulationError(
+            name(),
+            clock_.now(),
+            fmt::format("a {} takes two thread blocks at least", to_string(spec.kind)));
+    policy.sms = most / kPair * kPair;
+    spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
 }
 
 CollectivePolicy

@@ -29,6 +29,8 @@ std::string figure_text(const Figure& figure, std::optional<double> value) {
         return "-";
     if (figure.unit == Unit::kFactor)
         return fmt::format("{:.2f}x", *value);
+    if (figure.unit == Unit::kCount)
+        return fmt::format("{:.1f}", *value);
     return figure.unit == Unit::kMicroseconds ? time_text(*value) : percent(*value);
 }
 
