@@ -96,27 +96,29 @@ LoopTimes run_loop(
     return times;
 }
 
-/// The GPU's products at the rate that it states, where none was timed.
-double product_time(const ContentionLoop& loop, const SystemParams& system) {
-    const double flops = 2.0 * static_cast<double>(loop.m) * static_cast<double>(loop.n) *
-                         static_cast<double>(loop.k);
-    return loop.product_alone.value_or(
-        flops / static_cast<double>(system.gpu->matrix_rate.count()) * 1e6);
+/// Of one product, us: where it was not timed, what one after the other leaves beside the
+/// collectives.
+double product_time(const ContentionLoop& loop, double collectives) {
+    return loop.product_alone.value_or((loop.sequential.value_or(0) - collectives) / loop.products);
 }
 
 OrderedJson simulate_row(const ContentionLoop& loop, const SystemParams& system) {
-    const KernelOperation product = product_kernel(loop, product_time(loop, system));
-    const LoopTimes alone{
-        run_loop(loop, product, system, LoopParts::kCollectives).collectives,
-        run_loop(loop, product, system, LoopParts::kProducts).products};
+    // One after the other always means kernels on SMs.
+    ContentionLoop classic = loop;
+    classic.copy_engines = false;
+    const double classics = run_loop(classic, {}, system, LoopParts::kCollectives).collectives;
+    const double collectives = loop.copy_engines
+                                   ? run_loop(loop, {}, system, LoopParts::kCollectives).collectives
+                                   : classics;
+    const KernelOperation product = product_kernel(loop, product_time(loop, classics));
+    const double products = run_loop(loop, product, system, LoopParts::kProducts).products;
     const LoopTimes together = run_loop(loop, product, system, LoopParts::kBoth);
     return {
-        {"collective_alone", alone.collectives / loop.collectives},
-        {"collective", together.collectives / alone.collectives},
-        {"product_alone", alone.products / loop.products},
-        {"product", together.products / alone.products},
-        {"makespan", together.whole()},
-        {"whole", together.whole() / (alone.collectives + alone.products)}};
+        {"collective_alone", collectives / loop.collectives},
+        {"collective", together.collectives / collectives},
+        {"product_alone", products / loop.products},
+        {"product", together.products / products},
+        {"whole", together.whole() / (classics + products)}};
 }
 
 void add_cases(const ContentionLoop& loop, const OrderedJson& simulated, SuiteResult& suite) {
@@ -176,6 +178,8 @@ read_loop(const CsvRecord& row, const std::string& file, std::string& why) {
     loop.makespan = numbers["makespan_us"];
     loop.sequential = numbers["sequential_us"];
     numbers.throw_if_any();
+    if (!loop.product_alone && !loop.sequential)
+        why = "times neither the product alone nor both one after the other";
     if (loop.copy_engines && loop.kind != CollectiveKind::kAllGather)
         why = "is no all-gather, which is what loops by copy engines are simulated with";
     else if (
@@ -284,7 +288,9 @@ void add_loops(const SuiteOptions& options, SuiteResult& suite) {
             loops[i].id,
             kTileRows,
             kTileColumns,
-            loops[i].product_alone ? "" : ", at the GPU's matrix_rate, for its time is not known"));
+            loops[i].product_alone
+                ? ""
+                : ", whose time is what one after the other leaves beside the collective"));
     }
 }
 
