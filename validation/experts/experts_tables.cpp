@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 namespace switchfold::validation {
@@ -50,31 +51,32 @@ public:
     Reader(const CsvTable& table, const std::string& label) : table_(table), label_(label) {}
 
     std::vector<ExpertsRow> run() {
-        for (const char* column :
-             {"kind",
-              "id",
-              "operation",
-              "kernel",
-              "n_gpus",
-              "num_tokens",
-              "hidden",
-              "topk",
-              "time_us"})
-            if (!table_.has(column))
-                problems_.push_back(
-                    {label_, "line 1", fmt::format("has no column {}; expected it", column)});
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
-        std::vector<ExpertsRow> rows;
+        need({"kind"});
+        std::vector<const CsvRecord*> chosen;
         for (const CsvRecord& record : table_.records)
             if (record["kind"].starts_with("moe_"))
-                rows.push_back(row(record));
+                chosen.push_back(&record);
+        // A table of other kinds has other columns.
+        if (!chosen.empty())
+            need(
+                {"id", "operation", "kernel", "n_gpus", "num_tokens", "hidden", "topk", "time_us"});
+        std::vector<ExpertsRow> rows;
+        for (const CsvRecord* record : chosen)
+            rows.push_back(row(*record));
         if (!problems_.empty())
             throw ConfigError(std::move(problems_));
         return rows;
     }
 
 private:
+    void need(std::initializer_list<const char*> columns) {
+        for (const char* column : columns)
+            if (!table_.has(column))
+                problems_.push_back(
+                    {label_, "line 1", fmt::format("has no column {}; expected it", column)});
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+    }
     void fail(const CsvRecord& record, std::string_view column, std::string_view expected) {
         problems_.push_back(
             {label_,

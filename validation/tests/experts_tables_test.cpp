@@ -56,7 +56,9 @@ TEST(ExpertsTables, TellEverythingThatIsWrong) {
         EXPECT_EQ(texts[3], "line 2: time_us is \"soon\"; expected a number above 0");
         EXPECT_EQ(texts[4], "line 3: id is \"\"; expected the name of a table");
     }
-    EXPECT_THROW(static_cast<void>(parse_experts_tables("id,kind\n", "t")), ConfigError);
+    EXPECT_THROW(static_cast<void>(parse_experts_tables("id\n", "t")), ConfigError);
+    EXPECT_THROW(static_cast<void>(parse_experts_tables("id,kind\none,moe_x\n", "t")), ConfigError);
+    EXPECT_TRUE(parse_experts_tables("id,kind\none,symmetric_memory\n", "t").empty());
 }
 
 TEST(Knees, AreWhereMoreSmsBringLittle) {
