@@ -10,6 +10,7 @@ std::uint32_t PacketFormat::wire_bytes(PacketKind kind, std::uint32_t payload) c
     case PacketKind::kReadRequest:
         return count * request_flits * flit_bytes;
     case PacketKind::kReduceRequest:
+    case PacketKind::kReduceCommand:
     case PacketKind::kReduceFetch:
         return count * reduce_request_flits * flit_bytes;
     default: {

@@ -25,6 +25,7 @@ enum class PacketKind : std::uint8_t {
     kReducePush,      ///< operands or a partial sum on the way to the next adder
     kReducePartial,   ///< last switch to the line's home: what it held of the sum, with its count
     kCopyWrite,       ///< store of a copy engine to a peer's memory
+    kReduceCommand,   ///< GPU to switch: read this region of every member, and store the sum to all
 };
 
 /// Each kind of traffic has credits of its own, so that nothing waits behind what waits for it:
@@ -39,7 +40,7 @@ struct PacketTraits {
                                  ///< group says
     bool carries_data = true;    ///< its payload is in it, and not asked for
 };
-inline constexpr std::array<PacketTraits, 12> kPacketTraits{{
+inline constexpr std::array<PacketTraits, 13> kPacketTraits{{
     {VirtualChannel::kRequest, true, true},    // kWrite
     {VirtualChannel::kRequest, true, false},   // kReadRequest
     {VirtualChannel::kResponse, true, true},   // kReadResponse
@@ -52,6 +53,7 @@ inline constexpr std::array<PacketTraits, 12> kPacketTraits{{
     {VirtualChannel::kRequest, false, true},   // kReducePush
     {VirtualChannel::kDown, false, true},      // kReducePartial
     {VirtualChannel::kRequest, true, true},    // kCopyWrite
+    {VirtualChannel::kRequest, false, false},  // kReduceCommand
 }};
 [[nodiscard]] constexpr const PacketTraits& traits(PacketKind kind) {
     return kPacketTraits[static_cast<std::size_t>(kind)];

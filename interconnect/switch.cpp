@@ -72,7 +72,8 @@ void Switch::no_group(std::uint16_t id) const {
 OptionalTime Switch::accept(const Packet& packet, Link& from) {
     ++statistics_.packets;
     switch (packet.kind) {
-    case PacketKind::kReduceRequest: {
+    case PacketKind::kReduceRequest:
+    case PacketKind::kReduceCommand: {
         const SwitchGroup& members = group(packet.group);
         return members.up != nullptr ? pass(packet, from, *members.up) : accept_fetch(packet, from);
     }

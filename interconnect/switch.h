@@ -152,6 +152,7 @@ private:
     void send_line(std::uint32_t port, std::uint32_t line);
     /// Gives the line's place back. \returns its sum, whole or in part.
     Packet close_line(Port& port, std::uint32_t line);
+    void copy_down(const Packet& sum);
     void send_sum(const Packet& sum);
     void drain(std::uint32_t port, TreeRole role);
     void merge_stalled(std::uint32_t port, TreeRole role, const Packet& like);

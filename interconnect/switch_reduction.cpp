@@ -261,8 +261,13 @@ void Switch::send_line(std::uint32_t port, std::uint32_t index) {
         send_sum(sum);
         return;
     }
-    const bool asked = sum.kind == PacketKind::kReduceRequest;
-    sum.kind = asked ? PacketKind::kReduceResult : PacketKind::kReduceData;
+    // A command's sum goes to all; word of a failure to who gave it.
+    if (sum.kind == PacketKind::kReduceCommand && sum.count > 0) {
+        copy_down(sum);
+        return;
+    }
+    const bool fetched = sum.kind == PacketKind::kReduceFetch;
+    sum.kind = fetched ? PacketKind::kReduceData : PacketKind::kReduceResult;
     ports_[port].out->send(sum, scheduler_.now());
 }
 
@@ -276,19 +281,25 @@ void Switch::send_sum(const Packet& sum) {
     if (members.up != nullptr && sum.count > 0) {
         members.up->send(next, now);
     } else if (complete) {
-        next.kind = PacketKind::kMulticastCopy;
-        statistics_.multicast_copies += members.down.size();
-        for (Link* out : members.down) {
-            values_.share(next.values);
-            out->send(next, now);
-        }
-        values_.drop(next.values);
+        copy_down(next);
     } else {
         // A partial sum that no adder on the way can complete, or word of a failure.
         next.kind = PacketKind::kReducePartial;
         Link* home = members.towards[sum.route];
         (home != nullptr ? home : members.up)->send(next, now);
     }
+}
+
+void Switch::copy_down(const Packet& sum) {
+    const SwitchGroup& members = group(sum.group);
+    Packet next = sum;
+    next.kind = PacketKind::kMulticastCopy;
+    statistics_.multicast_copies += members.down.size();
+    for (Link* out : members.down) {
+        values_.share(next.values);
+        out->send(next, scheduler_.now());
+    }
+    values_.drop(next.values);
 }
 
 void Switch::drain(std::uint32_t port_index, TreeRole role) {

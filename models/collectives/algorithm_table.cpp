@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/algorithm_table.h"
 
+#include "models/collectives/experts/choice.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -36,6 +37,17 @@ KernelShape symmetric_shape(const CollectiveParams& params, const Choice& /*choi
         symmetric.registers_per_thread,
         symmetric.shared_memory,
         symmetric.launch_latency,
+        Time()};
+}
+
+KernelShape experts_shape(const CollectiveParams& params, const Choice& choice) {
+    const ExpertsParams& experts = params.experts;
+    const bool low_latency = choice.library == ExpertsLibrary::kDeepepLowLatency;
+    return {
+        low_latency ? kLowLatencyThreads : experts.threads,
+        low_latency ? kLowLatencyRegisters : experts.registers_per_thread,
+        experts.shared_memory,
+        params.launch_latency,
         Time()};
 }
 
@@ -91,6 +103,8 @@ const Entry& entry_of(const Choice& choice) {
 }  // namespace
 
 KernelShape kernel_shape(const CollectiveParams& params, const Choice& choice) {
+    if (choice.library != ExpertsLibrary::kAuto)
+        return experts_shape(params, choice);
     return entry_of(choice).shape(params, choice);
 }
 
@@ -99,6 +113,8 @@ std::unique_ptr<RunningCollective> make_collective(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
+    if (spec.experts != nullptr)
+        return make_experts_collective(environment, spec, listener, refused);
     return entry_of(spec.choice).make(environment, spec, listener, refused);
 }
 

@@ -5,6 +5,7 @@
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/choice/kernels.h"
+#include "models/collectives/experts/choice.h"
 #include "models/collectives/functional.h"
 #include "sim/core/error.h"
 
@@ -50,14 +51,14 @@ public:
         record.choice = spec.choice;
         record.start = owner.clock_.now();
         record.fallback = spec.fallback;
-        if (owner.functional_seed_ != 0)
+        if (owner.functional_seed_ != 0 && spec.experts == nullptr)
             before = make_values(
                 owner.functional_seed_ + owner.records_.size(),
                 spec.ranks.size(),
                 spec.bytes.count() / spec.element_bytes,
                 spec.element);
         running = owner.make_running(*this);
-        if (owner.functional_seed_ != 0)
+        if (!before.empty())
             running->buffers() = before;
     }
     void on_resident(std::uint32_t rank) override {
@@ -294,6 +295,10 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     }
     if (!ignores_late_peers_)
         spec.peers_late = collective.peers_late;
+    if (is_experts(spec.kind)) {
+        specify_experts(collective, spec);
+        return spec;
+    }
     const GroupView& group = view(spec.ranks);
     spec.layout = group.layout;
     spec.rings = group.rings;
@@ -351,6 +356,26 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         choose_collective(params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
     take_traced_kernel(collective, spec);
     return spec;
+}
+
+void CollectiveEngine::specify_experts(
+    const CollectiveOperation& collective, CollectiveSpec& spec) const {
+    spec.experts = &experts_.at(collective.experts);
+    spec.layout = lay_out(fabric_.topology(), spec.ranks);
+    ExpertsPolicy policy = policies_.experts;
+    spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
+    const std::uint32_t most = policies_.most_blocks;
+    if (most == 0 || spec.choice.channels <= most)
+        return;
+    // Every block that sends has one that receives.
+    constexpr std::uint32_t kPair = 2;
+    if (most < kPair)
+        throw SimulationError(
+            name(),
+            clock_.now(),
+            fmt::format("a {} takes two thread blocks at least", to_string(spec.kind)));
+    policy.sms = most / kPair * kPair;
+    spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
 }
 
 CollectivePolicy
@@ -583,10 +608,14 @@ void CollectiveEngine::finish(Instance& instance) {
     instance.record.end = clock_.now();
     if (functional_seed_ != 0 && instance.spec.bytes.count() > 0) {
         const std::string wrong =
-            check_values(instance.spec, instance.before, instance.running->results());
+            instance.before.empty()
+                ? instance.running->wrong_result()
+                : check_values(instance.spec, instance.before, instance.running->results());
         if (!wrong.empty())
             wrong_.push_back(fmt::format("{}: {}", instance.label(), wrong));
     }
+    if (std::string note = instance.running->note(); !note.empty())
+        notes_.push_back(fmt::format("{}: {}", instance.label(), note));
     records_.push_back(instance.record);
     if (jump_)
         jump_->forget(*instance.running);

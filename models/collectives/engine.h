@@ -65,6 +65,12 @@ public:
     CollectiveEngine(CollectiveEngine&&) = delete;
     CollectiveEngine& operator=(CollectiveEngine&&) = delete;
 
+    /// What dispatches and combines of mixture-of-experts layers exchange, as operations name it.
+    /// A GPU has `sms` SMs.
+    void set_experts(std::vector<ExpertExchange> experts, std::uint32_t sms) {
+        experts_ = std::move(experts);
+        sms_ = sms;
+    }
     /// From now on no rank is late that was not traced, whatever the operations say.
     void ignore_late_peers() { ignores_late_peers_ = true; }
     void start(
@@ -131,6 +137,8 @@ private:
     void end_member(Instance& instance, std::uint32_t position);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
+    /// Library, blocks and kernel of a dispatch or combine.
+    void specify_experts(const CollectiveOperation& collective, CollectiveSpec& spec) const;
     /// The kind's policy, with classic kernels where those asked for cannot do it and the kind was
     /// not named.
     [[nodiscard]] CollectivePolicy
@@ -148,6 +156,8 @@ private:
     CollectivePolicies policies_;
     std::vector<RankPort*> ports_;
     std::vector<Group> groups_;
+    std::vector<ExpertExchange> experts_;
+    std::uint32_t sms_ = 1;
     std::uint64_t functional_seed_;
     bool ignores_late_peers_ = false;
     std::map<Key, std::unique_ptr<Instance>> running_;

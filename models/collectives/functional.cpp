@@ -99,6 +99,9 @@ std::string check_values(
             case CollectiveKind::kReduce:
                 good = m != spec.root || std::fabs(after[m][i] - exact) <= tolerance;
                 break;
+            case CollectiveKind::kMoeDispatch:  // know for themselves: wrong_result()
+            case CollectiveKind::kMoeCombine:
+                break;
             case CollectiveKind::kAllToAll:
                 good = share == 0 || i / share >= members ||
                        same(after[m][i], before[i / share][m * share + i % share]);

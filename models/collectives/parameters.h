@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/collectives/copy/copy_parameters.h"
+#include "models/collectives/experts/parameters.h"
 #include "models/collectives/symmetric/symmetric_parameters.h"
 #include "sim/core/params.h"
 #include "sim/core/units.h"
@@ -117,6 +118,7 @@ struct CollectiveParams {
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
+    ExpertsParams experts;
     SymmetricParams symmetric;
     CopyCollectiveParams copy_engine;
 
@@ -305,6 +307,10 @@ struct CollectiveParams {
                 "simple",
                 &CollectiveParams::simple,
                 "Protocol Simple: data in slices, a flag for each."),
+            field(
+                "experts",
+                &CollectiveParams::experts,
+                "Dispatch and combine of mixture-of-experts layers."),
             field("symmetric", &CollectiveParams::symmetric, "Kernels on symmetric memory."),
             field(
                 "copy_engine",

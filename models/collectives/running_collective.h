@@ -54,9 +54,10 @@ struct CollectiveSpec {
     static constexpr std::uint32_t kEveryRank = UINT32_MAX;
     std::uint32_t root = 0;  ///< position of who broadcasts, gets the sum, or sends
     Choice choice;
-    std::uint32_t blocks = 0;                ///< of its kernel; 0: one a channel
-    std::uint32_t registers_per_thread = 0;  ///< of its kernel; 0: as the machine's
-    Bytes shared_memory;                     ///< of one block; 0: as the machine's
+    std::uint32_t blocks = 0;                 ///< of its kernel; 0: one a channel
+    std::uint32_t registers_per_thread = 0;   ///< of its kernel; 0: as the machine's
+    Bytes shared_memory;                      ///< of one block; 0: as the machine's
+    const ExpertExchange* experts = nullptr;  ///< of a dispatch or combine
     Time peers_late;  ///< after a member is resident comes the last rank that was not traced
     GroupLayout layout;
     Fallback fallback = Fallback::kNone;
@@ -101,6 +102,11 @@ public:
     [[nodiscard]] virtual std::vector<std::vector<float>>& buffers() = 0;
     /// Functional mode: each member's result, in the order of positions.
     [[nodiscard]] virtual std::vector<std::vector<float>>& results() { return buffers(); }
+    /// Functional mode: what is wrong with what members hold, where the collective itself knows
+    /// what they should.
+    [[nodiscard]] virtual std::string wrong_result() const { return {}; }
+    /// What users should know of how it ran; empty if nothing.
+    [[nodiscard]] virtual std::string note() const { return {}; }
     /// Counts the turns of what it does over and over; null where nothing may be left out.
     [[nodiscard]] virtual TurnLog* turns() { return nullptr; }
     /// Turns of the lane that can be left out, in multiples of `unit`, and the rest still be done.
@@ -135,5 +141,7 @@ using MakeCollective = std::unique_ptr<RunningCollective>(
 [[nodiscard]] MakeCollective make_symmetric_collective;
 /// Copy engines, no thread block.
 [[nodiscard]] MakeCollective make_copy_collective;
+/// Dispatch and combine of mixture-of-experts layers.
+[[nodiscard]] MakeCollective make_experts_collective;
 
 }  // namespace switchfold

@@ -13,18 +13,18 @@ def time(us):
     return f"{us / 1000:.4g} ms" if us >= 10000 else f"{us:.4g} us"
 
 
-def draw_collectives(name, scenarios):
-    picture = svg.Svg(WIDTH, TOP + ROW * len(scenarios) + 12, name)
+def draw_collectives(name, bars, left=LEFT):
+    """A bar for each label with a collective."""
+    picture = svg.Svg(WIDTH, TOP + ROW * len(bars) + 12, name)
     picture.text(12, 24, "time of the collective, and bus bandwidth", 13, bold=True)
-    longest = max(s["collectives"][0]["time_us"] for s in scenarios)
-    for i, scenario in enumerate(scenarios):
+    longest = max(collective["time_us"] for _, collective in bars)
+    for i, (label, collective) in enumerate(bars):
         y = TOP + ROW * i
-        collective = scenario["collectives"][0]
-        length = collective["time_us"] / longest * (WIDTH - LEFT - 160)
-        picture.text(LEFT - 8, y + 16, scenario["name"], 12, anchor="end")
-        picture.rect(LEFT, y, length, ROW - 8, svg.COLORS[i % len(svg.COLORS)])
+        length = collective["time_us"] / longest * (WIDTH - left - 160)
+        picture.text(left - 8, y + 16, label, 12, anchor="end")
+        picture.rect(left, y, length, ROW - 8, svg.COLORS[i % len(svg.COLORS)])
         words = f"{time(collective['time_us'])}, {collective['bus_bandwidth_GBps']:.0f} GB/s"
-        picture.text(LEFT + length + 6, y + 16, words, 12, svg.FAINT)
+        picture.text(left + length + 6, y + 16, words, 12, svg.FAINT)
     return str(picture)
 
 
@@ -66,5 +66,10 @@ def draw_causes(name, scenarios):
 def draw(folder):
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     if result["workload"]["type"] == "collective":
-        return draw_collectives(result["experiment"], result["scenarios"])
+        return draw_collectives(
+            result["experiment"], [(s["name"], s["collectives"][0]) for s in result["scenarios"]])
+    if result["workload"]["type"] == "experts":
+        bars = [(f"{s['name']}, {c['name'].split()[1].removeprefix('moe_')}", c)
+                for s in result["scenarios"] for c in s["collectives"]]
+        return draw_collectives(result["experiment"], bars, 2 * LEFT)
     return draw_causes(result["experiment"], result["scenarios"])

@@ -50,6 +50,7 @@ struct ScenarioFigures {
     double exposed_communication_us = 0;
     double waiting_us = 0;                    ///< collectives are resident and wait for late ranks
     double exposed_waiting_us = 0;            ///< of the exposed communication
+    double communication_blocks = 0;          ///< held by collectives, mean over the run
     double jumped_us = 0;                     ///< of the whole run, left out of long collectives
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<double> speedup;            ///< none without a baseline
@@ -62,7 +63,7 @@ struct ScenarioFigures {
 struct Figure {
     std::string_view key;
     std::variant<double ScenarioFigures::*, std::optional<double> ScenarioFigures::*> member;
-    Unit unit = Unit::kMicroseconds;  ///< or kShare, kFactor
+    Unit unit = Unit::kMicroseconds;  ///< or kShare, kFactor, kCount
     std::string_view title;           ///< of its column in tables
     std::string_view meaning;
     unsigned table_place = 0;        ///< among the columns of a table; 0: not there
@@ -129,6 +130,13 @@ inline constexpr Figure kFigures[] = {
      4,
      {},
      "waiting_for_late_ranks_us"},
+    {"communication_blocks",
+     &ScenarioFigures::communication_blocks,
+     Unit::kCount,
+     "comm blocks",
+     "Thread blocks of collectives that hold a place on a GPU's SMs, mean over the step and the "
+     "ranks: on large GPUs as many SMs.",
+     6},
     {"jumped_us",
      &ScenarioFigures::jumped_us,
      Unit::kMicroseconds,
@@ -140,7 +148,7 @@ inline constexpr Figure kFigures[] = {
      Unit::kShare,
      "slowdown",
      "backward_us over that of the run without overlap, minus one; none without a backward pass.",
-     7,
+     8,
      "slowdown of the backward pass"},
     {"speedup",
      &ScenarioFigures::speedup,
@@ -148,7 +156,7 @@ inline constexpr Figure kFigures[] = {
      "speed-up",
      "iteration_us of the baseline, the first scenario without overlap, over this one's; none for "
      "a collective alone.",
-     6,
+     7,
      "speed-up"}};
 
 /// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a

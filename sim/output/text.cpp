@@ -29,6 +29,8 @@ std::string figure_text(const Figure& figure, std::optional<double> value) {
         return "-";
     if (figure.unit == Unit::kFactor)
         return fmt::format("{:.2f}x", *value);
+    if (figure.unit == Unit::kCount)
+        return fmt::format("{:.1f}", *value);
     return figure.unit == Unit::kMicroseconds ? time_text(*value) : percent(*value);
 }
 
@@ -222,6 +224,20 @@ std::string to_table(const ExperimentResult& result) {
                      fmt::format("{:.1f}", c.algorithm_bandwidth_GBps),
                      fmt::format("{:.1f}", c.bus_bandwidth_GBps)});
         out += align_columns(rows);
+    } else if (w.type == "experts") {
+        std::vector<std::vector<std::string>> rows{
+            {"scenario", "exchange", "library", "SMs", "time", "GB/s"}};
+        for (const ScenarioResult& s : result.scenarios)
+            for (const CollectiveResult& c : s.collectives)
+                rows.push_back(
+                    {s.name,
+                     c.name,
+                     c.algorithm,
+                     fmt::format("{}", c.channels),
+                     time_text(c.time_us),
+                     fmt::format("{:.1f}", c.algorithm_bandwidth_GBps)});
+        out += align_columns(rows);
+        out += "\nGB/s: what the busiest rank sends or gets, its own tokens among it.\n";
     } else {
         out += figures_table(result);
         out +=

@@ -352,6 +352,7 @@ private:
         s.exposed_communication_us = times.exposed;
         s.waiting_us = times.waiting;
         s.exposed_waiting_us = times.exposed_waiting;
+        s.communication_blocks = times.blocks;
         s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
         s.collectives = collective_results(graph, outcome);
         s.statistics = outcome.statistics;

@@ -12,10 +12,11 @@ SuiteResult run_collectives(const SuiteOptions& options);
 SuiteResult run_replay(const SuiteOptions& options);
 SuiteResult run_overlap(const SuiteOptions& options);
 SuiteResult run_step(const SuiteOptions& options);
+SuiteResult run_experts(const SuiteOptions& options);
 SuiteResult run_low_sm(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 5> kSuites{
+    static constexpr std::array<Suite, 6> kSuites{
         {{"collectives",
           "all-reduce times against tables of nccl-tests and the like",
           DataKind::kFile,
@@ -36,6 +37,11 @@ std::span<const Suite> suites() {
           DataKind::kFolder,
           "traces",
           run_step},
+         {"experts",
+          "dispatch and combine of mixture-of-experts layers against tables, time over SMs",
+          DataKind::kFile,
+          "reference/low_sm.csv",
+          run_experts},
          {"low_sm",
           "kernels on symmetric memory and copy engines against measured times",
           DataKind::kFile,

@@ -41,6 +41,8 @@ double bus_factor(CollectiveKind kind, std::uint32_t ranks) {
     case CollectiveKind::kAllToAll:
     case CollectiveKind::kGather:
     case CollectiveKind::kScatter:
+    case CollectiveKind::kMoeDispatch:
+    case CollectiveKind::kMoeCombine:
         return others;
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kReduce:

@@ -104,6 +104,10 @@ std::string_view to_string(CollectiveKind kind) {
         return "gather";
     case CollectiveKind::kScatter:
         return "scatter";
+    case CollectiveKind::kMoeDispatch:
+        return "moe_dispatch";
+    case CollectiveKind::kMoeCombine:
+        return "moe_combine";
     case CollectiveKind::kAllToAll:
         break;
     }

@@ -4,6 +4,7 @@
 #include "sim/core/big_vector.h"
 #include "sim/core/units.h"
 #include "workloads/graph/dependencies.h"
+#include "workloads/graph/expert_exchange.h"
 #include "workloads/graph/short_text.h"
 
 #include <array>
@@ -30,6 +31,8 @@ enum class CollectiveKind : std::uint8_t {
                    ///< sends to the next
     kGather,       ///< every rank's share goes to the first
     kScatter,      ///< and from it
+    kMoeDispatch,  ///< tokens go to the ranks of their experts
+    kMoeCombine,   ///< and come back, added
 };
 
 inline constexpr std::array kCollectiveKinds{
@@ -121,7 +124,8 @@ struct CollectiveOperation {
     std::uint32_t group = 0;     ///< index into ExecutionGraph::groups
     std::uint64_t sequence = 0;  ///< counts this group's collectives on this rank
     SizeSource size_source = SizeSource::kTrace;
-    Time measured;    ///< duration in the trace, waiting for peers included; zero if none
+    std::uint32_t experts = 0;  ///< of a dispatch or combine: index into ExecutionGraph::experts
+    Time measured;              ///< duration in the trace, waiting for peers included; zero if none
     Time peers_late;  ///< how much later than this rank the last of the others comes, if they
                       ///< were not traced
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose
@@ -231,6 +235,7 @@ struct Provenance {
 struct ExecutionGraph {
     std::vector<std::string> names;
     std::vector<Group> groups;
+    std::vector<ExpertExchange> experts;
     std::vector<std::shared_ptr<const RankGraph>>
         ranks;  ///< one trace may stand for several: they share it
     std::uint32_t steps = 1;

@@ -17,9 +17,12 @@ CollectiveParams limited(CollectiveParams params, std::uint32_t most) {
 CollectivePolicies limited(CollectivePolicies policies, std::uint32_t most) {
     if (most == 0)
         return policies;
+    // Dispatches and combines go by whole pairs of blocks: whoever chooses theirs knows the limit.
     const auto limit_one = [&](const auto& field) {
-        if (auto& policy = policies.*(field.member))
-            policy->channels = std::min(policy->channels, most);
+        auto& policy = policies.*(field.member);
+        if constexpr (requires { policy->channels; })
+            if (policy)
+                policy->channels = std::min(policy->channels, most);
     };
     std::apply(
         [&](const auto&... fields) { (limit_one(fields), ...); }, CollectivePolicies::fields());

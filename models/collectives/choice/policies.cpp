@@ -121,11 +121,13 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
     }
     if (const std::string_view why = refused(policy.protocol, policy, kind); !why.empty())
         checker.error(pointer("protocol"), std::string(why));
-    if (policy.kernels != Kernels::kClassic && policy.mode == InSwitchMode::kPush)
+    if (policy.kernels != Kernels::kClassic && policy.mode != InSwitchMode::kPull)
         checker.error(
             pointer("mode"),
             fmt::format(
-                "is push, which {} kernels do not know; expected pull", enum_name(policy.kernels)));
+                "is {}, which {} kernels do not know; expected pull",
+                enum_name(policy.mode),
+                enum_name(policy.kernels)));
     if (policy.kernels == Kernels::kCopyEngine && policy.channels != 0)
         checker.error(
             pointer("channels"), "is set, and copy engines take no thread block; expected 0");
@@ -155,6 +157,8 @@ const std::optional<CollectivePolicy>& CollectivePolicies::named(CollectiveKind 
         return gather;
     case CollectiveKind::kScatter:
         return scatter;
+    case CollectiveKind::kMoeDispatch:  // `experts` names them
+    case CollectiveKind::kMoeCombine:
     case CollectiveKind::kSendReceive:
         break;
     }

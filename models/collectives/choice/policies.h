@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/collectives/choice/tuning.h"
+#include "models/collectives/experts/policy.h"
 
 #include <optional>
 
@@ -22,6 +23,7 @@ struct CollectivePolicies {
     /// Most thread blocks of any communication kernel, 0 for no limit; a scenario says it beside
     /// its policies.
     std::uint32_t most_blocks = 0;
+    ExpertsPolicy experts;
 
     CollectivePolicies() = default;
     CollectivePolicies(const CollectivePolicy& all_reduces) :
@@ -48,7 +50,11 @@ struct CollectivePolicies {
                 &CollectivePolicies::send_receive,
                 "How every rank sends to the next."),
             field("gather", &CollectivePolicies::gather, "How gathers run."),
-            field("scatter", &CollectivePolicies::scatter, "How scatters run.")};
+            field("scatter", &CollectivePolicies::scatter, "How scatters run."),
+            field(
+                "experts",
+                &CollectivePolicies::experts,
+                "How dispatches and combines of mixture-of-experts layers run.")};
     }
     /// Which kinds know which algorithms and protocols.
     void check(ParamChecker& checker) const;

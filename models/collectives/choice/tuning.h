@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/experts/policy.h"
 #include "models/collectives/parameters.h"
 #include "sim/core/params.h"
 #include "workloads/graph/execution_graph.h"
@@ -59,13 +60,17 @@ struct EnumNames<Kernels> {
          {Kernels::kCopyEngine, "copy_engine"}}};
 };
 
-/// Who starts an in-switch reduction: the switch that reads every member's memory (NVLS), or the
-/// members that write to the switch (Klenk et al., ISCA 2020).
-enum class InSwitchMode : std::uint8_t { kPull, kPush };
+/// How an in-switch reduction goes: the switch reads every member's memory and returns the sum to
+/// the head that asked, which stores it to all (NVLS); members write to the switch (Klenk et al.,
+/// ISCA 2020); or the switch reads and stores to all by itself, on a command of the head (a study:
+/// no such hardware is known).
+enum class InSwitchMode : std::uint8_t { kPull, kPush, kCommand };
 template <>
 struct EnumNames<InSwitchMode> {
-    static constexpr std::array<std::pair<InSwitchMode, std::string_view>, 2> kNames{
-        {{InSwitchMode::kPull, "pull"}, {InSwitchMode::kPush, "push"}}};
+    static constexpr std::array<std::pair<InSwitchMode, std::string_view>, 3> kNames{
+        {{InSwitchMode::kPull, "pull"},
+         {InSwitchMode::kPush, "push"},
+         {InSwitchMode::kCommand, "command"}}};
 };
 
 /// What a scenario says about collectives of one kind.
@@ -102,8 +107,9 @@ struct CollectivePolicy {
             field(
                 "mode",
                 &CollectivePolicy::mode,
-                "In-switch: pull (the switch reads and adds, as NVLS) or push (members' writes are "
-                "added as they come)."),
+                "In-switch: pull (the switch reads and adds, as NVLS), push (members' writes are "
+                "added as they come) or command (the switch reads, adds and stores to all by "
+                "itself)."),
             field(
                 "kernels",
                 &CollectivePolicy::kernels,
@@ -154,6 +160,8 @@ struct Choice {
     std::uint32_t for_a_peer = 0;  ///< of an exchange: channels that serve one peer
     std::uint64_t chunk = 0;       ///< of an exchange: bytes that a channel hands over at once
     std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
+    ExpertsLibrary library = ExpertsLibrary::kAuto;  ///< of a dispatch or combine
+    std::uint32_t group_tables = 0;                  ///< of one in the switch; 0: theirs
 };
 
 /// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;

@@ -219,6 +219,8 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
             n, spec_.root, spec_.kind == CollectiveKind::kScatter, channel, share, stride, chunk);
     case CollectiveKind::kAllToAll:
         return plan_all_to_all(n, channel, share, stride, chunk);
+    case CollectiveKind::kMoeDispatch:  // not by FIFOs
+    case CollectiveKind::kMoeCombine:
     case CollectiveKind::kAllReduce:
         break;
     }

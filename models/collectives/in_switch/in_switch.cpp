@@ -23,7 +23,8 @@ namespace {
 ///   fence, that is wait until every member has acknowledged; post a counter at all members.
 /// - gather: when all heads have posted, copy the result out, a piece after the other; that frees
 ///   the slot of the pipeline.
-/// With registered buffers the copies fall away.
+/// With registered buffers the copies fall away. Where the switch stores to all on a command, the
+/// sums do not pass through the head: it asks on when its own copy has come.
 class PullAllReduce final : public InSwitchCollective, private EventHandler {
 public:
     PullAllReduce(
@@ -124,6 +125,8 @@ private:
         return std::uint64_t{head} * 7 + std::uint64_t{channel} * 5 + packet;
     }
     void on_sum(const Packet& packet, std::uint32_t position);
+    /// A sum that the head asked for is where it belongs, or on its way there.
+    void answered(const Packet& packet, std::uint32_t head);
     void on_store(const Packet& packet, std::uint32_t position, Time visible);
     void end_head(Channel& channel, Slot& slot, std::uint32_t head, std::uint32_t c);
     void try_gather(std::uint32_t position, std::uint32_t channel);
@@ -132,6 +135,7 @@ private:
     InSwitchShape shape_;
     std::uint32_t unit_;
     RoundsInPacket rounds_;
+    bool commands_;  ///< the switch stores the sums to all
     std::uint32_t depth_;
     Time way_;         ///< a member to the root
     Time poll_round_;  ///< a poll, there and back
@@ -155,6 +159,7 @@ PullAllReduce::PullAllReduce(
     // warps' rounds into one and travel longer than any of them.
     unit_(std::min(
         shape_.reduce_round, static_cast<std::uint32_t>(environment.params.transfer_unit.count()))),
+    commands_(spec.choice.mode == InSwitchMode::kCommand),
     depth_(environment.params.steps),
     way_(group_->way()),
     // Up, down to the members, and the answers the same way back.
@@ -387,7 +392,7 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
         fabric_.send(
             *group_,
             head,
-            {.kind = PacketKind::kReduceRequest,
+            {.kind = commands_ ? PacketKind::kReduceCommand : PacketKind::kReduceRequest,
              .payload = bytes,
              .tag = PieceTag{c, slot, head, b.requested / unit_}.pack(),
              .client = client_,
@@ -402,12 +407,18 @@ void PullAllReduce::on_packet(const Packet& packet, std::uint32_t rank, Time vis
         fabric_.values().drop(packet.values);
         return;
     }
-    if (packet.kind != PacketKind::kReduceResult)
-        on_store(packet, position_of(rank), visible);
-    else if (packet.count == 0)
-        listener_.on_failure(kUnitTimedOut);
-    else
-        on_sum(packet, position_of(rank));
+    const std::uint32_t position = position_of(rank);
+    if (packet.kind == PacketKind::kReduceResult) {
+        if (packet.count == 0)
+            listener_.on_failure(kUnitTimedOut);
+        else
+            on_sum(packet, position);
+        return;
+    }
+    const bool own = PieceTag::unpack(packet.tag).head == position;
+    on_store(packet, position, visible);
+    if (commands_ && own)
+        answered(packet, position);
 }
 
 void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
@@ -415,7 +426,6 @@ void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
     Block& b = block(head, tag.channel);
     // The sum is in registers; the warps that asked for it store it to everybody and ask on.
     const Part part = piece(channels_[tag.channel], b.reduced, head);
-    b.answered += packet.payload;
     fabric_.send(
         *group_,
         head,
@@ -426,6 +436,14 @@ void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
          .slot = rounds_.most > 1 ? stripe(head, tag.channel, b.stores++)
                                   : (part.begin + std::uint64_t{tag.unit} * unit_) / unit_,
          .values = packet.values});
+    answered(packet, head);
+}
+
+void PullAllReduce::answered(const Packet& packet, std::uint32_t head) {
+    const PieceTag tag = PieceTag::unpack(packet.tag);
+    Block& b = block(head, tag.channel);
+    const Part part = piece(channels_[tag.channel], b.reduced, head);
+    b.answered += packet.payload;
     if (b.answered < part.bytes) {
         if (b.requested < part.bytes)
             request(head, tag.channel);

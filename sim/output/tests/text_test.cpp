@@ -213,7 +213,7 @@ TEST(FiguresTable, EveryFigureHasAKeyOfItsOwnAndAPlaceOfItsOwn) {
             << figure.key;
         EXPECT_TRUE(
             figure.unit == Unit::kMicroseconds || figure.unit == Unit::kShare ||
-            figure.unit == Unit::kFactor);
+            figure.unit == Unit::kFactor || figure.unit == Unit::kCount);
         EXPECT_TRUE(
             figure.shown_by.empty() ||
             std::any_of(std::begin(kFigures), std::end(kFigures), [&](const Figure& f) {

@@ -9,6 +9,7 @@
 #include "models/gpu/parameters.h"
 #include "sim/core/any_value.h"
 #include "sim/core/params.h"
+#include "sim/run/config/experts_params.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/config/workload_names.h"
 #include "sim/run/machine/watchdog.h"
@@ -172,7 +173,12 @@ struct ScenarioParams {
 struct Experiment {
     std::string name;
     PathOr<SystemParams> system;
-    std::variant<TraceWorkloadParams, CollectiveWorkloadParams, TrainingWorkloadParams> workload;
+    std::variant<
+        TraceWorkloadParams,
+        CollectiveWorkloadParams,
+        TrainingWorkloadParams,
+        ExpertsWorkloadParams>
+        workload;
     std::vector<ScenarioParams> scenarios;
     bool functional = false;
     std::uint64_t seed = 1;
@@ -190,7 +196,8 @@ struct Experiment {
                 "scenarios",
                 &Experiment::scenarios,
                 "Ways to run it; without any: serial, ring and in_switch (a collective: ring and "
-                "in_switch). The last is left out, with a note, where the machine cannot."),
+                "in_switch; experts: deepep_normal). The last is left out, with a note, where the "
+                "machine cannot."),
             field(
                 "functional",
                 &Experiment::functional,

@@ -69,6 +69,26 @@ void ScenarioParams::check(ParamChecker& checker) const {
             checker.error("/set/" + escape_token(pointer), why);
 }
 
+void ExpertsWorkloadParams::check(ParamChecker& checker) const {
+    constexpr std::uint32_t kFloatScale = 128;
+    constexpr std::uint32_t kByteScale = 16;
+    if (top_k > experts)
+        checker.error(
+            "/top_k",
+            fmt::format("is {}, and there are {} experts; expected at most those", top_k, experts));
+    const std::uint32_t block = payload == ExpertPayload::kFloat8  ? kFloatScale
+                                : payload == ExpertPayload::kNvfp4 ? kByteScale
+                                                                   : 1;
+    if (hidden % block != 0)
+        checker.error(
+            "/hidden",
+            fmt::format(
+                "is {}, and {} has a scale for each {} elements; expected a multiple of that",
+                hidden,
+                enum_name(payload),
+                block));
+}
+
 void Experiment::check(ParamChecker& checker) const {
     check_components(*system, faults, checker);
 }
@@ -84,6 +104,8 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
             return {ring};
         return {ring, {"in_switch", true, by_switch}};
     }
+    if (std::holds_alternative<ExpertsWorkloadParams>(experiment.workload))
+        return {{"deepep_normal", true, {}}};
     // A training framework that wants the switch's gain registers its gradient buckets; nccl-tests
     // by default does not.
     by_switch.registered = true;

@@ -19,9 +19,9 @@ using GraphRunOptions = SimulateOptions;
 [[nodiscard]] inline GraphRun run_graph(
     const SystemParams& system,
     const ExecutionGraph& graph,
-    const CollectivePolicy& policy,
+    const CollectivePolicies& policies,
     const GraphRunOptions& options) {
-    return {collective_results(graph, simulate(system, graph, policy, options))};
+    return {collective_results(graph, simulate(system, graph, policies, options))};
 }
 
 }  // namespace switchfold

@@ -200,6 +200,7 @@ Outcome simulate(
          options.functional_seed,
          options.fault_seed,
          options.communication_sms});
+    machine.collectives().set_experts(graph.experts, system.gpu->sms);
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);

@@ -24,6 +24,16 @@ std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits_for_last(const 
     return waits;
 }
 
+/// Thread blocks of each collective on every GPU.
+std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t>
+blocks_of(const Outcome& outcome) {
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> blocks;
+    for (const CollectiveRecord& record : outcome.collectives)
+        if (record.sender == record.receiver)
+            blocks[{record.group, record.sequence}] = record.choice.channels;
+    return blocks;
+}
+
 /// How long a collective moved data: from its last rank's coming, and of an exchange also before
 /// that, as long as there was something to exchange.
 Time moving_time(const CollectiveRecord& record) {
@@ -86,6 +96,7 @@ collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& t
 PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
     const auto last_comes = waits_for_last(outcome);
+    const auto blocks = blocks_of(outcome);
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
         std::vector<Stretch> phases[4];
@@ -102,7 +113,12 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
                 phases[static_cast<std::size_t>(operation.phase)].push_back(stretch);
             if (kernel || std::holds_alternative<CopyOperation>(operation.body))
                 busy.push_back(stretch);
-            if (const auto* c = std::get_if<CollectiveOperation>(&operation.body))
+            const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+            if (c != nullptr)
+                if (const auto held = blocks.find({c->group, c->sequence}); held != blocks.end())
+                    sum.blocks +=
+                        static_cast<double>(stretch.end - stretch.start) * held->second;
+            if (c != nullptr)
                 if (const auto wait = last_comes.find({c->group, c->sequence});
                     wait != last_comes.end())
                     waiting.push_back(
@@ -135,6 +151,8 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
     sum.waiting *= share;
     sum.exposed_waiting *= share;
     sum.iteration = static_cast<double>(outcome.end_ps) * 1e-6 / graph.steps;
+    if (sum.iteration > 0)
+        sum.blocks *= share / sum.iteration;
     return sum;
 }
 
@@ -172,6 +190,10 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         result.algorithm =
             pair || record.choice.for_a_peer != 0 ? "direct" : enum_name(record.choice.algorithm);
         result.protocol = mover_of(record.choice);
+        if (record.choice.library != ExpertsLibrary::kAuto) {
+            result.algorithm = enum_name(record.choice.library);
+            result.protocol.clear();
+        }
         result.fallback = enum_name(record.fallback);
         result.channels = record.choice.channels;
         result.ranks = record.ranks;

@@ -29,6 +29,7 @@ struct PhaseTimes {
     double exposed = 0;          ///< a collective is resident and nothing else runs
     double waiting = 0;          ///< a collective is resident and waits for a late rank
     double exposed_waiting = 0;  ///< of the exposed time
+    double blocks = 0;           ///< of collectives on a GPU, mean over the time
 };
 /// Of the first `steps` steps only; iteration is always over the whole run.
 [[nodiscard]] PhaseTimes

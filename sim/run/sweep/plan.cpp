@@ -4,6 +4,7 @@
 #include "sim/core/params_reader.h"
 #include "sim/run/config/pointers.h"
 #include "sim/run/sweep/digest.h"
+#include "sim/run/workload/prepared_variant.h"
 #include "sim/run/workload/workload.h"
 
 #include <fmt/format.h>
@@ -174,8 +175,7 @@ private:
                 const LoadedExperiment loaded = load_point(plan_, point);
                 // A trace is not read for this: it may be large.
                 for (const Variant& variant : variants_of(loaded))
-                    if (std::holds_alternative<CollectiveWorkloadParams>(
-                            variant.experiment->workload))
+                    if (!computes(*variant.experiment))
                         static_cast<void>(prepare_workload(loaded, variant));
                 point.digest = digests.of(loaded);
             } catch (const ConfigError& error) {

@@ -95,7 +95,10 @@ RunRecord record_of(const ExperimentResult& result) {
         to.collectives = from.collectives.size();
         for (const CollectiveResult& c : from.collectives)
             to.collectives_us += c.time_us;
-        if (result.workload.type == "collective" && !from.collectives.empty()) {
+        // A dispatch and its combine are two.
+        const bool alone = result.workload.type == "collective" ||
+                           (result.workload.type == "experts" && from.collectives.size() == 1);
+        if (alone && !from.collectives.empty()) {
             const CollectiveResult& c = from.collectives.front();
             to.collective = {
                 c.algorithm,

@@ -36,8 +36,9 @@ ExecutionGraph first_steps(const ExecutionGraph& graph, std::uint32_t steps) {
 
 }  // namespace
 
-bool PreparedVariant::computes() const {
-    return !std::holds_alternative<CollectiveWorkloadParams>(experiment->workload);
+bool computes(const Experiment& experiment) {
+    return !std::holds_alternative<CollectiveWorkloadParams>(experiment.workload) &&
+           !std::holds_alternative<ExpertsWorkloadParams>(experiment.workload);
 }
 
 PreparedVariant prepare_variant(const LoadedExperiment& loaded, const Variant& variant) {

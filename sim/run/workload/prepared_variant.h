@@ -13,6 +13,9 @@ namespace switchfold {
 /// the whole.
 inline constexpr std::uint32_t kCauseSteps = 2;
 
+/// Whether the workload computes beside its collectives.
+[[nodiscard]] bool computes(const Experiment& experiment);
+
 /// What some scenarios run: machine and workload as their runs need them.
 struct PreparedVariant {
     const Experiment* experiment = nullptr;
@@ -21,8 +24,7 @@ struct PreparedVariant {
     ExecutionGraph serial;  ///< without overlap; empty if nothing computes
     ExecutionGraph start;   ///< the first steps, for causes; empty if they are not looked for
 
-    /// Whether the workload computes beside its collectives.
-    [[nodiscard]] bool computes() const;
+    [[nodiscard]] bool computes() const { return switchfold::computes(*experiment); }
     [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
         return scenario.overlap || !computes() ? workload.graph : serial;
     }

@@ -6,6 +6,7 @@
 #include "sim/core/error.h"
 #include "sim/run/config/scenario_set.h"
 #include "sim/run/workload/collective_sizes.h"
+#include "sim/run/workload/experts_workload.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/graph/collective.h"
@@ -89,6 +90,55 @@ private:
                 "is no whole number of elements; expected a multiple of the element's size");
         prepared_.graph = single_collective(w.collective, w.size, w.datatype, ranks);
         prepared_.report.type = "collective";
+        prepared_.report.source = prepared_.graph.names.front();
+    }
+
+    void read(const ExpertsWorkloadParams& w) {
+        const SystemParams& system = *loaded_.experiment.system;
+        const std::uint32_t ranks = ranks_of(w.ranks);
+        if (ranks < 2)
+            fail("/workload/ranks", "is 1, and nothing is exchanged; expected at least 2");
+        if (w.experts % ranks != 0)
+            fail(
+                "/workload/experts",
+                fmt::format(
+                    "is {}, which {} ranks cannot share evenly; expected a multiple of {}",
+                    w.experts,
+                    ranks,
+                    ranks));
+        constexpr std::uint64_t kMostChoices = 1ULL << 26U;
+        if (std::uint64_t{w.tokens} * w.top_k * ranks > kMostChoices)
+            fail(
+                "/workload/tokens",
+                fmt::format(
+                    "is {}: with top_k {} and {} ranks more than {} choices of experts; expected "
+                    "fewer tokens",
+                    w.tokens,
+                    w.top_k,
+                    ranks,
+                    kMostChoices));
+        const ExpertExchange exchange = exchange_of(w, loaded_.experiment.seed);
+        const ExpertsMachine machine = experts_machine(system, ranks);
+        const auto& scenarios = loaded_.experiment.scenarios;
+        for (std::size_t i = 0; i < scenarios.size(); ++i) {
+            const ExpertsPolicy& policy = scenarios[i].collectives.experts;
+            const ExpertsRefusal refusal =
+                why_no_experts(system.collectives->experts, policy, exchange, machine);
+            if (refusal.why.empty())
+                continue;
+            const std::string pointer = fmt::format("/scenarios/{}/collectives/experts", i);
+            if (!refusal.pointer.empty())
+                fail(pointer + refusal.pointer, refusal.why);
+            fail(
+                pointer + "/library",
+                fmt::format(
+                    "is {}, which {} cannot run: {}",
+                    enum_name(library_of(policy)),
+                    system.name,
+                    refusal.why));
+        }
+        prepared_.graph = experts_step(w.operation, exchange, ranks);
+        prepared_.report.type = "experts";
         prepared_.report.source = prepared_.graph.names.front();
     }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/experts/choice.h"
+
+#include "models/collectives/experts/low_latency.h"
+#include "models/collectives/experts/two_sided.h"
+
+#include <fmt/format.h>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint32_t kWarpThreads = 32;
+
+bool halves(ExpertsLibrary library) {
+    return library == ExpertsLibrary::kAuto || library == ExpertsLibrary::kDeepepNormal;
+}
+
+ExpertsRefusal why_no_low_latency(
+    const ExpertsPolicy& policy, const ExpertExchange& exchange, const ExpertsMachine& machine) {
+    constexpr std::uint32_t kWarps = kLowLatencyThreads / kWarpThreads;
+    const std::uint32_t sms = policy.sms != 0 ? policy.sms : machine.sms;
+    if (exchange.experts > kWarps * sms)
+        return {
+            policy.sms != 0 ? "/sms" : "",
+            fmt::format(
+                "{} SMs have no warp for each of {} experts; expected at most {}",
+                sms,
+                exchange.experts,
+                kWarps * sms)};
+    if (exchange.top_k > kWarps - 1)
+        return {
+            "",
+            fmt::format(
+                "a block has no warp for each of a token's {} experts; expected at most {}",
+                exchange.top_k,
+                kWarps - 1)};
+    if (exchange.tokens > kMostLowLatencyTokens)
+        return {
+            "",
+            fmt::format(
+                "its buffers have a place for each token and expert, and {} tokens a rank are too "
+                "many; expected at most {}",
+                exchange.tokens,
+                kMostLowLatencyTokens)};
+    return {};
+}
+
+}  // namespace
+
+void ExpertsPolicy::check(ParamChecker& checker) const {
+    if (halves(library) && sms % 2 != 0)
+        checker.error(
+            "/sms",
+            fmt::format(
+                "is {}, and half of the SMs send while half receive; expected an even number",
+                sms));
+}
+
+ExpertsRefusal why_no_experts(
+    const ExpertsParams& params,
+    const ExpertsPolicy& policy,
+    const ExpertExchange& exchange,
+    const ExpertsMachine& machine) {
+    const ExpertsLibrary library = library_of(policy);
+    if (params.copy_round == Time())
+        return {
+            "",
+            "its collectives state no experts/copy_round; expected a machine that says how such "
+            "kernels run on its GPUs"};
+    if (policy.sms > machine.sms)
+        return {
+            "/sms",
+            fmt::format(
+                "is {}, more than the {} SMs of a GPU; expected at most those",
+                policy.sms,
+                machine.sms)};
+    if (library == ExpertsLibrary::kDeepepLowLatency)
+        return why_no_low_latency(policy, exchange, machine);
+    if (machine.machines > 1)
+        return {
+            "",
+            fmt::format(
+                "its {} ranks lie on {} machines; expected ranks of one NVLink domain",
+                machine.ranks,
+                machine.machines)};
+    if (library == ExpertsLibrary::kTrtllmTwoSided) {
+        if (params.two_sided_row > Time())
+            return {};
+        return {
+            "",
+            "its collectives state no experts/two_sided_row; expected a machine that says how such "
+            "kernels run on its GPUs"};
+    }
+    if (library == ExpertsLibrary::kInSwitch) {
+        constexpr std::uint64_t kMostSets = 1U << 20U;
+        if (std::uint64_t{exchange.tokens} * machine.ranks > kMostSets)
+            return {
+                "",
+                fmt::format(
+                    "each of {} tokens over all ranks may be a set of destinations of its own; "
+                    "expected at most {} tokens",
+                    std::uint64_t{exchange.tokens} * machine.ranks,
+                    kMostSets)};
+        if (machine.multicast)
+            return {};
+        return {"", "its switches copy and add nothing for these ranks; expected ones that do"};
+    }
+    if (machine.ranks > params.threads / kWarpThreads)
+        return {
+            "",
+            fmt::format(
+                "a block of {} threads has no warp for each of {} ranks; expected at most {}",
+                params.threads,
+                machine.ranks,
+                params.threads / kWarpThreads)};
+    const std::uint32_t chunk = policy.chunk != 0 ? policy.chunk : params.dispatch_chunk;
+    if (chunk > params.ring_tokens / 2)
+        return {
+            "/chunk",
+            fmt::format(
+                "is {}, more than half of the {} tokens of a ring buffer; expected at most that",
+                chunk,
+                params.ring_tokens)};
+    return {};
+}
+
+Choice choose_experts(
+    const CollectiveParams& params,
+    const ExpertsPolicy& policy,
+    CollectiveKind kind,
+    const ExpertExchange& exchange,
+    std::uint32_t sms) {
+    Choice choice;
+    choice.library = library_of(policy);
+    if (choice.library == ExpertsLibrary::kDeepepLowLatency) {
+        const std::uint32_t most = policy.sms != 0 ? policy.sms : sms;
+        choice.channels = low_latency_shape(exchange.experts, most).blocks;
+        return choice;
+    }
+    choice.channels = policy.sms != 0 ? policy.sms : params.experts.sms;
+    if (choice.library == ExpertsLibrary::kTrtllmTwoSided && policy.sms == 0)
+        choice.channels = two_sided_blocks(sms);
+    const std::uint32_t tuned = kind == CollectiveKind::kMoeDispatch ? params.experts.dispatch_chunk
+                                                                     : params.experts.combine_chunk;
+    choice.group_tables = policy.group_tables;
+    choice.chunk = policy.chunk != 0 ? policy.chunk : tuned;
+    return choice;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/experts/routing.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// Sets of ranks that tokens go to from a rank, the rank itself among them: what a switch would
+/// need a multicast group for. Popular ones come first.
+class GroupTables {
+public:
+    struct Set {
+        std::vector<std::uint32_t> ranks;  ///< ascending
+        std::uint64_t tokens = 0;          ///< of all ranks, that go to just these
+    };
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+
+    explicit GroupTables(const Routing& routing);
+
+    [[nodiscard]] const std::vector<Set>& sets() const { return sets_; }
+    /// The set of a token; kNone if it goes to at most one other rank, which needs no group.
+    [[nodiscard]] std::uint32_t set_of(std::uint32_t from, std::uint32_t token) const {
+        return of_token_[std::size_t{from} * tokens_ + token];
+    }
+
+private:
+    std::uint32_t tokens_;
+    std::vector<Set> sets_;
+    std::vector<std::uint32_t> of_token_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <tuple>
+
+namespace switchfold {
+
+/// How the kernels of mixture-of-experts exchanges run on a machine's GPUs. A copy_round of zero
+/// says that nobody has told.
+struct ExpertsParams {
+    Time copy_round;
+    Time row_overhead;
+    Time scale_round;
+    Time scan;
+    Time poll = nanoseconds(600);
+    Bandwidth reduce_rate = gigabytes_per_second(40);
+    Time dispatch_start;
+    Time combine_start;
+    std::uint32_t sms = 20;
+    std::uint32_t ring_tokens = 256;
+    std::uint32_t dispatch_chunk = 24;
+    std::uint32_t combine_chunk = 12;
+    std::uint32_t threads = 768;
+    std::uint32_t registers_per_thread = 80;
+    Bytes shared_memory{196'608};
+    Time two_sided_start;
+    Time two_sided_row;
+    Bandwidth two_sided_rate = gigabytes_per_second(20);
+    Bytes fifo_slot = kibibytes(256);
+    std::uint32_t fifo_slots = 4;
+
+    static constexpr auto fields() {
+        using E = ExpertsParams;
+        const Time none(0);
+        const Time most = microseconds(1000);
+        const Bandwidth slowest(1'000'000);
+        const Bandwidth fastest = gigabytes_per_second(10'000);
+        return std::tuple{
+            field(
+                "copy_round",
+                &E::copy_round,
+                "A warp's round of a copy, from its loads of 16 bytes a thread (5 in a dispatch, 4 "
+                "in a combine) to their stores; a sum takes one for each 512 bytes.",
+                none,
+                most),
+            field(
+                "row_overhead",
+                &E::row_overhead,
+                "Time of a warp for each token that it copies, beside the copy: slot, index, "
+                "shuffles.",
+                none,
+                most),
+            field(
+                "scale_round",
+                &E::scale_round,
+                "Time of a warp for up to 32 scales of a token, one a thread.",
+                none,
+                most),
+            field(
+                "scan",
+                &E::scan,
+                "deepep_normal: time in which a sender sees of one token whether its receiver "
+                "wants it.",
+                none,
+                most),
+            field(
+                "poll",
+                &E::poll,
+                "From a flag in local memory to the warp that has seen it.",
+                none,
+                most),
+            field(
+                "reduce_rate",
+                &E::reduce_rate,
+                "Most bytes of tokens' copies a second that one SM adds.",
+                slowest,
+                fastest),
+            field(
+                "dispatch_start",
+                &E::dispatch_start,
+                "Once a dispatch, beside launch_latency: the kernel before it that clears the ring "
+                "buffers and waits for all ranks, and its own set-up.",
+                none,
+                most),
+            field("combine_start", &E::combine_start, "The same of a combine.", none, most),
+            field("sms", &E::sms, "deepep_normal: SMs where the policy says none.", 2U, 1024U),
+            field(
+                "ring_tokens",
+                &E::ring_tokens,
+                "deepep_normal: tokens that the ring buffer of a channel and pair holds.",
+                2U,
+                65'536U),
+            field(
+                "dispatch_chunk",
+                &E::dispatch_chunk,
+                "deepep_normal: tokens that a sender hands over at once, where the policy says "
+                "none.",
+                1U,
+                128U),
+            field("combine_chunk", &E::combine_chunk, "The same of a combine.", 1U, 128U),
+            field("threads", &E::threads, "Threads of a block.", 32U, 1024U),
+            field(
+                "registers_per_thread",
+                &E::registers_per_thread,
+                "Registers of the kernels.",
+                1U,
+                255U),
+            field(
+                "shared_memory",
+                &E::shared_memory,
+                "Shared memory of a block.",
+                Bytes(0),
+                mebibytes(1)),
+            field(
+                "two_sided_start",
+                &E::two_sided_start,
+                "trtllm_two_sided: once an exchange, beside launch_latency.",
+                none,
+                most),
+            field(
+                "two_sided_row",
+                &E::two_sided_row,
+                "trtllm_two_sided: time of the warps of a channel and pair for each token, beside "
+                "its bytes: gather, flags, waits.",
+                none,
+                most),
+            field(
+                "two_sided_rate",
+                &E::two_sided_rate,
+                "trtllm_two_sided: bytes a second that the warps of a channel and pair move.",
+                slowest,
+                fastest),
+            field(
+                "fifo_slot",
+                &E::fifo_slot,
+                "trtllm_two_sided: bytes of an entry of the FIFO of a channel and pair.",
+                kibibytes(1),
+                mebibytes(64)),
+            field("fifo_slots", &E::fifo_slots, "trtllm_two_sided: its entries.", 1U, 64U)};
+    }
+};
+
+}  // namespace switchfold

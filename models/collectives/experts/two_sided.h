@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/running_collective.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace switchfold {
+
+/// Thread blocks of TensorRT-LLM's two-sided exchange on a GPU of so many SMs: half of them.
+[[nodiscard]] std::uint32_t two_sided_blocks(std::uint32_t sms);
+/// Channels that so many blocks make over so many ranks: two blocks serve eight of them.
+[[nodiscard]] std::uint32_t two_sided_channels(std::uint32_t blocks, std::uint32_t ranks);
+
+[[nodiscard]] std::unique_ptr<RunningCollective>
+make_two_sided(const CollectiveEnvironment&, const CollectiveSpec&, MemberListener&);
+
+}  // namespace switchfold

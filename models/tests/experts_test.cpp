@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/experts/choice.h"
+#include "models/collectives/experts/group_tables.h"
+#include "models/collectives/experts/low_latency.h"
+#include "models/collectives/experts/routing.h"
+#include "models/collectives/experts/two_sided.h"
+#include "models/tests/test_machine.h"
+
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+CollectiveParams params() {
+    CollectiveParams p = TestMachine::params();
+    p.experts.copy_round = nanoseconds(800);
+    p.experts.row_overhead = nanoseconds(200);
+    p.experts.scale_round = nanoseconds(490);
+    p.experts.scan = nanoseconds(190);
+    p.experts.dispatch_start = microseconds(8);
+    p.experts.combine_start = microseconds(11);
+    p.experts.two_sided_row = nanoseconds(1560);
+    p.experts.two_sided_rate = gigabytes_per_second(23);
+    return p;
+}
+
+ExpertExchange
+exchange(std::uint32_t tokens, std::uint32_t hidden, std::uint32_t top_k, std::uint32_t experts) {
+    ExpertExchange e;
+    e.tokens = tokens;
+    e.hidden = hidden;
+    e.top_k = top_k;
+    e.experts = experts;
+    return e;
+}
+
+CollectivePolicies policies(ExpertsLibrary library, std::uint32_t sms, std::uint32_t chunk = 0) {
+    CollectivePolicies p;
+    p.experts.library = library;
+    p.experts.sms = sms;
+    p.experts.chunk = chunk;
+    return p;
+}
+
+struct Done {
+    double us = 0;
+    std::uint64_t out_of_gpu0 = 0;  ///< payload bytes on the links that leave it
+    std::string note;
+};
+
+std::uint64_t payload_out_of(TestMachine& machine, std::uint32_t rank) {
+    std::uint64_t bytes = 0;
+    const std::string begin = "gpu" + std::to_string(rank) + "_to_";
+    for (const auto& link : machine.fabric.links())
+        if (std::string_view(link->name()).find(begin) != std::string_view::npos)
+            bytes += link->statistics().payload_bytes;
+    return bytes;
+}
+
+Done run(
+    CollectiveKind kind,
+    const ExpertExchange& e,
+    std::uint32_t ranks,
+    const CollectivePolicies& how,
+    bool functional,
+    const CollectiveParams& p = params()) {
+    TestMachine machine(TestMachine::hgx(ranks).build(), p, how, functional ? 1 : 0);
+    machine.engine->set_experts({e}, 132);
+    CollectiveOperation operation;
+    operation.kind = kind;
+    operation.bytes = Bytes(
+        std::max<std::uint64_t>(1, Routing(e, ranks).busiest()) *
+        token_bytes(e.payload, e.hidden).all());
+    const CollectiveRecord record = machine.run(operation);
+    EXPECT_EQ(machine.ended, ranks);
+    EXPECT_EQ(machine.engine->records().size(), 1U);
+    for (const std::string& wrong : machine.engine->wrong_results())
+        ADD_FAILURE() << wrong;
+    EXPECT_EQ(machine.fabric.values().live(), 0U);
+    EXPECT_TRUE(machine.engine->blocked().empty());
+    return {
+        to_microseconds(record.end - record.ready),
+        payload_out_of(machine, 0),
+        machine.engine->notes().empty() ? "" : machine.engine->notes().front()};
+}
+
+constexpr auto kDispatch = CollectiveKind::kMoeDispatch;
+constexpr auto kCombine = CollectiveKind::kMoeCombine;
+
+class DeepepNormal : public ::testing::TestWithParam<CollectiveKind> {};
+
+TEST_P(DeepepNormal, TakesTimeAsOneOverSms) {
+    const ExpertExchange e = exchange(4096, 2048, 8, 128);
+    const double four = run(GetParam(), e, 8, policies(ExpertsLibrary::kAuto, 4), false).us;
+    const double eight = run(GetParam(), e, 8, policies(ExpertsLibrary::kAuto, 8), false).us;
+    const double twelve = run(GetParam(), e, 8, policies(ExpertsLibrary::kAuto, 12), false).us;
+    EXPECT_NEAR(four / eight, 2, 0.15);
+    EXPECT_NEAR(four / twelve, 3, 0.35);
+}
+
+TEST_P(DeepepNormal, IsBoundByTheLinksWithManySms) {
+    const ExpertExchange e = exchange(4096, 7168, 8, 256);
+    const double us = run(GetParam(), e, 8, policies(ExpertsLibrary::kAuto, 60), false).us;
+    const double more = run(GetParam(), e, 8, policies(ExpertsLibrary::kAuto, 80), false).us;
+    EXPECT_NEAR(us / more, 1, 0.1);
+    const ExpertPayload payload =
+        GetParam() == kDispatch ? ExpertPayload::kFloat8 : ExpertPayload::kBfloat16;
+    const double bytes = 4096 * 5.3 * 7 / 8 * static_cast<double>(token_bytes(payload, 7168).all());
+    const double rate = bytes / us * 1e-3;
+    EXPECT_GT(rate, 270);
+    EXPECT_LT(rate, 371);
+}
+
+TEST_P(DeepepNormal, HalvingTheTransferUnitChangesLittle) {
+    const ExpertExchange e = exchange(2048, 4096, 8, 64);
+    for (const std::uint32_t sms : {4U, 20U}) {
+        const auto how = policies(ExpertsLibrary::kAuto, sms);
+        CollectiveParams fine = params();
+        fine.transfer_unit = fine.transfer_unit / 2;
+        const double usual = run(GetParam(), e, 8, how, false).us;
+        EXPECT_NEAR(run(GetParam(), e, 8, how, false, fine).us / usual, 1, 0.02) << sms;
+    }
+}
+
+TEST_P(DeepepNormal, ATokenTakesAFewMicroseconds) {
+    const double us =
+        run(GetParam(), exchange(1, 2048, 8, 128), 8, policies(ExpertsLibrary::kAuto, 20), false)
+            .us;
+    EXPECT_GT(us, GetParam() == kDispatch ? 12 : 15);
+    EXPECT_LT(us, 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, DeepepNormal, ::testing::Values(kDispatch, kCombine));
+
+TEST(DeepepNormalBytes, CrossTheLinksOnce) {
+    const ExpertExchange e = exchange(300, 1024, 4, 32);
+    const Routing routing(e, 8);
+    const std::uint64_t away = routing.sent(0) - routing.tokens_to(0, 0).size();
+    const Done done = run(kDispatch, e, 8, policies(ExpertsLibrary::kDeepepNormal, 8), false);
+    EXPECT_EQ(done.out_of_gpu0, away * token_bytes(e.payload, e.hidden).all());
+}
+
+TEST(LowLatency, SharesExpertsOutOverSms) {
+    // DeepEP internode_ll.cu: 256 experts on 132 SMs are two groups in 128 blocks.
+    EXPECT_EQ(low_latency_shape(256, 132).blocks, 128U);
+    EXPECT_EQ(low_latency_shape(256, 132).warps_of_group, 16U);
+    EXPECT_EQ(low_latency_shape(160, 132).blocks, 80U);
+    EXPECT_EQ(low_latency_shape(384, 132).blocks, 128U);
+    EXPECT_EQ(low_latency_shape(384, 132).warps_of_group, 10U);
+    EXPECT_EQ(low_latency_shape(8, 132).blocks, 8U);
+}
+
+TEST(LowLatency, SendsACopyForEachExpert) {
+    const ExpertExchange e = exchange(64, 1024, 8, 16);
+    std::uint64_t away = 0;
+    for (const std::uint32_t expert : choose_experts_of(e, 8, 0))
+        away += expert / 2 != 0 ? 1 : 0;
+    const Done done = run(kDispatch, e, 8, policies(ExpertsLibrary::kDeepepLowLatency, 0), false);
+    EXPECT_EQ(done.out_of_gpu0, away * (token_bytes(e.payload, e.hidden).all() + 16));
+}
+
+TEST(LowLatency, IsSoonerWithFewTokens) {
+    const ExpertExchange e = exchange(16, 7168, 8, 256);
+    for (const auto kind : {kDispatch, kCombine})
+        EXPECT_LT(
+            run(kind, e, 8, policies(ExpertsLibrary::kDeepepLowLatency, 0), false).us,
+            0.7 * run(kind, e, 8, policies(ExpertsLibrary::kDeepepNormal, 20), false).us);
+}
+
+TEST(TwoSided, HasFewerChannelsForMoreRanks) {
+    EXPECT_EQ(two_sided_blocks(152), 76U);
+    EXPECT_EQ(two_sided_channels(76, 2), 38U);
+    EXPECT_EQ(two_sided_channels(76, 8), 38U);
+    EXPECT_EQ(two_sided_channels(76, 16), 19U);
+}
+
+TEST(TwoSided, LinesTakeAFifteenthMore) {
+    ExpertExchange e = exchange(300, 1920, 4, 32);
+    e.payload = ExpertPayload::kBfloat16;
+    const Routing routing(e, 8);
+    const std::uint64_t away = routing.sent(0) - routing.tokens_to(0, 0).size();
+    const Done done = run(kDispatch, e, 8, policies(ExpertsLibrary::kTrtllmTwoSided, 0), false);
+    EXPECT_EQ(done.out_of_gpu0, away * 2 * 1920 * 16 / 15);
+}
+
+TEST(SwitchExperts, TablesHoldThePopularSets) {
+    const GroupTables tables{Routing(exchange(2000, 128, 2, 8), 8)};
+    // A pair of ranks with the sender: all sets of three, and of two others none.
+    EXPECT_EQ(tables.sets().size(), 56U);
+    for (std::size_t i = 1; i < tables.sets().size(); ++i)
+        EXPECT_GE(tables.sets()[i - 1].tokens, tables.sets()[i].tokens);
+}
+
+TEST(SwitchExperts, ADispatchLeavesTheSenderOnce) {
+    const ExpertExchange e = exchange(256, 1024, 8, 64);
+    const Done with = run(kDispatch, e, 8, policies(ExpertsLibrary::kInSwitch, 20), false);
+    const Done without = run(kDispatch, e, 8, policies(ExpertsLibrary::kDeepepNormal, 20), false);
+    EXPECT_LT(with.out_of_gpu0, 0.4 * static_cast<double>(without.out_of_gpu0));
+    EXPECT_LT(with.us, without.us);
+}
+
+TEST(SwitchExperts, WithoutTablesACopyGoesToEachDestination) {
+    const ExpertExchange e = exchange(256, 1024, 8, 64);
+    CollectivePolicies few = policies(ExpertsLibrary::kInSwitch, 20);
+    few.experts.group_tables = 1;
+    const Done one = run(kDispatch, e, 8, few, false);
+    few.experts.group_tables = 40;
+    const Done forty = run(kDispatch, e, 8, few, false);
+    EXPECT_NE(one.note.find("groups for 1 of them (as the policy says)"), std::string::npos)
+        << one.note;
+    EXPECT_GT(one.out_of_gpu0, forty.out_of_gpu0);
+    EXPECT_GT(one.us, forty.us);
+}
+
+TEST(SwitchExperts, ThousandsOfSetsFillTheSwitches) {
+    SwitchedTopology wide = TestMachine::hgx(24);
+    wide.lanes_to_switch = {18};
+    wide.node.reduction->max_groups = 64;
+    TestMachine machine(wide.build(), params(), policies(ExpertsLibrary::kInSwitch, 20), 1);
+    const ExpertExchange e = exchange(64, 256, 8, 96);
+    machine.engine->set_experts({e}, 132);
+    CollectiveOperation operation;
+    operation.kind = kDispatch;
+    operation.bytes = Bytes(1);
+    static_cast<void>(machine.run(operation));
+    EXPECT_EQ(machine.ended, 24U);
+    EXPECT_TRUE(machine.engine->wrong_results().empty());
+    ASSERT_EQ(machine.engine->notes().size(), 1U);
+    const std::string& note = machine.engine->notes().front();
+    EXPECT_NE(note.find("groups for 64 of them (switch"), std::string::npos) << note;
+}
+
+/// Shapes that nobody would choose, all libraries: every token arrives where it must, every sum is
+/// right to the last bit, nothing hangs.
+RC_GTEST_PROP(ExpertsProperty, EveryTokenArrivesAndEverySumIsRight, ()) {
+    const auto ranks = *rc::gen::inRange<std::uint32_t>(2, 9);
+    const auto each = *rc::gen::inRange<std::uint32_t>(1, 9);
+    ExpertExchange e = exchange(
+        *rc::gen::inRange<std::uint32_t>(1, 200),
+        128 * *rc::gen::inRange<std::uint32_t>(1, 12),
+        *rc::gen::inRange<std::uint32_t>(1, std::min(9U, ranks * each + 1)),
+        ranks * each);
+    e.payload =
+        *rc::gen::element(ExpertPayload::kFloat8, ExpertPayload::kBfloat16, ExpertPayload::kNvfp4);
+    e.routing =
+        *rc::gen::element(ExpertRouting::kRandom, ExpertRouting::kBalanced, ExpertRouting::kSkewed);
+    e.skew = 2;
+    e.seed = *rc::gen::arbitrary<std::uint64_t>();
+    const auto sms = 2 * *rc::gen::inRange<std::uint32_t>(1, 20);
+    const auto chunk = *rc::gen::inRange<std::uint32_t>(0, 33);
+    CollectiveParams p = params();
+    p.experts.ring_tokens = *rc::gen::inRange<std::uint32_t>(64, 300);
+    p.experts.fifo_slot = kibibytes(*rc::gen::inRange<std::uint64_t>(1, 64));
+    const auto kind = *rc::gen::element(kDispatch, kCombine);
+    CollectivePolicies how = policies(
+        *rc::gen::element(
+            ExpertsLibrary::kDeepepNormal,
+            ExpertsLibrary::kDeepepLowLatency,
+            ExpertsLibrary::kTrtllmTwoSided,
+            ExpertsLibrary::kInSwitch),
+        sms,
+        chunk);
+    how.experts.group_tables = *rc::gen::inRange<std::uint32_t>(0, 60);
+    RC_ASSERT(run(kind, e, ranks, how, true, p).us > 0);
+}
+
+TEST(ExpertsChoice, RefusesWhatCannotRun) {
+    const ExpertsParams p = params().experts;
+    const ExpertExchange e = exchange(128, 1024, 8, 64);
+    const auto refusal = [&](const ExpertsPolicy& policy, ExpertsMachine machine) {
+        return why_no_experts(p, policy, e, machine);
+    };
+    ExpertsPolicy policy;
+    policy.sms = 20;
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, true}).why.empty());
+    policy.sms = 140;
+    EXPECT_EQ(refusal(policy, {8, 1, 132, true}).pointer, "/sms");
+    policy.sms = 20;
+    policy.chunk = 128;
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, true}).why.empty());
+    EXPECT_NE(refusal(policy, {16, 2, 132, true}).why.find("2 machines"), std::string::npos);
+    EXPECT_NE(refusal(policy, {36, 1, 132, true}).why.find("no warp for each"), std::string::npos);
+    ExpertsParams silent = p;
+    silent.copy_round = Time();
+    policy.library = ExpertsLibrary::kDeepepLowLatency;
+    policy.chunk = 0;
+    policy.sms = 1;
+    EXPECT_EQ(refusal(policy, {8, 1, 132, true}).pointer, "/sms");
+    policy.sms = 0;
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, true}).why.empty());
+    policy.library = ExpertsLibrary::kInSwitch;
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, true}).why.empty());
+    EXPECT_NE(refusal(policy, {8, 1, 132, false}).why.find("switches"), std::string::npos);
+    policy.library = ExpertsLibrary::kTrtllmTwoSided;
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, false}).why.empty());
+    policy.library = ExpertsLibrary::kDeepepNormal;
+    EXPECT_NE(
+        why_no_experts(silent, policy, e, {8, 1, 132, true}).why.find("copy_round"),
+        std::string::npos);
+    ExpertsParams small = p;
+    small.ring_tokens = 100;
+    policy.chunk = 60;
+    EXPECT_EQ(why_no_experts(small, policy, e, {8, 1, 132, true}).pointer, "/chunk");
+}
+
+TEST(ExpertsChoice, HalvesOfSmsAreEven) {
+    ExpertsPolicy policy;
+    policy.sms = 21;
+    ParamChecker checker;
+    policy.check(checker);
+    ASSERT_EQ(checker.found().size(), 1U);
+    EXPECT_EQ(checker.found()[0].first, "/sms");
+}
+
+}  // namespace
+}  // namespace switchfold

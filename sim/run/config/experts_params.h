@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/run/config/workload_names.h"
+#include "workloads/graph/expert_exchange.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace switchfold {
+
+template <>
+struct EnumNames<ExpertPayload> {
+    static constexpr std::array<std::pair<ExpertPayload, std::string_view>, 3> kNames{
+        {{ExpertPayload::kBfloat16, "bfloat16"},
+         {ExpertPayload::kFloat8, "fp8"},
+         {ExpertPayload::kNvfp4, "nvfp4"}}};
+};
+template <>
+struct EnumNames<ExpertRouting> {
+    static constexpr std::array<std::pair<ExpertRouting, std::string_view>, 3> kNames{
+        {{ExpertRouting::kRandom, "random"},
+         {ExpertRouting::kBalanced, "balanced"},
+         {ExpertRouting::kSkewed, "skewed"}}};
+};
+
+enum class ExpertsOperation : std::uint8_t { kBoth, kDispatch, kCombine };
+template <>
+struct EnumNames<ExpertsOperation> {
+    static constexpr std::array<std::pair<ExpertsOperation, std::string_view>, 3> kNames{
+        {{ExpertsOperation::kBoth, "both"},
+         {ExpertsOperation::kDispatch, "dispatch"},
+         {ExpertsOperation::kCombine, "combine"}}};
+};
+
+/// The exchanges of one mixture-of-experts layer and nothing else.
+struct ExpertsWorkloadParams {
+    static constexpr std::string_view kType = "experts";
+    static constexpr std::uint32_t kMostTokens = 1U << 20U;
+    ExpertsOperation operation = ExpertsOperation::kBoth;
+    std::uint32_t tokens = 0;
+    std::uint32_t hidden = 0;
+    std::uint32_t top_k = 0;
+    std::uint32_t experts = 0;
+    ExpertPayload payload = ExpertPayload::kFloat8;
+    ExpertRouting routing = ExpertRouting::kRandom;
+    double skew = 1;
+    std::uint32_t ranks = 0;
+    static constexpr auto fields() {
+        using W = ExpertsWorkloadParams;
+        return std::tuple{
+            field(
+                "operation",
+                &W::operation,
+                "The dispatch, which sends tokens to their experts, the combine, which brings "
+                "their results back and adds them, or both, one after the other."),
+            field("tokens", &W::tokens, "Tokens of each rank.", 1U, kMostTokens).required(),
+            field("hidden", &W::hidden, "Elements of a token.", 1U, 65'536U).required(),
+            field("top_k", &W::top_k, "Experts that a token chooses.", 1U, 64U).required(),
+            field("experts", &W::experts, "Experts of the layer, over all ranks.", 1U, 65'536U)
+                .required(),
+            field(
+                "payload",
+                &W::payload,
+                "What a dispatch carries of a token: bfloat16, fp8 with a float32 scale for each "
+                "128 elements, nvfp4 with a byte of scale for each 16. A combine carries "
+                "bfloat16."),
+            field(
+                "routing",
+                &W::routing,
+                "Experts that tokens choose: random, all alike; balanced, ranks in turn; skewed, "
+                "the first ones more often."),
+            field(
+                "skew",
+                &W::skew,
+                "skewed: the e-th expert is chosen as often as 1 / (e + 1)^skew.",
+                0.0,
+                10.0),
+            field(
+                "ranks", &W::ranks, "GPUs that take part, from rank 0; 0 takes all.", 0U, 65'536U)};
+    }
+    void check(ParamChecker& checker) const;
+};
+
+}  // namespace switchfold

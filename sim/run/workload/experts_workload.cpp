@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/workload/experts_workload.h"
+
+#include "models/collectives/choice/machine_view.h"
+#include "models/collectives/experts/routing.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <numeric>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+std::vector<std::uint32_t> first_ranks(std::uint32_t ranks) {
+    std::vector<std::uint32_t> all(ranks);
+    std::iota(all.begin(), all.end(), 0U);
+    return all;
+}
+
+}  // namespace
+
+ExpertExchange exchange_of(const ExpertsWorkloadParams& workload, std::uint64_t seed) {
+    ExpertExchange exchange;
+    exchange.tokens = workload.tokens;
+    exchange.hidden = workload.hidden;
+    exchange.top_k = workload.top_k;
+    exchange.experts = workload.experts;
+    exchange.payload = workload.payload;
+    exchange.routing = workload.routing;
+    exchange.skew = workload.skew;
+    exchange.seed = seed;
+    return exchange;
+}
+
+ExecutionGraph
+experts_step(ExpertsOperation operation, const ExpertExchange& exchange, std::uint32_t ranks) {
+    ExecutionGraph graph;
+    graph.groups = {{"world", first_ranks(ranks)}};
+    graph.experts = {exchange};
+    const std::uint64_t copies = Routing(exchange, ranks).busiest();
+    auto rank = std::make_shared<RankGraph>();
+    rank->streams = {{StreamKind::kGpu, "0", 0}};
+    const auto add = [&](CollectiveKind kind, ExpertPayload payload) {
+        CollectiveOperation collective;
+        collective.kind = kind;
+        collective.bytes = Bytes(copies * token_bytes(payload, exchange.hidden).all());
+        collective.sequence = rank->operations.size();
+        collective.size_source = SizeSource::kUser;
+        Operation one;
+        one.name = static_cast<std::uint32_t>(graph.names.size());
+        one.body = collective;
+        rank->operations.push_back(one);
+        graph.names.push_back(fmt::format("{} {}", to_string(kind), to_string(collective.bytes)));
+    };
+    if (operation != ExpertsOperation::kCombine)
+        add(CollectiveKind::kMoeDispatch, exchange.payload);
+    if (operation != ExpertsOperation::kDispatch)
+        add(CollectiveKind::kMoeCombine, ExpertPayload::kBfloat16);
+    graph.ranks.assign(ranks, rank);
+    graph.provenance.source = "experts";
+    graph.provenance.world_size = ranks;
+    return graph;
+}
+
+ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks) {
+    const Topology topology = build_topology(system.topology);
+    const std::vector<std::uint32_t> all = first_ranks(ranks);
+    ExpertsMachine machine;
+    machine.ranks = ranks;
+    machine.machines = static_cast<std::uint32_t>(lay_out(topology, all).machines.size());
+    machine.sms = system.gpu->sms;
+    machine.multicast = why_not(Algorithm::kInSwitch, topology, all).empty();
+    return machine;
+}
+
+}  // namespace switchfold

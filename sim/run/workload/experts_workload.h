@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/experts/choice.h"
+#include "sim/run/config/experiment.h"
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace switchfold {
+
+/// A dispatch, a combine, or one after the other, over all of `ranks` ranks. Their bytes are what
+/// the busiest rank sends or receives, its own tokens among them, a copy for each rank that wants
+/// one.
+[[nodiscard]] ExecutionGraph
+experts_step(ExpertsOperation operation, const ExpertExchange& exchange, std::uint32_t ranks);
+
+/// The workload's exchange; `seed` is the experiment's.
+[[nodiscard]] ExpertExchange exchange_of(const ExpertsWorkloadParams& workload, std::uint64_t seed);
+
+/// What exchanges need to know of the system.
+[[nodiscard]] ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks);
+
+}  // namespace switchfold

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/experts/experts_tables.h"
+
+#include "sim/core/error.h"
+#include "validation/harness/csv.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+namespace switchfold::validation {
+
+namespace {
+
+template <class T, std::size_t N>
+std::optional<T>
+named(const std::array<std::pair<std::string_view, T>, N>& names, std::string_view text) {
+    for (const auto& [name, value] : names)
+        if (name == text)
+            return value;
+    return std::nullopt;
+}
+
+constexpr std::array<std::pair<std::string_view, CollectiveKind>, 2> kOperations{
+    {{"moe_dispatch", CollectiveKind::kMoeDispatch}, {"moe_combine", CollectiveKind::kMoeCombine}}};
+constexpr std::array<std::pair<std::string_view, ExpertsLibrary>, 3> kKernels{
+    {{"DeepEP intranode", ExpertsLibrary::kDeepepNormal},
+     {"DeepEP low latency", ExpertsLibrary::kDeepepLowLatency},
+     {"NVLinkTwoSided", ExpertsLibrary::kTrtllmTwoSided}}};
+constexpr std::array<std::pair<std::string_view, ExpertPayload>, 4> kPayloads{
+    {{"bfloat16", ExpertPayload::kBfloat16},
+     {"fp8 + scales", ExpertPayload::kFloat8},
+     {"fp8", ExpertPayload::kFloat8},
+     {"nvfp4", ExpertPayload::kNvfp4}}};
+
+/// A table's name without "_8b" at its end.
+std::string without_blocks(const std::string& table) {
+    const auto at = table.rfind('_');
+    if (at == std::string::npos || table.back() != 'b' || at + 2 >= table.size() ||
+        table.find_first_not_of("0123456789", at + 1) != table.size() - 1)
+        return table;
+    return table.substr(0, at);
+}
+
+class Reader {
+public:
+    Reader(const CsvTable& table, const std::string& label) : table_(table), label_(label) {}
+
+    std::vector<ExpertsRow> run() {
+        need({"kind"});
+        std::vector<const CsvRecord*> chosen;
+        for (const CsvRecord& record : table_.records)
+            if (record["kind"].starts_with("moe_"))
+                chosen.push_back(&record);
+        // A table of other kinds has other columns.
+        if (!chosen.empty())
+            need(
+                {"id", "operation", "kernel", "n_gpus", "num_tokens", "hidden", "topk", "time_us"});
+        std::vector<ExpertsRow> rows;
+        for (const CsvRecord* record : chosen)
+            rows.push_back(row(*record));
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+        return rows;
+    }
+
+private:
+    void need(std::initializer_list<const char*> columns) {
+        for (const char* column : columns)
+            if (!table_.has(column))
+                problems_.push_back(
+                    {label_, "line 1", fmt::format("has no column {}; expected it", column)});
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+    }
+    void fail(const CsvRecord& record, std::string_view column, std::string_view expected) {
+        problems_.push_back(
+            {label_,
+             fmt::format("line {}", record.line),
+             fmt::format("{} is \"{}\"; expected {}", column, record[column], expected)});
+    }
+    std::optional<std::uint32_t> whole(const CsvRecord& record, std::string_view column) {
+        const std::string& text = record[column];
+        if (text.empty())
+            return std::nullopt;
+        std::uint32_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value > 0)
+            return value;
+        fail(record, column, "a whole number from 1");
+        return 1;
+    }
+    std::uint32_t needed(const CsvRecord& record, std::string_view column) {
+        if (record[column].empty())
+            fail(record, column, "a whole number from 1");
+        return whole(record, column).value_or(0);
+    }
+    double time_of(const CsvRecord& record) {
+        const std::string& text = record["time_us"];
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+            value <= 0)
+            fail(record, "time_us", "a number above 0");
+        return value;
+    }
+    ExpertsRow row(const CsvRecord& record) {
+        ExpertsRow r;
+        r.line = record.line;
+        r.table = record["id"];
+        if (r.table.empty())
+            fail(record, "id", "the name of a table");
+        r.group = without_blocks(r.table);
+        r.operation_name = record["operation"];
+        r.operation = named(kOperations, r.operation_name);
+        r.kernel = record["kernel"];
+        r.library = named(kKernels, r.kernel);
+        r.gpu = record["gpu"];
+        r.gpus = needed(record, "n_gpus");
+        r.nodes = whole(record, "n_nodes");
+        r.interconnect = record["interconnect"];
+        r.blocks = whole(record, "blocks").value_or(0);
+        r.tokens = needed(record, "num_tokens");
+        r.hidden = needed(record, "hidden");
+        r.top_k = needed(record, "topk");
+        r.experts = whole(record, "num_experts");
+        r.datatype = record["dtype"];
+        r.payload = named(kPayloads, r.datatype);
+        r.time_us = time_of(record);
+        return r;
+    }
+
+    const CsvTable& table_;
+    const std::string& label_;
+    std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+std::vector<ExpertsRow> parse_experts_tables(std::string_view text, const std::string& label) {
+    const CsvTable table = parse_csv(text, label);
+    return Reader(table, label).run();
+}
+
+std::vector<ExpertsRow> read_experts_tables(const std::filesystem::path& path) {
+    const CsvTable table = read_csv(path);
+    return Reader(table, path.string()).run();
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/units.h"
+
+#include <cstdint>
+
+namespace switchfold {
+
+/// Type of what a dispatch carries of a token. Combines carry bfloat16.
+enum class ExpertPayload : std::uint8_t {
+    kBfloat16,
+    kFloat8,  ///< with a float32 scale for each 128 elements
+    kNvfp4,   ///< with a byte of scale for each 16 elements
+};
+
+/// Which experts tokens choose.
+enum class ExpertRouting : std::uint8_t {
+    kRandom,    ///< distinct experts, all alike
+    kBalanced,  ///< neighbouring ranks in turn, the same number of copies for each
+    kSkewed,    ///< distinct experts, the e-th as often as 1 / (e + 1)^skew
+};
+
+/// The tokens of a mixture-of-experts layer on their way to their experts, and back.
+struct ExpertExchange {
+    std::uint32_t tokens = 0;   ///< of each rank
+    std::uint32_t hidden = 0;   ///< elements of a token
+    std::uint32_t top_k = 0;    ///< experts that a token chooses
+    std::uint32_t experts = 0;  ///< spread evenly over the ranks, in blocks
+    ExpertPayload payload = ExpertPayload::kFloat8;
+    ExpertRouting routing = ExpertRouting::kRandom;
+    double skew = 0;
+    std::uint64_t seed = 1;
+    bool operator==(const ExpertExchange&) const = default;
+};
+
+/// Bytes of a token's elements, without scales, and of its scales.
+struct TokenBytes {
+    std::uint64_t elements = 0;
+    std::uint64_t scales = 0;
+    [[nodiscard]] std::uint64_t all() const { return elements + scales; }
+};
+[[nodiscard]] constexpr TokenBytes token_bytes(ExpertPayload payload, std::uint64_t hidden) {
+    constexpr std::uint64_t kElementsOfFloat = 128;
+    constexpr std::uint64_t kElementsOfByte = 16;
+    switch (payload) {
+    case ExpertPayload::kFloat8:
+        return {hidden, hidden / kElementsOfFloat * sizeof(float)};
+    case ExpertPayload::kNvfp4:
+        return {hidden / 2, hidden / kElementsOfByte};
+    case ExpertPayload::kBfloat16:
+        break;
+    }
+    return {2 * hidden, 0};
+}
+
+}  // namespace switchfold
