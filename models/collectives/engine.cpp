@@ -289,6 +289,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     if (spec.ranks.size() < 2) {
         spec.layout = {{{0}}, {0}};
         spec.rings = {{0}};
+        spec.root = spec.kind == CollectiveKind::kSendReceive ? CollectiveSpec::kEveryRank : 0;
         spec.choice.channels = 1;
         spec.bytes = Bytes(0);
         return spec;

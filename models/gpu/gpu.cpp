@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 
 #include <boost/math/tools/toms748_solve.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -171,7 +172,14 @@ std::uint64_t Gpu::launch_resident(
     resident->ticket = next_ticket_++;
     if (sms_.communication().limit(shape) == 0)
         throw SimulationError(
-            name(), clock_.now(), "a communication block does not fit on an empty SM");
+            name(),
+            clock_.now(),
+            fmt::format(
+                "a communication block of {} threads with {} registers each and {} of shared "
+                "memory does not fit on an empty SM",
+                shape.threads,
+                shape.registers_per_thread,
+                to_string(shape.shared_memory)));
     const std::uint64_t ticket = resident->ticket;
     memory_.add_footprint(footprint);
     residents_.push_back(std::move(resident));

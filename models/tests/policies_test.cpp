@@ -83,6 +83,11 @@ TEST(CollectivePolicies, SwitchesThatCannotAreRefusedOnlyWhereTheyWereNamed) {
         Algorithm::kRing);
 }
 
+struct TrafficOfNobody final : TrafficCounts {
+    void mark() override {}
+    void repeat(double /*times*/) override {}
+};
+
 class EveryCollective : public ::testing::TestWithParam<CollectiveKind> {};
 
 TEST_P(EveryCollective, CarriesTheRightNumbers) {
@@ -94,6 +99,20 @@ TEST_P(EveryCollective, CarriesTheRightNumbers) {
 TEST_P(EveryCollective, CarriesTheRightNumbersOfAnySize) {
     for (const std::uint64_t bytes : {2U, 6U, 8U, 100U, 1002U, 4098U})
         run(GetParam(), ring_policy(), Datatype::kFloat16, 5, Bytes(bytes));
+}
+
+/// Nobody is there to move anything to: a rank alone is done at once, also where long collectives
+/// may leave out turns.
+TEST_P(EveryCollective, EndsOfARankAlone) {
+    TestMachine machine(
+        build_topology(TestMachine::hgx(4)), TestMachine::params(), ring_policy(), 0, {2});
+    TrafficOfNobody counts;
+    machine.engine->allow_jumps(counts);
+    CollectiveOperation operation;
+    operation.kind = GetParam();
+    operation.bytes = kibibytes(256);
+    machine.run(operation);
+    EXPECT_EQ(machine.ended, 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -162,8 +162,12 @@ OrderedJson scenario_json(const ScenarioResult& s) {
         out["workload"] = workload_json(*s.workload);
     for (const Figure& figure : kFigures) {
         const std::optional<double> value = figure.of(s);
-        out[std::string(figure.key)] =
-            value ? statistic_json(*value, figure.unit) : OrderedJson(nullptr);
+        OrderedJson& json = out[std::string(figure.key)];
+        // Of a scenario a count is a mean.
+        constexpr int kDecimals = 3;
+        if (value)
+            json = figure.unit == Unit::kCount ? number(*value, kDecimals)
+                                               : statistic_json(*value, figure.unit);
     }
     out["slowdown_by_cause"] = s.causes ? causes_json(*s.causes) : nullptr;
     out["with_ranks_together"] = s.together ? together_json(*s.together) : nullptr;

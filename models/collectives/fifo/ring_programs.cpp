@@ -87,7 +87,9 @@ public:
     /// A turn for each step that is sent: the first of a loop goes with the last of the loop
     /// before, which only receives.
     [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
-    [[nodiscard]] std::uint64_t cycle() const override { return 2 * ranks_ - 2; }
+    [[nodiscard]] std::uint64_t cycle() const override {
+        return std::max<std::uint64_t>(1, 2 * ranks_ - 2);
+    }
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t unit, const Transport& transport) const override {
         if (unit % cycle() == 0)

@@ -176,7 +176,9 @@ std::vector<BlockPlan> plan_send_receive(
 std::vector<BlockPlan>
 plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    if (ranks == 1)  // who is alone is its own next
+        plans.push_back(copy_plan(0, channel, part, max_chunk));
+    for (std::uint32_t rank = 0; rank < ranks && ranks > 1; ++rank)
         add_pair(plans, rank, (rank + 1) % ranks, channel, 0, part, part, max_chunk);
     return plans;
 }

@@ -45,6 +45,7 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
           "collectives",
           "links"})
         EXPECT_TRUE(ring.contains(key)) << key;
+    EXPECT_EQ(ring["communication_blocks"], OrderedJson(2.25));
     EXPECT_EQ(
         ring["with_ranks_together"],
         OrderedJson(

@@ -24,6 +24,7 @@ inline ExperimentResult sample_result() {
     serial.forward_us = 9'000;
     serial.backward_us = 26'231.608312999997;
     serial.exposed_communication_us = 607.68110575;
+    serial.communication_blocks = 2.25;
     serial.jumped_us = 1234.5;
     r.scenarios.push_back(serial);
     ScenarioResult ring = serial;

@@ -108,16 +108,16 @@ TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
     EXPECT_EQ(lines[1], "8 ranks, 2 steps, trace.json");
     EXPECT_EQ(
         lines[3],
-        "scenario    forward  backward  exposed comm  iteration  speed-up  slowdown      sm     l2"
-        "    hbm  latency  other");
+        "scenario    forward  backward  exposed comm  iteration  comm blocks  speed-up  slowdown"
+        "      sm     l2    hbm  latency  other");
     EXPECT_EQ(
         lines[5],
-        "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms         -    18.9 %  10.0 %  2.0 %"
-        "  4.0 %    2.0 %  0.9 %");
+        "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms          2.3         -    18.9 %"
+        "  10.0 %  2.0 %  4.0 %    2.0 %  0.9 %");
     EXPECT_EQ(
         lines[4],
-        "serial    9000.0 us  26.23 ms      607.7 us   45.15 ms         -         -       -      -"
-        "      -        -      -");  // unknown is not zero
+        "serial    9000.0 us  26.23 ms      607.7 us   45.15 ms          2.3         -         -"
+        "       -      -      -        -      -");  // unknown is not zero
     EXPECT_EQ(lines.back(), "note: ring: a note");
     result.scenarios[0].notes = {"a note"};
     const auto shared = lines_of(to_table(result));
