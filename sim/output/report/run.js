@@ -28,13 +28,14 @@
     if (better) {
       const back = first.backward_slowdown - better.backward_slowdown;
       text += back > 0
-        ? `; ${better.name} gives ${percent(back)} of it back, and an iteration takes ${time(better.iteration_us)} instead of ${time(first.iteration_us)}`
+        ? `; ${better.name} gives ${percent(back)} of it back, and an iteration takes ${time(better.iteration_us)} instead of ${time(first.iteration_us)},` +
+          ` with ${better.communication_blocks.toFixed(1)} thread blocks of communication on the SMs instead of ${first.communication_blocks.toFixed(1)}`
         : `; ${better.name} gives nothing back`;
     }
     return text + ".";
   }
 
-  const texts = { us: time, share: percent, factor };
+  const texts = { us: time, share: percent, factor, count: (v) => v.toFixed(1) };
 
   // What is rare is left out where it is next to nothing.
   const figuresOf = (data, scenarios) => data.figures
