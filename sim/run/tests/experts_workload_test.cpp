@@ -87,6 +87,36 @@ TEST(ExpertsWorkload, RefusesMachinesThatCannot) {
     EXPECT_NE(problems_of(two)[0].find("lie on 2 machines"), std::string::npos);
 }
 
+/// A scenario's own machine and exchange are looked at, not the experiment's.
+TEST(ExpertsWorkload, LooksAtWhatAScenarioSets) {
+    const auto problems_of_set = [](const Json& set) {
+        Json json = experiment();
+        json["scenarios"].push_back({{"name", "other"}, {"set", set}});
+        std::vector<std::string> texts;
+        try {
+            const LoadedExperiment loaded = load_experiment(json, kFile, {});
+            for (const Variant& variant : variants_of(loaded))
+                static_cast<void>(prepare_workload(loaded, variant));
+        } catch (const ConfigError& error) {
+            for (const Problem& problem : error.problems())
+                texts.push_back(problem.pointer + ": " + problem.message);
+        }
+        return texts;
+    };
+    EXPECT_TRUE(problems_of_set({{"/workload/tokens", 32}}).empty());
+    const auto machine = problems_of_set({{"/system", "../systems/dgx_a100.json"}});
+    ASSERT_EQ(machine.size(), 1U);
+    EXPECT_EQ(
+        machine[0].rfind("/scenarios/1/collectives/experts/library: is deepep_normal, which ", 0),
+        0U)
+        << machine[0];
+    EXPECT_NE(machine[0].find("dgx_a100"), std::string::npos);
+    const auto exchange = problems_of_set({{"/workload/experts", 60}});
+    ASSERT_EQ(exchange.size(), 1U);
+    EXPECT_EQ(exchange[0].rfind("/scenarios/1/set/~1workload~1experts: is 60, which 8", 0), 0U)
+        << exchange[0];
+}
+
 TEST(ExpertsWorkload, RunsOneAfterTheOther) {
     const LoadedExperiment loaded = load_experiment(experiment(), kFile, {});
     const PreparedWorkload workload = prepare_workload(loaded);

@@ -94,7 +94,7 @@ private:
     }
 
     void read(const ExpertsWorkloadParams& w) {
-        const SystemParams& system = *loaded_.experiment.system;
+        const SystemParams& system = *experiment_.system;
         const std::uint32_t ranks = ranks_of(w.ranks);
         if (ranks < 2)
             fail("/workload/ranks", "is 1, and nothing is exchanged; expected at least 2");
@@ -117,10 +117,10 @@ private:
                     w.top_k,
                     ranks,
                     kMostChoices));
-        const ExpertExchange exchange = exchange_of(w, loaded_.experiment.seed);
+        const ExpertExchange exchange = exchange_of(w, experiment_.seed);
         const ExpertsMachine machine = experts_machine(system, ranks);
         const auto& scenarios = loaded_.experiment.scenarios;
-        for (std::size_t i = 0; i < scenarios.size(); ++i) {
+        for (const std::size_t i : variant_.scenarios) {
             const ExpertsPolicy& policy = scenarios[i].collectives.experts;
             const ExpertsRefusal refusal =
                 why_no_experts(system.collectives->experts, policy, exchange, machine);
