@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/copy/copy_plan.h"
-#include "models/collectives/running_collective.h"
+#include "models/collectives/group_collective.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -16,31 +16,17 @@ namespace {
 /// into every other's memory and its stream waits for theirs; engines then take the copies of a
 /// batch in turn, each a stream of stores; when all that a member copied is there, it writes flags
 /// and waits again. Batches follow each other that way.
-class CopyCollective final : public RunningCollective, private PacketClient, private EventHandler {
+class CopyCollective final : public GroupCollective, private EventHandler {
 public:
     CopyCollective(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         MemberListener& listener,
         std::unique_ptr<ReductionGroup> group);
-    ~CopyCollective() override {
-        fabric_.remove_client(client_);
-        if (group_)
-            fabric_.remove_group(*group_);
-    }
-    CopyCollective(const CopyCollective&) = delete;
-    CopyCollective& operator=(const CopyCollective&) = delete;
-    CopyCollective(CopyCollective&&) = delete;
-    CopyCollective& operator=(CopyCollective&&) = delete;
 
     void join(std::uint32_t position, Time start) override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return {}; }
-    [[nodiscard]] bool uses(const Link& link) const override {
-        return group_ && group_->uses(link);
-    }
-    [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_; }
-    [[nodiscard]] std::vector<std::vector<float>>& results() override { return results_; }
 
 private:
     enum class Stage : std::uint8_t { kJoin, kReady, kRead, kSend, kThere };
@@ -49,11 +35,10 @@ private:
         std::uint64_t sent = 0;
         std::uint32_t piece = 0;   ///< bytes that it has in hand
         std::uint32_t unsent = 0;  ///< packets that wait for a credit
-        bool busy = false;
-        bool waits = false;  ///< for them
-        Time free;           ///< its own rate lets it go on
-        Time departed;       ///< of its last piece
-        Time before;         ///< of the one before that
+        bool waits = false;        ///< for them
+        Time free;                 ///< its own rate lets it go on
+        Time departed;             ///< of its last piece
+        Time before;               ///< of the one before that
     };
     /// A flag says whose and for which turn it is; data say which engine sent them, and where they
     /// belong.
@@ -93,42 +78,21 @@ private:
             *this,
             static_cast<std::uint64_t>(stage) << 56U | index);
     }
-    [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
-        const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
-        return static_cast<std::uint32_t>(at - spec_.ranks.begin());
-    }
-    RankPort& port(std::uint32_t position) { return *ports_[spec_.ranks[position]]; }
     void write_flags(std::uint32_t position);
     void try_go_on(std::uint32_t position);
     void begin_batch(std::uint32_t position);
-    void end_batch(std::uint32_t position);
     void take_copy(std::uint32_t engine);
     void read(std::uint32_t engine);
     void send(std::uint32_t engine);
     void send_packet(std::uint32_t engine, std::uint64_t done, std::uint32_t bytes);
     void go_on(std::uint32_t engine);
     void arrive(std::uint32_t sender, std::uint64_t bytes, Time visible);
-    void keep(std::uint32_t position, std::uint64_t offset, std::uint32_t handle) {
-        if (handle != 0)
-            fabric_.values().take(handle, results_[position], offset / spec_.element_bytes);
-    }
 
-    Fabric& fabric_;
-    Scheduler& scheduler_;
-    const std::vector<RankPort*>& ports_;
     const CopyCollectiveParams& params_;
-    CollectiveSpec spec_;
-    MemberListener& listener_;
-    std::unique_ptr<ReductionGroup> group_;
-    std::uint32_t client_;
-    std::uint32_t n_;
     std::uint32_t unit_;
-    bool functional_;
     std::vector<Member> members_;
     std::vector<Engine> engines_;  ///< by position, by engine
     std::uint64_t slot_ = 0;
-    std::vector<std::vector<float>> buffers_;
-    std::vector<std::vector<float>> results_;
 };
 
 CopyCollective::CopyCollective(
@@ -136,17 +100,9 @@ CopyCollective::CopyCollective(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
-    fabric_(environment.fabric),
-    scheduler_(environment.fabric.scheduler()),
-    ports_(environment.ports),
+    GroupCollective(environment, spec, listener, std::move(group)),
     params_(environment.params.copy_engine),
-    spec_(spec),
-    listener_(listener),
-    group_(std::move(group)),
-    client_(environment.fabric.add_client(*this)),
-    n_(static_cast<std::uint32_t>(spec.ranks.size())),
     unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
-    functional_(environment.functional),
     members_(spec.ranks.size()),
     engines_(spec.ranks.size() * params_.engines) {
     const CopyCall call{
@@ -157,15 +113,10 @@ CopyCollective::CopyCollective(
         member.flags.resize(member.batches.size() + 1);
         member.seen.resize(member.batches.size() + 1);
     }
-    if (functional_) {
-        buffers_.resize(n_);
-        results_.resize(n_);
-    }
 }
 
 void CopyCollective::join(std::uint32_t position, Time start) {
-    if (functional_)
-        results_[position].resize(buffers_[position].size());
+    make_room(position);
     post(Stage::kJoin, position, start);
 }
 
@@ -190,7 +141,7 @@ void CopyCollective::write_flags(std::uint32_t position) {
     for (std::uint32_t place = 1; place < n_; ++place) {
         const std::uint32_t peer = (position + place) % n_;
         fabric_.send(
-            fabric_.connect(spec_.ranks[position], spec_.ranks[peer]),
+            way(position, peer),
             {.kind = PacketKind::kCopyWrite,
              .payload = kFlagBytes,
              .tag = Tag{true, position, member.turn}.pack(),
@@ -231,8 +182,7 @@ void CopyCollective::take_copy(std::uint32_t index) {
     Engine& engine = engines_[index];
     Member& member = members_[index / params_.engines];
     const auto& batch = member.batches[member.turn - 1];
-    engine.busy = member.next < batch.size();
-    if (!engine.busy)
+    if (member.next == batch.size())
         return;
     engine.copy = batch[member.next++];
     engine.sent = 0;
@@ -258,14 +208,9 @@ void CopyCollective::send(std::uint32_t index) {
     engine.before = std::exchange(engine.departed, scheduler_.now());
     const std::uint64_t end = engine.sent + engine.piece;
     if (engine.copy.to == position) {
-        if (functional_)
-            keep(
-                position,
-                engine.copy.target + engine.sent,
-                fabric_.values().put_part(
-                    buffers_[position],
-                    (engine.copy.from + engine.sent) / spec_.element_bytes,
-                    engine.piece / spec_.element_bytes));
+        const std::uint64_t from = engine.copy.from + engine.sent;
+        keep_values(
+            position, engine.copy.target + engine.sent, own_values(position, from, engine.piece));
         engine.sent = end;
         arrive(position, engine.piece, engine.free);
     }
@@ -292,14 +237,9 @@ void CopyCollective::send_packet(std::uint32_t index, std::uint64_t done, std::u
         .tag = Tag{false, index, copy.target + done}.pack(),
         .client = client_,
         .slot = slot_++,
-        .values = functional_ ? fabric_.values().put_part(
-                                    buffers_[position],
-                                    (copy.from + done) / spec_.element_bytes,
-                                    bytes / spec_.element_bytes)
-                              : 0};
-    const OptionalTime departure =
-        all ? fabric_.send(*group_, position, transfer)
-            : fabric_.send(fabric_.connect(spec_.ranks[position], spec_.ranks[copy.to]), transfer);
+        .values = own_values(position, copy.from + done, bytes)};
+    const OptionalTime departure = all ? fabric_.send(*group_, position, transfer)
+                                       : fabric_.send(way(position, copy.to), transfer);
     if (departure)
         engine.departed = std::max(engine.departed, *departure);
     else
@@ -329,7 +269,7 @@ void CopyCollective::on_packet(const Packet& packet, std::uint32_t rank, Time vi
     const Tag tag = Tag::unpack(packet.tag);
     const std::uint32_t position = position_of(rank);
     if (!tag.flag) {
-        keep(position, tag.target, packet.values);
+        keep_values(position, tag.target, packet.values);
         return arrive(tag.from / params_.engines, packet.payload, visible);
     }
     Member& member = members_[position];
@@ -373,13 +313,7 @@ std::unique_ptr<RunningCollective> make_copy_collective(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
-    std::unique_ptr<ReductionGroup> group;
-    if (spec.choice.algorithm == Algorithm::kInSwitch) {
-        group = environment.fabric.create_group(spec.ranks, spec.element, refused);
-        if (group == nullptr)
-            return nullptr;
-    }
-    return std::make_unique<CopyCollective>(environment, spec, listener, std::move(group));
+    return make_group_collective<CopyCollective>(environment, spec, listener, refused);
 }
 
 }  // namespace switchfold

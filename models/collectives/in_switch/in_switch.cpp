@@ -557,10 +557,7 @@ std::unique_ptr<RunningCollective> make_pull_all_reduce(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
-    auto group = environment.fabric.create_group(spec.ranks, spec.element, refused);
-    if (group == nullptr)
-        return nullptr;
-    return std::make_unique<PullAllReduce>(environment, spec, listener, std::move(group));
+    return make_group_collective<PullAllReduce>(environment, spec, listener, refused);
 }
 
 }  // namespace switchfold

@@ -320,10 +320,7 @@ std::unique_ptr<RunningCollective> make_push_all_reduce(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
-    auto group = environment.fabric.create_group(spec.ranks, spec.element, refused);
-    if (group == nullptr)
-        return nullptr;
-    return std::make_unique<PushAllReduce>(environment, spec, listener, std::move(group));
+    return make_group_collective<PushAllReduce>(environment, spec, listener, refused);
 }
 
 }  // namespace switchfold

@@ -99,12 +99,12 @@ private:
             .client = client_,
             .slot = w.task.number * workers_.size() + worker};
         if (group_) {
-            lines.values = values_of(self, source(self, self, piece), piece.bytes);
+            lines.values = own_values(self, source(self, self, piece), piece.bytes);
             fabric_.send(*group_, self, lines);
         } else {
             for (std::uint32_t place = 1; place < n_; ++place) {
                 const std::uint32_t peer = (self + place) % n_;
-                lines.values = values_of(self, source(self, peer, piece), piece.bytes);
+                lines.values = own_values(self, source(self, peer, piece), piece.bytes);
                 fabric_.send(way(self, peer), lines);
             }
         }
@@ -158,10 +158,10 @@ private:
         auto node = values_.extract({worker, turn});
         std::map<std::uint32_t, std::uint32_t>& by_sender = node.mapped();
         if (!group_)
-            by_sender[self] = values_of(self, source(self, self, piece), piece.bytes);
+            by_sender[self] = own_values(self, source(self, self, piece), piece.bytes);
         if (spec_.kind == CollectiveKind::kAllGather) {
             for (const auto& [sender, handle] : by_sender)
-                keep(self, share_of(sender) + piece.begin, handle);
+                keep_values(self, share_of(sender) + piece.begin, handle);
             return;
         }
         std::vector<std::uint32_t> operands;
@@ -169,7 +169,7 @@ private:
             operands.push_back(handle);
         const std::uint32_t sum =
             fold(fabric_.values(), operands, spec_.element, Accumulation::kFloat32, true);
-        keep(self, share_of(self) + piece.begin, sum);
+        keep_values(self, share_of(self) + piece.begin, sum);
     }
 
     std::uint32_t supply(const Packet& /*packet*/, std::uint32_t /*rank*/) override { return 0; }
@@ -188,8 +188,8 @@ std::unique_ptr<RunningCollective> make_line_collective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     MemberListener& listener,
-    std::unique_ptr<ReductionGroup> group) {
-    return std::make_unique<LineCollective>(environment, spec, listener, std::move(group));
+    std::string& refused) {
+    return make_group_collective<LineCollective>(environment, spec, listener, refused);
 }
 
 }  // namespace switchfold

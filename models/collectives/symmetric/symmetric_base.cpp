@@ -10,15 +10,8 @@ SymmetricBase::SymmetricBase(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
-    fabric_(environment.fabric),
-    scheduler_(environment.fabric.scheduler()),
-    ports_(environment.ports),
+    GroupCollective(environment, spec, listener, std::move(group)),
     params_(environment.params.symmetric),
-    spec_(spec),
-    listener_(listener),
-    group_(std::move(group)),
-    client_(environment.fabric.add_client(*this)),
-    n_(static_cast<std::uint32_t>(spec.ranks.size())),
     unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
     move_(symmetric_move(spec.kind, spec.choice.algorithm, spec.choice.protocol)),
     share_(spec.bytes.count() / n_ / spec.element_bytes * spec.element_bytes),
@@ -31,28 +24,15 @@ SymmetricBase::SymmetricBase(
         spec.kind == CollectiveKind::kAllReduce ? spec.bytes.count() : share_,
         spec.element_bytes,
         unit_),
-    functional_(environment.functional),
     running_(n_, spec.choice.channels),
-    end_(n_) {
-    if (functional_) {
-        buffers_.resize(n_);
-        results_.resize(n_);
-    }
-}
+    end_(n_) {}
 
 void SymmetricBase::join(std::uint32_t position, Time start) {
-    if (functional_)
-        results_[position].resize(buffers_[position].size());
+    make_room(position);
     end_[position] = start;
     const std::uint32_t first = position * spec_.choice.channels;
     for (std::uint32_t block = first; block < first + spec_.choice.channels; ++block)
         scheduler_.at(start, *this, block);
-}
-
-void SymmetricBase::abandon() {
-    abandoned_ = true;
-    if (group_)
-        fabric_.flush_group(*group_);
 }
 
 bool SymmetricBase::take(std::uint32_t worker, Task& task) {
@@ -93,15 +73,9 @@ std::unique_ptr<RunningCollective> make_symmetric_collective(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
-    std::unique_ptr<ReductionGroup> group;
-    if (spec.choice.algorithm == Algorithm::kInSwitch) {
-        group = environment.fabric.create_group(spec.ranks, spec.element, refused);
-        if (group == nullptr)
-            return nullptr;
-    }
-    return spec.choice.protocol == Protocol::kLl
-               ? make_line_collective(environment, spec, listener, std::move(group))
-               : make_word_collective(environment, spec, listener, std::move(group));
+    MakeCollective* const make =
+        spec.choice.protocol == Protocol::kLl ? make_line_collective : make_word_collective;
+    return make(environment, spec, listener, refused);
 }
 
 }  // namespace switchfold

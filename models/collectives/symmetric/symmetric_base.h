@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/running_collective.h"
+#include "models/collectives/group_collective.h"
 #include "models/collectives/symmetric/symmetric_work.h"
 
 #include <algorithm>
@@ -15,30 +15,13 @@ namespace switchfold {
 
 /// What kernels on symmetric memory have in common: blocks of workers that take piece after piece,
 /// on the users' own buffers.
-class SymmetricBase : public RunningCollective, protected PacketClient, protected EventHandler {
+class SymmetricBase : public GroupCollective, protected EventHandler {
 public:
-    ~SymmetricBase() override {
-        fabric_.remove_client(client_);
-        if (group_)
-            fabric_.remove_group(*group_);
-    }
-    SymmetricBase(const SymmetricBase&) = delete;
-    SymmetricBase& operator=(const SymmetricBase&) = delete;
-    SymmetricBase(SymmetricBase&&) = delete;
-    SymmetricBase& operator=(SymmetricBase&&) = delete;
-
     void join(std::uint32_t position, Time start) override;
-    void abandon() override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return {}; }
-    [[nodiscard]] bool uses(const Link& link) const override {
-        return group_ && group_->uses(link);
-    }
-    [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_; }
-    [[nodiscard]] std::vector<std::vector<float>>& results() override { return results_; }
 
 protected:
-    /// `group`: of kernels through the switch.
     SymmetricBase(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
@@ -74,14 +57,6 @@ protected:
         const std::uint32_t of_rank = spec_.choice.channels * work_.workers();
         return position * of_rank + worker % of_rank;
     }
-    [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
-        const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
-        return static_cast<std::uint32_t>(at - spec_.ranks.begin());
-    }
-    RankPort& port(std::uint32_t position) { return *ports_[spec_.ranks[position]]; }
-    const Connection& way(std::uint32_t from, std::uint32_t to) {
-        return fabric_.connect(spec_.ranks[from], spec_.ranks[to]);
-    }
     /// Where in the buffers a rank's share begins; all of them where ranks share the work.
     [[nodiscard]] std::uint64_t share_of(std::uint32_t position) const {
         return spec_.kind == CollectiveKind::kAllReduce ? 0 : position * share_;
@@ -91,55 +66,21 @@ protected:
         const Time served = port(position).access(bytes, 0);
         return std::max(served, scheduler_.now() + params_.load_latency);
     }
-    /// Functional mode: a handle of a member's numbers; else 0.
-    [[nodiscard]] std::uint32_t
-    values_of(std::uint32_t position, std::uint64_t offset, std::uint64_t bytes) {
-        return functional_ ? fabric_.values().put_part(
-                                 buffers_[position],
-                                 offset / spec_.element_bytes,
-                                 bytes / spec_.element_bytes)
-                           : 0;
-    }
-    /// Functional mode: numbers become a member's result.
-    void keep(std::uint32_t position, std::uint64_t offset, std::uint32_t handle) {
-        if (handle != 0)
-            fabric_.values().take(handle, results_[position], offset / spec_.element_bytes);
-    }
 
-    Fabric& fabric_;
-    Scheduler& scheduler_;
-    const std::vector<RankPort*>& ports_;
     const SymmetricParams& params_;
-    CollectiveSpec spec_;
-    MemberListener& listener_;
-    std::unique_ptr<ReductionGroup> group_;
-    std::uint32_t client_;
-    std::uint32_t n_;
     std::uint32_t unit_;  ///< most bytes of a packet
     SymmetricMove move_;
     std::uint64_t share_;  ///< bytes of a rank's part of reduce-scatter and all-gather
     SymmetricWork work_;
-    bool functional_;
-    bool abandoned_ = false;
-    std::vector<std::vector<float>> buffers_;
-    std::vector<std::vector<float>> results_;
 
 private:
     std::vector<std::uint32_t> running_;  ///< blocks, by position
     std::vector<Time> end_;               ///< by position
 };
 
-/// Kernels that load and store whole words, between two barriers; kernels that store lines of data
-/// and flags.
-[[nodiscard]] std::unique_ptr<RunningCollective> make_word_collective(
-    const CollectiveEnvironment&,
-    const CollectiveSpec&,
-    MemberListener&,
-    std::unique_ptr<ReductionGroup>);
-[[nodiscard]] std::unique_ptr<RunningCollective> make_line_collective(
-    const CollectiveEnvironment&,
-    const CollectiveSpec&,
-    MemberListener&,
-    std::unique_ptr<ReductionGroup>);
+/// Kernels that load and store whole words, between two barriers.
+[[nodiscard]] MakeCollective make_word_collective;
+/// Kernels that store lines of data and flags.
+[[nodiscard]] MakeCollective make_line_collective;
 
 }  // namespace switchfold

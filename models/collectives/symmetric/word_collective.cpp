@@ -239,7 +239,7 @@ void WordCollective::load(std::uint32_t worker) {
         }
         w.loaded = std::max(w.loaded, load_own(self, w.task.piece.bytes));
         for (std::uint32_t i = 0; functional_ && i < packets_of(w.task.piece); ++i)
-            loads_[{worker, i}][self] = values_of(
+            loads_[{worker, i}][self] = own_values(
                 self, offset_of(worker) + std::uint64_t{i} * unit_, bytes_of(w.task.piece, i));
     }
     if (w.answers == 0)
@@ -305,7 +305,7 @@ void WordCollective::store(std::uint32_t worker) {
         if (functional_)
             values =
                 move_.source == Side::kOwn
-                    ? values_of(
+                    ? own_values(
                           self, offset_of(worker) + std::uint64_t{i} * unit_, bytes_of(piece, i))
                     : sum_of(worker, i);
         store_packet(worker, i, bytes_of(piece, i), values);
@@ -333,7 +333,7 @@ void WordCollective::store_packet(
             transfer.slot = w.slot++;
             send_store(worker, {worker, 1, offset}, transfer, &way(self, peer));
         }
-    keep(self, offset, values);
+    keep_values(self, offset, values);
 }
 
 void WordCollective::send_store(
@@ -393,16 +393,16 @@ void WordCollective::on_packet(const Packet& packet, std::uint32_t rank, Time vi
     if (packet.kind != PacketKind::kReduceResult || packet.count != 0)
         return on_load(packet, tag, visible);
     if (spec_.kind == CollectiveKind::kAllReduce)
-        return listener_.on_failure("a reduction unit timed out");
+        return listener_.on_failure(kUnitTimedOut);
     throw SimulationError(
         fabric_.name(),
         scheduler_.now(),
-        fmt::format("a reduction unit timed out under a {}", to_string(spec_.kind)));
+        fmt::format("{} under a {}", kUnitTimedOut, to_string(spec_.kind)));
 }
 
 std::uint32_t WordCollective::supply(const Packet& packet, std::uint32_t rank) {
     const WordTag tag = WordTag::unpack(packet.tag);
-    return values_of(
+    return own_values(
         position_of(rank),
         offset_of(tag.index) + std::uint64_t{tag.packet} * unit_,
         packet.payload);
@@ -411,7 +411,7 @@ std::uint32_t WordCollective::supply(const Packet& packet, std::uint32_t rank) {
 void WordCollective::on_store(
     const Packet& packet, const WordTag& tag, std::uint32_t position, Time visible) {
     Store& record = stores_[tag.index];
-    keep(position, record.offset, packet.values);
+    keep_values(position, record.offset, packet.values);
     const std::uint32_t sender = position_of_worker(record.worker);
     const Time back = group_ ? group_->way() * 2 : way(position, sender).latency;
     const std::uint32_t block = block_of(record.worker);
@@ -435,8 +435,8 @@ std::unique_ptr<RunningCollective> make_word_collective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     MemberListener& listener,
-    std::unique_ptr<ReductionGroup> group) {
-    return std::make_unique<WordCollective>(environment, spec, listener, std::move(group));
+    std::string& refused) {
+    return make_group_collective<WordCollective>(environment, spec, listener, refused);
 }
 
 }  // namespace switchfold
