@@ -26,6 +26,7 @@ namespace {
 struct Arguments {
     std::vector<std::string> suites;
     std::string data;
+    std::string system;
     std::string root;
     bool json = false;
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
@@ -73,9 +74,27 @@ std::filesystem::path folder_of_all(const std::string& data) {
             data));
 }
 
+/// --system: the machine of everything that the one suite reads.
+std::filesystem::path
+system_of(const Arguments& arguments, const std::vector<const validation::Suite*>& chosen) {
+    if (arguments.system.empty() || (chosen.size() == 1 && chosen.front()->takes_system))
+        return arguments.system;
+    std::vector<std::string_view> able;
+    for (const validation::Suite& suite : validation::suites())
+        if (suite.takes_system)
+            able.push_back(suite.name);
+    throw ConfigError(
+        "--system",
+        "",
+        fmt::format(
+            "is the machine of one suite's data; expected the name of exactly one of: {}",
+            fmt::join(able, ", ")));
+}
+
 int validate(const Arguments& arguments, const Log& log) {
     const auto chosen = chosen_suites(arguments);
     validation::SuiteOptions options;
+    options.system = system_of(arguments, chosen);
     options.root = validation::find_root(arguments.root);
     options.jobs = arguments.jobs;
     if (const char* folder = std::getenv(kDataVariable))
@@ -115,13 +134,21 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
     for (const validation::Suite& suite : validation::suites())
         what += fmt::format("  {:<12} {}\n", suite.name, suite.what);
     CLI::App* command = app.add_subcommand(
-        "validate", what + "\nExample:\n  switchfold validate collectives --data my_tables.csv");
+        "validate",
+        what + "\nExamples:\n  switchfold validate collectives --data my_tables.csv\n"
+               "  switchfold validate collectives --data all_reduce.txt --system "
+               "configs/systems/hgx_h100.json");
     command->add_option("SUITE", arguments->suites, "Suites to run; without any: all");
     command->add_option(
         "--data",
         arguments->data,
         "Measurements: a folder that holds reference/ and traces/, or what the one suite that is "
         "named reads. Without it, the folder in SWITCHFOLD_DATA, and what the repository holds");
+    command->add_option(
+        "--system",
+        arguments->system,
+        "collectives: the machine that was measured. Logs of nccl-tests need it; of tables it "
+        "stands for what their columns say");
     command->add_option(
         "--root",
         arguments->root,

@@ -30,7 +30,9 @@ std::optional<Datatype> datatype_of(const std::string& text) {
         {"uint8", Datatype::kUint8},
         {"int32", Datatype::kInt32},
         {"int64", Datatype::kInt64},
-        {"fp8", Datatype::kFloat8}};
+        {"fp8", Datatype::kFloat8},
+        {"f8e4m3", Datatype::kFloat8},
+        {"f8e5m2", Datatype::kFloat8}};
     const auto at = kTypes.find(text);
     return at == kTypes.end() ? std::nullopt : std::optional(at->second);
 }
@@ -41,6 +43,8 @@ std::optional<Datatype> datatype_of(const std::string& text) {
 /// Tables that name the collective are of benchmarks with a thread or process for each GPU
 /// (nccl-tests -t).
 Time launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
+    if (row.driven)
+        return machine.system.collectives->host_launch * *row.driven;
     const bool python = row.placement.find(".py") != std::string::npos;
     const bool alone = machine.nodes > 1 || python || !row.collective_name.empty();
     const std::uint32_t driven = alone ? 1 : row.gpus;
@@ -62,8 +66,11 @@ std::string without(std::string table, const std::vector<std::string>& words) {
 
 class Planner {
 public:
-    Planner(const std::vector<MeasuredRow>& rows, const Machines& machines) :
-        rows_(rows), machines_(machines) {}
+    Planner(
+        const std::vector<MeasuredRow>& rows,
+        const Machines& machines,
+        const std::filesystem::path& system) :
+        rows_(rows), machines_(machines), system_(system) {}
 
     CollectivePlan run() {
         for (const MeasuredRow& row : rows_)
@@ -91,9 +98,35 @@ private:
         auto at = places_.find(key);
         if (at == places_.end()) {
             const WantedMachine wanted{row.gpu, row.interconnect, row.gpus, row.nodes};
-            at = places_.emplace(key, Place{machines_.find(wanted), std::nullopt}).first;
+            at = places_.emplace(key, Place{match(wanted, row), std::nullopt}).first;
         }
         return at->second;
+    }
+
+    MachineMatch match(const WantedMachine& wanted, const MeasuredRow& row) {
+        if (system_.empty())
+            return machines_.find(wanted);
+        MachineMatch named = fit_machine(system_, wanted);
+        if (!named.machine)
+            throw ConfigError(
+                system_.string(),
+                "",
+                fmt::format(
+                    "cannot run what {} measured: {}; expected the machine of {} GPUs{}",
+                    row.table,
+                    named.why,
+                    wanted.gpus,
+                    wanted.nodes ? fmt::format(" on {} nodes", *wanted.nodes) : ""));
+        const std::string gpu = machine_words(row.gpu).gpu;
+        const std::string& simulated = named.machine->system.gpu->name;
+        if (!gpu.empty() && machine_words(simulated).gpu != gpu)
+            plan_.notes.push_back(fmt::format(
+                "{} was measured on {}, and {} has {}",
+                row.table,
+                row.gpu,
+                named.machine->name,
+                simulated));
+        return named;
     }
 
     /// TABLE/SIZE_BYTES/PLACEMENT; what would stand twice gets its algorithm, then a number.
@@ -114,6 +147,8 @@ private:
         const auto refuse = [&](std::string why) {
             plan_.unmatched.push_back({id, std::move(why)});
         };
+        if (!row.unusable.empty())
+            return refuse(row.unusable);
         if (!row.collective)
             return refuse(fmt::format("the collective \"{}\" is not known", row.collective_name));
         const auto datatype = datatype_of(row.datatype);
@@ -208,6 +243,7 @@ private:
 
     const std::vector<MeasuredRow>& rows_;
     const Machines& machines_;
+    const std::filesystem::path& system_;
     CollectivePlan plan_;
     std::map<std::tuple<std::string, std::string, std::uint32_t, std::uint32_t>, Place> places_;
     std::map<
@@ -230,8 +266,11 @@ private:
 
 }  // namespace
 
-CollectivePlan plan_collectives(const std::vector<MeasuredRow>& rows, const Machines& machines) {
-    return Planner(rows, machines).run();
+CollectivePlan plan_collectives(
+    const std::vector<MeasuredRow>& rows,
+    const Machines& machines,
+    const std::filesystem::path& system) {
+    return Planner(rows, machines, system).run();
 }
 
 }  // namespace switchfold::validation

@@ -50,8 +50,11 @@ struct CollectivePlan {
 inline constexpr std::uint64_t kPeakBytes = 8ULL << 30U;
 
 /// Finds each row's machine and what to simulate for it. Rows stay where they are: the plan points
-/// at them.
-[[nodiscard]] CollectivePlan
-plan_collectives(const std::vector<MeasuredRow>& rows, const Machines& machines);
+/// at them. `system`, if it is not empty, is the machine of all of them; throws ConfigError if it
+/// has too few GPUs.
+[[nodiscard]] CollectivePlan plan_collectives(
+    const std::vector<MeasuredRow>& rows,
+    const Machines& machines,
+    const std::filesystem::path& system = {});
 
 }  // namespace switchfold::validation

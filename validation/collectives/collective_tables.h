@@ -36,6 +36,10 @@ struct MeasuredRow {
     std::optional<double> bus_bandwidth;
     double algorithm_bandwidth_step = 0;  ///< of its last digit
     double bus_bandwidth_step = 0;
+    /// How many GPUs the host thread drives that launches the loop, where that is known; 0: nobody
+    /// launches, as in a CUDA graph.
+    std::optional<std::uint32_t> driven;
+    std::string unusable;  ///< why the row says nothing of a time; empty if it does
 };
 
 /// Reads a CSV file with the columns id, n_gpus, size_bytes and one or more of time_us, algbw_GBps,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/run/machine/graph_run.h"
 #include "sim/run/pool/pool.h"
 #include "validation/collectives/collective_plan.h"
+#include "validation/collectives/nccl_logs.h"
 #include "validation/harness/data.h"
 #include "workloads/graph/collective.h"
 
@@ -87,6 +89,11 @@ Case case_of(const PlannedRow& planned, Simulated simulated, bool fitted) {
         c.low = measured->low;
         c.high = measured->high;
         c.simulated = simulated.us;
+        const auto bus = [&](double us) {
+            return bus_bandwidth_GBps(*row.collective, *row.bytes, row.gpus, us);
+        };
+        c.how += fmt::format(
+            ", {:.2f} for {:.2f} GB/s of bus bandwidth", bus(c.simulated), bus(c.measured));
     } else {
         c.quantity = "bus bandwidth";
         c.unit = "GB/s";
@@ -213,12 +220,30 @@ std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<
 
 namespace {
 
-/// Tables of all operations, beside those of all-reduces; none where one file was named.
-std::optional<std::filesystem::path> more_tables(const SuiteOptions& options) {
+/// What was measured: logs of nccl-tests or a table, whichever the user named; else both tables of
+/// a folder of measurements.
+std::vector<MeasuredRow>
+measured_rows(const std::filesystem::path& data, const SuiteOptions& options) {
     std::error_code ignored;
-    if (options.data && std::filesystem::is_regular_file(*options.data, ignored))
-        return std::nullopt;
-    return find_data(options, "reference/nccl_collectives.csv");
+    const bool folder = std::filesystem::is_directory(data, ignored);
+    if (folder || is_nccl_log(data)) {
+        std::vector<MeasuredRow> rows =
+            folder ? read_nccl_log_folder(data) : read_nccl_log_rows(data);
+        if (options.system.empty())
+            throw ConfigError(
+                data.string(),
+                "",
+                "is of nccl-tests, which does not say what joins the GPUs; expected --system FILE, "
+                "the machine that was measured");
+        return rows;
+    }
+    std::vector<MeasuredRow> rows = read_collective_tables(data);
+    if (options.data && *options.data == data)
+        return rows;
+    if (const auto more = find_data(options, "reference/nccl_collectives.csv"))
+        for (MeasuredRow& row : read_collective_tables(*more))
+            rows.push_back(std::move(row));
+    return rows;
 }
 
 }  // namespace
@@ -230,12 +255,9 @@ SuiteResult run_collectives(const SuiteOptions& options) {
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    std::vector<MeasuredRow> rows = read_collective_tables(*data);
-    if (const auto more = more_tables(options))
-        for (MeasuredRow& row : read_collective_tables(*more))
-            rows.push_back(std::move(row));
+    const std::vector<MeasuredRow> rows = measured_rows(*data, options);
     const Machines machines(options.root);
-    CollectivePlan plan = plan_collectives(rows, machines);
+    CollectivePlan plan = plan_collectives(rows, machines, options.system);
     const std::vector<Simulated> times = simulate_all(plan, options);
     for (const PlannedRow& row : plan.rows)
         result.cases.push_back(case_of(row, times[row.run], machines.fitted_on(row.row->table)));

@@ -45,6 +45,8 @@ std::optional<std::filesystem::path> data_of(const Suite& suite, const SuiteOpti
             return *options.data / suite.data;
         if (is_there(*options.data, suite.data_kind))
             return *options.data;
+        if (suite.data_kind == DataKind::kFiles && is_there(*options.data, DataKind::kFolder))
+            return *options.data;
         refuse(
             *options.data,
             fmt::format(

@@ -71,13 +71,14 @@ struct GroupSummary {
 struct SuiteOptions {
     std::optional<std::filesystem::path> data;  ///< of one suite: its own file or folder
     std::filesystem::path measurements;         ///< folder of all suites' data; may be empty
+    std::filesystem::path system;               ///< that all of the data was measured on; or empty
     std::filesystem::path root;                 ///< the repository: configs/systems lies below
     unsigned jobs = 1;                          ///< processes for run_jobs()
     std::function<void(const WorkerProgress&)> progress;
 };
 
-/// What a suite reads.
-enum class DataKind { kFile, kFolder };
+/// What a suite reads; kFiles: a file, or a folder of files that the user names.
+enum class DataKind { kFile, kFiles, kFolder };
 
 /// A set of measurements that the simulator is held against. A new suite is one file with a
 /// `run` function and one line in suites.cpp. `run` reads its data (ConfigError "file: line N:
@@ -91,6 +92,7 @@ struct Suite {
     DataKind data_kind = DataKind::kFile;
     std::string_view data;  ///< relative to a folder of measurements (data.h)
     SuiteResult (*run)(const SuiteOptions& options) = nullptr;
+    bool takes_system = false;  ///< SuiteOptions::system means something to it
 };
 [[nodiscard]] std::span<const Suite> suites();
 /// The suite of that name, which must exist.

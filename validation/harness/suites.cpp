@@ -18,10 +18,11 @@ SuiteResult run_low_sm(const SuiteOptions& options);
 std::span<const Suite> suites() {
     static constexpr std::array<Suite, 6> kSuites{
         {{"collectives",
-          "all-reduce times against tables of nccl-tests and the like",
-          DataKind::kFile,
+          "times of collectives against logs of nccl-tests and tables",
+          DataKind::kFiles,
           "reference/nccl_allreduce.csv",
-          run_collectives},
+          run_collectives,
+          true},
          {"replay",
           "iteration time of traces' own schedules against the traced one",
           DataKind::kFolder,

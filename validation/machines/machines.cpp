@@ -160,6 +160,15 @@ SystemParams without_reduction(const MatchedMachine& machine) {
     return load_system(machine.file, overrides);
 }
 
+MachineMatch fit_machine(const std::filesystem::path& system, const WantedMachine& wanted) {
+    const KnownMachine known = known_machine(system);
+    const std::uint32_t nodes = nodes_of(wanted, known.words.front(), known);
+    std::string why = too_small(known, wanted, nodes);
+    if (!why.empty())
+        return {std::nullopt, std::move(why)};
+    return {matched(known, wanted, nodes), ""};
+}
+
 std::vector<std::string> fitted_sources(const Json& configuration) {
     std::vector<std::string> out;
     collect(configuration, false, out);

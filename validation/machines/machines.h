@@ -50,6 +50,10 @@ struct MachineMatch {
     std::string why;
 };
 
+/// A named system as the machine that was measured, whatever else the measurement says of it.
+[[nodiscard]] MachineMatch
+fit_machine(const std::filesystem::path& system, const WantedMachine& wanted);
+
 /// All systems of a folder.
 class Machines {
 public:

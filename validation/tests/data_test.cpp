@@ -85,7 +85,9 @@ TEST_F(Data, WhatWasNamedAndIsNotThereIsRefused) {
     options_.data = folder_ / "none.csv";
     refused(*options_.data, "is not there; expected the file that suite collectives reads");
     options_.data = folder_;
-    refused(folder_, "is something else; expected the file");
+    EXPECT_EQ(collectives(), folder_) << "of logs, it may be";
+    EXPECT_THROW(static_cast<void>(data_of(suite_named("low_sm"), options_)), ConfigError)
+        << "one file is expected there";
     options_.data.reset();
     options_.measurements = folder_ / "none";
     refused(options_.measurements, "is not there; expected a folder of measurements");

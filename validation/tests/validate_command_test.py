@@ -78,6 +78,29 @@ class Validate(unittest.TestCase):
         nothing = self.table(HEADER + "t,Tesla Z9,4,,auto,4096,10\n")
         self.assertEqual(validate("collectives", "--data", nothing).returncode, 1)
 
+    def test_a_log_of_nccl_tests_on_the_system_that_is_named(self):
+        log = self.folder / "all_reduce.txt"
+        log.write_text(
+            "# Collective test starting: all_reduce_perf\n"
+            "# nThread 1 nGpus 2 minBytes 8 maxBytes 1048576 step: 2(factor) graph: 0\n"
+            "#  Rank  0 Group  0 Pid   71 on   host device  0 [0x17] NVIDIA A100-SXM4-80GB\n"
+            "#  Rank  1 Group  0 Pid   71 on   host device  1 [0x18] NVIDIA A100-SXM4-80GB\n"
+            "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+            "     1048576        262144     float     sum      -1    20.50   51.15   51.15      0    "
+            "21.00   49.93   49.93      0\n"
+            "# Avg bus bandwidth    : 50.54\n")
+        system = ("--system", SOURCE / "configs/systems/dgx_a100.json")
+        result = validate("collectives", "--data", log, *system, "--json")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        suite = json.loads(result.stdout)["suites"][0]
+        self.assertEqual([case["id"] for case in suite["cases"]],
+                         ["all_reduce/1048576/out-of-place", "all_reduce/1048576/in-place"])
+        self.assertEqual([case["measured"] for case in suite["cases"]], [20.5, 21.0])
+        self.assertEqual(validate("collectives", "--data", self.folder, *system, "--json").stdout, result.stdout)
+        self.refused("collectives", "--data", log, says="expected --system FILE")
+        self.refused("replay", "--data", log, *system, says="expected the name of exactly one of: collectives")
+        self.refused("collectives", "--data", log, "--system", self.folder / "none.json", says="none.json")
+
     def test_steps_of_traces_whose_ranks_were_late_keep_their_tolerance(self):
         kernels = {"time lost/all", "time lost/backward", "slowdown/all", "slowdown/backward"}
         collectives = {"residence", "overlap share"}
@@ -97,7 +120,8 @@ class Validate(unittest.TestCase):
         bad = self.table(HEADER + "t,NVIDIA H100,four,,auto,4096,10\n")
         self.refused("collectives", "--data", bad, says=f"{bad}: line 2: n_gpus is \"four\"")
         self.refused("collectives", "--data", self.folder / "none.csv", says="is not there")
-        self.refused("collectives", "--data", self.folder, says="is something else")
+        self.refused("low_sm", "--data", self.folder, says="is something else")
+        self.refused("collectives", "--data", self.folder, says="nor a log of nccl-tests")
         self.refused("colectives", says='did you mean "collectives"?')
         self.refused("collectives", "replay", "--data", TABLE, says="exactly one suite")
         self.refused(SWITCHFOLD_DATA=self.folder / "none", says="expected a folder of measurements")

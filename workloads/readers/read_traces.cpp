@@ -7,6 +7,7 @@
 #include "workloads/readers/chakra/reader.h"
 #include "workloads/readers/execution_trace/reader.h"
 #include "workloads/readers/kineto/reader.h"
+#include "workloads/readers/nccl_tests/log.h"
 #include "workloads/readers/nccl_tests/reader.h"
 #include "workloads/readers/nsight/reader.h"
 #include "workloads/readers/trace_format/trace_file.h"

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/collectives/nccl_logs.h"
+
+#include "sim/core/error.h"
+#include "workloads/readers/nccl_tests/log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold::validation {
+
+namespace {
+
+MeasuredRow row_of(
+    const NcclTestsLog& log,
+    const NcclTestsRow& printed,
+    const NcclTestsTime& time,
+    const std::filesystem::path& file,
+    const char* placement) {
+    MeasuredRow row;
+    row.line = printed.line;
+    row.table = file.stem().string();
+    row.collective = log.kind;
+    row.collective_name = to_string(log.kind);
+    row.gpu = log.gpu;
+    row.gpus = log.ranks;
+    row.nodes = log.hosts;
+    row.library_version = log.library;
+    row.datatype = printed.type;
+    row.placement = placement;
+    row.bytes = printed.bytes;
+    row.time_us = time.us;
+    row.driven = log.graph ? 0 : log.gpus_of_thread;
+    if (printed.bytes == 0)
+        row.unusable = "the row moves nothing";
+    else if (time.wrong.value_or(0) != 0)
+        row.unusable = fmt::format("nccl-tests counted {} wrong values", *time.wrong);
+    return row;
+}
+
+}  // namespace
+
+bool is_nccl_log(const std::filesystem::path& file) {
+    constexpr std::size_t kBeginning = 1U << 16U;  // a launcher and NCCL_DEBUG print before it
+    return is_nccl_tests(beginning_of(file, kBeginning));
+}
+
+std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
+    const NcclTestsLog log = read_nccl_log(file);
+    if (!log.whole)
+        throw ConfigError(
+            file.string(),
+            fmt::format("line {}", log.lines),
+            "ends before the line \"# Avg bus bandwidth\"; expected the log of a run that came to "
+            "its end");
+    if (log.ranks < 2)
+        throw ConfigError(file.string(), "", "is of one rank; expected two at least");
+    std::vector<MeasuredRow> rows;
+    for (const NcclTestsRow& row : log.rows) {
+        rows.push_back(row_of(log, row, row.out_of_place, file, "out-of-place"));
+        if (row.in_place)
+            rows.push_back(row_of(log, row, *row.in_place, file, "in-place"));
+    }
+    return rows;
+}
+
+std::vector<MeasuredRow> read_nccl_log_folder(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        if (entry.is_regular_file())
+            files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    if (std::none_of(files.begin(), files.end(), is_nccl_log))
+        throw ConfigError(
+            folder.string(),
+            "",
+            "holds neither reference/nccl_allreduce.csv nor a log of nccl-tests; expected one of "
+            "the two");
+    std::vector<Problem> problems;
+    std::vector<MeasuredRow> rows;
+    for (const std::filesystem::path& file : files) {
+        if (!is_nccl_log(file)) {
+            problems.push_back(
+                {file.string(), "", "is no log of nccl-tests; expected a folder of those alone"});
+            continue;
+        }
+        try {
+            const std::vector<MeasuredRow> more = read_nccl_log_rows(file);
+            rows.insert(rows.end(), more.begin(), more.end());
+        } catch (const ConfigError& error) {
+            problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+        }
+    }
+    if (!problems.empty())
+        throw ConfigError(std::move(problems));
+    return rows;
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/graph/execution_graph.h"
+#include "workloads/readers/input/input_file.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+/// What a program of nccl-tests measured of one size, one way.
+struct NcclTestsTime {
+    double us = 0;
+    double algorithm_bandwidth = 0;      ///< GB/s
+    double bus_bandwidth = 0;            ///< GB/s
+    std::optional<std::uint64_t> wrong;  ///< values of the result; none: not checked
+};
+
+struct NcclTestsRow {
+    std::uint64_t line = 0;
+    std::uint64_t bytes = 0;  ///< column size
+    std::string type;         ///< "float"
+    std::string reduction;    ///< "sum", "none"
+    std::int64_t root = -1;
+    NcclTestsTime out_of_place;
+    std::optional<NcclTestsTime> in_place;
+};
+
+/// What a program of nccl-tests printed.
+struct NcclTestsLog {
+    CollectiveKind kind = CollectiveKind::kAllReduce;
+    std::uint32_t ranks = 0;
+    std::uint32_t hosts = 1;           ///< of different names
+    std::string gpu;                   ///< of the first rank
+    std::string library;               ///< the line that names NCCL's version; may be empty
+    std::uint32_t gpus_of_thread = 1;  ///< that one host thread drives
+    bool graph = false;                ///< launched as a CUDA graph
+    bool whole = false;                ///< ends as a run that came to its end does
+    std::vector<NcclTestsRow> rows;    ///< one at least
+    std::uint64_t lines = 0;
+    std::map<std::string, std::uint64_t> used;  ///< lines, by what they are
+    std::map<std::string, std::uint64_t> dropped;
+};
+
+/// Reads the log of one program of nccl-tests. Which collective it is, newer versions say; for
+/// older ones it follows from the reduction, the root and the ratio of bus to algorithm bandwidth.
+/// Throws ConfigError (line): a row that is cut, no row, no rank, a collective that is not known.
+[[nodiscard]] NcclTestsLog
+read_nccl_log(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
+
+/// Whether a file that begins so is such a log.
+[[nodiscard]] bool is_nccl_tests(std::string_view beginning);
+
+}  // namespace switchfold
