@@ -3,9 +3,6 @@
 
 #include "models/collectives/algorithm_table.h"
 #include "models/collectives/choice/block_limit.h"
-#include "models/collectives/choice/exchange.h"
-#include "models/collectives/choice/kernels.h"
-#include "models/collectives/experts/choice.h"
 #include "models/collectives/functional.h"
 #include "sim/core/error.h"
 
@@ -14,21 +11,6 @@
 #include <algorithm>
 
 namespace switchfold {
-
-namespace {
-
-ElementType element_of(Datatype type) {
-    switch (type) {
-    case Datatype::kFloat16:
-        return ElementType::kFloat16;
-    case Datatype::kBfloat16:
-        return ElementType::kBfloat16;
-    default:
-        return ElementType::kFloat32;
-    }
-}
-
-}  // namespace
 
 /// One collective from the arrival of its first rank to the end of its last.
 class CollectiveEngine::Instance final : public MemberListener, public ResidentListener {
@@ -198,16 +180,6 @@ std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& inst
     return std::move(instance.running);
 }
 
-Choice CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t channels) {
-    CollectivePolicy ring = with_classic_kernels(policies_.of(spec.kind));
-    ring.algorithm = Algorithm::kRing;
-    if (channels != 0)
-        ring.channels = channels;
-    const Choice choice = choose_collective(
-        params_, ring, view(spec.ranks).machine, {spec.kind, spec.bytes, spec.datatype});
-    return limited(choice, static_cast<std::uint32_t>(spec.ranks.size()), policies_.most_blocks);
-}
-
 void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::string& text) {
     // Once a member has everything all sums are on their way to everybody.
     for (const Instance::Member& member : instance.members)
@@ -257,205 +229,6 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
                     to_string(instance->spec.kind)));
         run_as_ring(*instance, Fallback::kLinkDown, text);
     }
-}
-
-const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
-    auto& found = views_[ranks];
-    if (!found)
-        found = std::make_unique<GroupView>(
-            view_group(fabric_.topology(), params_.transfer_unit, ranks));
-    if (found->machine.ring_bandwidth == Bandwidth())
-        for (const auto& order : found->rings)  // says which pair has no way left, and why
-            for (std::size_t place = 0; place < order.size(); ++place)
-                fabric_.connect(ranks[order[place]], ranks[order[(place + 1) % order.size()]]);
-    return *found;
-}
-
-Choice
-CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes, Datatype datatype) {
-    const CollectiveCall call{CollectiveKind::kAllReduce, bytes, datatype};
-    return choose_by_kernels(
-        params_, able_policy(call, view(ranks).machine), view(ranks).machine, call);
-}
-
-CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) {
-    CollectiveSpec spec;
-    spec.kind = collective.kind;
-    spec.bytes = collective.bytes;
-    spec.datatype = collective.datatype;
-    spec.element = element_of(collective.datatype);
-    spec.element_bytes = static_cast<std::uint32_t>(size_of(collective.datatype).count());
-    spec.ranks = groups_[collective.group].ranks;
-    if (spec.ranks.size() < 2) {
-        spec.layout = {{{0}}, {0}};
-        spec.rings = {{0}};
-        spec.root = spec.kind == CollectiveKind::kSendReceive ? CollectiveSpec::kEveryRank : 0;
-        spec.choice.channels = 1;
-        spec.bytes = Bytes(0);
-        return spec;
-    }
-    if (!ignores_late_peers_)
-        spec.peers_late = collective.peers_late;
-    if (is_experts(spec.kind)) {
-        specify_experts(collective, spec);
-        return spec;
-    }
-    const GroupView& group = view(spec.ranks);
-    spec.layout = group.layout;
-    spec.rings = group.rings;
-    spec.trees = group.trees;
-    if (spec.kind == CollectiveKind::kAllReduce) {
-        spec.choice = choose(spec.ranks, spec.bytes, spec.datatype);
-        const std::string reason = why_not(
-            spec.choice.algorithm, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
-        if (!reason.empty() && spec.choice.algorithm == Algorithm::kInSwitch &&
-            !fabric_.links_down().empty()) {
-            spec.choice = ring_choice(spec, 0);
-            spec.fallback = Fallback::kLinkDown;
-            notes_.push_back(fmt::format(
-                "an in-switch all-reduce ran as a ring: {} is down and {}",
-                fabric_.links_down().front(),
-                reason));
-            return spec;
-        }
-        if (!reason.empty())
-            throw SimulationError(
-                name(),
-                clock_.now(),
-                fmt::format(
-                    "an all-reduce cannot run as {}: {}",
-                    enum_name(spec.choice.algorithm),
-                    reason));
-        take_traced_kernel(collective, spec);
-        return spec;
-    }
-    CollectivePolicy policy = able_policy({spec.kind, spec.bytes, spec.datatype}, group.machine);
-    if (policy.kernels != Kernels::kClassic) {
-        spec.choice = choose_by_kernels(
-            params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
-        return spec;
-    }
-    if (is_exchange(spec.kind)) {
-        if (spec.kind == CollectiveKind::kSendReceive)
-            spec.root = CollectiveSpec::kEveryRank;
-        if (policy.channels == 0)
-            policy.channels = collective.thread_blocks;
-        const bool whole = spec.kind == CollectiveKind::kSendReceive;
-        spec.choice = choose_exchange(
-            params_, policy, group.machine, whole ? spec.bytes : spec.bytes / spec.ranks.size());
-        take_traced_kernel(collective, spec);
-        return spec;
-    }
-    if (policy.algorithm == Algorithm::kInSwitch && through_switches(spec)) {
-        spec.choice.algorithm = Algorithm::kInSwitch;
-        spec.choice.channels = policy.channels != 0 ? policy.channels : params_.in_switch_channels;
-        return spec;
-    }
-    if (policy.algorithm != Algorithm::kAuto)
-        policy.algorithm = Algorithm::kRing;
-    spec.choice =
-        choose_collective(params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
-    take_traced_kernel(collective, spec);
-    return spec;
-}
-
-void CollectiveEngine::specify_experts(
-    const CollectiveOperation& collective, CollectiveSpec& spec) const {
-    spec.experts = &experts_.at(collective.experts);
-    spec.layout = lay_out(fabric_.topology(), spec.ranks);
-    ExpertsPolicy policy = policies_.experts;
-    spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
-    const std::uint32_t most = policies_.most_blocks;
-    if (most == 0 || spec.choice.channels <= most)
-        return;
-    // Every block that sends has one that receives.
-    constexpr std::uint32_t kPair = 2;
-    if (most < kPair)
-        throw SimulationError(
-            name(),
-            clock_.now(),
-            fmt::format("a {} takes two thread blocks at least", to_string(spec.kind)));
-    policy.sms = most / kPair * kPair;
-    spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
-}
-
-CollectivePolicy
-CollectiveEngine::able_policy(const CollectiveCall& call, const MachineView& machine) const {
-    const CollectivePolicy policy = policies_.of(call.kind);
-    const std::string reason = why_not_kernels(params_, policy, machine, call);
-    if (reason.empty())
-        return policy;
-    // Who named the kind wants it so; a kind that follows all-reduces does what it can.
-    if (policies_.named(call.kind))
-        throw SimulationError(
-            name(),
-            clock_.now(),
-            fmt::format(
-                "{} cannot run with {} kernels: {}",
-                to_string(call.kind),
-                enum_name(policy.kernels),
-                reason));
-    return with_classic_kernels(policy);
-}
-
-bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
-    if (spec.kind != CollectiveKind::kReduceScatter && spec.kind != CollectiveKind::kAllGather)
-        return false;
-    const std::string reason =
-        why_not(Algorithm::kInSwitch, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
-    // Who named the kind wants it so; a kind that follows all-reduces does what it can.
-    if (!reason.empty() && policies_.named(spec.kind))
-        throw SimulationError(
-            name(),
-            clock_.now(),
-            fmt::format("{} cannot run as in_switch: {}", to_string(spec.kind), reason));
-    return reason.empty();
-}
-
-void CollectiveEngine::take_traced_kernel(
-    const CollectiveOperation& collective, CollectiveSpec& spec) const {
-    // The kernels of rings and trees are one and the same; who reduces in switches runs another.
-    if (reduces_in_switch(spec.choice.algorithm) || spec.choice.kernels != Kernels::kClassic ||
-        policies_.of(spec.kind).channels != 0)
-        return;
-    if (collective.thread_blocks != 0) {
-        spec.blocks = std::min(spec.choice.channels, collective.thread_blocks);
-        // An estimated size is what this machine's own channels move in the traced time.
-        if (collective.kind != CollectiveKind::kAllReduce ||
-            collective.size_source != SizeSource::kEstimatedFromDuration)
-            spec.choice.channels = spec.blocks;
-    }
-    // A block of the machine's own kernel fits its SMs.
-    if (collective.registers_per_thread != 0)
-        spec.registers_per_thread =
-            std::min(params_.registers_per_thread, collective.registers_per_thread);
-    if (collective.shared_memory.count() != 0)
-        spec.shared_memory = std::min(params_.shared_memory, collective.shared_memory);
-}
-
-CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {
-    CollectiveSpec spec;
-    spec.kind = CollectiveKind::kSendReceive;
-    spec.bytes = end.bytes;
-    spec.ranks = {std::min(end.sender, end.receiver), std::max(end.sender, end.receiver)};
-    spec.root = end.sender < end.receiver ? 0 : 1;
-    spec.layout = lay_out(fabric_.topology(), spec.ranks);
-    spec.rings = {{0, 1}};
-    spec.choice.protocol = Protocol::kSimple;
-    // NCCL shares a transfer out over its channels in pieces of an eighth of a step at least.
-    const std::uint64_t piece =
-        std::max<std::uint64_t>(1, params_.simple_buffer.count() / params_.steps / 8);
-    spec.choice.channels = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(end.bytes.count() / piece, 1, params_.channels));
-    return spec;
-}
-
-CollectiveSpec CollectiveEngine::limit(CollectiveSpec spec) const {
-    const std::uint32_t most = policies_.most_blocks;
-    spec.choice = limited(spec.choice, static_cast<std::uint32_t>(spec.ranks.size()), most);
-    if (most != 0)
-        spec.blocks = std::min(spec.blocks, most);
-    return spec;
 }
 
 void CollectiveEngine::start(
