@@ -2,6 +2,8 @@
 #include "models/collectives/choice/policies.h"
 
 #include "models/collectives/choice/exchange.h"
+#include "models/collectives/copy/copy_choice.h"
+#include "models/collectives/symmetric/symmetric_move.h"
 
 #include <fmt/format.h>
 
@@ -13,25 +15,16 @@ namespace switchfold {
 
 namespace {
 
-using Kinds = std::vector<CollectiveKind>;
-
-/// Kinds that these kernels know.
-Kinds known_to(Kernels kernels) {
+bool knows(Kernels kernels, CollectiveKind kind) {
     switch (kernels) {
     case Kernels::kSymmetric:
-        return {
-            CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather};
+        return symmetric_knows(kind);
     case Kernels::kCopyEngine:
-        return {
-            CollectiveKind::kAllGather,
-            CollectiveKind::kAllToAll,
-            CollectiveKind::kBroadcast,
-            CollectiveKind::kGather,
-            CollectiveKind::kScatter};
+        return copy_knows(kind);
     case Kernels::kClassic:
         break;
     }
-    return {kCollectiveKinds.begin(), kCollectiveKinds.end()};
+    return true;
 }
 
 /// Algorithms that a policy of this kind may ask for, beside auto.
@@ -83,14 +76,11 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
     const auto pointer = [kind](std::string_view key) {
         return fmt::format("/{}/{}", to_string(kind), key);
     };
-    const Kinds kinds = known_to(policy.kernels);
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    if (!knows(policy.kernels, kind)) {
         std::string expected = "classic";
-        for (const Kernels other : {Kernels::kSymmetric, Kernels::kCopyEngine}) {
-            const Kinds theirs = known_to(other);
-            if (std::find(theirs.begin(), theirs.end(), kind) != theirs.end())
+        for (const Kernels other : {Kernels::kSymmetric, Kernels::kCopyEngine})
+            if (knows(other, kind))
                 expected += fmt::format(" or {}", enum_name(other));
-        }
         checker.error(
             pointer("kernels"),
             fmt::format(

@@ -17,23 +17,30 @@ bool goes_to_all(CollectiveKind kind) {
 
 }  // namespace
 
+bool copy_knows(CollectiveKind kind) {
+    switch (kind) {
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kAllToAll:
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+        return true;
+    default:
+        return false;
+    }
+}
+
 std::string why_no_copy(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
     const MachineView& machine,
     const CollectiveCall& call) {
-    switch (call.kind) {
-    case CollectiveKind::kAllReduce:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kReduce:
+    if (call.kind == CollectiveKind::kSendReceive)
+        return "a send and receive is no collective of copy engines";
+    if (!copy_knows(call.kind))
         return fmt::format(
             "copy engines add nothing, so they do no {}; symmetric kernels do it with few SMs",
             to_string(call.kind));
-    case CollectiveKind::kSendReceive:
-        return "a send and receive is no collective of copy engines";
-    default:
-        break;
-    }
     if (params.nccl_version < kFirstVersion)
         return fmt::format(
             "NCCL has them from 2.28 on, and nccl_version is {}", params.nccl_version);

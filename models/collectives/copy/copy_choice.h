@@ -7,6 +7,9 @@
 
 namespace switchfold {
 
+/// Whether copy engines carry this kind, on whatever machine.
+[[nodiscard]] bool copy_knows(CollectiveKind kind);
+
 /// Why copy engines cannot carry this collective on this machine; empty if they can. What the
 /// topology cannot do is not asked here.
 [[nodiscard]] std::string why_no_copy(

@@ -156,13 +156,17 @@ SymmetricMove symmetric_move(CollectiveKind kind, Algorithm algorithm, Protocol 
     }
 }
 
+bool symmetric_knows(CollectiveKind kind) {
+    return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
+           kind == CollectiveKind::kAllGather;
+}
+
 std::string why_no_symmetric(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
     const MachineView& machine,
     const CollectiveCall& call) {
-    if (call.kind != CollectiveKind::kAllReduce && call.kind != CollectiveKind::kReduceScatter &&
-        call.kind != CollectiveKind::kAllGather)
+    if (!symmetric_knows(call.kind))
         return fmt::format("there are no symmetric kernels of {}", to_string(call.kind));
     if (params.nccl_version < kFirstVersion)
         return fmt::format(

@@ -27,6 +27,9 @@ struct SymmetricMove {
 [[nodiscard]] SymmetricMove
 symmetric_move(CollectiveKind kind, Algorithm algorithm, Protocol protocol);
 
+/// Whether there are symmetric kernels of this kind, on whatever machine.
+[[nodiscard]] bool symmetric_knows(CollectiveKind kind);
+
 /// Why there is no such kernel for these numbers on this machine; empty if there is. What the
 /// topology cannot do is not asked here.
 [[nodiscard]] std::string why_no_symmetric(
