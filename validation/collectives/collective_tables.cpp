@@ -2,13 +2,13 @@
 #include "validation/collectives/collective_tables.h"
 
 #include "sim/core/error.h"
-#include "validation/harness/csv.h"
+#include "sim/core/text.h"
+#include "validation/harness/csv_numbers.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <regex>
 
@@ -26,17 +26,17 @@ std::optional<CollectiveKind> collective_of(std::string_view name) {
 
 class Reader {
 public:
-    Reader(const CsvTable& table, const std::string& label) : table_(table), label_(label) {}
+    Reader(const CsvTable& table, const std::string& label) :
+        table_(table), label_(label), numbers_(label) {}
 
     std::vector<MeasuredRow> run() {
         check_columns();
         std::vector<MeasuredRow> rows;
         for (const CsvRecord& record : table_.records)
             rows.push_back(row(record));
-        if (problems_.empty() && rows.empty())
-            problems_.push_back({label_, "line 2", "is not there; expected at least one row"});
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
+        if (rows.empty())
+            throw ConfigError(label_, "line 2", "is not there; expected at least one row");
+        numbers_.throw_if_failed();
         return rows;
     }
 
@@ -44,50 +44,22 @@ private:
     void check_columns() {
         for (const char* column : {"id", "n_gpus", "size_bytes"})
             if (!table_.has(column))
-                problems_.push_back(
-                    {label_,
-                     "line 1",
-                     fmt::format("names no column {}; expected id, n_gpus, size_bytes", column)});
+                numbers_.fail_header(
+                    fmt::format("names no column {}; expected id, n_gpus, size_bytes", column));
         if (!table_.has("time_us") && !table_.has("algbw_GBps") && !table_.has("busbw_GBps"))
-            problems_.push_back(
-                {label_,
-                 "line 1",
-                 "names no measured column; expected time_us, algbw_GBps or busbw_GBps"});
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
-    }
-
-    void fail(const CsvRecord& record, std::string_view column, std::string_view expected) {
-        problems_.push_back(
-            {label_,
-             fmt::format("line {}", record.line),
-             fmt::format("{} is \"{}\"; expected {}", column, record[column], expected)});
+            numbers_.fail_header(
+                "names no measured column; expected time_us, algbw_GBps or busbw_GBps");
+        numbers_.throw_if_failed();
     }
 
     template <class T>
     std::optional<T> whole(const CsvRecord& record, std::string_view column, T least) {
-        const std::string& text = record[column];
-        if (text.empty())
-            return std::nullopt;
-        T value{};
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value >= least)
-            return value;
-        fail(record, column, fmt::format("a whole number from {}", least));
-        return std::nullopt;
+        return numbers_.read<T>(
+            record, column, least, fmt::format("a whole number from {}", least));
     }
 
     std::optional<double> positive(const CsvRecord& record, std::string_view column) {
-        const std::string& text = record[column];
-        if (text.empty())
-            return std::nullopt;
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value) &&
-            value >= 0)
-            return value;
-        fail(record, column, "a number from 0");
-        return std::nullopt;
+        return numbers_.read<double>(record, column, 0, "a number from 0");
     }
 
     /// Value of the last digit of a decimal text.
@@ -103,16 +75,15 @@ private:
         r.line = record.line;
         r.table = record["id"];
         if (r.table.empty())
-            fail(record, "id", "the name of a table");
+            numbers_.fail(record, "id", "the name of a table");
         r.collective_name = record["collective"];
         if (!r.collective_name.empty())
             r.collective = collective_of(r.collective_name);
         r.gpu = record["gpu"];
         constexpr std::uint32_t kFewest = 2;
-        const std::size_t before = problems_.size();
+        if (record["n_gpus"].empty())
+            numbers_.fail(record, "n_gpus", "how many GPUs took part");
         r.gpus = whole<std::uint32_t>(record, "n_gpus", kFewest).value_or(0);
-        if (r.gpus == 0 && problems_.size() == before)
-            fail(record, "n_gpus", "how many GPUs took part");
         r.nodes = whole<std::uint32_t>(record, "n_nodes", 1);
         r.interconnect = record["interconnect"];
         r.algorithm = record["algo"];
@@ -130,19 +101,8 @@ private:
 
     const CsvTable& table_;
     const std::string& label_;
-    std::vector<Problem> problems_;
+    CsvNumbers numbers_;
 };
-
-std::string lower(std::string_view text) {
-    std::string out;
-    for (const char c : text)
-        out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return out;
-}
-
-bool holds(std::string_view text, std::string_view word) {
-    return text.find(word) != std::string_view::npos;
-}
 
 }  // namespace
 
@@ -205,16 +165,16 @@ AlgorithmWords algorithm_words(const MeasuredRow& row) {
     if (const auto version = library_version(row.library_version);
         version && *version >= 20'000 && *version < kFirstWithNvls)
         words.in_switch_off = true;
-    const bool only_ring = holds(label, "ring") && !holds(label, "ring/");
-    if (holds(label, "tree") && !holds(label, "nvls"))
+    const bool only_ring = contains(label, "ring") && !contains(label, "ring/");
+    if (contains(label, "tree") && !contains(label, "nvls"))
         words.algorithm = Algorithm::kTree;
     else if (only_ring)
         words.algorithm = Algorithm::kRing;
-    else if (holds(label, "nvls") && !words.in_switch_off)
+    else if (contains(label, "nvls") && !words.in_switch_off)
         words.algorithm = Algorithm::kInSwitch;
-    if (holds(label, "as stated in the source"))
+    if (contains(label, "as stated in the source"))
         words.doubt = fmt::format("the label \"{}\" stands at every size", row.algorithm);
-    if (holds(lower(row.placement), "size given as"))
+    if (contains(lower(row.placement), "size given as"))
         words.doubt += (words.doubt.empty() ? "" : "; ") + std::string("sizes were given rounded");
     if (!words.doubt.empty())
         words.algorithm = Algorithm::kAuto;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/experts/experts_tables.h"
 
-#include "sim/core/error.h"
-#include "validation/harness/csv.h"
+#include "validation/harness/csv_numbers.h"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <utility>
 
 namespace switchfold::validation {
@@ -48,7 +46,7 @@ std::string without_blocks(const std::string& table) {
 
 class Reader {
 public:
-    Reader(const CsvTable& table, const std::string& label) : table_(table), label_(label) {}
+    Reader(const CsvTable& table, const std::string& label) : table_(table), numbers_(label) {}
 
     std::vector<ExpertsRow> run() {
         need({"kind"});
@@ -63,8 +61,7 @@ public:
         std::vector<ExpertsRow> rows;
         for (const CsvRecord* record : chosen)
             rows.push_back(row(*record));
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
+        numbers_.throw_if_failed();
         return rows;
     }
 
@@ -72,48 +69,21 @@ private:
     void need(std::initializer_list<const char*> columns) {
         for (const char* column : columns)
             if (!table_.has(column))
-                problems_.push_back(
-                    {label_, "line 1", fmt::format("has no column {}; expected it", column)});
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
-    }
-    void fail(const CsvRecord& record, std::string_view column, std::string_view expected) {
-        problems_.push_back(
-            {label_,
-             fmt::format("line {}", record.line),
-             fmt::format("{} is \"{}\"; expected {}", column, record[column], expected)});
+                numbers_.fail_header(fmt::format("has no column {}; expected it", column));
+        numbers_.throw_if_failed();
     }
     std::optional<std::uint32_t> whole(const CsvRecord& record, std::string_view column) {
-        const std::string& text = record[column];
-        if (text.empty())
-            return std::nullopt;
-        std::uint32_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value > 0)
-            return value;
-        fail(record, column, "a whole number from 1");
-        return 1;
+        return numbers_.read<std::uint32_t>(record, column, 1, kWhole);
     }
     std::uint32_t needed(const CsvRecord& record, std::string_view column) {
-        if (record[column].empty())
-            fail(record, column, "a whole number from 1");
-        return whole(record, column).value_or(0);
-    }
-    double time_of(const CsvRecord& record) {
-        const std::string& text = record["time_us"];
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
-            value <= 0)
-            fail(record, "time_us", "a number above 0");
-        return value;
+        return numbers_.needed<std::uint32_t>(record, column, 1, kWhole).value_or(0);
     }
     ExpertsRow row(const CsvRecord& record) {
         ExpertsRow r;
         r.line = record.line;
         r.table = record["id"];
         if (r.table.empty())
-            fail(record, "id", "the name of a table");
+            numbers_.fail(record, "id", "the name of a table");
         r.group = without_blocks(r.table);
         r.operation_name = record["operation"];
         r.operation = named(kOperations, r.operation_name);
@@ -130,13 +100,17 @@ private:
         r.experts = whole(record, "num_experts");
         r.datatype = record["dtype"];
         r.payload = named(kPayloads, r.datatype);
-        r.time_us = time_of(record);
+        r.time_us =
+            numbers_
+                .needed<double>(
+                    record, "time_us", std::numeric_limits<double>::min(), "a number above 0")
+                .value_or(0);
         return r;
     }
 
+    static constexpr std::string_view kWhole = "a whole number from 1";
     const CsvTable& table_;
-    const std::string& label_;
-    std::vector<Problem> problems_;
+    CsvNumbers numbers_;
 };
 
 }  // namespace

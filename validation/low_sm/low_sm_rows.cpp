@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/low_sm/low_sm_rows.h"
 
-#include "sim/core/error.h"
-#include "validation/harness/csv.h"
+#include "sim/core/text.h"
+#include "validation/harness/csv_numbers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace switchfold::validation {
@@ -18,50 +17,35 @@ const std::set<std::string, std::less<>> kKinds{"symmetric_memory", "copy_engine
 
 class Reader {
 public:
-    Reader(const CsvTable& table, const std::string& label) : table_(table), label_(label) {}
+    Reader(const CsvTable& table, const std::string& label) : table_(table), numbers_(label) {}
 
     std::vector<LowSmRow> run(std::size_t& others) {
         for (const char* column :
              {"id", "kind", "operation", "gpu", "n_gpus", "kernel", "size_bytes", "time_us"})
             if (!table_.has(column))
-                problems_.push_back(
-                    {label_,
-                     "line 1",
-                     fmt::format(
-                         "names no column {}; expected id, kind, operation, gpu, n_gpus, kernel, "
-                         "size_bytes, time_us",
-                         column)});
+                numbers_.fail_header(fmt::format(
+                    "names no column {}; expected id, kind, operation, gpu, n_gpus, kernel, "
+                    "size_bytes, time_us",
+                    column));
         std::vector<LowSmRow> rows;
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
+        numbers_.throw_if_failed();
         for (const CsvRecord& record : table_.records) {
             if (kKinds.contains(record["kind"]))
                 rows.push_back(row(record));
             else
                 ++others;
         }
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
+        numbers_.throw_if_failed();
         return rows;
     }
 
 private:
     template <class T>
     T number(const CsvRecord& record, std::string_view column, T least, bool may_be_empty) {
-        const std::string& text = record[column];
-        T value{};
-        if (text.empty() && may_be_empty)
-            return value;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc() || end != text.data() + text.size() || value < least)
-            fail(record, column, fmt::format("a number from {}", least));
-        return value;
-    }
-    void fail(const CsvRecord& record, std::string_view column, std::string_view expected) {
-        problems_.push_back(
-            {label_,
-             fmt::format("line {}", record.line),
-             fmt::format("{} is \"{}\"; expected {}", column, record[column], expected)});
+        const std::string expected = fmt::format("a number from {}", least);
+        return (may_be_empty ? numbers_.read<T>(record, column, least, expected)
+                             : numbers_.needed<T>(record, column, least, expected))
+            .value_or(T{});
     }
     template <class T, std::size_t N>
     T word(
@@ -75,7 +59,8 @@ private:
         for (const T value : known)
             if (to_string(value) == text)
                 return value;
-        fail(record, column, fmt::format("one that is simulated, as {}", to_string(without)));
+        numbers_.fail(
+            record, column, fmt::format("one that is simulated, as {}", to_string(without)));
         return without;
     }
 
@@ -99,13 +84,8 @@ private:
     }
 
     const CsvTable& table_;
-    const std::string& label_;
-    std::vector<Problem> problems_;
+    CsvNumbers numbers_;
 };
-
-bool holds(std::string_view text, std::string_view word) {
-    return text.find(word) != std::string_view::npos;
-}
 
 CollectivePolicy symmetric(Algorithm algorithm, Protocol protocol, std::uint32_t blocks) {
     CollectivePolicy policy;
@@ -136,27 +116,27 @@ LowSmKernel kernel_of(const LowSmRow& row) {
     // NCCL's own limit; which of those tried was the best the row does not say.
     constexpr std::uint32_t kMostOfNccl = 64;
     LowSmKernel found;
-    if (holds(kernel, "TmaLD")) {
+    if (contains(kernel, "TmaLD")) {
         found.why_not = "the variant that moves data by TMA is not modelled";
-    } else if (holds(kernel, "gather to one")) {
+    } else if (contains(kernel, "gather to one")) {
         found.why_not = "the source does not say how a gather to one GPU becomes an all-gather";
-    } else if (holds(kernel, "_LD") || holds(kernel, "best of those tried")) {
+    } else if (contains(kernel, "_LD") || contains(kernel, "best of those tried")) {
         found.policy = symmetric(
             Algorithm::kDirect, Protocol::kSimple, row.blocks != 0 ? row.blocks : kMostOfNccl);
-    } else if (holds(kernel, "NCCL symmetric")) {
+    } else if (contains(kernel, "NCCL symmetric")) {
         found.policy = symmetric(Algorithm::kAuto, Protocol::kAuto, row.blocks);
-    } else if (holds(kernel, "multimem") || holds(kernel, "multicast, symmetric memory")) {
+    } else if (contains(kernel, "multimem") || contains(kernel, "multicast, symmetric memory")) {
         found.policy = symmetric(Algorithm::kInSwitch, Protocol::kSimple, row.blocks);
         found.alike = true;
-    } else if (holds(kernel, "torch symmetric memory two-shot")) {
+    } else if (contains(kernel, "torch symmetric memory two-shot")) {
         found.policy = symmetric(Algorithm::kDirect, Protocol::kSimple, kBlocksOfTorch);
         found.alike = true;
-    } else if (holds(kernel, "scatter by stores")) {
+    } else if (contains(kernel, "scatter by stores")) {
         found.policy = symmetric(Algorithm::kDirect, Protocol::kSimple, row.blocks);
         found.alike = true;
-    } else if (holds(kernel, "copy engine")) {
+    } else if (contains(kernel, "copy engine")) {
         found.policy.kernels = Kernels::kCopyEngine;
-    } else if (holds(kernel, "NCCL")) {
+    } else if (contains(kernel, "NCCL")) {
         found.classic = true;
     } else {
         found.why_not = fmt::format("the kernel \"{}\" is not modelled", kernel);

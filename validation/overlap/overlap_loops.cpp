@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_loops.h"
 
-#include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/pool/pool.h"
+#include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
 #include "validation/machines/machines.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <numeric>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,46 +25,6 @@ constexpr std::string_view kTable = "reference/hopper_contention.csv";
 constexpr std::uint64_t kTileRows = 128;
 constexpr std::uint64_t kTileColumns = 256;
 constexpr std::uint64_t kElement = 2;  ///< bytes
-
-/// A row's numbers by column; what is wrong with them is told at once.
-class Numbers {
-public:
-    Numbers(const CsvRecord& row, const std::string& file) : row_(row), file_(file) {}
-    /// None where the cell is empty.
-    std::optional<double> operator[](std::string_view column) {
-        const std::string& text = row_[column];
-        double value = 0;
-        const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (text.empty())
-            return std::nullopt;
-        if (code != std::errc{} || end != text.data() + text.size() || !(value >= 0) ||
-            value > kMost)
-            problems_.push_back(
-                {file_,
-                 fmt::format("line {}", row_.line),
-                 fmt::format(
-                     "{} is \"{}\"; expected a number from 0 to {}, or nothing",
-                     column,
-                     text,
-                     kMost)});
-        return value;
-    }
-    template <class T>
-    T whole(std::string_view column) {
-        const double value = (*this)[column].value_or(0);
-        return problems_.empty() ? static_cast<T>(value) : T{};
-    }
-    void throw_if_any() {
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
-    }
-
-private:
-    static constexpr double kMost = 4e9;
-    const CsvRecord& row_;
-    const std::string& file_;
-    std::vector<Problem> problems_;
-};
 
 /// Of the two loops, the last end on any rank, us.
 struct LoopTimes {
@@ -152,11 +110,19 @@ void add_cases(const ContentionLoop& loop, const OrderedJson& simulated, SuiteRe
 std::optional<ContentionLoop>
 read_loop(const CsvRecord& row, const std::string& file, std::string& why) {
     ContentionLoop loop;
-    Numbers numbers(row, file);
+    CsvNumbers numbers(file);
+    constexpr double kMost = 4e9;
+    const std::string expected = fmt::format("a number from 0 to {}, or nothing", kMost);
+    const auto number = [&](std::string_view column) {
+        return numbers.read<double>(row, column, 0, expected, kMost);
+    };
+    const auto whole = [&](std::string_view column) {
+        return static_cast<std::uint32_t>(number(column).value_or(0));
+    };
     loop.id = row["id"];
     loop.gpu = row["gpu"];
     loop.interconnect = row["interconnect"];
-    loop.gpus = numbers.whole<std::uint32_t>("n_gpus");
+    loop.gpus = whole("n_gpus");
     const std::string& collective = row["collective"];
     for (const CollectiveKind kind : kCollectiveKinds)
         if (collective.starts_with(to_string(kind)))
@@ -164,20 +130,20 @@ read_loop(const CsvRecord& row, const std::string& file, std::string& why) {
     loop.datatype =
         collective.find("half") != std::string::npos ? Datatype::kFloat16 : Datatype::kFloat32;
     loop.copy_engines = row["mode"].starts_with("copy engines");
-    loop.bytes = Bytes(numbers.whole<std::uint64_t>("comm_bytes"));
-    loop.blocks = numbers.whole<std::uint32_t>("comm_blocks");
-    loop.collectives = numbers.whole<std::uint32_t>("n_comm");
-    loop.products = numbers.whole<std::uint32_t>("n_gemm");
-    loop.m = numbers.whole<std::uint64_t>("gemm_m");
-    loop.n = numbers.whole<std::uint64_t>("gemm_n");
-    loop.k = numbers.whole<std::uint64_t>("gemm_k");
-    loop.collective_alone = numbers["comm_alone_us"];
-    loop.collective_together = numbers["comm_together_us"];
-    loop.product_alone = numbers["gemm_alone_us"];
-    loop.product_together = numbers["gemm_together_us"];
-    loop.makespan = numbers["makespan_us"];
-    loop.sequential = numbers["sequential_us"];
-    numbers.throw_if_any();
+    loop.bytes = Bytes(whole("comm_bytes"));
+    loop.blocks = whole("comm_blocks");
+    loop.collectives = whole("n_comm");
+    loop.products = whole("n_gemm");
+    loop.m = whole("gemm_m");
+    loop.n = whole("gemm_n");
+    loop.k = whole("gemm_k");
+    loop.collective_alone = number("comm_alone_us");
+    loop.collective_together = number("comm_together_us");
+    loop.product_alone = number("gemm_alone_us");
+    loop.product_together = number("gemm_together_us");
+    loop.makespan = number("makespan_us");
+    loop.sequential = number("sequential_us");
+    numbers.throw_if_failed();
     if (!loop.product_alone && !loop.sequential)
         why = "times neither the product alone nor both one after the other";
     if (loop.copy_engines && loop.kind != CollectiveKind::kAllGather)

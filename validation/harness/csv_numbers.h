@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/error.h"
+#include "validation/harness/csv.h"
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// Reads fields of a table as numbers and collects what is wrong with the table, so that it is told
+/// at once.
+class CsvNumbers {
+public:
+    explicit CsvNumbers(std::string label) : label_(std::move(label)) {}
+
+    /// The field as a number from `least` to `most`; none where it is empty. A field that is
+    /// anything else is a problem that says `expected`, and none too.
+    template <class T>
+    std::optional<T> read(
+        const CsvRecord& record,
+        std::string_view column,
+        T least,
+        std::string_view expected,
+        T most = std::numeric_limits<T>::max()) {
+        return record[column].empty() ? std::nullopt
+                                      : needed<T>(record, column, least, expected, most);
+    }
+    /// The same where an empty field is a problem too.
+    template <class T>
+    std::optional<T> needed(
+        const CsvRecord& record,
+        std::string_view column,
+        T least,
+        std::string_view expected,
+        T most = std::numeric_limits<T>::max()) {
+        const std::string& text = record[column];
+        T value{};
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= least &&
+            value <= most)
+            return value;
+        fail(record, column, expected);
+        return std::nullopt;
+    }
+
+    /// "line N: COLUMN is "TEXT"; expected EXPECTED".
+    void fail(const CsvRecord& record, std::string_view column, std::string_view expected);
+    /// What is wrong with the header.
+    void fail_header(std::string what);
+    [[nodiscard]] bool failed() const { return !problems_.empty(); }
+    /// Throws ConfigError with all problems, if there are any.
+    void throw_if_failed();
+
+private:
+    std::string label_;
+    std::vector<Problem> problems_;
+};
+
+}  // namespace switchfold::validation
