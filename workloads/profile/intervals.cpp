@@ -8,19 +8,46 @@
 
 namespace switchfold {
 
+namespace {
+
+bool earlier(const Interval& a, const Interval& b) {
+    return a.start < b.start;
+}
+
+/// `next` starts no earlier than any that was added.
+template <class Intervals>
+void add(Intervals& merged, const Interval& next) {
+    if (next.end <= next.start)
+        return;
+    if (!merged.empty() && next.start <= merged.back().end)
+        merged.back().end = std::max(merged.back().end, next.end);
+    else
+        merged.push_back(next);
+}
+
+}  // namespace
+
 void merge_intervals(BigVector<Interval>& intervals) {
-    big_sort(intervals, [](const auto& a, const auto& b) { return a.start < b.start; });
+    big_sort(intervals, earlier);
     BigVector<Interval> merged;
-    for (const Interval& interval : intervals.pass()) {
-        if (!merged.empty() && interval.start <= merged.back().end)
-            merged.back().end = std::max(merged.back().end, interval.end);
-        else
-            merged.push_back(interval);
-    }
+    for (const Interval& interval : intervals.pass())
+        add(merged, interval);
     intervals = std::move(merged);
 }
 
-bool covers(const BigVector<Interval>& merged, std::uint64_t time) {
+std::uint64_t merge_intervals(std::vector<Interval>& intervals) {
+    std::sort(intervals.begin(), intervals.end(), earlier);
+    std::vector<Interval> merged;
+    for (const Interval& interval : intervals)
+        add(merged, interval);
+    intervals = std::move(merged);
+    std::uint64_t total = 0;
+    for (const Interval& interval : intervals)
+        total += interval.end - interval.start;
+    return total;
+}
+
+bool covers(std::span<const Interval> merged, std::uint64_t time) {
     const auto after = std::upper_bound(
         merged.begin(), merged.end(), time, [](std::uint64_t t, const Interval& i) {
             return t < i.start;
@@ -28,7 +55,7 @@ bool covers(const BigVector<Interval>& merged, std::uint64_t time) {
     return after != merged.begin() && time < std::prev(after)->end;
 }
 
-std::uint64_t covered(const BigVector<Interval>& merged, std::uint64_t start, std::uint64_t end) {
+std::uint64_t covered(std::span<const Interval> merged, std::uint64_t start, std::uint64_t end) {
     auto at = std::upper_bound(
         merged.begin(), merged.end(), start, [](std::uint64_t t, const Interval& i) {
             return t < i.start;

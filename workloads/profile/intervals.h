@@ -4,19 +4,24 @@
 #include "sim/core/big_vector.h"
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace switchfold {
 
+/// A half-open stretch of time, ps.
 struct Interval {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
 };
 
-/// Merges overlapping intervals; sorts.
+/// Sorts intervals and merges those that overlap or touch; empty ones go.
 void merge_intervals(BigVector<Interval>& intervals);
-[[nodiscard]] bool covers(const BigVector<Interval>& merged, std::uint64_t time);
+/// \returns the time that they cover together, ps.
+std::uint64_t merge_intervals(std::vector<Interval>& intervals);
+[[nodiscard]] bool covers(std::span<const Interval> merged, std::uint64_t time);
 /// ps of [start, end) that `merged` covers.
 [[nodiscard]] std::uint64_t
-covered(const BigVector<Interval>& merged, std::uint64_t start, std::uint64_t end);
+covered(std::span<const Interval> merged, std::uint64_t start, std::uint64_t end);
 
 }  // namespace switchfold

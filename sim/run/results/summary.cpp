@@ -14,24 +14,15 @@ namespace switchfold {
 
 namespace {
 
-/// Stretches in which collectives of the group's ranks wait for their last one, by group and
-/// sequence.
-std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits_for_last(const Outcome& outcome) {
-    std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits;
-    for (const CollectiveRecord& record : outcome.collectives)
-        if (record.kind != CollectiveKind::kSendReceive)
-            waits[{record.group, record.sequence}] = {record.stalled.count(), record.ready.count()};
-    return waits;
-}
+/// Records of groups' collectives by group and sequence; transfers between two ranks are of none.
+using RecordsOfGroups = std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveRecord*>;
 
-/// Thread blocks of each collective on every GPU.
-std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t>
-blocks_of(const Outcome& outcome) {
-    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> blocks;
+RecordsOfGroups records_of_groups(const Outcome& outcome) {
+    RecordsOfGroups records;
     for (const CollectiveRecord& record : outcome.collectives)
         if (record.sender == record.receiver)
-            blocks[{record.group, record.sequence}] = record.choice.channels;
-    return blocks;
+            records[{record.group, record.sequence}] = &record;
+    return records;
 }
 
 /// How long a collective moved data: from its last rank's coming, and of an exchange also before
@@ -45,68 +36,29 @@ Time moving_time(const CollectiveRecord& record) {
 
 }  // namespace
 
-std::uint64_t merge(std::vector<Stretch>& stretches) {
-    std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) {
-        return a.start < b.start;
-    });
-    std::vector<Stretch> merged;
-    std::uint64_t total = 0;
-    for (const Stretch& s : stretches) {
-        if (s.end <= s.start)
-            continue;
-        if (!merged.empty() && s.start <= merged.back().end)
-            merged.back().end = std::max(merged.back().end, s.end);
-        else
-            merged.push_back(s);
-    }
-    for (const Stretch& s : merged)
-        total += s.end - s.start;
-    stretches = std::move(merged);
-    return total;
-}
-
-std::uint64_t
-covered_by(const std::vector<Stretch>& merged, std::uint64_t start, std::uint64_t end) {
-    auto at = std::upper_bound(
-        merged.begin(), merged.end(), start, [](std::uint64_t t, const Stretch& s) {
-            return t < s.start;
-        });
-    if (at != merged.begin())
-        --at;
-    std::uint64_t sum = 0;
-    for (; at != merged.end() && at->start < end; ++at) {
-        const std::uint64_t from = std::max(start, at->start);
-        const std::uint64_t to = std::min(end, at->end);
-        if (to > from)
-            sum += to - from;
-    }
-    return sum;
-}
-
-std::vector<Stretch>
+std::vector<Interval>
 collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times) {
-    std::vector<Stretch> stretches;
+    std::vector<Interval> stretches;
     for (std::size_t i = 0; i < rank.operations.size(); ++i)
         if (std::holds_alternative<CollectiveOperation>(rank.operations[i].body))
             stretches.push_back({times[i].start.count(), times[i].end.count()});
-    merge(stretches);
+    merge_intervals(stretches);
     return stretches;
 }
 
 PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
-    const auto last_comes = waits_for_last(outcome);
-    const auto blocks = blocks_of(outcome);
+    const RecordsOfGroups records = records_of_groups(outcome);
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
-        std::vector<Stretch> phases[4];
-        std::vector<Stretch> busy;
-        std::vector<Stretch> waiting;
+        std::vector<Interval> phases[4];
+        std::vector<Interval> busy;
+        std::vector<Interval> waiting;
         for (std::size_t i = 0; i < rank.operations.size(); ++i) {
             const Operation& operation = rank.operations[i];
             if (operation.step >= steps)
                 continue;
-            const Stretch stretch{
+            const Interval stretch{
                 outcome.times[r][i].start.count(), outcome.times[r][i].end.count()};
             const bool kernel = std::holds_alternative<KernelOperation>(operation.body);
             if (kernel)
@@ -114,32 +66,31 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             if (kernel || std::holds_alternative<CopyOperation>(operation.body))
                 busy.push_back(stretch);
             const auto* c = std::get_if<CollectiveOperation>(&operation.body);
-            if (c != nullptr)
-                if (const auto held = blocks.find({c->group, c->sequence}); held != blocks.end())
-                    sum.blocks +=
-                        static_cast<double>(stretch.end - stretch.start) * held->second;
-            if (c != nullptr)
-                if (const auto wait = last_comes.find({c->group, c->sequence});
-                    wait != last_comes.end())
-                    waiting.push_back(
-                        {std::max(stretch.start, wait->second.start),
-                         std::min(stretch.end, wait->second.end)});
+            const auto at = c == nullptr ? records.end() : records.find({c->group, c->sequence});
+            if (at == records.end())
+                continue;
+            const CollectiveRecord& record = *at->second;
+            sum.blocks += static_cast<double>(stretch.end - stretch.start) * record.choice.channels;
+            if (record.kind != CollectiveKind::kSendReceive)  // a late rank holds up one peer alone
+                waiting.push_back(
+                    {std::max(stretch.start, record.stalled.count()),
+                     std::min(stretch.end, record.ready.count())});
         }
-        merge(busy);
-        sum.waiting += static_cast<double>(merge(waiting));
+        merge_intervals(busy);
+        sum.waiting += static_cast<double>(merge_intervals(waiting));
         std::uint64_t exposed_waiting = 0;
-        for (const Stretch& s : waiting)
-            exposed_waiting += s.end - s.start - covered_by(busy, s.start, s.end);
+        for (const Interval& s : waiting)
+            exposed_waiting += s.end - s.start - covered(busy, s.start, s.end);
         sum.exposed_waiting += static_cast<double>(exposed_waiting);
         std::uint64_t exposed = 0;
-        for (const Stretch& s : collective_stretches(rank, outcome.times[r]))
-            exposed += s.end - s.start - covered_by(busy, s.start, s.end);
+        for (const Interval& s : collective_stretches(rank, outcome.times[r]))
+            exposed += s.end - s.start - covered(busy, s.start, s.end);
         sum.forward +=
-            static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kForward)]));
-        sum.backward +=
-            static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kBackward)]));
-        sum.optimizer +=
-            static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
+            static_cast<double>(merge_intervals(phases[static_cast<std::size_t>(Phase::kForward)]));
+        sum.backward += static_cast<double>(
+            merge_intervals(phases[static_cast<std::size_t>(Phase::kBackward)]));
+        sum.optimizer += static_cast<double>(
+            merge_intervals(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
         sum.exposed += static_cast<double>(exposed);
     }
     const double share =

@@ -3,22 +3,12 @@
 
 #include "sim/run/machine/outcome.h"
 #include "workloads/graph/execution_graph.h"
+#include "workloads/profile/intervals.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace switchfold {
-
-/// A half-open stretch of simulated time, ps.
-struct Stretch {
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;
-};
-/// Sorts and merges. \returns total length.
-std::uint64_t merge(std::vector<Stretch>& stretches);
-/// Length of [start, end) that merged stretches cover.
-[[nodiscard]] std::uint64_t
-covered_by(const std::vector<Stretch>& merged, std::uint64_t start, std::uint64_t end);
 
 /// Mean over the ranks, per step, us.
 struct PhaseTimes {
@@ -39,7 +29,7 @@ phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t s
 collective_results(const ExecutionGraph& graph, const Outcome& outcome);
 
 /// When collectives were resident on a rank, merged.
-[[nodiscard]] std::vector<Stretch>
+[[nodiscard]] std::vector<Interval>
 collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times);
 
 /// Calls visit(KernelRow) for every kernel, rank by rank.
@@ -65,7 +55,7 @@ void for_each_kernel(const ExecutionGraph& graph, const Outcome& outcome, Visit 
             row.duration_us = static_cast<double>(end - start) * 1e-6;
             row.isolated_us = to_microseconds(kernel->isolated);
             row.overlapped_share = end > start
-                                       ? static_cast<double>(covered_by(resident, start, end)) /
+                                       ? static_cast<double>(covered(resident, start, end)) /
                                              static_cast<double>(end - start)
                                        : 0.0;
             row.bytes_read = kernel->bytes_read.count();

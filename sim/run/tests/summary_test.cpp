@@ -12,8 +12,8 @@ namespace switchfold {
 namespace {
 
 /// Small stretches and the whole numbers that they hold, the reference.
-std::vector<Stretch> any_stretches(std::set<std::uint64_t>& points) {
-    std::vector<Stretch> stretches;
+std::vector<Interval> any_stretches(std::set<std::uint64_t>& points) {
+    std::vector<Interval> stretches;
     for (auto n = *rc::gen::inRange(0, 8); n > 0; --n) {
         const std::uint64_t start = *rc::gen::inRange<std::uint64_t>(0, 40);
         const std::uint64_t end = start + *rc::gen::inRange<std::uint64_t>(0, 10);
@@ -26,8 +26,8 @@ std::vector<Stretch> any_stretches(std::set<std::uint64_t>& points) {
 
 RC_GTEST_PROP(Stretches, MergeKeepsWhatTheyCoverAndSortsIt, ()) {
     std::set<std::uint64_t> points;
-    std::vector<Stretch> stretches = any_stretches(points);
-    RC_ASSERT(merge(stretches) == points.size());
+    std::vector<Interval> stretches = any_stretches(points);
+    RC_ASSERT(merge_intervals(stretches) == points.size());
     for (std::size_t i = 0; i < stretches.size(); ++i) {
         RC_ASSERT(stretches[i].start < stretches[i].end);
         if (i > 0)
@@ -37,14 +37,14 @@ RC_GTEST_PROP(Stretches, MergeKeepsWhatTheyCoverAndSortsIt, ()) {
 
 RC_GTEST_PROP(Stretches, CoveredByCountsWhatLiesInside, ()) {
     std::set<std::uint64_t> points;
-    std::vector<Stretch> stretches = any_stretches(points);
-    merge(stretches);
+    std::vector<Interval> stretches = any_stretches(points);
+    merge_intervals(stretches);
     const std::uint64_t start = *rc::gen::inRange<std::uint64_t>(0, 60);
     const std::uint64_t end = start + *rc::gen::inRange<std::uint64_t>(0, 30);
     std::uint64_t inside = 0;
     for (const std::uint64_t t : points)
         inside += t >= start && t < end ? 1 : 0;
-    RC_ASSERT(covered_by(stretches, start, end) == inside);
+    RC_ASSERT(covered(stretches, start, end) == inside);
 }
 
 /// Two ranks, two steps; each step: forward [0, 10), backward [10, 30) beside an all-reduce
