@@ -40,15 +40,20 @@ KernelShape symmetric_shape(const CollectiveParams& params, const Choice& /*choi
         Time()};
 }
 
-KernelShape experts_shape(const CollectiveParams& params, const Choice& choice) {
-    const ExpertsParams& experts = params.experts;
-    const bool low_latency = choice.library == ExpertsLibrary::kDeepepLowLatency;
+KernelShape experts_shape(const CollectiveParams& params, const Choice& /*choice*/) {
     return {
-        low_latency ? kLowLatencyThreads : experts.threads,
-        low_latency ? kLowLatencyRegisters : experts.registers_per_thread,
-        experts.shared_memory,
+        params.experts.threads,
+        params.experts.registers_per_thread,
+        params.experts.shared_memory,
         params.launch_latency,
         Time()};
+}
+
+KernelShape low_latency_shape(const CollectiveParams& params, const Choice& choice) {
+    KernelShape shape = experts_shape(params, choice);
+    shape.threads = kLowLatencyThreads;
+    shape.registers_per_thread = kLowLatencyRegisters;
+    return shape;
 }
 
 KernelShape no_shape(const CollectiveParams& /*params*/, const Choice& /*choice*/) {
@@ -69,28 +74,46 @@ std::unique_ptr<RunningCollective> make_in_switch(
                : make_pull_all_reduce(environment, spec, listener, refused);
 }
 
-/// One algorithm a line.
+/// One algorithm a line. Dispatches and combines go by their library; what else they could choose
+/// is as in a Choice that nobody made.
 struct Entry {
+    ExpertsLibrary library;
     Kernels kernels;
     Algorithm algorithm;
     MakeCollective* make;
     KernelShape (*shape)(const CollectiveParams&, const Choice&);
 };
+constexpr Entry entry(
+    Kernels kernels,
+    Algorithm algorithm,
+    MakeCollective* make,
+    KernelShape (*shape)(const CollectiveParams&, const Choice&)) {
+    return {ExpertsLibrary::kAuto, kernels, algorithm, make, shape};
+}
+constexpr Entry
+experts(ExpertsLibrary library, KernelShape (*shape)(const CollectiveParams&, const Choice&)) {
+    return {library, Choice().kernels, Choice().algorithm, make_experts_collective, shape};
+}
 constexpr std::array kEntries{
-    Entry{Kernels::kClassic, Algorithm::kRing, make_fifo_collective, fifo_shape},
-    Entry{Kernels::kClassic, Algorithm::kTree, make_fifo_collective, fifo_shape},
-    Entry{Kernels::kClassic, Algorithm::kInSwitch, make_in_switch, switch_shape},
-    Entry{Kernels::kClassic, Algorithm::kInSwitchTree, make_heads_collective, switch_shape},
-    Entry{Kernels::kClassic, Algorithm::kInSwitchRing, make_heads_collective, switch_shape},
-    Entry{Kernels::kClassic, Algorithm::kCollnet, make_heads_collective, switch_shape},
-    Entry{Kernels::kSymmetric, Algorithm::kDirect, make_symmetric_collective, symmetric_shape},
-    Entry{Kernels::kSymmetric, Algorithm::kInSwitch, make_symmetric_collective, symmetric_shape},
-    Entry{Kernels::kCopyEngine, Algorithm::kDirect, make_copy_collective, no_shape},
-    Entry{Kernels::kCopyEngine, Algorithm::kInSwitch, make_copy_collective, no_shape}};
+    entry(Kernels::kClassic, Algorithm::kRing, make_fifo_collective, fifo_shape),
+    entry(Kernels::kClassic, Algorithm::kTree, make_fifo_collective, fifo_shape),
+    entry(Kernels::kClassic, Algorithm::kInSwitch, make_in_switch, switch_shape),
+    entry(Kernels::kClassic, Algorithm::kInSwitchTree, make_heads_collective, switch_shape),
+    entry(Kernels::kClassic, Algorithm::kInSwitchRing, make_heads_collective, switch_shape),
+    entry(Kernels::kClassic, Algorithm::kCollnet, make_heads_collective, switch_shape),
+    entry(Kernels::kSymmetric, Algorithm::kDirect, make_symmetric_collective, symmetric_shape),
+    entry(Kernels::kSymmetric, Algorithm::kInSwitch, make_symmetric_collective, symmetric_shape),
+    entry(Kernels::kCopyEngine, Algorithm::kDirect, make_copy_collective, no_shape),
+    entry(Kernels::kCopyEngine, Algorithm::kInSwitch, make_copy_collective, no_shape),
+    experts(ExpertsLibrary::kDeepepNormal, experts_shape),
+    experts(ExpertsLibrary::kDeepepLowLatency, low_latency_shape),
+    experts(ExpertsLibrary::kTrtllmTwoSided, experts_shape),
+    experts(ExpertsLibrary::kInSwitch, experts_shape)};
 
 const Entry& entry_of(const Choice& choice) {
-    const auto at = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& entry) {
-        return entry.kernels == choice.kernels && entry.algorithm == choice.algorithm;
+    const auto* const at = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) {
+        return e.library == choice.library && e.kernels == choice.kernels &&
+               e.algorithm == choice.algorithm;
     });
     SWITCHFOLD_CHECK(
         at != kEntries.end(),
@@ -103,8 +126,6 @@ const Entry& entry_of(const Choice& choice) {
 }  // namespace
 
 KernelShape kernel_shape(const CollectiveParams& params, const Choice& choice) {
-    if (choice.library != ExpertsLibrary::kAuto)
-        return experts_shape(params, choice);
     return entry_of(choice).shape(params, choice);
 }
 
@@ -113,8 +134,6 @@ std::unique_ptr<RunningCollective> make_collective(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
-    if (spec.experts != nullptr)
-        return make_experts_collective(environment, spec, listener, refused);
     return entry_of(spec.choice).make(environment, spec, listener, refused);
 }
 

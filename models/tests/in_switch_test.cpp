@@ -97,23 +97,23 @@ RC_GTEST_PROP(InSwitchProperty, EveryTableModeAndFaultGivesTheRightSum, ()) {
             0U);
 }
 
+/// Bytes of payload on the links whose name holds the words.
+std::uint64_t payload_of(const TestMachine& machine, const std::string& words) {
+    std::uint64_t bytes = 0;
+    for (const auto& link : machine.fabric.links())
+        if (std::string(link->name()).find(words) != std::string::npos)
+            bytes += link->statistics().payload_bytes;
+    return bytes;
+}
+
 TEST(Command, TheSumsDoNotPassThroughTheHeads) {
     constexpr std::uint64_t kSize = 8ULL << 20U;
     TestMachine machine(
         TestMachine::hgx(8).build(), TestMachine::params(), in_switch(InSwitchMode::kCommand));
     machine.run(all_reduce(kSize));
-    std::uint64_t out = 0;
-    std::uint64_t in = 0;
-    for (const auto& link : machine.fabric.links()) {
-        const std::string name = link->name();
-        if (name.find("gpu3_to_") != std::string::npos)
-            out += link->statistics().payload_bytes;
-        if (name.find("_to_gpu3") != std::string::npos)
-            in += link->statistics().payload_bytes;
-    }
     // Pulls send 9/8 of the buffer each way: the head's sums come to it and leave it once more.
-    EXPECT_EQ(out, kSize);
-    EXPECT_EQ(in, kSize);
+    EXPECT_EQ(payload_of(machine, "gpu3_to_"), kSize);
+    EXPECT_EQ(payload_of(machine, "_to_gpu3"), kSize);
 }
 
 TEST(Push, SendsEveryByteOnceAndGetsEverySumOnce) {
@@ -121,17 +121,8 @@ TEST(Push, SendsEveryByteOnceAndGetsEverySumOnce) {
     TestMachine machine(
         TestMachine::hgx(8).build(), TestMachine::params(), in_switch(InSwitchMode::kPush));
     machine.run(all_reduce(kSize));
-    std::uint64_t out = 0;
-    std::uint64_t in = 0;
-    for (const auto& link : machine.fabric.links()) {
-        const std::string name = link->name();
-        if (name.find("gpu3_to_") != std::string::npos)
-            out += link->statistics().payload_bytes;
-        if (name.find("_to_gpu3") != std::string::npos)
-            in += link->statistics().payload_bytes;
-    }
-    EXPECT_EQ(out, kSize);
-    EXPECT_EQ(in, kSize);
+    EXPECT_EQ(payload_of(machine, "gpu3_to_"), kSize);
+    EXPECT_EQ(payload_of(machine, "_to_gpu3"), kSize);
     EXPECT_EQ(machine.ports[3]->bytes_read, kSize);
     EXPECT_EQ(machine.ports[3]->bytes_written, 0U);
 }

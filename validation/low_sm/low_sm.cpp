@@ -26,11 +26,6 @@ struct Planned {
     LowSmKernel kernel;
 };
 
-CollectivePolicies policies_of(const Planned& planned) {
-    // A kind that follows all-reduces does what it can: what cannot is found before.
-    return {planned.kernel.policy};
-}
-
 Job job_of(const Planned& planned) {
     return {planned.id, [&planned](const JobProgress& progress) {
                 SimulateOptions options;
@@ -44,7 +39,7 @@ Job job_of(const Planned& planned) {
                     row.gpus);
                 const CollectiveResult done =
                     collective_results(
-                        graph, simulate(planned.system, graph, policies_of(planned), options))
+                        graph, simulate(planned.system, graph, planned.kernel.policy, options))
                         .at(0);
                 return OrderedJson{
                     done.time_us,
