@@ -116,7 +116,7 @@ private:
                     row.table,
                     named.why,
                     wanted.gpus,
-                    wanted.nodes ? fmt::format(" on {} nodes", *wanted.nodes) : ""));
+                    wanted.nodes ? fmt::format(", {} a node", wanted.gpus / *wanted.nodes) : ""));
         const std::string gpu = machine_words(row.gpu).gpu;
         const std::string& simulated = named.machine->system.gpu->name;
         if (!gpu.empty() && machine_words(simulated).gpu != gpu)
