@@ -206,11 +206,21 @@ struct Stream {
     bool operator==(const Stream&) const = default;
 };
 
+/// Operations of a rank that belong together, as a pass of a pipeline: from when the first begins
+/// until the last ends.
+struct Span {
+    std::uint32_t name = 0;  ///< index into ExecutionGraph::names
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    bool operator==(const Span&) const = default;
+};
+
 /// What one rank does. Operations on a stream run in the order of their index; dependencies point
 /// backwards only, so the graph has no cycles by construction.
 struct RankGraph {
     std::vector<Stream> streams;
     BigVector<Operation> operations;
+    std::vector<Span> spans;
     bool operator==(const RankGraph&) const = default;
 };
 

@@ -76,67 +76,79 @@ std::string updates_rarely(const ScheduleShape& shape) {
 
 constexpr std::array kGenerators{
     ScheduleGenerator{
-        "gpipe", "All forwards, then all backwards in reverse.", 1, anything_goes, gpipe},
+        "gpipe", "All forwards, then all backwards in reverse.", 1, false, anything_goes, gpipe},
     ScheduleGenerator{
         "1f1b",
         "One forward, one backward, then a flush (PipeDream-Flush, DAPPLE).",
         1,
+        false,
         anything_goes,
         one_forward_one_backward},
     ScheduleGenerator{
         "interleaved_1f1b",
         "1F1B over several stages a device, as Megatron-LM orders them.",
         0,
+        false,
         whole_rounds,
         interleaved_1f1b},
     ScheduleGenerator{
         "zb_h1",
         "Weight gradients fill gaps; no more activations than 1F1B.",
         1,
+        false,
         anything_goes,
         zero_bubble_h1},
     ScheduleGenerator{
         "zb_h2",
         "Weight gradients fill nearly all gaps; twice the activations.",
         1,
+        false,
         anything_goes,
         zero_bubble_h2},
     ScheduleGenerator{
         "zb_v",
         "Two stages a device, down and back: no gaps with equal passes, activations of 1F1B.",
         2,
+        false,
         anything_goes,
         zero_bubble_v},
-    ScheduleGenerator{"v_half", "As zb_v with half of the activations.", 2, anything_goes, v_half},
-    ScheduleGenerator{"v_min", "As zb_v with a third of the activations.", 2, anything_goes, v_min},
+    ScheduleGenerator{
+        "v_half", "As zb_v with half of the activations.", 2, false, anything_goes, v_half},
+    ScheduleGenerator{
+        "v_min", "As zb_v with a third of the activations.", 2, false, anything_goes, v_min},
     ScheduleGenerator{
         "chimera",
         "Two pipelines, one each way, each with half of the micro-batches and all weights.",
         1,
+        false,
         even_ways,
         chimera},
     ScheduleGenerator{
         "dualpipe",
         "As chimera with forwards beside backwards and weight gradients in the gaps.",
         1,
+        false,
         enough_for_both_ways,
         dual_pipe},
     ScheduleGenerator{
         "dualpipe_v",
         "DualPipe on half of the devices, two stages each: one copy of the weights.",
         2,
+        false,
         twice_the_devices,
         dual_pipe_v},
     ScheduleGenerator{
         "1f1b_async",
         "1F1B that is never drained; every stage updates after each backward (PipeDream).",
         1,
+        true,
         replicas_fit,
         asynchronous_1f1b},
     ScheduleGenerator{
         "1f1b_double_buffered",
         "1F1B that is never drained, with two versions of the weights (PipeDream-2BW).",
         1,
+        true,
         updates_rarely,
         double_buffered_1f1b},
     ScheduleGenerator{
@@ -144,6 +156,7 @@ constexpr std::array kGenerators{
         "The forward of one mini-batch beside the backward of another on every device, never "
         "drained.",
         1,
+        true,
         anything_goes,
         two_batches_at_once},
 };

@@ -28,6 +28,7 @@ struct ScheduleGenerator {
     std::string_view doc;
     /// Stages a device; 0: as the shape says.
     std::uint32_t chunks;
+    bool never_flushes;
     /// Why it cannot be made for a shape; empty if it can.
     std::string (*refusal)(const ScheduleShape& shape);
     PipelineSchedule (*make)(const ScheduleShape& shape);

@@ -47,6 +47,9 @@ struct PipelineSchedule {
     std::vector<std::vector<Slot>> order;  ///< by device
     /// Updates that follow each other without a flush: passes see weights of different ages.
     bool asynchronous = false;
+    /// Devices update without waiting for the norm of all gradients; they check it afterwards (Qi
+    /// et al. 2024, section 4).
+    bool no_barrier = false;
 
     [[nodiscard]] std::uint32_t devices() const { return static_cast<std::uint32_t>(order.size()); }
     [[nodiscard]] std::uint32_t stages() const {

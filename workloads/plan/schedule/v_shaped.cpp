@@ -90,6 +90,7 @@ public:
             }
         }
         builder_.update_at_the_end();
+        builder_.schedule().no_barrier = true;
         return builder_.take();
     }
 
