@@ -17,12 +17,17 @@ std::uint64_t columns_by_shape(const Layer& layer) {
     return image ? layer.out_shape.front() : layer.out_shape.back();
 }
 
-/// A column's parameters are its weights and 0, 1 or (cuDNN's lstm) 2 biases.
-std::uint64_t columns_by_parameters(const Layer& layer, std::uint64_t depth) {
+/// A column's parameters are its weights and 0, 1 or (cuDNN's lstm) 2 biases. Experts have columns
+/// each.
+std::uint64_t
+columns_by_parameters(const Layer& layer, std::uint64_t outputs, std::uint64_t depth) {
     constexpr std::uint64_t kMostBiases = 2;
-    for (std::uint64_t biases = 0; biases <= kMostBiases; ++biases)
-        if (divides(depth + biases, layer.parameters))
-            return layer.parameters / (depth + biases);
+    const std::uint64_t experts = layer.type == "linear" ? layer.groups : 1;
+    for (std::uint64_t biases = 0; biases <= kMostBiases; ++biases) {
+        const std::uint64_t column = experts * (depth + biases);
+        if (divides(column, layer.parameters) && divides(layer.parameters / column, outputs))
+            return layer.parameters / column;
+    }
     return 0;
 }
 
@@ -36,7 +41,7 @@ std::optional<MatrixShape> product_of(const Layer& layer) {
     if (layer.macs == 0 || layer.groups == 0 || !divides(outputs, layer.macs))
         return std::nullopt;
     const std::uint64_t depth = layer.macs / outputs;
-    std::uint64_t columns = layer.out_shape.empty() ? columns_by_parameters(layer, depth)
+    std::uint64_t columns = layer.out_shape.empty() ? columns_by_parameters(layer, outputs, depth)
                                                     : columns_by_shape(layer) * (lstm ? kGates : 1);
     if (!divides(columns, outputs))
         return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include "models/memory/hbm_timing.h"
 #include "sim/core/error.h"
+#include "workloads/network/table.h"
 #include "workloads/training/data_parallel.h"
 #include "workloads/training/fully_sharded.h"
 #include "workloads/training/transformer.h"
@@ -20,7 +21,8 @@ layers_of(const TrainingWorkloadParams& workload, const std::filesystem::path& f
         return transformer_layers({t.blocks, t.hidden, t.sequence, t.vocabulary, t.feed_forward});
     }
     const std::filesystem::path table = workload.table;
-    return read_layer_table(table.is_absolute() ? table : (folder / table).lexically_normal());
+    return read_network_table(table.is_absolute() ? table : (folder / table).lexically_normal())
+        .layers;
 }
 
 std::string name_of(const TrainingWorkloadParams& workload) {
