@@ -177,8 +177,9 @@ std::vector<PassWriter::Index> PassWriter::ends(std::size_t lane) const {
     return all;
 }
 
-void PassWriter::span(std::string_view name, Index first, Index last) {
-    rank_graph_.spans.push_back({names_.intern(name), first, last});
+void PassWriter::span(
+    std::string_view name, Index first, Index last, std::uint32_t round, Phase phase) {
+    rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase});
 }
 
 }  // namespace switchfold

@@ -75,7 +75,7 @@ public:
         return lanes_[lane].last;
     }
     [[nodiscard]] Index next() const { return static_cast<Index>(rank_graph_.operations.size()); }
-    void span(std::string_view name, Index first, Index last);
+    void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);
     [[nodiscard]] RankGraph take() { return std::move(rank_graph_); }
 
 private:

@@ -123,6 +123,14 @@ private:
                     "{} do not go round the replicas whole; expected a multiple of {}",
                     plan_.mini_batches,
                     round * plan_.update_every));
+        const std::uint32_t fewest = 3 * rounds_to_fill(plan_);
+        if (generator->never_flushes && plan_.mini_batches < fewest)
+            problem(
+                "/mini_batches",
+                fmt::format(
+                    "are {}, too few for a steady pace; expected at least {}",
+                    plan_.mini_batches,
+                    fewest));
         partition(generator->make(shape).stages());
     }
 

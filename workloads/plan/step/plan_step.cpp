@@ -31,7 +31,26 @@ std::vector<std::uint32_t> places_to_cut(const Network& network, std::uint32_t s
     return places;
 }
 
+TrainingFacts
+facts_of(const ParallelPlan& plan, const PipelineSchedule& schedule, const StageWork& work) {
+    TrainingFacts facts;
+    const double micro_batches = schedule.asynchronous ? 1 : plan.accumulate;
+    facts.samples = micro_batches * plan.micro_batch * plan.data;
+    for (std::uint32_t stage = 0; stage < work.stages(); ++stage)
+        facts.flops +=
+            work.model_flops(stage) * micro_batches * plan.tensor * plan.context * plan.data;
+    if (schedule.asynchronous) {
+        facts.rounds = plan.mini_batches;
+        facts.warm_up = rounds_to_fill(plan);
+    }
+    return facts;
+}
+
 }  // namespace
+
+std::uint32_t rounds_to_fill(const ParallelPlan& plan) {
+    return 2 * plan.pipeline;
+}
 
 std::vector<std::uint32_t> balanced_partition(
     const Network& network,
@@ -95,6 +114,7 @@ plan_step(const Network& network, const KernelTimes& times, const ParallelPlan& 
     graph.provenance.source = network.name;
     graph.provenance.synthetic = true;
     graph.provenance.world_size = map.ranks();
+    graph.training = facts_of(plan, schedule, work);
     return graph;
 }
 

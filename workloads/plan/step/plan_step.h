@@ -22,6 +22,9 @@ using PlanProblems = std::vector<std::pair<std::string, std::string>>;
 /// The schedule of a plan that has no problems.
 [[nodiscard]] PipelineSchedule schedule_of(const ParallelPlan& plan);
 
+/// Mini-batches of a pipeline without flush until it is full, at most; as many until it is empty.
+[[nodiscard]] std::uint32_t rounds_to_fill(const ParallelPlan& plan);
+
 /// Stages of about the same time, cut where `balanced` says.
 [[nodiscard]] std::vector<std::uint32_t> balanced_partition(
     const Network& network,

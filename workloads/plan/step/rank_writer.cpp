@@ -102,6 +102,10 @@ std::uint32_t RankWriter::peer(std::uint32_t device) const {
     return parts_.map.rank(place);
 }
 
+std::uint32_t RankWriter::round_of(const Pass& pass) const {
+    return parts_.schedule.asynchronous ? pass.micro_batch : 0;
+}
+
 bool RankWriter::elsewhere(const Pass& pass, std::uint32_t stage) const {
     return parts_.schedule.route(pass.micro_batch)[stage] != device_;
 }
@@ -209,7 +213,7 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         pass.kind != PassKind::kInputGradient)
         flush(pass.stage, writer_.ends(lane), phase);
     if (const auto last = writer_.last_kernel(lane); last && *last >= first)
-        writer_.span(to_string(pass), first, *last);
+        writer_.span(to_string(pass), first, *last, round_of(pass), phase);
     if (pass.kind != PassKind::kWeightGradient)
         send(lane, pass);
 }
@@ -307,7 +311,8 @@ void RankWriter::update(const Pass& pass) {
             "keep version",
             Phase::kOptimizer,
             parts_.times.estimate(copy(parameters * element)).kernel);
-    writer_.span(to_string(pass), first, *writer_.last_kernel(0));
+    writer_.span(
+        to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
     if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
         reduce_before_update(
             "gather weights",

@@ -47,6 +47,7 @@ private:
     [[nodiscard]] std::vector<std::uint32_t>
     holders(const std::vector<std::uint32_t>& stages, bool replicas) const;
     const Team& team(std::uint32_t stage);
+    [[nodiscard]] std::uint32_t round_of(const Pass& pass) const;
     [[nodiscard]] std::uint32_t peer(std::uint32_t device) const;
     /// The stage's neighbour of a pass lives on another device; its rank.
     [[nodiscard]] bool elsewhere(const Pass& pass, std::uint32_t stage) const;
