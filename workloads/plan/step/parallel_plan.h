@@ -3,8 +3,10 @@
 
 #include "sim/core/units.h"
 #include "workloads/graph/execution_graph.h"
+#include "workloads/plan/schedule/pipeline_schedule.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,7 @@ struct ParallelPlan {
     std::vector<std::uint32_t> replicas;
     Recompute recompute = Recompute::kNone;
     std::string schedule = "1f1b";
+    std::shared_ptr<const PipelineSchedule> given;  ///< read from a file: instead of the name
     std::uint32_t chunks = 1;  ///< stages a device, where the schedule leaves it open
     /// The first layer of each stage, ascending from 0; empty: balanced by time.
     std::vector<std::uint32_t> partition;

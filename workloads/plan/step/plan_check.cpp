@@ -92,7 +92,49 @@ private:
             problem("/expert", fmt::format("{} has no experts", network_.name));
     }
 
+    /// A schedule from a file says itself how many devices and micro-batches it is for.
+    void given() {
+        const PipelineSchedule& schedule = *plan_.given;
+        if (schedule.devices() != plan_.pipeline)
+            problem(
+                "/schedule",
+                fmt::format(
+                    "is for {} devices, and pipeline is {}", schedule.devices(), plan_.pipeline));
+        const std::uint32_t wanted = schedule.asynchronous ? plan_.mini_batches : plan_.accumulate;
+        if (schedule.micro_batches != wanted)
+            problem(
+                "/schedule",
+                fmt::format(
+                    "is for {} micro-batches, and {} is {}",
+                    schedule.micro_batches,
+                    schedule.asynchronous ? "mini_batches" : "accumulate",
+                    wanted));
+        pace(schedule.asynchronous);
+        partition(schedule.stages());
+    }
+
+    void pace(bool never_flushes) {
+        if (plan_.weights != WeightPolicy::kLatest && !never_flushes)
+            problem(
+                "/weights",
+                fmt::format("{} flushes: every pass sees the latest weights", plan_.schedule));
+        if (plan_.sharding != Sharding::kNone && never_flushes)
+            problem("/sharding", fmt::format("{} never flushes; expected none", plan_.schedule));
+        const std::uint32_t fewest = 3 * rounds_to_fill(plan_);
+        if (never_flushes && plan_.mini_batches < fewest)
+            problem(
+                "/mini_batches",
+                fmt::format(
+                    "are {}, too few for a steady pace; expected at least {}",
+                    plan_.mini_batches,
+                    fewest));
+    }
+
     void schedule() {
+        if (plan_.given) {
+            given();
+            return;
+        }
         const ScheduleGenerator* generator = find_schedule(plan_.schedule);
         if (generator == nullptr) {
             std::string names;
@@ -107,12 +149,7 @@ private:
             problem("/schedule", fmt::format("{}: {}", plan_.schedule, why));
             return;
         }
-        if (plan_.weights != WeightPolicy::kLatest && !generator->never_flushes)
-            problem(
-                "/weights",
-                fmt::format("{} flushes: every pass sees the latest weights", plan_.schedule));
-        if (plan_.sharding != Sharding::kNone && generator->never_flushes)
-            problem("/sharding", fmt::format("{} never flushes; expected none", plan_.schedule));
+        pace(generator->never_flushes);
         std::uint32_t round = 1;
         for (const std::uint32_t replicas : plan_.replicas)
             round = std::lcm(round, std::max(replicas, 1U));
@@ -123,14 +160,6 @@ private:
                     "{} do not go round the replicas whole; expected a multiple of {}",
                     plan_.mini_batches,
                     round * plan_.update_every));
-        const std::uint32_t fewest = 3 * rounds_to_fill(plan_);
-        if (generator->never_flushes && plan_.mini_batches < fewest)
-            problem(
-                "/mini_batches",
-                fmt::format(
-                    "are {}, too few for a steady pace; expected at least {}",
-                    plan_.mini_batches,
-                    fewest));
         partition(generator->make(shape).stages());
     }
 
@@ -173,6 +202,8 @@ PlanProblems problems_of(const ParallelPlan& plan, const Network& network) {
 }
 
 PipelineSchedule schedule_of(const ParallelPlan& plan) {
+    if (plan.given)
+        return *plan.given;
     const ScheduleGenerator* generator = find_schedule(plan.schedule);
     return generator->make(shape_of(plan, *generator));
 }
