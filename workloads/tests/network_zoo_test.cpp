@@ -9,6 +9,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -33,6 +35,24 @@ TEST(Zoo, EveryNetworkIsWholeAndNamedOnce) {
     }
     EXPECT_EQ(names.size(), 44U);
     EXPECT_FALSE(find_network("resnet51"));
+}
+
+TEST(Zoo, ThePageSaysTheirParametersAndTokens) {
+    std::ifstream in(SWITCHFOLD_SOURCE_DIR "/docs/networks.md");
+    const std::string page((std::istreambuf_iterator<char>(in)), {});
+    for (const std::string_view name : network_names()) {
+        const Network network = network_of(name);
+        std::string count = std::to_string(parameters(network));
+        for (std::size_t at = count.size(); at > 3; at -= 3)
+            count.insert(at - 3, ",");
+        const std::string row = fmt::format(
+            "\n| `{}` | {} | {} | {} |",
+            name,
+            count,
+            network.layers.size(),
+            network.tokens == 0 ? "" : std::to_string(network.tokens));
+        EXPECT_NE(page.find(row), std::string::npos) << row;
+    }
 }
 
 struct Published {
