@@ -14,9 +14,10 @@ SuiteResult run_overlap(const SuiteOptions& options);
 SuiteResult run_step(const SuiteOptions& options);
 SuiteResult run_experts(const SuiteOptions& options);
 SuiteResult run_low_sm(const SuiteOptions& options);
+SuiteResult run_kernels(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 6> kSuites{
+    static constexpr std::array<Suite, 7> kSuites{
         {{"collectives",
           "all-reduce times against tables of nccl-tests and the like",
           DataKind::kFile,
@@ -46,7 +47,12 @@ std::span<const Suite> suites() {
           "kernels on symmetric memory and copy engines against measured times",
           DataKind::kFile,
           "reference/low_sm.csv",
-          run_low_sm}}};
+          run_low_sm},
+         {"kernels",
+          "modelled times of matrix products and attention against measured ones",
+          DataKind::kFile,
+          "reference/gemm.csv",
+          run_kernels}}};
     return kSuites;
 }
 

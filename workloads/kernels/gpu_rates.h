@@ -6,6 +6,16 @@
 
 namespace switchfold {
 
+/// How the library's kernels feed a GPU's matrix units. It decides which tiles there are, and what
+/// of a tile's beginning and end the next one hides.
+enum class MatrixKernels : std::uint8_t {
+    kVector,        ///< no matrix units: products run on the vector units
+    kRegisters,     ///< operands pass through registers (V100, RTX 20, MI300X)
+    kAsyncCopy,     ///< copies into shared memory run beside the arithmetic (A100, RTX 30 to 50)
+    kWarpgroup,     ///< persistent blocks, copies by the tensor memory engine (H100 and its kin)
+    kTensorMemory,  ///< the same, and sums in a memory of their own (B200 and its kin)
+};
+
 /// What a GPU gives to a kernel that has it alone, in plain numbers: the parameters that kernel
 /// times are computed from. `gpu_rates()` in sim/run fills it from a GPU's description. Rates are
 /// of the whole GPU, a second; times are seconds.
@@ -17,25 +27,27 @@ struct GpuRates {
     std::uint32_t threads = 2048;
     std::uint32_t blocks = 32;
     std::uint32_t registers = 65'536;
-    std::uint64_t shared_memory = 164 * 1024;  ///< bytes
-    std::uint32_t warp = 32;
+    std::uint64_t shared_memory = 164 * 1024;           ///< bytes
+    std::uint64_t shared_memory_of_a_block = 1 * 1024;  ///< that the system keeps for each
 
-    // Arithmetic: floating-point operations at the data sheet's clock, dense. 0: no such unit.
-    double vector = 0;         ///< 32-bit vector units
-    double tensor_half = 0;    ///< matrix units on 16-bit numbers
-    double tensor_float8 = 0;  ///< ... on 8-bit numbers
-    double tensor_tf32 = 0;    ///< ... on 32-bit numbers, rounded
-    /// Share of the peak that long products keep at the power limit.
-    double sustained_share = 1;
+    // Arithmetic, dense, of the data sheet: floating-point operations. 0: no such unit.
+    double vector = 0;  ///< 32 bits, vector units
+    double half = 0;    ///< 16 bits, matrix units
+    double float8 = 0;  ///< 8 bits, matrix units
+    double tf32 = 0;    ///< 32 bits rounded, matrix units
+    /// What long products reach at the power limit: in 16 bits, or in 32 where there are no matrix
+    /// units.
+    double matrix = 0;
+    MatrixKernels kernels = MatrixKernels::kVector;
 
-    // Memory.
-    double memory_bandwidth = 0;  ///< bytes that streaming reads reach
+    // Memory: bytes.
+    double read_bandwidth = 0;   ///< that streaming reads reach
+    double mixed_bandwidth = 0;  ///< ... and streams that write as much as they read
     double l2_bandwidth = 0;
-    std::uint64_t l2_capacity = 0;  ///< bytes
-    double memory_latency = 0;      ///< of an access that misses the L2
-    double l2_latency = 0;
+    std::uint64_t l2_capacity = 0;
+    double memory_latency = 0;  ///< of an access that misses the L2
 
-    double launch = 0;  ///< of a kernel that does nothing, back to back with others
+    double launch = 0;  ///< from the end of one kernel to the first block of the next
 };
 
 }  // namespace switchfold

@@ -9,12 +9,12 @@ namespace switchfold {
 
 /// A kernel as the model of its time sees it.
 struct KernelEstimate {
-    /// Ready for the graph: isolated duration, grid, block, registers, shared memory, bytes read
-    /// from and written to the L2 and beyond, operations, class.
+    /// Ready for the graph: isolated duration, grid, block, registers, shared memory, operations,
+    /// class; bytes read and written as memory would see them if nothing lay in the L2.
     KernelOperation kernel;
-    Bytes from_memory;   ///< of the bytes read and written, those that pass the L2: its operands
-                         ///< were not in there
-    std::string choice;  ///< the kernel that was taken, for people: "128x256x64, 2 splits"
+    double l2_bytes = 0;      ///< that SMs draw from the L2 and write to it, repeats included
+    double memory_bytes = 0;  ///< that pass the L2 in this state of the cache
+    std::string choice;       ///< the kernel that was taken: "128x256, 2 splits"
 
     [[nodiscard]] double seconds() const { return to_seconds(kernel.isolated); }
 };

@@ -106,6 +106,20 @@ constexpr std::array kGenerators{
         anything_goes,
         zero_bubble_h2},
     ScheduleGenerator{
+        "zb_1p",
+        "Searched for the times of the passes, with the activations of 1F1B.",
+        1,
+        false,
+        anything_goes,
+        zero_bubble_1p},
+    ScheduleGenerator{
+        "zb_2p",
+        "Searched for the times of the passes, with twice the activations of 1F1B.",
+        1,
+        false,
+        anything_goes,
+        zero_bubble_2p},
+    ScheduleGenerator{
         "zb_v",
         "Two stages a device, down and back: no gaps with equal passes, activations of 1F1B.",
         2,

@@ -20,6 +20,11 @@ struct ScheduleShape {
     /// Devices that share each stage's micro-batches in turn, where nothing flushes; empty: one
     /// each.
     std::vector<std::uint32_t> replicas{};
+    /// What searched schedules reckon with, of a stage, in any unit.
+    double forward = 1;
+    double input_gradient = 1;
+    double weight_gradient = 1;
+    double message = 0;
 };
 
 /// One way to order a pipeline's passes.
@@ -44,6 +49,8 @@ struct ScheduleGenerator {
 [[nodiscard]] PipelineSchedule interleaved_1f1b(const ScheduleShape& shape);
 [[nodiscard]] PipelineSchedule zero_bubble_h1(const ScheduleShape& shape);
 [[nodiscard]] PipelineSchedule zero_bubble_h2(const ScheduleShape& shape);
+[[nodiscard]] PipelineSchedule zero_bubble_1p(const ScheduleShape& shape);
+[[nodiscard]] PipelineSchedule zero_bubble_2p(const ScheduleShape& shape);
 [[nodiscard]] PipelineSchedule zero_bubble_v(const ScheduleShape& shape);
 [[nodiscard]] PipelineSchedule v_half(const ScheduleShape& shape);
 [[nodiscard]] PipelineSchedule v_min(const ScheduleShape& shape);
