@@ -68,9 +68,10 @@ private:
     /// When the next forward's input is there; kNever if nobody knows yet, or there is no room.
     [[nodiscard]] double forward_ready(std::uint32_t s) const {
         const Device& d = devices_[s];
-        const std::uint32_t most = std::min(limit_, choices_.ahead * (p_ - 1 - s) + 1);
-        if (d.forwards == m_ || d.forwards - d.weights >= limit_ ||
-            d.forwards - d.gradients >= most)
+        const std::uint32_t in_flight = d.forwards - d.gradients;
+        const double kept = in_flight + (d.gradients - d.weights) * shape_.weight_kept;
+        if (d.forwards == m_ || kept + 1 > limit_ ||
+            in_flight >= choices_.ahead * (p_ - 1 - s) + 1)
             return kNever;
         return s == 0 ? 0 : forward_end_[s - 1][d.forwards] + shape_.message;
     }
