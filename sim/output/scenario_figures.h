@@ -157,8 +157,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::speedup,
      Unit::kFactor,
      "speed-up",
-     "iteration_us of the baseline, the first scenario without overlap, over this one's; none for "
-     "a collective alone.",
+     "iteration_us of the baseline, the first scenario without overlap, over this one's (of plans "
+     "the time a sample); none for a collective alone.",
      7,
      "speed-up"},
     {"samples_per_s",

@@ -14,10 +14,11 @@ SuiteResult run_overlap(const SuiteOptions& options);
 SuiteResult run_step(const SuiteOptions& options);
 SuiteResult run_experts(const SuiteOptions& options);
 SuiteResult run_low_sm(const SuiteOptions& options);
+SuiteResult run_training(const SuiteOptions& options);
 SuiteResult run_kernels(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 7> kSuites{
+    static constexpr std::array<Suite, 8> kSuites{
         {{"collectives",
           "all-reduce times against tables of nccl-tests and the like",
           DataKind::kFile,
@@ -52,7 +53,12 @@ std::span<const Suite> suites() {
           "modelled times of matrix products and attention against measured ones",
           DataKind::kFile,
           "reference/gemm.csv",
-          run_kernels}}};
+          run_kernels},
+         {"training",
+          "pipeline schedules against what their authors computed, steps against measured ones",
+          DataKind::kFolder,
+          "reference/training",
+          run_training}}};
     return kSuites;
 }
 

@@ -2,17 +2,22 @@
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/training/schedule_rows.h"
+#include "validation/training/steps.h"
 
 namespace switchfold::validation {
 
 SuiteResult run_training(const SuiteOptions& options) {
     const Suite& suite = suite_named("training");
     const auto schedules = find_data(options, "reference/training/schedules.csv");
-    if (!schedules)
+    const auto steps = find_data(options, "reference/training/training_steps.csv");
+    if (!schedules && !steps)
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    compare_schedules(*schedules, result);
+    if (schedules)
+        compare_schedules(*schedules, result);
+    if (steps)
+        compare_steps(*steps, options, result);
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 #include "sim/run/config/neural_network_params.h"
+#include "sim/run/config/plan_params.h"
 #include "sim/run/config/workload_names.h"
 
 #include <array>
@@ -73,6 +74,8 @@ struct TrainingWorkloadParams {
     Bytes first_bucket = mebibytes(1);
     Bytes unit = mebibytes(24);
     std::uint32_t ranks = 0;
+    std::optional<PlanParams> plan;
+    std::string kernel_times;
     static constexpr auto fields() {
         return std::tuple{
             field(
@@ -122,11 +125,24 @@ struct TrainingWorkloadParams {
             field(
                 "ranks",
                 &TrainingWorkloadParams::ranks,
-                "GPUs that take part, from rank 0; 0 takes all.",
+                "GPUs that take part, from rank 0; 0 takes all, or as many as the plan says.",
                 0U,
-                65'536U)};
+                65'536U),
+            field(
+                "plan",
+                &TrainingWorkloadParams::plan,
+                "How the ranks share the network, the batch and the passes (docs/plans.md). "
+                "Instead "
+                "of strategy, batch and unit."),
+            field(
+                "kernel_times",
+                &TrainingWorkloadParams::kernel_times,
+                "plan: CSV of measured kernels, which replace the model's times; relative to this "
+                "file.")};
     }
     void check(ParamChecker& checker) const {
+        if (!kernel_times.empty() && !plan)
+            checker.error("/kernel_times", "is read for a plan alone; expected a plan");
         const int named = (network.has_value() ? 1 : 0) + (table.empty() ? 0 : 1) +
                           (transformer.has_value() ? 1 : 0);
         if (named == 0)

@@ -2,6 +2,7 @@
 #include "sim/run/workload/plan_workload.h"
 
 #include "sim/core/json.h"
+#include "workloads/plan/schedule/schedule_file.h"
 
 #include <fmt/format.h>
 
@@ -37,8 +38,11 @@ std::string did_you_mean(const Network& network, const std::string& word) {
 
 }  // namespace
 
-ParallelPlan
-plan_of(const TrainingWorkloadParams& workload, const Network& network, PlanProblems& problems) {
+ParallelPlan plan_of(
+    const TrainingWorkloadParams& workload,
+    const Network& network,
+    const std::filesystem::path& folder,
+    PlanProblems& problems) {
     const PlanParams& p = *workload.plan;
     ParallelPlan plan;
     plan.data = p.data;
@@ -52,6 +56,8 @@ plan_of(const TrainingWorkloadParams& workload, const Network& network, PlanProb
     plan.accumulate = p.accumulate;
     plan.recompute = p.recompute;
     plan.schedule = p.schedule;
+    if (p.schedule.ends_with(".json"))
+        plan.given = std::make_shared<PipelineSchedule>(read_schedule(folder / p.schedule));
     plan.chunks = p.chunks;
     plan.replicas = p.replicas;
     plan.mini_batches = p.mini_batches;

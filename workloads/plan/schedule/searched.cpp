@@ -70,8 +70,7 @@ private:
         const Device& d = devices_[s];
         const std::uint32_t in_flight = d.forwards - d.gradients;
         const double kept = in_flight + (d.gradients - d.weights) * shape_.weight_kept;
-        if (d.forwards == m_ || kept + 1 > limit_ ||
-            in_flight >= choices_.ahead * (p_ - 1 - s) + 1)
+        if (d.forwards == m_ || kept + 1 > limit_ || in_flight >= choices_.ahead * (p_ - 1 - s) + 1)
             return kNever;
         return s == 0 ? 0 : forward_end_[s - 1][d.forwards] + shape_.message;
     }

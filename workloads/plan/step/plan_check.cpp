@@ -201,11 +201,26 @@ PlanProblems problems_of(const ParallelPlan& plan, const Network& network) {
     return PlanCheck(plan, network).run();
 }
 
-PipelineSchedule schedule_of(const ParallelPlan& plan) {
+PipelineSchedule schedule_of(const ParallelPlan& plan, const StageWork* work) {
     if (plan.given)
         return *plan.given;
     const ScheduleGenerator* generator = find_schedule(plan.schedule);
-    return generator->make(shape_of(plan, *generator));
+    ScheduleShape shape = shape_of(plan, *generator);
+    if (work != nullptr) {
+        Kept kept{0, 0};
+        shape.forward = shape.input_gradient = shape.weight_gradient = 0;
+        for (std::uint32_t stage = 0; stage < work->stages(); ++stage) {
+            shape.forward += work->seconds(PassKind::kForward, stage);
+            shape.input_gradient += work->seconds(PassKind::kInputGradient, stage);
+            shape.weight_gradient += work->seconds(PassKind::kWeightGradient, stage);
+            kept.until_input_gradient += work->kept(stage).until_input_gradient;
+            kept.until_weight_gradient += work->kept(stage).until_weight_gradient;
+        }
+        if (kept.until_input_gradient > 0)
+            shape.weight_kept =
+                std::min(1.0, kept.until_weight_gradient / kept.until_input_gradient);
+    }
+    return generator->make(shape);
 }
 
 }  // namespace switchfold

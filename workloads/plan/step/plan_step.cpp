@@ -92,15 +92,17 @@ std::vector<std::uint32_t> balanced_partition(
 ExecutionGraph
 plan_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
     SWITCHFOLD_CHECK(problems_of(plan, network).empty(), "a plan with problems");
-    const PipelineSchedule schedule = schedule_of(plan);
-    const std::vector<std::string> wrong = problems_of(schedule);
-    SWITCHFOLD_CHECK(wrong.empty(), "{}: {}", schedule.name, wrong.front());
+    PipelineSchedule schedule = schedule_of(plan);
     const StageWork work(
         network,
         times,
         plan,
         plan.partition.empty() ? balanced_partition(network, times, plan, schedule.stages())
                                : plan.partition);
+    if (!plan.given)
+        schedule = schedule_of(plan, &work);  // some are searched for these very times
+    const std::vector<std::string> wrong = problems_of(schedule);
+    SWITCHFOLD_CHECK(wrong.empty(), "{}: {}", schedule.name, wrong.front());
     const RankMap map(plan);
     const StepParts parts{plan, schedule, work, times, map};
     Communicators groups;

@@ -19,8 +19,9 @@ namespace switchfold {
 using PlanProblems = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] PlanProblems problems_of(const ParallelPlan& plan, const Network& network);
 
-/// The schedule of a plan that has no problems.
-[[nodiscard]] PipelineSchedule schedule_of(const ParallelPlan& plan);
+/// The schedule of a plan that has no problems; one that is searched, for the stages' own times.
+[[nodiscard]] PipelineSchedule
+schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 
 /// Mini-batches of a pipeline without flush until it is full, at most; as many until it is empty.
 [[nodiscard]] std::uint32_t rounds_to_fill(const ParallelPlan& plan);
@@ -31,6 +32,12 @@ using PlanProblems = std::vector<std::pair<std::string, std::string>>;
     const KernelTimes& times,
     const ParallelPlan& plan,
     std::uint32_t stages);
+
+/// As many blocks a stage, as Megatron-LM cuts: what stands before the first block and behind the
+/// last counts as one each where that comes out even, else it goes with its neighbour. Empty if
+/// neither comes out even.
+[[nodiscard]] std::vector<std::uint32_t>
+equal_partition(const Network& network, std::uint32_t stages);
 
 /// One step of training a network by a plan; of a schedule without flush as many mini-batches as
 /// the plan says. Ranks are those of RankMap.
