@@ -129,10 +129,13 @@ void RankWriter::slot(std::size_t at) {
             writer_.wait_for(1, end);
         pass(1, *slot.beside, last_gradients_[at]);
     }
-    if (slot.pass.kind == PassKind::kUpdate)
+    if (slot.pass.kind == PassKind::kUpdate) {
+        if (at == 0 || parts_.schedule.order[device_][at - 1].pass.kind != PassKind::kUpdate)
+            before_updates(at);
         update(slot.pass);
-    else
+    } else {
         pass(0, slot.pass, !slot.beside && last_gradients_[at]);
+    }
     before_ = previous;
 }
 
@@ -254,13 +257,16 @@ void RankWriter::reduce_before_update(
 }
 
 /// Weights that two stages use: their gradients are added up between the two.
-void RankWriter::reduce_tied(std::uint32_t stage) {
-    for (std::uint32_t user = stage; user < parts_.schedule.stages(); ++user) {
+void RankWriter::reduce_tied(const std::vector<std::uint32_t>& stages) {
+    const auto held = [&](std::uint32_t stage) {
+        return std::find(stages.begin(), stages.end(), stage) != stages.end();
+    };
+    for (std::uint32_t user = 0; user < parts_.schedule.stages(); ++user) {
         const auto layer = parts_.work.shared_layer(user);
         if (!layer)
             continue;
         const std::uint32_t owner = parts_.work.stage_of(*layer);
-        if (owner != stage && user != stage)
+        if (!held(owner) && !held(user))
             continue;
         const double bytes = parts_.work.layers().parameters(*layer) *
                              static_cast<double>(size_of(parts_.plan.gradient).count());
@@ -273,18 +279,27 @@ void RankWriter::reduce_tied(std::uint32_t stage) {
     }
 }
 
-void RankWriter::update(const Pass& pass) {
+/// What all stages of a device wait for before the first of them is updated: every rank goes
+/// through it in the same order.
+void RankWriter::before_updates(std::size_t at) {
+    const std::vector<Slot>& order = parts_.schedule.order[device_];
     const ParallelPlan& plan = parts_.plan;
-    const double parameters = parts_.work.parameters(pass.stage);
-    Pending& pending = pending_[pass.stage];
-    if (!plan.overlap_gradients) {
-        pending.bytes = bytes_of(parameters * static_cast<double>(size_of(plan.gradient).count()));
-        flush(pass.stage, writer_.ends(0), Phase::kBackward);
+    std::vector<std::uint32_t> stages;
+    for (; at < order.size() && order[at].pass.kind == PassKind::kUpdate; ++at)
+        stages.push_back(order[at].pass.stage);
+    for (const std::uint32_t stage : stages) {
+        Pending& pending = pending_[stage];
+        if (!plan.overlap_gradients) {
+            pending.bytes = bytes_of(
+                parts_.work.parameters(stage) *
+                static_cast<double>(size_of(plan.gradient).count()));
+            flush(stage, writer_.ends(0), Phase::kBackward);
+        }
+        for (const Index reduced : std::exchange(pending.reduced, {}))
+            writer_.wait_for(0, reduced);
+        pending.any = false;
     }
-    for (const Index reduced : std::exchange(pending.reduced, {}))
-        writer_.wait_for(0, reduced);
-    pending.any = false;
-    reduce_tied(pass.stage);
+    reduce_tied(stages);
     if (!parts_.schedule.asynchronous && !parts_.schedule.no_barrier)
         reduce_before_update(
             "norm of gradients",
@@ -292,6 +307,11 @@ void RankWriter::update(const Pass& pass) {
             Bytes(16),
             Datatype::kFloat32,
             {"norm of gradients", parts_.map.sharing(Sharing::kModel, rank_)});
+}
+
+void RankWriter::update(const Pass& pass) {
+    const ParallelPlan& plan = parts_.plan;
+    const double parameters = parts_.work.parameters(pass.stage);
     const double shards =
         plan.sharding == Sharding::kNone ? 1 : static_cast<double>(team(pass.stage).ranks.size());
     const double element = static_cast<double>(size_of(plan.datatype).count());

@@ -36,13 +36,14 @@ private:
     void receive(std::size_t lane, const Pass& pass);
     void send(std::size_t lane, const Pass& pass);
     void predict(std::size_t lane, const Pass& pass, Phase phase);
+    void before_updates(std::size_t at);
     void update(const Pass& pass);
     void gradients_ready(std::size_t lane, std::uint32_t layer);
     void flush(std::uint32_t stage, std::vector<Index> dependencies, Phase phase);
     /// A collective on all gradients, which the update waits for.
     void reduce_before_update(
         const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
-    void reduce_tied(std::uint32_t stage);
+    void reduce_tied(const std::vector<std::uint32_t>& stages);
     /// Every rank that holds these stages of the same weights.
     [[nodiscard]] std::vector<std::uint32_t>
     holders(const std::vector<std::uint32_t>& stages, bool replicas) const;
