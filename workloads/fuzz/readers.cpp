@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "workloads/capture/format/frame.h"
 #include "workloads/capture/read_captures.h"
+#include "workloads/kernels/kernel_times.h"
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/chakra/reader.h"
@@ -14,6 +15,7 @@
 #include "workloads/readers/read_traces.h"
 #include "workloads/readers/trace_format/trace_file.h"
 #include "workloads/tests/temporary_file.h"
+#include "workloads/tests/test_gpus.h"
 #include "workloads/training/layer_table.h"
 
 #include <fmt/format.h>
@@ -129,6 +131,8 @@ void read_as(std::string_view reader, std::string_view bytes) {
         read_beside_kineto(file.path());
     else if (reader == "layer_table")
         static_cast<void>(read_layer_table(file.path()));
+    else if (reader == "kernel_table")
+        static_cast<void>(KernelTimes(testing::hopper(), file.path()));
     else
         SWITCHFOLD_CHECK(false, "no reader is called {}", reader);
 }

@@ -211,6 +211,9 @@ TEST(MatrixProduct, TypesHaveTheRatesOfTheirUnits) {
 
 TEST(MatrixProduct, RefusesWhatIsNoProduct) {
     EXPECT_THROW(static_cast<void>(estimate(of(0, 8, 8), ampere())), std::invalid_argument);
+    constexpr std::uint64_t kHuge = std::uint64_t{1} << 40U;
+    EXPECT_THROW(
+        static_cast<void>(estimate(of(kHuge, kHuge, kHuge), ampere())), std::invalid_argument);
     MatrixProduct product = of(8, 8, 8);
     product.datatype = Datatype::kInt64;
     EXPECT_THROW(static_cast<void>(estimate(product, ampere())), std::invalid_argument);
