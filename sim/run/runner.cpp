@@ -11,6 +11,7 @@
 #include "sim/run/results/causes.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/results/timeline.h"
+#include "sim/run/results/training.h"
 #include "sim/run/workload/prepared_variant.h"
 
 #include <fmt/format.h>
@@ -354,6 +355,11 @@ private:
         s.exposed_waiting_us = times.exposed_waiting;
         s.communication_blocks = times.blocks;
         s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
+        if (const auto pace = training_pace(graph, outcome)) {
+            s.samples_per_s = pace->samples_per_s;
+            s.tflops_per_gpu = pace->tflops_per_gpu;
+            s.bubble_share = pace->bubble_share;
+        }
         s.collectives = collective_results(graph, outcome);
         s.statistics = outcome.statistics;
         s.notes = outcome.notes;

@@ -3,6 +3,7 @@
 
 #include "sim/core/params.h"
 #include "sim/core/units.h"
+#include "sim/run/config/neural_network_params.h"
 #include "sim/run/config/workload_names.h"
 
 #include <array>
@@ -62,6 +63,7 @@ struct TransformerParams {
 struct TrainingWorkloadParams {
     static constexpr std::string_view kType = "training";
     TrainingStrategy strategy = TrainingStrategy::kDataParallel;
+    std::optional<NeuralNetworkParams> network;
     std::string table;
     std::optional<TransformerParams> transformer;
     std::uint32_t batch = 8;
@@ -79,14 +81,20 @@ struct TrainingWorkloadParams {
                 "data_parallel: all-reduces of gradient buckets beside the backward pass (DDP); "
                 "fully_sharded: all-gathers of weights and reduce-scatters of gradients (FSDP)."),
             field(
+                "network",
+                &TrainingWorkloadParams::network,
+                "The network: a name of docs/networks.md, the path of a table of its layers, or "
+                "its shape."),
+            field(
                 "table",
                 &TrainingWorkloadParams::table,
                 "The network's layers: CSV with layer, type, params, fwd_macs_per_sample, "
-                "out_elems_per_sample; relative to this file. This or transformer."),
+                "out_elems_per_sample; relative to this file. As network with a path."),
             field(
                 "transformer",
                 &TrainingWorkloadParams::transformer,
-                "The network as a decoder of the GPT family. This or table."),
+                "The network as a decoder of the GPT family without its sums and its loss. "
+                "Instead of network."),
             field("batch", &TrainingWorkloadParams::batch, "Samples a rank.", 1U, 1U << 20U),
             field(
                 "precision",
@@ -119,11 +127,12 @@ struct TrainingWorkloadParams {
                 65'536U)};
     }
     void check(ParamChecker& checker) const {
-        if (table.empty() == !transformer.has_value())
-            checker.error(
-                "",
-                table.empty() ? "names no network; expected table or transformer"
-                              : "names two networks; expected table or transformer");
+        const int named = (network.has_value() ? 1 : 0) + (table.empty() ? 0 : 1) +
+                          (transformer.has_value() ? 1 : 0);
+        if (named == 0)
+            checker.error("", "names no network; expected network, table or transformer");
+        else if (named > 1)
+            checker.error("", "names two networks; expected one of network, table and transformer");
     }
 };
 

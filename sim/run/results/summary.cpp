@@ -2,6 +2,7 @@
 #include "sim/run/results/summary.h"
 
 #include "models/collectives/engine.h"
+#include "sim/run/results/training.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
@@ -25,8 +26,7 @@ std::map<std::pair<std::uint32_t, std::uint64_t>, Stretch> waits_for_last(const 
 }
 
 /// Thread blocks of each collective on every GPU.
-std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t>
-blocks_of(const Outcome& outcome) {
+std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> blocks_of(const Outcome& outcome) {
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> blocks;
     for (const CollectiveRecord& record : outcome.collectives)
         if (record.sender == record.receiver)
@@ -116,8 +116,7 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             const auto* c = std::get_if<CollectiveOperation>(&operation.body);
             if (c != nullptr)
                 if (const auto held = blocks.find({c->group, c->sequence}); held != blocks.end())
-                    sum.blocks +=
-                        static_cast<double>(stretch.end - stretch.start) * held->second;
+                    sum.blocks += static_cast<double>(stretch.end - stretch.start) * held->second;
             if (c != nullptr)
                 if (const auto wait = last_comes.find({c->group, c->sequence});
                     wait != last_comes.end())
@@ -142,17 +141,18 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             static_cast<double>(merge(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
         sum.exposed += static_cast<double>(exposed);
     }
-    const double share =
-        1e-6 / static_cast<double>(graph.ranks.size()) / std::min(steps, graph.steps);
+    const double share = 1e-6 / static_cast<double>(graph.ranks.size()) /
+                         std::min(steps, graph.steps) / graph.training.rounds;
     sum.forward *= share;
     sum.backward *= share;
     sum.optimizer *= share;
     sum.exposed *= share;
     sum.waiting *= share;
     sum.exposed_waiting *= share;
-    sum.iteration = static_cast<double>(outcome.end_ps) * 1e-6 / graph.steps;
-    if (sum.iteration > 0)
-        sum.blocks *= share / sum.iteration;
+    sum.iteration = round_us(graph, outcome);
+    if (outcome.end_ps > 0)
+        sum.blocks *= share * graph.steps * graph.training.rounds /
+                      (static_cast<double>(outcome.end_ps) * 1e-6);
     return sum;
 }
 
