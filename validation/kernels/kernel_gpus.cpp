@@ -3,7 +3,7 @@
 
 #include "sim/core/text.h"
 #include "sim/run/config/load.h"
-#include "sim/run/workload/gpu_rates.h"
+#include "sim/run/workload/kernel_model.h"
 #include "validation/machines/machine_words.h"
 
 #include <fmt/format.h>
@@ -50,12 +50,10 @@ KernelGpus::Match KernelGpus::find(std::string_view name) const {
     for (const Known& known : known_) {
         const GpuWords& words = known.words;
         const bool other_form = wanted.pcie && words.pcie && *wanted.pcie != *words.pcie;
-        const bool other_memory =
-            wanted.gigabytes && words.gigabytes && *wanted.gigabytes != *words.gigabytes;
-        if (wanted.model.empty() || words.model != wanted.model || other_form || other_memory)
+        if (wanted.model.empty() || words.model != wanted.model || other_form)
             continue;
         int score = 0;
-        score += wanted.gigabytes && words.gigabytes ? 4 : 0;
+        score += wanted.gigabytes && wanted.gigabytes == words.gigabytes ? 4 : 0;
         score += wanted.pcie && words.pcie ? 4 : 0;
         score += !wanted.pcie && !words.pcie.value_or(false) ? 1 : 0;
         if (score > best_score) {

@@ -32,8 +32,8 @@ public:
         const GpuRates* gpu = nullptr;
         std::string why;
     };
-    /// The GPU that a table calls so: of the same model, of the same form and memory where both say
-    /// them; a module where the table says neither.
+    /// The GPU that a table calls so: of the same model and of no other form; of the same memory if
+    /// there is one, and a module where the table does not say.
     [[nodiscard]] Match find(std::string_view name) const;
 
 private:

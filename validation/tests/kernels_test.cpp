@@ -30,6 +30,10 @@ TEST(KernelGpus, FindsTheGpuOfATable) {
     EXPECT_EQ(name("NVIDIA H200"), "NVIDIA H200 SXM 141 GB");
     EXPECT_EQ(name("NVIDIA B200"), "NVIDIA B200");
     EXPECT_EQ(name("NVIDIA L40S"), "NVIDIA L40S");
+    // The name counts another memory.
+    EXPECT_EQ(name("NVIDIA GH200 480GB").substr(0, 12), "NVIDIA GH200");
+    EXPECT_EQ(
+        name("NVIDIA A100-PCIE-40GB"), "no GPU of configs/systems is a NVIDIA A100-PCIE-40GB");
     EXPECT_EQ(name("Tesla T4"), "no GPU of configs/systems is a Tesla T4");
 }
 

@@ -256,6 +256,17 @@ def profile_graph():
     )
 
 
+def kernel_table():
+    yield "products.csv", (
+        b"gpu,dtype,m,n,k,time_us,source\r\n"
+        b"NVIDIA H100,bfloat16,64,128,256,3.5,x\nNVIDIA H100,fp8,4096,4096,4096,101.25,x\n"
+    )
+    yield "attention.csv", (
+        b"dtype,batch,sequence,heads,kv_heads,head_dim,time_us\n"
+        b"float16,2,1024,16,4,128,42\n"
+    )
+
+
 def nsight(folder):
     path = folder / "small.sqlite"
     path.unlink(missing_ok=True)
@@ -317,7 +328,7 @@ def main():
     readers = {
         "kineto": kineto, "own": own, "chakra": chakra, "nccl_tests": nccl_tests,
         "execution_trace": execution_trace, "capture": capture, "layer_table": layer_table,
-        "profile_graph": profile_graph,
+        "profile_graph": profile_graph, "kernel_table": kernel_table,
     }
     for reader, make in readers.items():
         (root / reader).mkdir(parents=True, exist_ok=True)

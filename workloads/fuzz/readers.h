@@ -7,7 +7,7 @@
 namespace switchfold::fuzz {
 
 /// One fuzzer, one folder of the corpus and one dictionary each.
-inline constexpr std::array<std::string_view, 9> kReaders{
+inline constexpr std::array<std::string_view, 10> kReaders{
     "kineto",
     "own",
     "nsight",
@@ -16,7 +16,8 @@ inline constexpr std::array<std::string_view, 9> kReaders{
     "execution_trace",
     "capture",
     "layer_table",
-    "profile_graph"};
+    "profile_graph",
+    "kernel_table"};
 
 /// Reads the bytes as a file of that kind. \returns whether they were one; false if they were
 /// refused as the user's error. Whatever else is thrown is a bug. A workload must also come through

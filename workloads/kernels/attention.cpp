@@ -79,6 +79,9 @@ void check(const Attention& a) {
     if (a.batch == 0 || a.queries == 0 || a.keys == 0 || a.heads == 0 || a.kv_heads == 0 ||
         a.head_width == 0)
         throw std::invalid_argument("attention has a size of 0; expected 1 or more");
+    constexpr double kMostRows = 1U << 31U;
+    if (static_cast<double>(std::max(a.queries, a.keys)) * static_cast<double>(a.heads) > kMostRows)
+        throw std::invalid_argument("attention has more than 2^31 rows a sample; expected fewer");
     if (a.heads % a.kv_heads != 0)
         throw std::invalid_argument(fmt::format(
             "{} heads share {} keys and values; expected a divisor", a.heads, a.kv_heads));
@@ -152,6 +155,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
 
     KernelEstimate result;
     KernelOperation& kernel = result.kernel;
+    kernel.isolated = kernel_duration(total);
     kernel.kernel_class = KernelClass::kAttention;
     kernel.flops = 2 * products * scores * width * steps_of_all * heads;
     kernel.grid.x = static_cast<std::uint32_t>(std::min(static_cast<double>(tiles) * heads, 4e9));
@@ -164,7 +168,6 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     kernel.bytes_written = Bytes(static_cast<std::uint64_t>(written));
     kernel.byte_source = ByteSource::kShapes;
     kernel.duration_source = DurationSource::kModel;
-    kernel.isolated = Time(static_cast<std::uint64_t>(total * 1e12));
     result.memory_bytes = read + written;
     result.l2_bytes = of_queries + 2 * steps_of_all * heads * step_keys * width * element;
     result.choice = fmt::format("{} tiles of {} rows", kernel.grid.x, kRows);

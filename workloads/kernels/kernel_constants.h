@@ -4,8 +4,8 @@
 namespace switchfold::kernel_constants {
 
 // What all GPUs share: the same numbers for every GPU, type and size. Where no other source is
-// named they were chosen on half of the measured products of an A100 and an H100, then rounded; the
-// other half and all other GPUs never saw them (docs/kernel_times.md).
+// named they were chosen on half of the measured kernels of an A100 and an H100, then rounded, and
+// are checked on the other half (docs/kernel_times.md).
 
 /// A kernel's or tile's first operands: address arithmetic, then memory, then shared memory; in
 /// accesses that miss the L2.

@@ -19,4 +19,8 @@ struct KernelEstimate {
     [[nodiscard]] double seconds() const { return to_seconds(kernel.isolated); }
 };
 
+/// A kernel's duration in the graph's unit. Throws std::invalid_argument from a million seconds on:
+/// its bytes may not fit their counts.
+[[nodiscard]] Time kernel_duration(double seconds);
+
 }  // namespace switchfold

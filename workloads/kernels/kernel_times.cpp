@@ -16,7 +16,7 @@ KernelEstimate corrected(const Shape& shape, const GpuRates& gpu, const Measured
         return result;
     const std::optional<double> exact = measured->exact(shape);
     const double seconds = exact ? *exact : result.seconds() * measured->ratio(shape);
-    result.kernel.isolated = Time(static_cast<std::uint64_t>(seconds * 1e12 + 0.5));
+    result.kernel.isolated = kernel_duration(seconds);
     if (exact)
         result.kernel.duration_source = DurationSource::kMeasuredAlone;
     return result;

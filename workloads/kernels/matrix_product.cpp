@@ -123,7 +123,7 @@ private:
         const auto sums = [&](double together) { return steps * std::max(together * step, wait); };
         const double rounds = std::floor(of_sm / tile.blocks);
         const double rest = of_sm - rounds * tile.blocks;
-        if (!persistent(gpu_.kernels) || vector_units_) {
+        if (!tile.persistent) {
             const auto round = [&](double together) {
                 return fill + sums(together) + end + together * store;
             };
@@ -143,7 +143,7 @@ private:
     [[nodiscard]] double operand_bytes_drawn(const TileShape& tile, double tiles) const {
         const double longer = std::max(tile.rows, tile.columns);
         const double shorter = std::min(tile.rows, tile.columns);
-        const bool clusters = persistent(gpu_.kernels) && !vector_units_;
+        const bool clusters = tile.persistent;
         const bool pairs_of_pairs = clusters && gpu_.kernels == MatrixKernels::kTensorMemory;
         const double sides =
             shorter * (pairs_of_pairs ? 0.5 : 1.0) + longer * (clusters ? 0.5 : 1.0);
@@ -236,22 +236,21 @@ KernelEstimate estimate(const MatrixProduct& product, const GpuRates& gpu) {
     const Candidate best = timer.best();
     const TileShape& tile = best.tile;
     const double tiles = timer.tiles_of(tile) * best.splits;
-    const bool stays = persistent(gpu.kernels) && tile.threads >= 256;
     KernelEstimate result;
     KernelOperation& kernel = result.kernel;
     kernel.kernel_class = KernelClass::kGemmConv;
     kernel.flops = 2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) *
                    static_cast<double>(product.k) * static_cast<double>(product.count);
     kernel.grid.x = static_cast<std::uint32_t>(
-        std::min(stays ? std::min(tiles, double(gpu.sms) * tile.blocks) : tiles, 4e9));
+        std::min(tile.persistent ? std::min(tiles, double(gpu.sms) * tile.blocks) : tiles, 4e9));
     kernel.block.x = tile.threads;
     kernel.registers_per_thread = tile.registers;
     kernel.shared_memory = Bytes(tile.shared_memory);
+    kernel.isolated = kernel_duration(best.seconds);
     kernel.bytes_read = Bytes(static_cast<std::uint64_t>(best.cold_bytes - timer.result()));
     kernel.bytes_written = Bytes(static_cast<std::uint64_t>(timer.result()));
     kernel.byte_source = ByteSource::kShapes;
     kernel.duration_source = DurationSource::kModel;
-    kernel.isolated = Time(static_cast<std::uint64_t>(best.seconds * 1e12));
     result.l2_bytes = best.l2_bytes;
     result.memory_bytes = best.memory_bytes;
     result.choice = best.splits == 1

@@ -36,6 +36,7 @@ KernelEstimate estimate(const MemoryKernel& kernel, const GpuRates& gpu) {
 
     KernelEstimate result;
     KernelOperation& operation = result.kernel;
+    operation.isolated = kernel_duration(seconds);
     operation.kernel_class = kernel.kernel_class;
     operation.flops = kernel.flops;
     operation.grid.x = static_cast<std::uint32_t>(std::min(blocks, 4e9));
@@ -45,7 +46,6 @@ KernelEstimate estimate(const MemoryKernel& kernel, const GpuRates& gpu) {
     operation.bytes_written = Bytes(static_cast<std::uint64_t>(kernel.written));
     operation.byte_source = ByteSource::kShapes;
     operation.duration_source = DurationSource::kModel;
-    operation.isolated = Time(static_cast<std::uint64_t>(seconds * 1e12));
     result.l2_bytes = bytes;
     result.memory_bytes = cold;
     result.choice = fmt::format("{} blocks", operation.grid.x);

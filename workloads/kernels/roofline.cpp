@@ -2,13 +2,23 @@
 #include "workloads/kernels/roofline.h"
 
 #include "workloads/kernels/kernel_constants.h"
+#include "workloads/kernels/kernel_estimate.h"
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 namespace switchfold {
 
 using namespace kernel_constants;
+
+Time kernel_duration(double seconds) {
+    constexpr double kMost = 1e6;
+    constexpr double kPicoseconds = 1e12;
+    if (!(seconds < kMost))
+        throw std::invalid_argument("a kernel takes longer than a million seconds; expected less");
+    return Time(static_cast<std::uint64_t>(seconds * kPicoseconds + 0.5));
+}
 
 double overlapped(double a, double b) {
     const double longer = std::max(a, b);

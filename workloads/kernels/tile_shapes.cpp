@@ -60,6 +60,7 @@ shape(const GpuRates& gpu, MatrixKernels kernels, std::uint32_t rows, std::uint3
     if (room / step < 2)
         return std::nullopt;
     if (persistent(kernels)) {
+        tile.persistent = true;
         constexpr std::uint32_t kSmall = 64 * 128;
         tile.blocks = sums <= kSmall ? 2 : 1;
         tile.stages = std::min(kAtMost, held(tile.blocks));

@@ -17,6 +17,7 @@ struct TileShape {
     std::uint32_t threads = 128;
     std::uint32_t registers = 255;    ///< of a thread
     std::uint64_t shared_memory = 0;  ///< bytes of a block
+    bool persistent = false;          ///< blocks stay and take one tile after the other
 
     bool operator==(const TileShape&) const = default;
 };

@@ -91,7 +91,7 @@ RC_GTEST_PROP(MatrixProductProperty, TwiceAsMuchIsNeverFaster, ()) {
     default:
         twice.count *= 2;
     }
-    RC_ASSERT(seconds(twice, gpu) >= 0.97 * once);
+    RC_ASSERT(seconds(twice, gpu) >= 0.995 * once);
 }
 
 RC_GTEST_PROP(MatrixProductProperty, LittleMoreIsHardlyEverFaster, ()) {
@@ -111,7 +111,7 @@ RC_GTEST_PROP(MatrixProductProperty, LittleMoreIsHardlyEverFaster, ()) {
     default:
         more.k += add;
     }
-    RC_ASSERT(seconds(more, gpu) >= 0.97 * once);
+    RC_ASSERT(seconds(more, gpu) >= 0.995 * once);
 }
 
 RC_GTEST_PROP(MatrixProductProperty, MoreSmsAreSlowerByQuantisationAtMost, ()) {
@@ -211,6 +211,9 @@ TEST(MatrixProduct, TypesHaveTheRatesOfTheirUnits) {
 
 TEST(MatrixProduct, RefusesWhatIsNoProduct) {
     EXPECT_THROW(static_cast<void>(estimate(of(0, 8, 8), ampere())), std::invalid_argument);
+    constexpr std::uint64_t kHuge = std::uint64_t{1} << 40U;
+    EXPECT_THROW(
+        static_cast<void>(estimate(of(kHuge, kHuge, kHuge), ampere())), std::invalid_argument);
     MatrixProduct product = of(8, 8, 8);
     product.datatype = Datatype::kInt64;
     EXPECT_THROW(static_cast<void>(estimate(product, ampere())), std::invalid_argument);

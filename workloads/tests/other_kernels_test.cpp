@@ -96,6 +96,9 @@ TEST(Attention, TheLongestTilesAtTheEndLeaveSmsIdle) {
 TEST(Attention, RefusesNonsense) {
     EXPECT_THROW(static_cast<void>(estimate(of(1, 0, 8, 8), ampere())), std::invalid_argument);
     EXPECT_THROW(static_cast<void>(estimate(of(1, 8, 8, 3), ampere())), std::invalid_argument);
+    EXPECT_THROW(
+        static_cast<void>(estimate(of(1, std::uint64_t{1} << 40U, 8, 8), ampere())),
+        std::invalid_argument);
     GpuRates without = ampere();
     without.vector = 0;
     EXPECT_THROW(static_cast<void>(estimate(of(1, 8, 8, 8), without)), std::invalid_argument);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/workload/gpu_rates.h"
+#include "sim/run/workload/kernel_model.h"
 
 #include "models/memory/hbm_timing.h"
+#include "sim/core/error.h"
 
 namespace switchfold {
 
@@ -63,6 +64,17 @@ std::string why_no_kernel_times(const GpuParams& gpu) {
     if (gpu.matrix_rate.count() == 0)
         return gpu.name + " states no matrix_rate";
     return {};
+}
+
+KernelTimes
+kernel_times(const GpuParams& gpu, const std::string& table, const std::filesystem::path& folder) {
+    const std::string lacks = why_no_kernel_times(gpu);
+    SWITCHFOLD_CHECK(lacks.empty(), "{}", lacks);
+    const GpuRates rates = gpu_rates(gpu);
+    if (table.empty())
+        return KernelTimes(rates);
+    const std::filesystem::path path = table;
+    return {rates, path.is_absolute() ? path : (folder / path).lexically_normal()};
 }
 
 }  // namespace switchfold
