@@ -6,9 +6,12 @@
 #include "sim/core/units.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -85,6 +88,85 @@ struct CopyParams {
     }
 };
 
+/// How the vendor's library feeds the matrix units: which tiles it has, and what they hide.
+enum class MatrixUnits : std::uint8_t { kNone, kRegisters, kAsyncCopy, kWarpgroup, kTensorMemory };
+
+template <>
+struct EnumNames<MatrixUnits> {
+    static constexpr std::array<std::pair<MatrixUnits, std::string_view>, 5> kNames{
+        {{MatrixUnits::kNone, "none"},
+         {MatrixUnits::kRegisters, "registers"},
+         {MatrixUnits::kAsyncCopy, "async_copy"},
+         {MatrixUnits::kWarpgroup, "warpgroup"},
+         {MatrixUnits::kTensorMemory, "tensor_memory"}}};
+};
+
+/// Peak rates, which times of generated kernels are computed from.
+struct ArithmeticParams {
+    FlopRate vector_rate;
+    FlopRate half_rate;
+    FlopRate float8_rate;
+    FlopRate tf32_rate;
+    MatrixUnits units = MatrixUnits::kNone;
+    Bandwidth operand_bandwidth;
+    Time launch = nanoseconds(2600);
+    static constexpr auto fields() {
+        constexpr FlopRate kMost(1'000'000'000'000'000'000);
+        return std::tuple{
+            field(
+                "vector_rate",
+                &ArithmeticParams::vector_rate,
+                "Vector units on 32-bit numbers; 0: not known.",
+                FlopRate(0),
+                kMost),
+            field(
+                "half_rate",
+                &ArithmeticParams::half_rate,
+                "Matrix units on dense 16-bit numbers; 0: there are none.",
+                FlopRate(0),
+                kMost),
+            field(
+                "float8_rate",
+                &ArithmeticParams::float8_rate,
+                "Matrix units on dense 8-bit numbers; 0: they take none.",
+                FlopRate(0),
+                kMost),
+            field(
+                "tf32_rate",
+                &ArithmeticParams::tf32_rate,
+                "Matrix units on dense 32-bit numbers, rounded; 0: they take none.",
+                FlopRate(0),
+                kMost),
+            field(
+                "units",
+                &ArithmeticParams::units,
+                "How the library's kernels feed the matrix units: through registers (V100, "
+                "MI300X), "
+                "by asynchronous copies (A100), as warpgroups with the tensor memory engine "
+                "(H100), "
+                "with tensor memory (B200); or there are none."),
+            field(
+                "operand_bandwidth",
+                &ArithmeticParams::operand_bandwidth,
+                "What the SMs of products draw from the L2 together; 0: as memory/l2/bandwidth.",
+                Bandwidth(0),
+                gigabytes_per_second(100'000)),
+            field(
+                "launch",
+                &ArithmeticParams::launch,
+                "From the end of one kernel to the first block of the next.",
+                Time(0),
+                microseconds(100))};
+    }
+    void check(ParamChecker& checker) const {
+        if ((units == MatrixUnits::kNone) != (half_rate.count() == 0))
+            checker.error(
+                "/units",
+                units == MatrixUnits::kNone ? "is none beside a half_rate; expected a kind of units"
+                                            : "stands without a half_rate; expected both");
+    }
+};
+
 struct GpuParams {
     std::string name;
     std::uint32_t sms = 108;
@@ -92,6 +174,7 @@ struct GpuParams {
     MemoryParams memory;
     CopyParams copy;
     FlopRate matrix_rate;
+    ArithmeticParams arithmetic;
     std::uint32_t concurrent_kernels = 128;
     double roofline_sharpness = 4;
     Bandwidth draw_per_thread{12'000'000};
@@ -115,6 +198,7 @@ struct GpuParams {
                 "training steps; 0: not known.",
                 FlopRate(0),
                 FlopRate(1'000'000'000'000'000'000)),
+            field("arithmetic", &GpuParams::arithmetic, "Peak rates, for kernel times."),
             field(
                 "concurrent_kernels",
                 &GpuParams::concurrent_kernels,

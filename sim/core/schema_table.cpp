@@ -37,6 +37,8 @@ public:
             add_rows(schema["items"], prefix + "[]", remark);
         } else if (is_optional(schema)) {
             add_rows(schema["anyOf"][0], prefix, remark);
+        } else if (is_named_choice(schema)) {
+            add_rows(schema["anyOf"].back(), prefix, remark);
         }
         if (const auto others = schema.find("additionalProperties");
             others != schema.end() && others->is_object())
@@ -59,6 +61,8 @@ public:
         }
         if (is_optional(schema))
             return type(schema["anyOf"][0]) + " or null";
+        if (is_named_choice(schema))
+            return schema["title"].get<std::string>();
         if (schema.contains("anyOf"))
             return "object or path";
         if (schema.contains("items"))
@@ -81,6 +85,10 @@ private:
     static bool is_optional(const OrderedJson& schema) {
         return schema.contains("anyOf") && schema["anyOf"].size() == 2 &&
                schema["anyOf"][1] == OrderedJson{{"type", "null"}};
+    }
+    /// Says itself what it may be; the last is in place.
+    static bool is_named_choice(const OrderedJson& schema) {
+        return schema.contains("anyOf") && schema.contains("title");
     }
     static bool needs(const OrderedJson& required, const std::string& key) {
         for (const OrderedJson& name : required)

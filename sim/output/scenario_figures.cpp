@@ -17,7 +17,8 @@ bool is_shown(const Figure& figure, const std::vector<const ScenarioFigures*>& s
             return f.key == figure.shown_by;
         });
     return std::any_of(scenarios.begin(), scenarios.end(), [&](const ScenarioFigures* s) {
-        return is_noticeable(by->of(*s).value_or(0), *s);
+        return by->is_optional() ? by->of(*s).has_value()
+                                 : is_noticeable(by->of(*s).value_or(0), *s);
     });
 }
 

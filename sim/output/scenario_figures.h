@@ -54,6 +54,9 @@ struct ScenarioFigures {
     double jumped_us = 0;                     ///< of the whole run, left out of long collectives
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<double> speedup;            ///< none without a baseline
+    std::optional<double> samples_per_s;      ///< of a generated step
+    std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
+    std::optional<double> bubble_share;       ///< of the device that is at it longest
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;
 };
@@ -68,8 +71,8 @@ struct Figure {
     std::string_view meaning;
     unsigned table_place = 0;        ///< among the columns of a table; 0: not there
     std::string_view chart_title{};  ///< in reports of sweeps; empty: not there
-    /// Tables leave it out where the figure of this key is noticeable in no scenario; empty: they
-    /// always have it.
+    /// Tables leave it out where the figure of this key is noticeable in no scenario, or missing in
+    /// all; empty: they always have it.
     std::string_view shown_by{};
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
@@ -154,10 +157,36 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::speedup,
      Unit::kFactor,
      "speed-up",
-     "iteration_us of the baseline, the first scenario without overlap, over this one's; none for "
-     "a collective alone.",
+     "iteration_us of the baseline, the first scenario without overlap, over this one's (of plans "
+     "the time a sample); none for a collective alone.",
      7,
-     "speed-up"}};
+     "speed-up"},
+    {"samples_per_s",
+     &ScenarioFigures::samples_per_s,
+     Unit::kCount,
+     "samples/s",
+     "Samples a second of all ranks together; none for traces and collectives.",
+     9,
+     "samples a second",
+     "samples_per_s"},
+    {"tflops_per_gpu",
+     &ScenarioFigures::tflops_per_gpu,
+     Unit::kCount,
+     "TFLOP/s a GPU",
+     "Arithmetic of the model a second and GPU, in 10^12 operations: three times the forward "
+     "pass's, whatever is computed again; none for traces and collectives.",
+     10,
+     {},
+     "samples_per_s"},
+    {"bubble_share",
+     &ScenarioFigures::bubble_share,
+     Unit::kShare,
+     "bubble",
+     "Part of a step in which the device that is at it longest runs no pass, from its first to its "
+     "last; none without a plan.",
+     11,
+     {},
+     "bubble_share"}};
 
 /// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a
 /// hundredth of its iteration.

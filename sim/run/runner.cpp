@@ -11,6 +11,7 @@
 #include "sim/run/results/causes.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/results/timeline.h"
+#include "sim/run/results/training.h"
 #include "sim/run/workload/prepared_variant.h"
 
 #include <fmt/format.h>
@@ -222,9 +223,15 @@ private:
         }
     }
 
-    /// Iteration time that speed-ups are over, us: of the first scenario without overlap, else of
-    /// the hidden one beside the first scenario. None for collectives alone.
-    [[nodiscard]] std::optional<double> baseline_iteration() const {
+    /// What an iteration takes, us; a sample of it where the workload says how many there are, so
+    /// that plans with steps of different size can be compared.
+    [[nodiscard]] static double pace_of(const ExecutionGraph& graph, double iteration) {
+        return graph.training.samples > 0 ? iteration / graph.training.samples : iteration;
+    }
+
+    /// The pace that speed-ups are over: of the first scenario without overlap, else of the hidden
+    /// one beside the first scenario. None for collectives alone.
+    [[nodiscard]] std::optional<double> baseline_pace() const {
         const auto& scenarios = experiment_.scenarios;
         const auto first = std::find_if(
             scenarios.begin(), scenarios.end(), [](const ScenarioParams& s) { return !s.overlap; });
@@ -235,7 +242,7 @@ private:
             return std::nullopt;
         const std::size_t run = first == scenarios.end() ? shared.baseline : planned_[of].main;
         const ExecutionGraph& serial = shared.prepared.serial;
-        return phase_times(serial, outcomes_[run], serial.steps).iteration;
+        return pace_of(serial, phase_times(serial, outcomes_[run], serial.steps).iteration);
     }
 
     /// Time of the backward pass without overlap, us; 0 where nothing computes.
@@ -313,11 +320,11 @@ private:
         result.config_digest = loaded_.digest;
         result.effective_config = loaded_.effective_config;
         result.workload = variants_.front().prepared.workload.report;
-        const std::optional<double> baseline = baseline_iteration();
+        const std::optional<double> baseline = baseline_pace();
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             ScenarioResult& s = result.scenarios.emplace_back(scenario_result(i));
             if (baseline && s.iteration_us > 0)
-                s.speedup = *baseline / s.iteration_us;
+                s.speedup = *baseline / pace_of(graph_of(i), s.iteration_us);
         }
         for (const Outcome& outcome : outcomes_)
             result.host.events += outcome.events;
@@ -354,6 +361,11 @@ private:
         s.exposed_waiting_us = times.exposed_waiting;
         s.communication_blocks = times.blocks;
         s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
+        if (const auto pace = training_pace(graph, outcome)) {
+            s.samples_per_s = pace->samples_per_s;
+            s.tflops_per_gpu = pace->tflops_per_gpu;
+            s.bubble_share = pace->bubble_share;
+        }
         s.collectives = collective_results(graph, outcome);
         s.statistics = outcome.statistics;
         s.notes = outcome.notes;

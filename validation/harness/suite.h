@@ -26,8 +26,11 @@ struct Case {
     double simulated = 0;
     bool fitted = false;  ///< a parameter of the machine was fitted on this case's group
     std::string how;      ///< what was simulated, in words, for the text report alone
-    /// Signed, relative to the measured value: 0.1 is 10 % too large.
-    [[nodiscard]] double error() const { return simulated / measured - 1.0; }
+    /// Signed, relative to the measured value: 0.1 is 10 % too large. Of a measured 0: the
+    /// difference.
+    [[nodiscard]] double error() const {
+        return measured == 0 ? simulated : simulated / measured - 1.0;
+    }
     /// Absolute error; 0 within the measurement's interval.
     [[nodiscard]] double error_beyond_interval() const;
 };

@@ -14,9 +14,11 @@ SuiteResult run_overlap(const SuiteOptions& options);
 SuiteResult run_step(const SuiteOptions& options);
 SuiteResult run_experts(const SuiteOptions& options);
 SuiteResult run_low_sm(const SuiteOptions& options);
+SuiteResult run_training(const SuiteOptions& options);
+SuiteResult run_kernels(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 6> kSuites{
+    static constexpr std::array<Suite, 8> kSuites{
         {{"collectives",
           "times of collectives against logs of nccl-tests and tables",
           DataKind::kFiles,
@@ -47,7 +49,17 @@ std::span<const Suite> suites() {
           "kernels on symmetric memory and copy engines against measured times",
           DataKind::kFile,
           "reference/low_sm.csv",
-          run_low_sm}}};
+          run_low_sm},
+         {"kernels",
+          "modelled times of matrix products and attention against measured ones",
+          DataKind::kFile,
+          "reference/gemm.csv",
+          run_kernels},
+         {"training",
+          "pipeline schedules against what their authors computed, steps against measured ones",
+          DataKind::kFolder,
+          "reference/training",
+          run_training}}};
     return kSuites;
 }
 

@@ -235,6 +235,36 @@ def layer_table():
         b"layer,type,params,fwd_macs_per_sample,out_elems_per_sample\r\n"
         b"conv1,conv,9408,118013952,802816\nfc,linear,2049000,2048000,1000\n"
     )
+    yield "graph.csv", (
+        b"idx,layer,type,params,fwd_macs_per_sample,out_elems_per_sample,inputs,in_elems_per_sample,out_shape,shares,"
+        b"split,block,groups,heads,forward_us,backward_us\n"
+        b"0,words,embedding,640,0,32,@input,8,8x4,,vocabulary,,,,,\n"
+        b"1,attend,attention,0,256,32,words;words;words,96,8x4,,heads,0,,2,1.5,3e0\n"
+        b"2,sum,add,0,0,32,words;attend,64,8x4,,none,0,,,,\n"
+        b"3,head,linear,0,5120,1280,sum,32,8x160,words,vocabulary,,1,,,\n"
+    )
+
+
+def profile_graph():
+    yield "small.graph.txt", (
+        b"node1 -- Input0 -- forward_compute_time=3.0, backward_compute_time=0.0, activation_size=128.0, parameter_size=0.0\n"
+        b"node3 -- LSTM(8, 4) -- forward_compute_time=1.5, backward_compute_time=2.25, "
+        b"activation_size=[64.0; 32.0], parameter_size=256.000\n"
+        b"node2 -- Embedding(32, 8) -- forward_compute_time=0.1, backward_compute_time=0.2, activation_size=256.0, "
+        b"parameter_size=1024.000\n"
+        b"\tnode1 -- node2\n\tnode2 -- node3\n"
+    )
+
+
+def kernel_table():
+    yield "products.csv", (
+        b"gpu,dtype,m,n,k,time_us,source\r\n"
+        b"NVIDIA H100,bfloat16,64,128,256,3.5,x\nNVIDIA H100,fp8,4096,4096,4096,101.25,x\n"
+    )
+    yield "attention.csv", (
+        b"dtype,batch,sequence,heads,kv_heads,head_dim,time_us\n"
+        b"float16,2,1024,16,4,128,42\n"
+    )
 
 
 def nsight(folder):
@@ -298,6 +328,7 @@ def main():
     readers = {
         "kineto": kineto, "own": own, "chakra": chakra, "nccl_tests": nccl_tests,
         "execution_trace": execution_trace, "capture": capture, "layer_table": layer_table,
+        "profile_graph": profile_graph, "kernel_table": kernel_table,
     }
     for reader, make in readers.items():
         (root / reader).mkdir(parents=True, exist_ok=True)

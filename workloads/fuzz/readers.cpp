@@ -4,6 +4,9 @@
 #include "sim/core/error.h"
 #include "workloads/capture/format/frame.h"
 #include "workloads/capture/read_captures.h"
+#include "workloads/kernels/kernel_times.h"
+#include "workloads/network/profile.h"
+#include "workloads/network/table.h"
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/chakra/reader.h"
@@ -14,7 +17,7 @@
 #include "workloads/readers/read_traces.h"
 #include "workloads/readers/trace_format/trace_file.h"
 #include "workloads/tests/temporary_file.h"
-#include "workloads/training/layer_table.h"
+#include "workloads/tests/test_gpus.h"
 
 #include <fmt/format.h>
 
@@ -128,7 +131,11 @@ void read_as(std::string_view reader, std::string_view bytes) {
     else if (reader == "execution_trace")
         read_beside_kineto(file.path());
     else if (reader == "layer_table")
-        static_cast<void>(read_layer_table(file.path()));
+        check(read_network_table(file.path()));
+    else if (reader == "profile_graph")
+        check(read_profile_graph(file.path(), 8));
+    else if (reader == "kernel_table")
+        static_cast<void>(KernelTimes(testing::hopper(), file.path()));
     else
         SWITCHFOLD_CHECK(false, "no reader is called {}", reader);
 }

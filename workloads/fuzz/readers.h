@@ -7,8 +7,17 @@
 namespace switchfold::fuzz {
 
 /// One fuzzer, one folder of the corpus and one dictionary each.
-inline constexpr std::array<std::string_view, 8> kReaders{
-    "kineto", "own", "nsight", "chakra", "nccl_tests", "execution_trace", "capture", "layer_table"};
+inline constexpr std::array<std::string_view, 10> kReaders{
+    "kineto",
+    "own",
+    "nsight",
+    "chakra",
+    "nccl_tests",
+    "execution_trace",
+    "capture",
+    "layer_table",
+    "profile_graph",
+    "kernel_table"};
 
 /// Reads the bytes as a file of that kind. \returns whether they were one; false if they were
 /// refused as the user's error. Whatever else is thrown is a bug. A workload must also come through

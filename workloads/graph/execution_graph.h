@@ -206,11 +206,23 @@ struct Stream {
     bool operator==(const Stream&) const = default;
 };
 
+/// Operations of a rank that belong together, as a pass of a pipeline: from when the first begins
+/// until the last ends.
+struct Span {
+    std::uint32_t name = 0;  ///< index into ExecutionGraph::names
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    std::uint32_t round = 0;  ///< of TrainingFacts
+    Phase phase = Phase::kOther;
+    bool operator==(const Span&) const = default;
+};
+
 /// What one rank does. Operations on a stream run in the order of their index; dependencies point
 /// backwards only, so the graph has no cycles by construction.
 struct RankGraph {
     std::vector<Stream> streams;
     BigVector<Operation> operations;
+    std::vector<Span> spans;
     bool operator==(const RankGraph&) const = default;
 };
 
@@ -231,6 +243,17 @@ struct Provenance {
     bool operator==(const Provenance&) const = default;
 };
 
+/// What a generated step trains; all zero for traces.
+struct TrainingFacts {
+    double samples = 0;  ///< a round
+    double flops = 0;    ///< a round: the model's, on all ranks, recomputed ones not
+    /// Steps, or mini-batches of a pipeline that is never drained, and how many of them at either
+    /// end are not yet or no longer at the steady pace.
+    std::uint32_t rounds = 1;
+    std::uint32_t warm_up = 0;
+    bool operator==(const TrainingFacts&) const = default;
+};
+
 /// What every workload lowers to.
 struct ExecutionGraph {
     std::vector<std::string> names;
@@ -240,6 +263,7 @@ struct ExecutionGraph {
         ranks;  ///< one trace may stand for several: they share it
     std::uint32_t steps = 1;
     Provenance provenance;
+    TrainingFacts training;
 };
 
 /// Gives each distinct name one index.

@@ -15,6 +15,12 @@ bool is_gpu(const RankGraph& rank, const Operation& operation) {
     return rank.streams[operation.stream].kind == StreamKind::kGpu;
 }
 
+/// Messages wait for other ranks' work; a collective that waited for one could wait for itself.
+bool is_message(const Operation& operation) {
+    return std::holds_alternative<SendOperation>(operation.body) ||
+           std::holds_alternative<ReceiveOperation>(operation.body);
+}
+
 bool is_collective(const Operation& operation) {
     return std::holds_alternative<CollectiveOperation>(operation.body);
 }
@@ -113,7 +119,7 @@ std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
         const auto index = static_cast<std::uint32_t>(out->operations.size());
         for (std::uint32_t& dependency : operation.dependencies)
             dependency = new_index[dependency];
-        if (is_gpu(rank, operation)) {
+        if (is_gpu(rank, operation) && !is_message(operation)) {
             std::uint32_t& waited = waited_for[operation.stream];
             if (waited != last_collective)
                 operation.dependencies.push_back(last_collective);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/training/data_parallel.h"
 
-#include "sim/core/error.h"
+#include "workloads/network/table.h"
 
 #include <gtest/gtest.h>
 
@@ -22,35 +22,8 @@ DataParallelOptions options() {
     return o;
 }
 
-TEST(LayerTable, ReadsWhatItSays) {
-    const auto layers = parse_layer_table(kTable, "t");
-    ASSERT_EQ(layers.size(), 3U);
-    EXPECT_EQ(layers[2].name, "fc");
-    EXPECT_EQ(layers[2].parameters, 8'000'000U);
-    EXPECT_EQ(layers[0].macs, 50'000'000U);
-    EXPECT_EQ(layers[1].out_elements, 100'000U);
-    std::string windows = kTable;
-    for (std::size_t at = 0; (at = windows.find('\n', at)) != std::string::npos; at += 2)
-        windows.replace(at, 1, "\r\n");
-    EXPECT_EQ(parse_layer_table(windows, "t").at(2).out_elements, 1000U);
-}
-
-TEST(LayerTable, NamesEveryProblem) {
-    try {
-        static_cast<void>(parse_layer_table(
-            "layer,type,params,fwd_macs_per_sample,out_elems_per_sample\na,conv,x,1,2\nb,conv\n",
-            "t"));
-        FAIL();
-    } catch (const ConfigError& error) {
-        ASSERT_EQ(error.problems().size(), 2U);
-        EXPECT_NE(error.problems()[0].message.find("line 2: params is \"x\""), std::string::npos);
-        EXPECT_NE(error.problems()[1].message.find("line 3: has 2 cells"), std::string::npos);
-    }
-    EXPECT_THROW(static_cast<void>(parse_layer_table("layer,type\n", "t")), ConfigError);
-}
-
 TEST(DataParallel, AllReducesEveryGradientOnceInBuckets) {
-    const auto layers = parse_layer_table(kTable, "t");
+    const auto layers = parse_network_table(kTable, "t").layers;
     const ExecutionGraph graph = data_parallel_step(layers, options());
     check(graph);
     std::uint64_t bytes = 0;
@@ -74,7 +47,7 @@ TEST(DataParallel, AllReducesEveryGradientOnceInBuckets) {
 }
 
 TEST(DataParallel, AKernelTakesTheLongerOfArithmeticAndBytes) {
-    const auto layers = parse_layer_table(kTable, "t");
+    const auto layers = parse_network_table(kTable, "t").layers;
     const ExecutionGraph graph = data_parallel_step(layers, options());
     const auto& conv = std::get<KernelOperation>(graph.ranks[0]->operations[0].body);
     // 32 samples of 50 M multiply-adds at 100 TFLOP/s: 32 us, and 3 us of launch.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/graph/execution_graph.h"
-#include "workloads/training/layer_table.h"
+#include "workloads/network/layer.h"
 
 #include <cstdint>
 #include <memory>

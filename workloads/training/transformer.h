@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/training/layer_table.h"
+#include "workloads/network/layer.h"
 
 #include <cstdint>
 #include <vector>

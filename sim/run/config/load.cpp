@@ -165,21 +165,35 @@ private:
     }
 
     template <class Tell>
+    void check_file(
+        const std::string& pointer,
+        const std::filesystem::path& written,
+        std::string_view what,
+        const Tell& tell) {
+        const auto path = written.is_absolute()
+                              ? written
+                              : (loaded_.file.parent_path() / written).lexically_normal();
+        std::error_code ignored;
+        if (!std::filesystem::is_regular_file(path, ignored))
+            tell(problem(
+                pointer,
+                fmt::format("names {}, which is not there; expected {}", path.string(), what)));
+    }
+
+    template <class Tell>
     void check_files(const Experiment& experiment, const Tell& tell) {
+        if (const auto* training = std::get_if<TrainingWorkloadParams>(&experiment.workload)) {
+            if (!training->table.empty())
+                check_file("/workload/table", training->table, "a table of layers", tell);
+            const std::filesystem::path file = training->network ? training->network->file() : "";
+            if (!file.empty())
+                check_file("/workload/network", file, "a table of layers, or a profile", tell);
+        }
         const auto* trace = std::get_if<TraceWorkloadParams>(&experiment.workload);
         if (trace == nullptr)
             return;
-        for (std::size_t i = 0; i < trace->files.size(); ++i) {
-            const std::filesystem::path written = trace->files[i];
-            const auto path = written.is_absolute()
-                                  ? written
-                                  : (loaded_.file.parent_path() / written).lexically_normal();
-            std::error_code ignored;
-            if (!std::filesystem::is_regular_file(path, ignored))
-                tell(problem(
-                    fmt::format("/workload/files/{}", i),
-                    fmt::format("names {}, which is not there; expected a trace", path.string())));
-        }
+        for (std::size_t i = 0; i < trace->files.size(); ++i)
+            check_file(fmt::format("/workload/files/{}", i), trace->files[i], "a trace", tell);
         if (trace->files.empty())
             tell(problem("/workload/files", "is empty; expected at least one trace"));
     }

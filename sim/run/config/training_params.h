@@ -3,6 +3,8 @@
 
 #include "sim/core/params.h"
 #include "sim/core/units.h"
+#include "sim/run/config/neural_network_params.h"
+#include "sim/run/config/plan_params.h"
 #include "sim/run/config/workload_names.h"
 
 #include <array>
@@ -62,6 +64,7 @@ struct TransformerParams {
 struct TrainingWorkloadParams {
     static constexpr std::string_view kType = "training";
     TrainingStrategy strategy = TrainingStrategy::kDataParallel;
+    std::optional<NeuralNetworkParams> network;
     std::string table;
     std::optional<TransformerParams> transformer;
     std::uint32_t batch = 8;
@@ -71,6 +74,8 @@ struct TrainingWorkloadParams {
     Bytes first_bucket = mebibytes(1);
     Bytes unit = mebibytes(24);
     std::uint32_t ranks = 0;
+    std::optional<PlanParams> plan;
+    std::string kernel_times;
     static constexpr auto fields() {
         return std::tuple{
             field(
@@ -79,14 +84,20 @@ struct TrainingWorkloadParams {
                 "data_parallel: all-reduces of gradient buckets beside the backward pass (DDP); "
                 "fully_sharded: all-gathers of weights and reduce-scatters of gradients (FSDP)."),
             field(
+                "network",
+                &TrainingWorkloadParams::network,
+                "The network: a name of docs/networks.md, the path of a table of its layers, or "
+                "its shape."),
+            field(
                 "table",
                 &TrainingWorkloadParams::table,
                 "The network's layers: CSV with layer, type, params, fwd_macs_per_sample, "
-                "out_elems_per_sample; relative to this file. This or transformer."),
+                "out_elems_per_sample; relative to this file. As network with a path."),
             field(
                 "transformer",
                 &TrainingWorkloadParams::transformer,
-                "The network as a decoder of the GPT family. This or table."),
+                "The network as a decoder of the GPT family without its sums and its loss. "
+                "Instead of network."),
             field("batch", &TrainingWorkloadParams::batch, "Samples a rank.", 1U, 1U << 20U),
             field(
                 "precision",
@@ -114,16 +125,30 @@ struct TrainingWorkloadParams {
             field(
                 "ranks",
                 &TrainingWorkloadParams::ranks,
-                "GPUs that take part, from rank 0; 0 takes all.",
+                "GPUs that take part, from rank 0; 0 takes all, or as many as the plan says.",
                 0U,
-                65'536U)};
+                65'536U),
+            field(
+                "plan",
+                &TrainingWorkloadParams::plan,
+                "How the ranks share the network, the batch and the passes (docs/plans.md). "
+                "Instead "
+                "of strategy, batch and unit."),
+            field(
+                "kernel_times",
+                &TrainingWorkloadParams::kernel_times,
+                "plan: CSV of measured kernels, which replace the model's times; relative to this "
+                "file.")};
     }
     void check(ParamChecker& checker) const {
-        if (table.empty() == !transformer.has_value())
-            checker.error(
-                "",
-                table.empty() ? "names no network; expected table or transformer"
-                              : "names two networks; expected table or transformer");
+        if (!kernel_times.empty() && !plan)
+            checker.error("/kernel_times", "is read for a plan alone; expected a plan");
+        const int named = (network.has_value() ? 1 : 0) + (table.empty() ? 0 : 1) +
+                          (transformer.has_value() ? 1 : 0);
+        if (named == 0)
+            checker.error("", "names no network; expected network, table or transformer");
+        else if (named > 1)
+            checker.error("", "names two networks; expected one of network, table and transformer");
     }
 };
 

@@ -2,6 +2,7 @@
 #include "sim/run/results/summary.h"
 
 #include "models/collectives/engine.h"
+#include "sim/run/results/training.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
@@ -93,17 +94,18 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             merge_intervals(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
         sum.exposed += static_cast<double>(exposed);
     }
-    const double share =
-        1e-6 / static_cast<double>(graph.ranks.size()) / std::min(steps, graph.steps);
+    const double share = 1e-6 / static_cast<double>(graph.ranks.size()) /
+                         std::min(steps, graph.steps) / graph.training.rounds;
     sum.forward *= share;
     sum.backward *= share;
     sum.optimizer *= share;
     sum.exposed *= share;
     sum.waiting *= share;
     sum.exposed_waiting *= share;
-    sum.iteration = static_cast<double>(outcome.end_ps) * 1e-6 / graph.steps;
-    if (sum.iteration > 0)
-        sum.blocks *= share / sum.iteration;
+    sum.iteration = round_us(graph, outcome);
+    if (outcome.end_ps > 0)
+        sum.blocks *= share * graph.steps * graph.training.rounds /
+                      (static_cast<double>(outcome.end_ps) * 1e-6);
     return sum;
 }
 

@@ -3,6 +3,7 @@
 
 #include "models/memory/hbm_timing.h"
 #include "sim/core/error.h"
+#include "workloads/network/table.h"
 #include "workloads/training/data_parallel.h"
 #include "workloads/training/fully_sharded.h"
 #include "workloads/training/transformer.h"
@@ -13,26 +14,47 @@ namespace switchfold {
 
 namespace {
 
-std::vector<Layer>
-layers_of(const TrainingWorkloadParams& workload, const std::filesystem::path& folder) {
-    if (workload.transformer) {
-        const TransformerParams& t = *workload.transformer;
-        return transformer_layers({t.blocks, t.hidden, t.sequence, t.vocabulary, t.feed_forward});
-    }
-    const std::filesystem::path table = workload.table;
-    return read_layer_table(table.is_absolute() ? table : (folder / table).lexically_normal());
+std::string name_of(const TrainingWorkloadParams& workload, const Network& network) {
+    if (workload.transformer)
+        return fmt::format(
+            "transformer of {} blocks, width {}",
+            workload.transformer->blocks,
+            workload.transformer->hidden);
+    if (!workload.table.empty())
+        return workload.table;
+    return workload.network->shape ? network.name : workload.network->text;
 }
 
-std::string name_of(const TrainingWorkloadParams& workload) {
-    if (!workload.transformer)
-        return workload.table;
-    return fmt::format(
-        "transformer of {} blocks, width {}",
-        workload.transformer->blocks,
-        workload.transformer->hidden);
+/// Kernels of these strategies take what the GPU's rates say.
+void check_times(const Network& network) {
+    for (const Layer& layer : network.layers)
+        if (layer.forward_us || layer.backward_us)
+            throw ConfigError(
+                network.name,
+                "",
+                fmt::format(
+                    "has a measured time of {}, which data_parallel and fully_sharded do not use; "
+                    "expected a network without",
+                    layer.name));
 }
 
 }  // namespace
+
+Network network_of(const TrainingWorkloadParams& workload, const std::filesystem::path& folder) {
+    if (workload.transformer) {
+        const TransformerParams& t = *workload.transformer;
+        Network network;
+        network.name = "transformer";
+        network.layers =
+            transformer_layers({t.blocks, t.hidden, t.sequence, t.vocabulary, t.feed_forward});
+        network.tokens = t.sequence;
+        return network;
+    }
+    if (workload.network)
+        return make_network(*workload.network, folder);
+    const std::filesystem::path table = workload.table;
+    return read_network_table(table.is_absolute() ? table : (folder / table).lexically_normal());
+}
 
 ExecutionGraph training_step(
     const TrainingWorkloadParams& workload,
@@ -40,9 +62,11 @@ ExecutionGraph training_step(
     std::uint32_t ranks,
     const std::filesystem::path& folder) {
     SWITCHFOLD_CHECK(gpu.matrix_rate.count() > 0, "{} states no matrix_rate", gpu.name);
-    const std::vector<Layer> layers = layers_of(workload, folder);
+    const Network network = network_of(workload, folder);
+    check_times(network);
+    const std::vector<Layer>& layers = network.layers;
     TrainingOptions options;
-    options.name = name_of(workload);
+    options.name = name_of(workload, network);
     options.ranks = ranks;
     options.batch = workload.batch;
     options.sms = gpu.sms;

@@ -7,7 +7,9 @@
 #include "sim/run/config/scenario_set.h"
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/experts_workload.h"
+#include "sim/run/workload/gpu_rates.h"
 #include "sim/run/workload/late_peers.h"
+#include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/graph/collective.h"
 #include "workloads/graph/extrapolate.h"
@@ -41,13 +43,21 @@ public:
 
 private:
     [[noreturn]] void fail(const std::string& pointer, const std::string& message) const {
+        fail_all({{pointer, message}});
+    }
+    [[noreturn]] void fail_all(const PlanProblems& problems) const {
         const std::string file = loaded_.file.string();
-        const Problem problem{file, pointer, message};
-        if (&experiment_ == &loaded_.experiment || pointer.starts_with("/scenarios"))
-            throw ConfigError(std::vector{problem});
         const std::size_t first = variant_.scenarios.front();
-        const auto& set = loaded_.experiment.scenarios[first].set;
-        throw ConfigError(std::vector{blamed_on_set(problem, file, set, first)});
+        std::vector<Problem> told;
+        for (const auto& [pointer, message] : problems) {
+            const Problem problem{file, pointer, message};
+            if (&experiment_ == &loaded_.experiment || pointer.starts_with("/scenarios"))
+                told.push_back(problem);
+            else
+                told.push_back(
+                    blamed_on_set(problem, file, loaded_.experiment.scenarios[first].set, first));
+        }
+        throw ConfigError(std::move(told));
     }
 
     /// As many as the workload says; all for 0.
@@ -64,6 +74,17 @@ private:
     }
 
     void read(const TrainingWorkloadParams& w) {
+        if (w.plan)
+            read_plan(w);
+        else
+            read_strategy(w);
+        WorkloadResult& report = prepared_.report;
+        report.type = "training";
+        report.source = prepared_.graph.provenance.source;
+        report.synthetic = true;
+    }
+
+    void read_strategy(const TrainingWorkloadParams& w) {
         const SystemParams& system = *experiment_.system;
         if (system.gpu->matrix_rate.count() == 0)
             fail(
@@ -73,13 +94,45 @@ private:
                     system.gpu->name));
         prepared_.graph =
             training_step(w, *system.gpu, ranks_of(w.ranks), loaded_.file.parent_path());
-        WorkloadResult& report = prepared_.report;
-        report.type = "training";
-        report.source = prepared_.graph.provenance.source;
-        report.synthetic = true;
-        report.notes.push_back(
+        prepared_.report.notes.push_back(
             "a generated step: kernels take the longer of their arithmetic at the GPU's "
             "matrix_rate and of their bytes at the bandwidth that streams reach");
+    }
+
+    void read_plan(const TrainingWorkloadParams& w) {
+        const GpuParams& gpu = *experiment_.system->gpu;
+        if (const std::string why = why_no_kernel_times(gpu); !why.empty())
+            fail("/workload/plan", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
+        const std::filesystem::path folder = loaded_.file.parent_path();
+        const Network network = network_of(w, folder);
+        PlanProblems problems;
+        const ParallelPlan plan = plan_of(w, network, folder, problems);
+        if (problems.empty())
+            problems = problems_of(plan, network);
+        for (auto& [pointer, what] : problems)
+            pointer = "/workload/plan" + pointer;
+        if (!problems.empty())
+            fail_all(problems);
+        const std::uint32_t ranks = ranks_of(w.ranks == 0 ? switchfold::ranks_of(plan) : w.ranks);
+        if (ranks != switchfold::ranks_of(plan))
+            fail(
+                "/workload/ranks",
+                fmt::format(
+                    "is {}, and the plan is for {}: data x context x tensor x pipeline",
+                    ranks,
+                    switchfold::ranks_of(plan)));
+        const KernelTimes times = w.kernel_times.empty()
+                                      ? KernelTimes(gpu_rates(gpu))
+                                      : KernelTimes(gpu_rates(gpu), folder / w.kernel_times);
+        prepared_.graph = plan_step(network, times, plan);
+        prepared_.report.notes.push_back(
+            "a generated step: kernels take what the model of docs/kernel_times.md gives them");
+        if (plan.given ? plan.given->asynchronous : prepared_.graph.training.rounds > 1)
+            prepared_.report.notes.push_back(fmt::format(
+                "never drained: the iteration is a mini-batch at the steady pace, without the "
+                "first and the last {} of {}",
+                prepared_.graph.training.warm_up,
+                prepared_.graph.training.rounds));
     }
 
     void read(const CollectiveWorkloadParams& w) {

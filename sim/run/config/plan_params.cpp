@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/config/plan_params.h"
+
+#include "sim/core/json.h"
+
+namespace switchfold {
+
+namespace {
+constexpr const char* kExpected =
+    "\"auto\" or an array of the first layer of each stage, by name or number";
+}
+
+void read_value(const Cursor& c, PartitionParams& out) {
+    out.first.clear();
+    if (c.value->is_string()) {
+        if (c.value->get<std::string>() != "auto")
+            fail_type(c, kExpected);
+        return;
+    }
+    if (!c.value->is_array() || c.value->empty()) {
+        fail_type(c, kExpected);
+        return;
+    }
+    for (const Json& item : *c.value) {
+        if (item.is_string())
+            out.first.push_back(item.get<std::string>());
+        else if (item.is_number_unsigned())
+            out.first.push_back(std::to_string(item.get<std::uint64_t>()));
+        else
+            fail_type(c, kExpected);
+    }
+}
+
+OrderedJson write_value(const PartitionParams& value) {
+    if (value.first.empty())
+        return "auto";
+    return value.first;
+}
+
+OrderedJson SchemaOf<PartitionParams>::make() {
+    return {
+        {"oneOf",
+         {{{"const", "auto"}},
+          {{"type", "array"},
+           {"items", {{"type", {"string", "integer"}}, {"minimum", 0}}},
+           {"minItems", 1}}}}};
+}
+
+}  // namespace switchfold

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/params_cursor.h"
+#include "sim/core/params_schema.h"
+#include "sim/core/units.h"
+#include "workloads/plan/step/parallel_plan.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+template <>
+struct EnumNames<Sharding> {
+    static constexpr std::array<std::pair<Sharding, std::string_view>, 4> kNames{
+        {{Sharding::kNone, "none"},
+         {Sharding::kOptimizer, "optimizer"},
+         {Sharding::kGradients, "gradients"},
+         {Sharding::kParameters, "parameters"}}};
+};
+template <>
+struct EnumNames<Recompute> {
+    static constexpr std::array<std::pair<Recompute, std::string_view>, 3> kNames{
+        {{Recompute::kNone, "none"},
+         {Recompute::kSelective, "selective"},
+         {Recompute::kFull, "full"}}};
+};
+template <>
+struct EnumNames<WeightPolicy> {
+    static constexpr std::array<std::pair<WeightPolicy, std::string_view>, 6> kNames{
+        {{WeightPolicy::kLatest, "latest"},
+         {WeightPolicy::kStash, "stash"},
+         {WeightPolicy::kVerticalSync, "vertical_sync"},
+         {WeightPolicy::kDoubleBuffered, "double_buffered"},
+         {WeightPolicy::kPredict, "predict"},
+         {WeightPolicy::kPredictOnce, "predict_once"}}};
+};
+template <>
+struct EnumNames<Messages> {
+    static constexpr std::array<std::pair<Messages, std::string_view>, 2> kNames{
+        {{Messages::kOverlapped, "overlapped"}, {Messages::kBlocking, "blocking"}}};
+};
+enum class OptimizerKind : std::uint8_t { kAdam, kMomentum };
+template <>
+struct EnumNames<OptimizerKind> {
+    static constexpr std::array<std::pair<OptimizerKind, std::string_view>, 2> kNames{
+        {{OptimizerKind::kAdam, "adam"}, {OptimizerKind::kMomentum, "momentum"}}};
+};
+
+/// The partition of a pipeline: the first layer of each stage, by name or number, or "auto".
+struct PartitionParams {
+    std::vector<std::string> first;  ///< empty: auto
+};
+void read_value(const Cursor& c, PartitionParams& out);
+[[nodiscard]] OrderedJson write_value(const PartitionParams& value);
+template <>
+struct SchemaOf<PartitionParams> {
+    static OrderedJson make();
+};
+
+/// How a network is trained on the ranks of a workload; docs/plans.md.
+struct PlanParams {
+    std::uint32_t data = 1;
+    std::uint32_t context = 1;
+    std::uint32_t tensor = 1;
+    std::uint32_t pipeline = 1;
+    std::uint32_t expert = 1;
+    bool sequence = false;
+    Sharding sharding = Sharding::kNone;
+    std::uint32_t micro_batch = 1;
+    std::uint32_t accumulate = 1;
+    Recompute recompute = Recompute::kNone;
+    std::string schedule = "1f1b";
+    std::uint32_t chunks = 1;
+    PartitionParams partition;
+    std::vector<std::uint32_t> replicas;
+    std::uint32_t mini_batches = 32;
+    std::uint32_t update_every = 1;
+    WeightPolicy weights = WeightPolicy::kLatest;
+    Messages messages = Messages::kOverlapped;
+    bool overlap_gradients = true;
+    OptimizerKind optimizer = OptimizerKind::kAdam;
+    static constexpr auto fields() {
+        constexpr std::uint32_t kMost = 65'536;
+        return std::tuple{
+            field("data", &PlanParams::data, "Replicas of the whole.", 1U, kMost),
+            field(
+                "context",
+                &PlanParams::context,
+                "Ranks that share the tokens of a sample.",
+                1U,
+                kMost),
+            field(
+                "tensor",
+                &PlanParams::tensor,
+                "Ranks that share each layer, next to each other.",
+                1U,
+                kMost),
+            field("pipeline", &PlanParams::pipeline, "Devices in a row.", 1U, kMost),
+            field(
+                "expert",
+                &PlanParams::expert,
+                "Data-parallel ranks that share a layer's experts.",
+                1U,
+                kMost),
+            field(
+                "sequence",
+                &PlanParams::sequence,
+                "Tensor-parallel ranks share what lies between their products too: "
+                "reduce-scatters and all-gathers instead of all-reduces."),
+            field(
+                "sharding",
+                &PlanParams::sharding,
+                "What data-parallel ranks keep only in part: none, optimizer (ZeRO 1), gradients "
+                "(ZeRO 2), parameters (ZeRO 3)."),
+            field("micro_batch", &PlanParams::micro_batch, "Samples.", 1U, 1U << 20U),
+            field(
+                "accumulate",
+                &PlanParams::accumulate,
+                "Micro-batches of a step and replica.",
+                1U,
+                1U << 20U),
+            field(
+                "recompute",
+                &PlanParams::recompute,
+                "What backward computes again: none, selective (attention), full (all but the "
+                "inputs of blocks)."),
+            field("schedule", &PlanParams::schedule, "Order of passes; docs/plans.md names them."),
+            field(
+                "chunks",
+                &PlanParams::chunks,
+                "interleaved_1f1b: stages that a device holds.",
+                1U,
+                1024U),
+            field(
+                "partition",
+                &PlanParams::partition,
+                "\"auto\", stages of about the same time, or the first layer of each stage by "
+                "name or number."),
+            field(
+                "replicas",
+                &PlanParams::replicas,
+                "1f1b_async: devices that take each stage's mini-batches in turn; none: one each.",
+                1U,
+                kMost),
+            field(
+                "mini_batches",
+                &PlanParams::mini_batches,
+                "Schedules that never flush: how many are simulated.",
+                1U,
+                1U << 20U),
+            field(
+                "update_every",
+                &PlanParams::update_every,
+                "Schedules that never flush: mini-batches of an update.",
+                1U,
+                1U << 20U),
+            field(
+                "weights",
+                &PlanParams::weights,
+                "Schedules that never flush: which weights a pass sees."),
+            field(
+                "messages",
+                &PlanParams::messages,
+                "Between stages: overlapped, beside what computes next, or blocking, as "
+                "Megatron-LM's plain 1F1B."),
+            field(
+                "overlap_gradients",
+                &PlanParams::overlap_gradients,
+                "Gradients travel beside the last backward; else after it."),
+            field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum.")};
+    }
+};
+
+}  // namespace switchfold

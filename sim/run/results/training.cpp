@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/results/training.h"
+
+#include "sim/run/results/summary.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kMicrosecond = 1e-6;  // in a picosecond
+
+/// The end of a round: that of its last pass anywhere.
+std::uint64_t
+end_of_round(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t round) {
+    std::uint64_t end = 0;
+    for (std::size_t r = 0; r < graph.ranks.size(); ++r)
+        for (const Span& span : graph.ranks[r]->spans)
+            if (span.round == round)
+                end = std::max(end, outcome.times[r][span.last].end.count());
+    return end;
+}
+
+/// From the round that ends the warm-up to the last before the drain.
+struct Steady {
+    Interval time;
+    std::uint32_t rounds = 1;
+};
+std::optional<Steady> steady_of(const ExecutionGraph& graph, const Outcome& outcome) {
+    const TrainingFacts& facts = graph.training;
+    if (facts.rounds <= 2 * facts.warm_up + 1)
+        return {};
+    const std::uint32_t from = facts.warm_up;
+    const std::uint32_t until = facts.rounds - 1 - facts.warm_up;
+    if (until <= from)
+        return {};
+    return Steady{
+        {end_of_round(graph, outcome, from), end_of_round(graph, outcome, until)}, until - from};
+}
+
+/// Of a rank, within a window or, without one, from its first pass to its last: the length, and
+/// what of it no pass fills. Updates end a step, they are no part of it.
+struct Idle {
+    double window = 0;
+    double idle = 0;
+};
+Idle idle_of(
+    const RankGraph& rank,
+    const std::vector<OperationTimes>& times,
+    const std::optional<Steady>& steady) {
+    std::vector<Interval> passes;
+    Interval window{UINT64_MAX, 0};
+    for (const Span& span : rank.spans) {
+        if (span.phase == Phase::kOptimizer && !steady)
+            continue;
+        passes.push_back({times[span.first].start.count(), times[span.last].end.count()});
+        window.start = std::min(window.start, passes.back().start);
+        window.end = std::max(window.end, passes.back().end);
+    }
+    if (steady)
+        window = steady->time;
+    if (passes.empty() || window.end <= window.start)
+        return {};
+    merge_intervals(passes);
+    const auto length = static_cast<double>(window.end - window.start);
+    return {length, length - static_cast<double>(covered(passes, window.start, window.end))};
+}
+
+}  // namespace
+
+double round_us(const ExecutionGraph& graph, const Outcome& outcome) {
+    if (graph.training.rounds > 1)
+        if (const auto steady = steady_of(graph, outcome))
+            return static_cast<double>(steady->time.end - steady->time.start) * kMicrosecond /
+                   steady->rounds;
+    return static_cast<double>(outcome.end_ps) * kMicrosecond / graph.steps;
+}
+
+std::optional<TrainingPace> training_pace(const ExecutionGraph& graph, const Outcome& outcome) {
+    const TrainingFacts& facts = graph.training;
+    const double seconds = round_us(graph, outcome) * 1e-6;
+    if (facts.samples <= 0 || seconds <= 0)
+        return {};
+    TrainingPace pace;
+    pace.samples_per_s = facts.samples / seconds;
+    pace.tflops_per_gpu = facts.flops / seconds / static_cast<double>(graph.ranks.size()) * 1e-12;
+    // The device that is at it longest; at a steady pace all are as long.
+    const std::optional<Steady> steady =
+        facts.rounds > 1 ? steady_of(graph, outcome) : std::nullopt;
+    Idle worst;
+    for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+        const Idle idle = idle_of(*graph.ranks[r], outcome.times[r], steady);
+        if (idle.window > worst.window || (idle.window == worst.window && idle.idle > worst.idle))
+            worst = idle;
+    }
+    if (worst.window > 0)
+        pace.bubble_share = worst.idle / worst.window;
+    return pace;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/kernels/gpu_rates.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// What a GPU's name says of it.
+struct GpuWords {
+    std::string model;         ///< "A100"
+    std::optional<bool> pcie;  ///< a card, not a module
+    std::optional<std::uint32_t> gigabytes;
+    bool operator==(const GpuWords&) const = default;
+};
+[[nodiscard]] GpuWords gpu_words(std::string_view name);
+
+/// The GPUs of configs/systems, for kernels that one GPU runs.
+class KernelGpus {
+public:
+    /// Reads all systems of root/configs/systems. Throws ConfigError if one is wrong.
+    explicit KernelGpus(const std::filesystem::path& root);
+
+    /// A GPU, or why there is none.
+    struct Match {
+        const GpuRates* gpu = nullptr;
+        std::string why;
+    };
+    /// The GPU that a table calls so: of the same model and of no other form; of the same memory if
+    /// there is one, and a module where the table does not say.
+    [[nodiscard]] Match find(std::string_view name) const;
+
+private:
+    struct Known {
+        GpuWords words;
+        GpuRates rates;
+        std::string lacks;
+    };
+    std::vector<Known> known_;
+};
+
+}  // namespace switchfold::validation

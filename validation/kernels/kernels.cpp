@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/harness/data.h"
+#include "validation/harness/suite.h"
+#include "validation/kernels/kernel_gpus.h"
+#include "validation/kernels/timed_kernels.h"
+#include "workloads/kernels/kernel_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr double kTolerance = 0.15;  ///< mean absolute error, by GPU, type and table
+
+constexpr std::string_view kAttention = "reference/attention.csv";
+
+std::string band(double seconds) {
+    constexpr double kShort = 10e-6;
+    constexpr double kLong = 100e-6;
+    if (seconds < kShort)
+        return "under 10 us";
+    return seconds < kLong ? "10 to 100 us" : "over 100 us";
+}
+
+/// The GPUs and the type whose rows constants were chosen on.
+bool is_fitted(const MeasuredKernel& row, const std::string& size) {
+    const GpuWords gpu = gpu_words(row.gpu);
+    return (gpu.model == "A100" || gpu.model == "H100") && !gpu.pcie.value_or(false) &&
+           row.datatype == Datatype::kBfloat16 && in_fitted_half(size);
+}
+
+class Comparison {
+public:
+    Comparison(const KernelGpus& gpus, SuiteResult& result) : gpus_(gpus), result_(result) {}
+
+    void add(const KernelTable& table) {
+        for (const MeasuredProduct& row : table.products)
+            add(row, "products", size_of_row(row.product), row.product);
+        for (const MeasuredAttention& row : table.attentions)
+            add(row, "attention", size_of_row(row.attention), row.attention);
+    }
+
+private:
+    template <class Shape>
+    void
+    add(const MeasuredKernel& row, const char* kind, const std::string& size, const Shape& shape) {
+        const std::string id = fmt::format("{}/{}/{}/{}", row.gpu, row.dtype, kind, size);
+        if (!row.datatype) {
+            result_.unmatched.push_back(
+                {id, fmt::format("the datatype \"{}\" is not modelled", row.dtype)});
+            return;
+        }
+        const KernelGpus::Match match = gpus_.find(row.gpu);
+        if (match.gpu == nullptr) {
+            result_.unmatched.push_back({id, match.why});
+            return;
+        }
+        try {
+            const TimedKernel timed = timed_kernel(shape, *match.gpu);
+            Case c;
+            c.id = id;
+            c.fitted = is_fitted(row, size);
+            c.group = fmt::format(
+                "{} {} {}, {}{}",
+                row.gpu,
+                row.dtype,
+                kind,
+                band(row.seconds),
+                c.fitted ? ", fitted half" : "");
+            c.quantity = "time";
+            c.unit = "us";
+            c.measured = row.seconds * 1e6;
+            c.simulated = timed.seconds * 1e6;
+            c.how = timed.how;
+            tables_.push_back(fmt::format("{} {} {}", row.gpu, row.dtype, kind));
+            result_.cases.push_back(std::move(c));
+        } catch (const std::invalid_argument& wrong) {
+            result_.unmatched.push_back({id, wrong.what()});
+        }
+    }
+
+public:
+    /// By GPU, type and kind: all rows, and apart those that nothing was chosen on.
+    void judge() {
+        std::vector<std::string> order;
+        for (const std::string& table : tables_)
+            if (std::find(order.begin(), order.end(), table) == order.end())
+                order.push_back(table);
+        for (const std::string& table : order) {
+            std::vector<const Case*> all;
+            std::vector<const Case*> held_out;
+            for (std::size_t i = 0; i < tables_.size(); ++i) {
+                if (tables_[i] != table)
+                    continue;
+                all.push_back(&result_.cases[i]);
+                if (!result_.cases[i].fitted)
+                    held_out.push_back(&result_.cases[i]);
+            }
+            result_.verdicts.push_back({table + ": mean absolute error", mape(all), kTolerance});
+            if (!held_out.empty() && held_out.size() < all.size())
+                result_.verdicts.push_back(
+                    {table + ": mean absolute error of rows that nothing was chosen on",
+                     mape(held_out),
+                     kTolerance});
+        }
+    }
+
+private:
+    const KernelGpus& gpus_;
+    SuiteResult& result_;
+    std::vector<std::string> tables_;  ///< of each case
+};
+
+}  // namespace
+
+SuiteResult run_kernels(const SuiteOptions& options) {
+    const Suite& suite = suite_named("kernels");
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
+    SuiteResult result;
+    result.name = suite.name;
+    const KernelGpus gpus(options.root);
+    Comparison comparison(gpus, result);
+    comparison.add(read_kernel_table(*data));
+    // A file that was named alone is all there is to compare.
+    const bool alone = options.data && *options.data == *data;
+    if (const auto attention = find_data(options, kAttention); attention && !alone)
+        comparison.add(read_kernel_table(*attention));
+    comparison.judge();
+    return result;
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/kernels/timed_kernels.h"
+
+#include "sim/core/fnv.h"
+#include "workloads/kernels/memory_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr double kHalf = 2;  ///< bytes of an activation
+
+/// Finds the largest value of so many activations, then converts them.
+double conversion(double activations, const GpuRates& gpu) {
+    const MemoryKernel largest{KernelClass::kReduction, activations * kHalf, 0, activations};
+    const MemoryKernel converted{
+        KernelClass::kElementwise, activations * kHalf, activations, activations};
+    return estimate(largest, gpu).seconds() + estimate(converted, gpu).seconds();
+}
+
+}  // namespace
+
+TimedKernel timed_kernel(const MatrixProduct& product, const GpuRates& gpu) {
+    MatrixProduct looped = product;
+    const bool eight_bits = product.datatype == Datatype::kFloat8;
+    const auto k = static_cast<double>(product.k);
+    const double weights =
+        static_cast<double>(product.n) * k * static_cast<double>(size_of(product.datatype).count());
+    constexpr double kMostCopies = 5;
+    const double copies =
+        std::clamp(std::ceil(static_cast<double>(gpu.l2_capacity) / weights), 1.0, kMostCopies);
+    looped.since_right = (copies - 1) * weights;
+    looped.since_left = looped.since_right;
+    const KernelEstimate kernel = estimate(looped, gpu);
+    TimedKernel timed{kernel.seconds(), kernel.choice};
+    if (eight_bits) {
+        timed.seconds += conversion(static_cast<double>(product.m) * k, gpu);
+        timed.how += ", conversion of the activations";
+    }
+    return timed;
+}
+
+TimedKernel timed_kernel(const Attention& attention, const GpuRates& gpu) {
+    const KernelEstimate kernel = estimate(attention, gpu);
+    const double keys = static_cast<double>(attention.batch) * static_cast<double>(attention.keys) *
+                        static_cast<double>(attention.kv_heads) *
+                        static_cast<double>(attention.head_width) *
+                        static_cast<double>(size_of(attention.datatype).count());
+    const double beside =
+        estimate(MemoryKernel{}, gpu).seconds() + estimate(copy(2 * keys), gpu).seconds();
+    return {kernel.seconds() + beside, kernel.choice};
+}
+
+std::string size_of_row(const MatrixProduct& p) {
+    return fmt::format("{}x{}x{}", p.m, p.n, p.k);
+}
+
+std::string size_of_row(const Attention& a) {
+    return fmt::format(
+        "{}x{}, {} heads of {} on {}", a.batch, a.queries, a.heads, a.head_width, a.kv_heads);
+}
+
+bool in_fitted_half(const std::string& size) {
+    return (Fnv().add(size).value() >> 32U) % 2 == 0;
+}
+
+}  // namespace switchfold::validation

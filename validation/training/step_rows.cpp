@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/training/step_rows.h"
+
+#include "sim/core/error.h"
+#include "validation/harness/csv.h"
+#include "workloads/network/decoder.h"
+#include "workloads/network/zoo/zoo.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded, where a row says none
+
+class Reader {
+public:
+    Reader(const CsvTable& table, std::string label) : table_(table), label_(std::move(label)) {}
+
+    std::vector<StepRow> run() {
+        for (const char* column : {"id", "gpu", "n_gpus", "model", "schedule"})
+            if (!table_.has(column))
+                problems_.push_back({label_, "line 1", fmt::format("names no column {}", column)});
+        std::vector<StepRow> rows;
+        if (problems_.empty())
+            for (const CsvRecord& record : table_.records)
+                rows.push_back(row(record));
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+        return rows;
+    }
+
+private:
+    double number(const CsvRecord& record, std::string_view column) {
+        const std::string& text = record[column];
+        if (text.empty())
+            return 0;
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size() || value < 0)
+            problems_.push_back(
+                {label_,
+                 fmt::format("line {}", record.line),
+                 fmt::format("{} is \"{}\"; expected a number from 0", column, text)});
+        return value;
+    }
+    std::uint32_t count(const CsvRecord& record, std::string_view column, std::uint32_t without) {
+        const double value = number(record, column);
+        return value < 1 ? without : static_cast<std::uint32_t>(value);
+    }
+
+    StepRow row(const CsvRecord& record) {
+        StepRow r;
+        r.id = record["id"];
+        r.source = record["source"].substr(0, record["source"].find(','));
+        r.gpu = record["gpu"];
+        r.interconnect = record["interconnect"];
+        r.gpus = count(record, "n_gpus", 0);
+        r.nodes = count(record, "n_nodes", 1);
+        r.samples = number(record, "global_batch");
+        r.seconds = number(record, "step_ms") * 1e-3;
+        if (const double pace = number(record, "samples_per_s"); r.seconds == 0 && pace > 0)
+            r.seconds = r.samples / pace;
+        r.tflops = number(record, "tflops_per_gpu");
+        plan(record, r);
+        r.why = why_not(record, r);
+        if (r.why.empty())
+            network(record, r);
+        if (r.why.empty())
+            cut(r);
+        return r;
+    }
+
+    void plan(const CsvRecord& record, StepRow& r) {
+        ParallelPlan& p = r.plan;
+        p.tensor = count(record, "tp", 1);
+        p.pipeline = count(record, "pp", 1);
+        p.data = count(record, "dp", 1);
+        p.chunks = count(record, "chunks", 1);
+        p.micro_batch = count(record, "micro_batch", 1);
+        p.accumulate = count(record, "micro_batches", 1);
+        const std::string& schedule = record["schedule"];
+        // Names of what is divided, where nothing is a pipeline.
+        p.schedule = p.pipeline == 1 ? "1f1b" : schedule;
+        if (p.schedule == "1f1b" || p.schedule == "gpipe")
+            p.messages = Messages::kBlocking;
+        const std::string& recompute = record["recompute"];
+        p.recompute = recompute == "full"        ? Recompute::kFull
+                      : recompute == "selective" ? Recompute::kSelective
+                                                 : Recompute::kNone;
+        p.sequence = p.tensor > 1 &&
+                     record["note"].find("sequence parallel") != std::string::npos &&
+                     record["note"].find("no sequence parallel") == std::string::npos;
+        // Frameworks of these rows reduce gradients after the backward pass.
+        p.overlap_gradients = record["framework"].find("PyTorch") != std::string::npos;
+        const bool single = record["precision"].find("32") != std::string::npos;
+        p.datatype = single ? Datatype::kFloat32 : Datatype::kBfloat16;
+        if (schedule == "fully_sharded")
+            p.sharding = Sharding::kParameters;
+    }
+
+    /// What a row must say so that a step can be made of it.
+    std::string why_not(const CsvRecord& record, const StepRow& r) const {
+        if (r.seconds == 0 && r.tflops == 0)
+            return "it states no time of a step";
+        for (const char* column : {"tp", "pp", "dp"})
+            if (record[column].empty())
+                return "it does not say in numbers who shares what";
+        if (record["micro_batch"].empty() || r.samples == 0)
+            return "it does not say its batch";
+        if (ranks_of(r.plan) != r.gpus)
+            return fmt::format("{} ranks on {} GPUs", ranks_of(r.plan), r.gpus);
+        return {};
+    }
+
+    void network(const CsvRecord& record, StepRow& r) {
+        const std::uint32_t layers = count(record, "layers", 0);
+        const std::uint32_t hidden = count(record, "hidden", 0);
+        const std::uint32_t heads = count(record, "heads", 0);
+        const std::string& model = record["model"];
+        if (layers > 0 && hidden > 0 && heads > 0 && model.starts_with("GPT")) {
+            GptShape shape;
+            shape.layers = layers;
+            shape.hidden = hidden;
+            shape.heads = heads;
+            shape.sequence = count(record, "sequence", 1024);
+            shape.vocabulary = count(record, "vocabulary", kVocabulary);
+            r.network = decoder(model, shape);
+            return;
+        }
+        std::string name;
+        for (const char c : model)
+            if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+                name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        r.network = find_network(name);
+        if (!r.network)
+            r.why = fmt::format("no network {} here", model);
+    }
+
+    void cut(StepRow& r) {
+        const PlanProblems problems = problems_of(r.plan, *r.network);
+        if (!problems.empty()) {
+            r.why = problems.front().first + ": " + problems.front().second;
+            return;
+        }
+        r.plan.partition = equal_partition(*r.network, schedule_of(r.plan).stages());
+    }
+
+    const CsvTable& table_;
+    std::string label_;
+    std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+std::vector<StepRow> read_step_rows(const std::filesystem::path& path) {
+    const CsvTable table = read_csv(path);
+    return Reader(table, path.string()).run();
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/network/network.h"
+#include "workloads/plan/step/parallel_plan.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// A measured step of training.
+struct StepRow {
+    std::string id;
+    std::string source;  ///< up to its first comma: whose rows are told together
+    std::string gpu;
+    std::string interconnect;
+    std::uint32_t gpus = 0;
+    std::uint32_t nodes = 1;
+    double samples = 0;              ///< of a step
+    double seconds = 0;              ///< of a step, where it is stated
+    double tflops = 0;               ///< a GPU and second, as the source counts them; 0: not stated
+    std::optional<switchfold::Network> network;  ///< empty: `why`
+    ParallelPlan plan;
+    std::string why;  ///< why it cannot be generated; empty if it can
+};
+
+/// Reads rows of measured steps (docs/validation.md has the columns). Throws ConfigError "file:
+/// line N: ..." with everything that is wrong.
+[[nodiscard]] std::vector<StepRow> read_step_rows(const std::filesystem::path& path);
+
+}  // namespace switchfold::validation

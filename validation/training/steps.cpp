@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/training/steps.h"
+
+#include "sim/core/json.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/machine/system_queries.h"
+#include "sim/run/pool/pool.h"
+#include "sim/run/results/training.h"
+#include "sim/run/workload/gpu_rates.h"
+#include "validation/machines/machines.h"
+#include "validation/training/step_rows.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::uint32_t kMostRanks = 64;  ///< that are simulated one by one
+
+struct Planned {
+    const StepRow* row;
+    std::shared_ptr<const SystemParams> system;
+};
+
+/// \returns seconds of a step.
+double simulated(const Planned& planned, const JobProgress& progress) {
+    const KernelTimes times(gpu_rates(*planned.system->gpu));
+    const ExecutionGraph graph = plan_step(*planned.row->network, times, planned.row->plan);
+    SimulateOptions options;
+    options.progress = progress;
+    const Outcome outcome = simulate(*planned.system, graph, {}, options);
+    return round_us(graph, outcome) * 1e-6;
+}
+
+std::string group_of(const StepRow& row) {
+    return fmt::format("{}, {}", row.source, row.gpu);
+}
+
+}  // namespace
+
+void compare_steps(
+    const std::filesystem::path& table, const SuiteOptions& options, SuiteResult& result) {
+    const std::vector<StepRow> rows = read_step_rows(table);
+    const Machines machines(options.root);
+    std::vector<Planned> planned;
+    for (const StepRow& row : rows) {
+        std::string why = row.why;
+        if (why.empty() && row.seconds == 0)
+            why = "it states no time of a step";
+        if (why.empty() && row.gpus > kMostRanks)
+            why = fmt::format(
+                "{} GPUs; up to {} are simulated one by one here", row.gpus, kMostRanks);
+        MachineMatch match;
+        if (why.empty()) {
+            match = machines.find({row.gpu, row.interconnect, row.gpus, row.nodes});
+            why = match.machine ? why_no_kernel_times(*match.machine->system.gpu) : match.why;
+        }
+        if (why.empty())
+            planned.push_back({&row, std::make_shared<const SystemParams>(match.machine->system)});
+        else
+            result.unmatched.push_back({row.id, why});
+    }
+    std::vector<Job> jobs;
+    for (const Planned& p : planned)
+        jobs.push_back({p.row->id, [&p](const JobProgress& progress) {
+                            return OrderedJson(simulated(p, progress)).dump();
+                        }});
+    std::vector<double> seconds(planned.size());
+    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& done) {
+        if (done.code != ExitCode::kDone)
+            rethrow(jobs[job], done);
+        seconds[job] = OrderedJson::parse(done.bytes).get<double>();
+    });
+    std::map<std::string, std::vector<const Case*>> by_source;
+    const std::size_t from = result.cases.size();
+    for (std::size_t i = 0; i < planned.size(); ++i) {
+        const StepRow& row = *planned[i].row;
+        Case c;
+        c.id = row.id;
+        c.group = group_of(row);
+        c.quantity = "time of a step";
+        c.unit = "ms";
+        c.measured = row.seconds * 1e3;
+        c.simulated = seconds[i] * 1e3;
+        c.how = fmt::format(
+            "{} on {}, {}", row.network->name, planned[i].system->name, row.plan.schedule);
+        result.cases.push_back(std::move(c));
+    }
+    for (std::size_t i = from; i < result.cases.size(); ++i)
+        by_source[result.cases[i].group].push_back(&result.cases[i]);
+    // Zero Bubble's promise is the tightest; a row's own settings leave the others more open.
+    for (const auto& [group, cases] : by_source)
+        result.verdicts.push_back(
+            {fmt::format("steps of {}: mean absolute error", group),
+             mape(cases),
+             group.starts_with("Qi et al.") ? 0.05 : 0.10});
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "validation/harness/suite.h"
+
+#include <filesystem>
+
+namespace switchfold::validation {
+
+/// Generated steps against measured ones: time of a step. Adds cases, unmatched rows, verdicts.
+void compare_steps(
+    const std::filesystem::path& table, const SuiteOptions& options, SuiteResult& result);
+
+}  // namespace switchfold::validation

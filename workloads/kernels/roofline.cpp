@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/kernels/roofline.h"
+
+#include "workloads/kernels/kernel_constants.h"
+#include "workloads/kernels/kernel_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace switchfold {
+
+using namespace kernel_constants;
+
+Time kernel_duration(double seconds) {
+    constexpr double kMost = 1e6;
+    constexpr double kPicoseconds = 1e12;
+    if (!(seconds < kMost))
+        throw std::invalid_argument("a kernel takes longer than a million seconds; expected less");
+    return Time(static_cast<std::uint64_t>(seconds * kPicoseconds + 0.5));
+}
+
+double overlapped(double a, double b) {
+    const double longer = std::max(a, b);
+    if (longer <= 0)
+        return 0;
+    const double ratio = std::min(a, b) / longer;
+    return longer * std::pow(1 + std::pow(ratio, kSharpness), 1 / kSharpness);
+}
+
+double cold_share(double touched, const GpuRates& gpu) {
+    const auto capacity = static_cast<double>(gpu.l2_capacity);
+    if (!(touched < kL2Lost * capacity))
+        return 1;
+    return std::clamp((touched / capacity - kL2Kept) / (kL2Lost - kL2Kept), 0.0, 1.0);
+}
+
+double memory_bandwidth(const GpuRates& gpu, double write_share) {
+    // Half written is the mixed stream; more than that costs no more.
+    const double mixed = std::min(1.0, 2 * write_share);
+    return gpu.read_bandwidth + mixed * (gpu.mixed_bandwidth - gpu.read_bandwidth);
+}
+
+double at_power_limit(double seconds, double boost) {
+    return seconds <= kBoostSeconds ? seconds : kBoostSeconds + (seconds - kBoostSeconds) * boost;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "workloads/network/network.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace switchfold {
+
+// Decoders by their shape. A sample is one sequence. Rows are named as the published
+// implementations name their modules.
+
+/// GPT-2 and its like: learnt positions, layer norms before attention and feed forward, GELU,
+/// biases. Tied: 12 L h^2 + 13 L h + (V + s) h + 2 h parameters for a feed forward of 4 h.
+struct GptShape {
+    static constexpr std::string_view kType = "gpt";
+    std::uint32_t layers = 12;
+    std::uint32_t hidden = 768;
+    std::uint32_t heads = 12;
+    std::uint32_t sequence = 1024;
+    std::uint32_t vocabulary = 50'257;
+    std::uint32_t feed_forward = 0;
+    bool tied = true;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("layers", &GptShape::layers, "Blocks.", 1U, 1024U).required(),
+            field("hidden", &GptShape::hidden, "Width.", 1U, 1U << 17U).required(),
+            field("heads", &GptShape::heads, "Of attention; they share the width.", 1U, 1U << 12U)
+                .required(),
+            field("sequence", &GptShape::sequence, "Tokens of a sample.", 1U, 1U << 20U).required(),
+            field("vocabulary", &GptShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field(
+                "feed_forward",
+                &GptShape::feed_forward,
+                "Width inside a block's feed forward; 0: four times hidden.",
+                0U,
+                1U << 19U),
+            field("tied", &GptShape::tied, "The head uses the embedding's weights.")};
+    }
+    void check(ParamChecker& checker) const;
+};
+
+/// LLaMA and its like: rotary positions, RMS norms, a gated feed forward (SwiGLU), no biases.
+struct LlamaShape {
+    static constexpr std::string_view kType = "llama";
+    std::uint32_t layers = 32;
+    std::uint32_t hidden = 4096;
+    std::uint32_t heads = 32;
+    std::uint32_t kv_heads = 0;
+    std::uint32_t sequence = 2048;
+    std::uint32_t vocabulary = 32'000;
+    std::uint32_t feed_forward = 11'008;
+    bool tied = false;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("layers", &LlamaShape::layers, "Blocks.", 1U, 1024U).required(),
+            field("hidden", &LlamaShape::hidden, "Width.", 1U, 1U << 17U).required(),
+            field("heads", &LlamaShape::heads, "Of queries; they share the width.", 1U, 1U << 12U)
+                .required(),
+            field(
+                "kv_heads",
+                &LlamaShape::kv_heads,
+                "Of keys and values, each for as many heads of queries; 0: one each.",
+                0U,
+                1U << 12U),
+            field("sequence", &LlamaShape::sequence, "Tokens of a sample.", 1U, 1U << 20U)
+                .required(),
+            field("vocabulary", &LlamaShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field(
+                "feed_forward",
+                &LlamaShape::feed_forward,
+                "Width inside a block's feed forward.",
+                1U,
+                1U << 19U)
+                .required(),
+            field("tied", &LlamaShape::tied, "The head uses the embedding's weights.")};
+    }
+    void check(ParamChecker& checker) const;
+};
+
+/// Mixtral and its like: as LlamaShape, and the feed forward is that of the `top_k` experts of
+/// `experts` which the router chooses for a token.
+struct MixtureShape {
+    static constexpr std::string_view kType = "moe";
+    std::uint32_t layers = 32;
+    std::uint32_t hidden = 4096;
+    std::uint32_t heads = 32;
+    std::uint32_t kv_heads = 0;
+    std::uint32_t sequence = 2048;
+    std::uint32_t vocabulary = 32'000;
+    std::uint32_t feed_forward = 14'336;
+    bool tied = false;
+    std::uint32_t experts = 8;
+    std::uint32_t top_k = 2;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("layers", &MixtureShape::layers, "Blocks.", 1U, 1024U).required(),
+            field("hidden", &MixtureShape::hidden, "Width.", 1U, 1U << 17U).required(),
+            field("heads", &MixtureShape::heads, "Of queries; they share the width.", 1U, 1U << 12U)
+                .required(),
+            field(
+                "kv_heads",
+                &MixtureShape::kv_heads,
+                "Of keys and values, each for as many heads of queries; 0: one each.",
+                0U,
+                1U << 12U),
+            field("sequence", &MixtureShape::sequence, "Tokens of a sample.", 1U, 1U << 20U)
+                .required(),
+            field("vocabulary", &MixtureShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field(
+                "feed_forward",
+                &MixtureShape::feed_forward,
+                "Width inside one expert.",
+                1U,
+                1U << 19U)
+                .required(),
+            field("tied", &MixtureShape::tied, "The head uses the embedding's weights."),
+            field("experts", &MixtureShape::experts, "Of a block.", 1U, 1U << 12U).required(),
+            field("top_k", &MixtureShape::top_k, "Experts a token.", 1U, 64U).required()};
+    }
+    void check(ParamChecker& checker) const;
+};
+
+[[nodiscard]] Network decoder(std::string name, const GptShape& shape);
+[[nodiscard]] Network decoder(std::string name, const LlamaShape& shape);
+/// Experts are taken to get equal numbers of tokens.
+[[nodiscard]] Network decoder(std::string name, const MixtureShape& shape);
+
+}  // namespace switchfold

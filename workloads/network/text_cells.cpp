@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/network/text_cells.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+namespace switchfold {
+
+namespace {
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return value;
+}
+
+}  // namespace
+
+std::vector<std::string> split_text(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    for (std::size_t from = 0; from <= text.size();) {
+        const std::size_t to = std::min(text.find(separator, from), text.size());
+        std::string_view part = text.substr(from, to - from);
+        if (part.ends_with('\r'))
+            part.remove_suffix(1);
+        parts.emplace_back(part);
+        from = to + 1;
+    }
+    return parts;
+}
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+    return parse<std::uint64_t>(text);
+}
+
+std::optional<double> parse_decimal(std::string_view text) {
+    const auto value = parse<double>(text);
+    return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in)
+        throw IoError(path.string(), errno, "open");
+    std::string text((std::istreambuf_iterator<char>(in)), {});
+    if (in.bad())
+        throw IoError(path.string(), errno, "read");
+    return text;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/schedule/pass_needs.h"
+
+namespace switchfold {
+
+PassTable::PassTable(const PipelineSchedule& schedule) :
+    micro_batches_(schedule.micro_batches),
+    stages_(schedule.stages()),
+    places_(3 * micro_batches_ * stages_) {
+    for (std::uint32_t device = 0; device < schedule.devices(); ++device)
+        for (std::uint32_t slot = 0; slot < schedule.order[device].size(); ++slot)
+            for_each_pass(schedule.order[device][slot], [&](const Pass& pass) {
+                if (pass.kind != PassKind::kUpdate)
+                    places_[index(pass)] = {device, slot};
+            });
+}
+
+bool walk(
+    const PipelineSchedule& schedule, const VisitSlot& visit, std::vector<std::size_t>* left) {
+    const PassTable table(schedule);
+    const std::uint32_t devices = schedule.devices();
+    std::vector<std::size_t> next(devices, 0);
+    // Devices that wait for a device: woken whenever it has moved on.
+    std::vector<std::vector<std::uint32_t>> waiting(devices);
+    std::vector<std::uint32_t> awake(devices);
+    for (std::uint32_t device = 0; device < devices; ++device)
+        awake[device] = devices - 1 - device;
+    const auto blocker = [&](std::uint32_t device) {
+        std::uint32_t found = PassTable::Place::kNowhere;
+        for_each_pass(schedule.order[device][next[device]], [&](const Pass& pass) {
+            for_each_need(schedule, pass, [&](const Pass& need) {
+                const PassTable::Place& place = table.at(need);
+                if (place.slot >= next[place.device])
+                    found = place.device;
+            });
+        });
+        return found;
+    };
+    while (!awake.empty()) {
+        const std::uint32_t device = awake.back();
+        awake.pop_back();
+        const std::size_t begun = next[device];
+        while (next[device] < schedule.order[device].size()) {
+            const std::uint32_t blocked_by = blocker(device);
+            if (blocked_by != PassTable::Place::kNowhere) {
+                waiting[blocked_by].push_back(device);
+                break;
+            }
+            visit(table, device, next[device]);
+            ++next[device];
+        }
+        if (next[device] != begun) {
+            for (const std::uint32_t other : waiting[device])
+                if (other != device)
+                    awake.push_back(other);
+            waiting[device].clear();
+        }
+    }
+    bool ended = true;
+    for (std::uint32_t device = 0; device < devices; ++device)
+        ended = ended && next[device] == schedule.order[device].size();
+    if (left != nullptr)
+        *left = next;
+    return ended;
+}
+
+}  // namespace switchfold

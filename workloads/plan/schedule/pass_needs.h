@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/plan/schedule/pipeline_schedule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace switchfold {
+
+/// Where each pass but the updates stands in a schedule.
+class PassTable {
+public:
+    struct Place {
+        static constexpr std::uint32_t kNowhere = UINT32_MAX;
+        std::uint32_t device = kNowhere;
+        std::uint32_t slot = 0;
+        [[nodiscard]] bool known() const { return device != kNowhere; }
+    };
+
+    explicit PassTable(const PipelineSchedule& schedule);
+
+    /// A backward is found under its input gradient too.
+    [[nodiscard]] const Place& at(const Pass& pass) const { return places_[index(pass)]; }
+
+private:
+    [[nodiscard]] std::size_t index(const Pass& pass) const {
+        const std::size_t row =
+            pass.kind == PassKind::kForward ? 0 : (is_backward(pass.kind) ? 1 : 2);
+        return (row * micro_batches_ + pass.micro_batch) * stages_ + pass.stage;
+    }
+    std::size_t micro_batches_;
+    std::size_t stages_;
+    std::vector<Place> places_;
+};
+
+template <class Visit>
+void for_each_pass(const Slot& slot, Visit visit) {
+    visit(slot.pass);
+    if (slot.beside)
+        visit(*slot.beside);
+}
+
+/// The passes that one waits for, but for the order on its device: a forward for the stage before,
+/// a backward for the stage after and its own forward, a weight gradient for its input gradient.
+template <class Visit>
+void for_each_need(const PipelineSchedule& schedule, const Pass& pass, Visit visit) {
+    if (pass.kind == PassKind::kForward && pass.stage > 0)
+        visit(Pass{PassKind::kForward, pass.micro_batch, pass.stage - 1});
+    if (is_backward(pass.kind)) {
+        visit(Pass{PassKind::kForward, pass.micro_batch, pass.stage});
+        if (pass.stage + 1 < schedule.stages())
+            visit(Pass{PassKind::kInputGradient, pass.micro_batch, pass.stage + 1});
+    }
+    if (pass.kind == PassKind::kWeightGradient)
+        visit(Pass{PassKind::kInputGradient, pass.micro_batch, pass.stage});
+}
+
+/// Visits every slot in an order in which each comes after what it needs. False: some are left that
+/// wait for each other, and `left` has the first of them on every device.
+using VisitSlot =
+    std::function<void(const PassTable& table, std::uint32_t device, std::size_t slot)>;
+bool walk(
+    const PipelineSchedule& schedule,
+    const VisitSlot& visit,
+    std::vector<std::size_t>* left = nullptr);
+
+}  // namespace switchfold

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/step/layer_work.h"
+
+#include "workloads/kernels/attention.h"
+#include "workloads/kernels/matrix_product.h"
+#include "workloads/kernels/memory_kernel.h"
+#include "workloads/network/product.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace switchfold {
+
+namespace {
+
+bool splits_by_columns(const Layer& layer) {
+    return layer.split == TensorSplit::kColumns ||
+           (layer.split == TensorSplit::kVocabulary && layer.type == "linear");
+}
+
+/// Every rank has all of the output, summed over a part of the input or of the vocabulary.
+bool leaves_partial_sums(const Layer& layer) {
+    return layer.split == TensorSplit::kRows ||
+           (layer.split == TensorSplit::kVocabulary && layer.type == "embedding");
+}
+
+bool is_norm(const Layer& layer) {
+    return layer.type.find("norm") != std::string::npos;
+}
+
+std::uint64_t whole(double value) {
+    return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
+}
+
+}  // namespace
+
+LayerWork::LayerWork(const Network& network, const KernelTimes& times, const ParallelPlan& plan) :
+    network_(network),
+    times_(times),
+    plan_(plan),
+    element_(static_cast<double>(size_of(plan.datatype).count())),
+    leader_(network.layers.size()) {
+    std::map<std::vector<std::uint32_t>, std::uint32_t> first;
+    for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
+        leader_[i] = i;
+        if (splits_by_columns(network.layers[i]))
+            leader_[i] = first.try_emplace(network.layers[i].inputs, i).first->second;
+    }
+}
+
+/// Part of a layer's work and output that falls to this rank.
+double LayerWork::share_of(std::uint32_t layer) const {
+    const TensorSplit split = network_.layers[layer].split;
+    const bool divided =
+        split == TensorSplit::kNone ? plan_.sequence : !leaves_partial_sums(network_.layers[layer]);
+    return 1.0 / plan_.context / (divided ? plan_.tensor : 1);
+}
+
+double LayerWork::out_elements(std::uint32_t layer) const {
+    return static_cast<double>(network_.layers[layer].out_elements) * plan_.micro_batch *
+           share_of(layer);
+}
+
+double LayerWork::in_elements(std::uint32_t layer) const {
+    const Layer& l = network_.layers[layer];
+    const bool divided = l.split == TensorSplit::kRows || l.split == TensorSplit::kHeads ||
+                         (l.split == TensorSplit::kNone && plan_.sequence);
+    const std::uint64_t elements = l.in_elements == 0 ? l.out_elements : l.in_elements;
+    return static_cast<double>(elements) * plan_.micro_batch / plan_.context /
+           (divided ? plan_.tensor : 1);
+}
+
+double LayerWork::full_input_bytes(std::uint32_t layer) const {
+    const Layer& l = network_.layers[layer];
+    return static_cast<double>(l.in_elements) * plan_.micro_batch / plan_.context * element_;
+}
+
+double LayerWork::full_output_bytes(std::uint32_t layer) const {
+    const Layer& l = network_.layers[layer];
+    return static_cast<double>(l.out_elements) * plan_.micro_batch / plan_.context * element_;
+}
+
+double LayerWork::output_bytes(std::uint32_t layer) const {
+    return out_elements(layer) * element_;
+}
+
+double LayerWork::parameters(std::uint32_t layer) const {
+    const Layer& l = network_.layers[layer];
+    double held = static_cast<double>(l.parameters);
+    if (l.split == TensorSplit::kExperts)
+        held /= plan_.expert;
+    // A row-parallel layer divides its weights too.
+    const bool divided = l.split != TensorSplit::kNone;
+    return held / (divided ? plan_.tensor : 1);
+}
+
+bool LayerWork::is_product(std::uint32_t layer) const {
+    const std::string& type = network_.layers[layer].type;
+    return type == "conv" || type == "linear" || type == "lstm";
+}
+
+bool LayerWork::gathers_input(std::uint32_t layer) const {
+    return plan_.tensor > 1 && splits_by_columns(network_.layers[layer]) && leader_[layer] == layer;
+}
+
+bool LayerWork::sums_output(std::uint32_t layer) const {
+    return plan_.tensor > 1 && leaves_partial_sums(network_.layers[layer]);
+}
+
+void LayerWork::kernel(
+    std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const {
+    work.push_back(
+        KernelItem{fmt::format("{} {}", network_.layers[layer].name, what), estimate.kernel});
+}
+
+void LayerWork::collective(
+    std::uint32_t layer,
+    const char* what,
+    CollectiveKind kind,
+    double bytes,
+    Sharing sharing,
+    bool beside,
+    Work& work) const {
+    work.push_back(CollectiveItem{
+        fmt::format("{} {}", network_.layers[layer].name, what),
+        kind,
+        Bytes(whole(bytes)),
+        plan_.datatype,
+        sharing,
+        beside});
+}
+
+void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
+    static constexpr std::array<const char*, 3> kWhat{
+        "forward", "input gradient", "weight gradient"};
+    const Layer& l = network_.layers[layer];
+    const char* what = kWhat[static_cast<std::size_t>(which)];
+    const std::optional<MatrixShape> shape = product_of(l);
+    if (!shape) {
+        // A table without shapes: as much work as it says, in bytes and operations of a square.
+        const double side = std::cbrt(static_cast<double>(l.macs) * plan_.micro_batch);
+        const std::uint64_t s = whole(side);
+        kernel(
+            layer,
+            what,
+            times_.estimate(MatrixProduct{s, s, s, 1, plan_.datatype, plan_.tf32}),
+            work);
+        return;
+    }
+    double columns = static_cast<double>(shape->columns);
+    double depth = static_cast<double>(shape->depth);
+    if (splits_by_columns(l) || l.split == TensorSplit::kExperts)
+        columns /= plan_.tensor;
+    else if (l.split == TensorSplit::kRows)
+        depth /= plan_.tensor;
+    const double rows = static_cast<double>(shape->rows) * plan_.micro_batch / plan_.context;
+    MatrixProduct product{
+        whole(rows), whole(columns), whole(depth), shape->count, plan_.datatype, plan_.tf32};
+    if (which == Which::kInputGradient)
+        std::swap(product.n, product.k);
+    else if (which == Which::kWeightGradient)
+        product = {
+            whole(depth), whole(columns), whole(rows), shape->count, plan_.datatype, plan_.tf32};
+    if (l.type != "lstm") {
+        kernel(layer, what, times_.estimate(product), work);
+        return;
+    }
+    // Time steps follow each other; the gradients of the weights are one product over all of them.
+    const std::uint64_t steps = shape->count;
+    product.count = 1;
+    if (which == Which::kWeightGradient) {
+        product.k *= steps;
+        kernel(layer, what, times_.estimate(product), work);
+        return;
+    }
+    KernelEstimate step = times_.estimate(product);
+    KernelOperation& all = step.kernel;
+    all.isolated = all.isolated * steps;
+    all.bytes_read = all.bytes_read * steps;
+    all.bytes_written = all.bytes_written * steps;
+    all.flops *= static_cast<double>(steps);
+    kernel(layer, what, step, work);
+}
+
+void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const {
+    const Layer& l = network_.layers[layer];
+    const char* what = backward ? "backward" : "forward";
+    const std::optional<AttentionShape> shape = attention_of(l);
+    if (!shape) {
+        // Scores and values as two products of the stated work; backward does five for two.
+        const double macs = static_cast<double>(l.macs) * plan_.micro_batch *
+                            (l.split == TensorSplit::kHeads ? 1.0 / plan_.tensor : 1.0) /
+                            plan_.context * (backward ? 2.5 : 1.0);
+        const std::uint64_t side = whole(std::cbrt(macs));
+        kernel(
+            layer, what, times_.estimate(MatrixProduct{side, side, side, 1, plan_.datatype}), work);
+        return;
+    }
+    Attention a;
+    a.batch = plan_.micro_batch;
+    a.queries = whole(static_cast<double>(shape->queries) / plan_.context);
+    a.keys = shape->keys;
+    const std::uint32_t tensor = l.split == TensorSplit::kHeads ? plan_.tensor : 1;
+    a.heads = whole(static_cast<double>(shape->heads) / tensor);
+    a.kv_heads = a.heads;
+    a.head_width = shape->head_width;
+    a.causal = shape->causal && plan_.context == 1;
+    a.backward = backward;
+    a.datatype = plan_.datatype;
+    // With the tokens in parts every rank needs all keys and values (all-gather), and sums their
+    // gradients (reduce-scatter): two thirds of what goes in.
+    const double keys_and_values =
+        static_cast<double>(l.in_elements) * 2 / 3 * plan_.micro_batch / tensor * element_;
+    if (plan_.context > 1)
+        collective(
+            layer,
+            "keys and values",
+            CollectiveKind::kAllGather,
+            keys_and_values,
+            Sharing::kContext,
+            false,
+            work);
+    KernelEstimate estimate = times_.estimate(a);
+    if (shape->causal && plan_.context > 1) {  // ranks take parts from both ends: equal work
+        estimate.kernel.isolated = estimate.kernel.isolated / 2;
+        estimate.kernel.flops /= 2;
+    }
+    kernel(layer, what, estimate, work);
+    if (plan_.context > 1 && backward)
+        collective(
+            layer,
+            "gradients of keys and values",
+            CollectiveKind::kReduceScatter,
+            keys_and_values,
+            Sharing::kContext,
+            false,
+            work);
+}
+
+/// Layers whose bytes decide.
+void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
+    const Layer& l = network_.layers[layer];
+    const double out = out_elements(layer);
+    const double in = in_elements(layer);
+    const char* what = backward ? "backward" : "forward";
+    MemoryKernel k;
+    if (is_norm(l)) {
+        k = norm(out, element_, backward);
+    } else if (l.type == "softmax_loss") {
+        k = softmax_loss(out, element_, backward);
+    } else if (l.type == "embedding") {
+        k = embedding(out, element_, backward);
+    } else {
+        // Forward reads what comes in and writes what goes out. Backward reads the gradient of the
+        // output, and what was kept (of pools, sums, slices nothing), and writes that of the input.
+        const bool keeps_nothing = l.type == "add" || l.type == "concat" || l.type == "slice" ||
+                                   l.type == "avgpool" || l.type == "copy";
+        k.kernel_class = l.type == "concat" || l.type == "slice" ? KernelClass::kCopyLayout
+                                                                 : KernelClass::kElementwise;
+        k.read = (backward ? out + (keeps_nothing ? 0 : std::max(in, out)) : in) * element_;
+        k.written = (backward ? in : out) * element_;
+        if (backward && l.type == "add") {
+            // The gradient goes on as it is; where two meet, one is added to the other.
+            k.read = 2 * out * element_;
+            k.written = out * element_;
+        }
+    }
+    kernel(layer, what, times_.estimate(k), work);
+}
+
+void LayerWork::measured(
+    std::uint32_t layer, double microseconds, const char* what, Work& work) const {
+    const double out = out_elements(layer) * element_;
+    KernelEstimate estimate = times_.estimate(element_wise(out / element_, 1, element_));
+    estimate.kernel.isolated =
+        Time(static_cast<std::uint64_t>(std::max(0.0, microseconds * plan_.micro_batch * 1e6)));
+    estimate.kernel.kernel_class =
+        is_product(layer) ? KernelClass::kGemmConv : KernelClass::kElementwise;
+    kernel(layer, what, estimate, work);
+}
+
+/// What tensor-parallel ranks do before a layer that needs the whole input.
+void LayerWork::before_products(std::uint32_t layer, Work& work) const {
+    if (plan_.sequence && gathers_input(layer))
+        collective(
+            layer,
+            "input",
+            CollectiveKind::kAllGather,
+            full_input_bytes(layer),
+            Sharing::kTensor,
+            false,
+            work);
+}
+
+void LayerWork::forward(std::uint32_t layer, Work& work) const {
+    const Layer& l = network_.layers[layer];
+    before_products(layer, work);
+    if (l.forward_us)
+        measured(layer, *l.forward_us, "forward", work);
+    else if (is_product(layer))
+        product(layer, Which::kForward, work);
+    else if (l.type == "attention")
+        attention(layer, false, work);
+    else
+        other(layer, false, work);
+    if (sums_output(layer))
+        collective(
+            layer,
+            "output",
+            plan_.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+            full_output_bytes(layer),
+            Sharing::kTensor,
+            false,
+            work);
+    if (plan_.tensor > 1 && l.split == TensorSplit::kVocabulary && l.type == "softmax_loss") {
+        // The largest logit, the sum and the target's logit of each token.
+        const double tokens = std::max<double>(1, static_cast<double>(network_.tokens)) *
+                              plan_.micro_batch / plan_.context;
+        for (const char* what : {"largest", "sum", "target"})
+            collective(
+                layer, what, CollectiveKind::kAllReduce, 4 * tokens, Sharing::kTensor, false, work);
+    }
+}
+
+/// The input gradients of layers that share an input by columns are partial sums.
+void LayerWork::after_input_gradient(std::uint32_t layer, bool beside, Work& work) const {
+    if (gathers_input(layer))
+        collective(
+            layer,
+            "gradient of the input",
+            plan_.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+            full_input_bytes(layer),
+            Sharing::kTensor,
+            beside,
+            work);
+}
+
+void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
+    const Layer& l = network_.layers[layer];
+    if (plan_.sequence && sums_output(layer))
+        collective(
+            layer,
+            "gradient of the output",
+            CollectiveKind::kAllGather,
+            full_output_bytes(layer),
+            Sharing::kTensor,
+            false,
+            work);
+    const bool needed = !l.inputs.empty();  // nobody needs the gradient of the network's input
+    if (l.backward_us)
+        measured(layer, *l.backward_us / (is_product(layer) ? 2 : 1), "input gradient", work);
+    else if (is_product(layer) && needed)
+        product(layer, Which::kInputGradient, work);
+    else if (l.type == "attention")
+        attention(layer, true, work);
+    else if (!is_product(layer))
+        other(layer, true, work);
+}
+
+/// The input that was gathered is not kept: it is gathered again for the weights' gradient.
+void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const {
+    if (plan_.sequence && gathers_input(layer))
+        collective(
+            layer,
+            "input again",
+            CollectiveKind::kAllGather,
+            full_input_bytes(layer),
+            Sharing::kTensor,
+            beside,
+            work);
+}
+
+void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
+    const Layer& l = network_.layers[layer];
+    if (is_product(layer)) {
+        if (l.backward_us)
+            measured(layer, *l.backward_us / 2, "weight gradient", work);
+        else
+            product(layer, Which::kWeightGradient, work);
+    }
+    if (l.parameters > 0)
+        work.push_back(GradientsItem{layer});
+}
+
+void LayerWork::input_gradient(std::uint32_t layer, Work& work) const {
+    own_input_gradient(layer, work);
+    after_input_gradient(layer, false, work);
+}
+
+void LayerWork::weight_gradient(std::uint32_t layer, Work& work) const {
+    gather_again(layer, false, work);
+    own_weight_gradient(layer, work);
+}
+
+void LayerWork::backward(std::uint32_t layer, Work& work) const {
+    const bool shared = gathers_input(layer);
+    gather_again(layer, true, work);
+    own_input_gradient(layer, work);
+    if (shared)
+        work.push_back(JoinItem{});
+    after_input_gradient(layer, true, work);
+    own_weight_gradient(layer, work);
+    if (shared)
+        work.push_back(JoinItem{});
+}
+
+}  // namespace switchfold

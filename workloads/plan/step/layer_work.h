@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/kernels/kernel_times.h"
+#include "workloads/network/network.h"
+#include "workloads/plan/step/parallel_plan.h"
+#include "workloads/plan/step/work_item.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// What one rank does of each layer for one micro-batch: kernels with their times, and the
+/// collectives with which tensor-, context- and expert-parallel ranks share the layer
+/// (Megatron-LM: Shoeybi et al. 2019, Korthikanti et al. 2022).
+class LayerWork {
+public:
+    LayerWork(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
+
+    void forward(std::uint32_t layer, Work& work) const;
+    /// The gradients of the inputs, and of the weights of layers that are no product.
+    void input_gradient(std::uint32_t layer, Work& work) const;
+    /// The gradients of a product's weights.
+    void weight_gradient(std::uint32_t layer, Work& work) const;
+    /// Both. What tensor-parallel ranks sum of the input gradient travels beside the weights'.
+    void backward(std::uint32_t layer, Work& work) const;
+
+    /// Parameters that this rank holds.
+    [[nodiscard]] double parameters(std::uint32_t layer) const;
+    /// Bytes of a layer's output, one micro-batch, on this rank.
+    [[nodiscard]] double output_bytes(std::uint32_t layer) const;
+    [[nodiscard]] bool is_product(std::uint32_t layer) const;
+
+private:
+    enum class Which : std::uint8_t { kForward, kInputGradient, kWeightGradient };
+
+    [[nodiscard]] double share_of(std::uint32_t layer) const;
+    [[nodiscard]] double in_elements(std::uint32_t layer) const;
+    [[nodiscard]] double out_elements(std::uint32_t layer) const;
+    [[nodiscard]] double full_input_bytes(std::uint32_t layer) const;
+    [[nodiscard]] double full_output_bytes(std::uint32_t layer) const;
+    [[nodiscard]] bool gathers_input(std::uint32_t layer) const;
+    [[nodiscard]] bool sums_output(std::uint32_t layer) const;
+    void
+    kernel(std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const;
+    void product(std::uint32_t layer, Which which, Work& work) const;
+    void attention(std::uint32_t layer, bool backward, Work& work) const;
+    void other(std::uint32_t layer, bool backward, Work& work) const;
+    void measured(std::uint32_t layer, double microseconds, const char* what, Work& work) const;
+    void collective(
+        std::uint32_t layer,
+        const char* what,
+        CollectiveKind kind,
+        double bytes,
+        Sharing sharing,
+        bool beside,
+        Work& work) const;
+    void before_products(std::uint32_t layer, Work& work) const;
+    void gather_again(std::uint32_t layer, bool beside, Work& work) const;
+    void own_input_gradient(std::uint32_t layer, Work& work) const;
+    void own_weight_gradient(std::uint32_t layer, Work& work) const;
+    void after_input_gradient(std::uint32_t layer, bool beside, Work& work) const;
+
+    const Network& network_;
+    const KernelTimes& times_;
+    const ParallelPlan& plan_;
+    double element_;  ///< bytes of weights and activations
+    /// The first layer that reads the same tensor as this one does and divides it by columns: it
+    /// alone gathers and sums for all of them.
+    std::vector<std::uint32_t> leader_;
+};
+
+}  // namespace switchfold

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/units.h"
+#include "workloads/graph/execution_graph.h"
+#include "workloads/plan/schedule/pipeline_schedule.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// What data-parallel ranks keep of a stage only in part (Rajbhandari et al., ZeRO, 2020); each
+/// includes what stands before it.
+enum class Sharding : std::uint8_t { kNone, kOptimizer, kGradients, kParameters };
+
+/// What backward computes again instead of keeping it (Korthikanti et al. 2022).
+enum class Recompute : std::uint8_t {
+    kNone,
+    kSelective,  ///< scores of the attention and what follows from them
+    kFull,       ///< everything but the inputs of blocks
+};
+
+/// Which weights a pass of a pipeline without flush sees.
+enum class WeightPolicy : std::uint8_t {
+    kLatest,          ///< the current ones, in both passes
+    kStash,           ///< backward: those of its forward (PipeDream)
+    kVerticalSync,    ///< every stage: those of the version with which the mini-batch came in
+    kDoubleBuffered,  ///< the version before the current one, in both (PipeDream-2BW)
+    kPredict,         ///< predicted anew in both passes (SpecTrain)
+    kPredictOnce,     ///< backward: what its forward predicted (PipeOptim)
+};
+
+/// How stages pass activations on.
+enum class Messages : std::uint8_t {
+    kOverlapped,  ///< beside what computes next
+    kBlocking,    ///< a stage goes on once they have arrived (Megatron-LM's plain 1F1B)
+};
+
+/// How a network is trained on many GPUs. A rank is one GPU; ranks = data x context x tensor x
+/// pipeline.
+struct ParallelPlan {
+    std::uint32_t data = 1;      ///< replicas of the whole
+    std::uint32_t context = 1;   ///< ranks that share the tokens of a sample
+    std::uint32_t tensor = 1;    ///< ranks that share each layer
+    std::uint32_t pipeline = 1;  ///< devices in a row
+    std::uint32_t expert = 1;    ///< data-parallel ranks that share a layer's experts
+    bool sequence = false;       ///< tensor ranks share what lies between their products too
+    Sharding sharding = Sharding::kNone;
+    std::uint32_t micro_batch = 1;  ///< samples
+    std::uint32_t accumulate = 1;   ///< micro-batches of a step and replica
+    /// Of a schedule without flush: how many are simulated, and how many there are to an update.
+    std::uint32_t mini_batches = 32;
+    std::uint32_t update_every = 1;
+    /// Devices of each stage, where a schedule lets stages be replicated; empty: one each.
+    std::vector<std::uint32_t> replicas;
+    Recompute recompute = Recompute::kNone;
+    std::string schedule = "1f1b";
+    std::shared_ptr<const PipelineSchedule> given;  ///< read from a file: instead of the name
+    std::uint32_t chunks = 1;  ///< stages a device, where the schedule leaves it open
+    /// The first layer of each stage, ascending from 0; empty: balanced by time.
+    std::vector<std::uint32_t> partition;
+    WeightPolicy weights = WeightPolicy::kLatest;
+    Messages messages = Messages::kOverlapped;
+    bool overlap_gradients = true;  ///< they travel beside the last backward
+    Bytes bucket = mebibytes(25);   ///< of gradients that travel together
+    Bytes first_bucket = mebibytes(1);
+    Datatype datatype = Datatype::kBfloat16;  ///< of weights and activations
+    Datatype gradient = Datatype::kFloat32;   ///< of gradients that travel
+    bool tf32 = false;                        ///< 32-bit products round their operands
+    bool adam = true;                         ///< or SGD with momentum
+};
+
+[[nodiscard]] constexpr std::uint32_t ranks_of(const ParallelPlan& plan) {
+    return plan.data * plan.context * plan.tensor * plan.pipeline;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/step/pass_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+std::string_view name_of(Sharing sharing) {
+    switch (sharing) {
+    case Sharing::kTensor:
+        return "tensor";
+    case Sharing::kContext:
+        return "context";
+    case Sharing::kData:
+        return "data";
+    case Sharing::kExpert:
+        return "expert";
+    case Sharing::kReplicas:
+        return "replicas";
+    case Sharing::kModel:
+        return "model";
+    }
+    return "?";
+}
+
+}  // namespace
+
+std::uint32_t
+Communicators::find(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+    const auto [at, fresh] =
+        index_.try_emplace({name, ranks}, static_cast<std::uint32_t>(groups_.size()));
+    if (fresh)
+        groups_.push_back({name, ranks});
+    return at->second;
+}
+
+PassWriter::PassWriter(
+    const RankMap& map, std::uint32_t rank, Communicators& groups, NameTable& names) :
+    map_(map), rank_(rank), groups_(groups), names_(names) {
+    lanes_[0].compute = stream("compute");
+}
+
+std::uint32_t PassWriter::stream(const std::string& name) {
+    const auto [at, fresh] =
+        streams_.try_emplace(name, static_cast<std::uint32_t>(rank_graph_.streams.size()));
+    if (fresh)
+        rank_graph_.streams.push_back({StreamKind::kGpu, name, 0});
+    return at->second;
+}
+
+PassWriter::Index PassWriter::add(
+    std::string_view name,
+    std::uint32_t stream,
+    Phase phase,
+    std::vector<Index> dependencies,
+    OperationBody body) {
+    std::sort(dependencies.begin(), dependencies.end());
+    dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());
+    Operation operation;
+    operation.name = names_.intern(name);
+    operation.stream = stream;
+    operation.phase = phase;
+    operation.dependencies = dependencies;
+    operation.body = body;
+    rank_graph_.operations.push_back(std::move(operation));
+    return next() - 1;
+}
+
+void PassWriter::kernel(
+    std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel) {
+    Lane& l = lanes_[lane];
+    l.compute = stream(lane == 0 ? "compute" : "compute beside");
+    l.last = add(name, l.compute, phase, std::exchange(l.waits, {}), kernel);
+}
+
+std::optional<CollectiveOperation>
+PassWriter::part(CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team) {
+    const std::size_t members = team.ranks.size();
+    if (members <= 1 || bytes.count() == 0)
+        return {};
+    CollectiveOperation collective;
+    collective.kind = kind;
+    // Whole grains of every rank's part.
+    const std::uint64_t grain = std::uint64_t{16} * members;
+    collective.bytes = Bytes((bytes.count() + grain - 1) / grain * grain);
+    collective.datatype = datatype;
+    collective.group = groups_.find(team.name, team.ranks);
+    collective.sequence = sequence_[collective.group]++;
+    collective.size_source = SizeSource::kUser;
+    return collective;
+}
+
+void PassWriter::wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase) {
+    const char* beside = lane == 0 ? "" : " beside";
+    auto team = teams_.find({item.sharing, lane});
+    if (team == teams_.end())
+        team = teams_
+                   .emplace(
+                       std::pair(item.sharing, lane),
+                       Team{
+                           fmt::format("{}{}", name_of(item.sharing), beside),
+                           map_.sharing(item.sharing, rank_)})
+                   .first;
+    const auto collective = part(item.kind, item.bytes, item.datatype, team->second);
+    if (!collective)
+        return;
+    Lane& l = lanes_[lane];
+    const Index index = add(item.name, stream(team->second.name), phase, ends(lane), *collective);
+    if (item.beside)
+        l.beside.push_back(index);
+    else
+        l.waits = {index};
+}
+
+void PassWriter::join(std::size_t lane) {
+    Lane& l = lanes_[lane];
+    l.waits.insert(l.waits.end(), l.beside.begin(), l.beside.end());
+    l.beside.clear();
+}
+
+void PassWriter::gather(
+    std::size_t lane, Bytes bytes, Datatype datatype, const Team& team, Phase phase) {
+    Lane& l = lanes_[lane];
+    const std::vector<Index> now = ends(lane);
+    const auto index = collective(
+        "gather weights",
+        CollectiveKind::kAllGather,
+        bytes,
+        datatype,
+        team,
+        phase,
+        std::exchange(l.unit, now));
+    if (index)
+        l.waits.push_back(*index);
+}
+
+std::optional<PassWriter::Index> PassWriter::collective(
+    std::string_view name,
+    CollectiveKind kind,
+    Bytes bytes,
+    Datatype datatype,
+    const Team& team,
+    Phase phase,
+    std::vector<Index> dependencies) {
+    const auto collective = part(kind, bytes, datatype, team);
+    if (!collective)
+        return {};
+    return add(name, stream(team.name), phase, std::move(dependencies), *collective);
+}
+
+PassWriter::Index PassWriter::message(
+    const std::string& stream_name,
+    std::string_view name,
+    bool sends,
+    std::uint32_t peer,
+    Bytes bytes,
+    std::uint64_t tag,
+    Phase phase,
+    std::vector<Index> dependencies) {
+    OperationBody body;
+    if (sends)
+        body = SendOperation{peer, bytes, tag};
+    else
+        body = ReceiveOperation{peer, bytes, tag};
+    return add(name, stream(stream_name), phase, std::move(dependencies), body);
+}
+
+std::vector<PassWriter::Index> PassWriter::ends(std::size_t lane) const {
+    std::vector<Index> all = lanes_[lane].waits;
+    if (lanes_[lane].last)
+        all.push_back(*lanes_[lane].last);
+    return all;
+}
+
+void PassWriter::span(
+    std::string_view name, Index first, Index last, std::uint32_t round, Phase phase) {
+    rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase});
+}
+
+}  // namespace switchfold

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/graph/execution_graph.h"
+#include "workloads/plan/step/rank_map.h"
+#include "workloads/plan/step/work_item.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// The communicators of a run: one for each set of ranks and use.
+class Communicators {
+public:
+    std::uint32_t find(const std::string& name, const std::vector<std::uint32_t>& ranks);
+    [[nodiscard]] std::vector<Group> take() { return std::move(groups_); }
+
+private:
+    std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint32_t> index_;
+    std::vector<Group> groups_;
+};
+
+/// Ranks that reduce or gather something of their own, on a stream of its name.
+struct Team {
+    std::string name;
+    std::vector<std::uint32_t> ranks;  ///< ascending
+};
+
+/// Writes one rank's operations. Two lanes compute beside each other where a forward runs beside a
+/// backward; each has a stream for its kernels and one for the collectives that they wait for.
+class PassWriter {
+public:
+    using Index = std::uint32_t;
+
+    PassWriter(const RankMap& map, std::uint32_t rank, Communicators& groups, NameTable& names);
+
+    /// What computes next on the lane waits for this too.
+    void wait_for(std::size_t lane, Index operation) { lanes_[lane].waits.push_back(operation); }
+    void
+    kernel(std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel);
+    void wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase);
+    void join(std::size_t lane);
+    void gather(std::size_t lane, Bytes bytes, Datatype datatype, const Team& team, Phase phase);
+    /// A collective on the team's stream, unless the rank is alone in it; nothing on a lane waits
+    /// for it.
+    std::optional<Index> collective(
+        std::string_view name,
+        CollectiveKind kind,
+        Bytes bytes,
+        Datatype datatype,
+        const Team& team,
+        Phase phase,
+        std::vector<Index> dependencies);
+    /// A message on a stream of its own, by its name.
+    Index message(
+        const std::string& stream,
+        std::string_view name,
+        bool sends,
+        std::uint32_t peer,
+        Bytes bytes,
+        std::uint64_t tag,
+        Phase phase,
+        std::vector<Index> dependencies);
+
+    /// What the lane would wait for if it went on now: its last kernel and what it still waits for.
+    [[nodiscard]] std::vector<Index> ends(std::size_t lane) const;
+    [[nodiscard]] std::optional<Index> last_kernel(std::size_t lane) const {
+        return lanes_[lane].last;
+    }
+    [[nodiscard]] Index next() const { return static_cast<Index>(rank_graph_.operations.size()); }
+    void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);
+    [[nodiscard]] RankGraph take() { return std::move(rank_graph_); }
+
+private:
+    struct Lane {
+        std::uint32_t compute = 0;  ///< stream
+        std::vector<Index> waits;
+        std::vector<Index> beside;
+        std::optional<Index> last;  ///< kernel
+        std::vector<Index> unit;    ///< what the gather of the unit after the next waits for
+    };
+
+    std::uint32_t stream(const std::string& name);
+    Index
+    add(std::string_view name,
+        std::uint32_t stream,
+        Phase phase,
+        std::vector<Index> dependencies,
+        OperationBody body);
+    std::optional<CollectiveOperation>
+    part(CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
+
+    const RankMap& map_;
+    std::uint32_t rank_;
+    Communicators& groups_;
+    NameTable& names_;
+    RankGraph rank_graph_;
+    std::array<Lane, 2> lanes_;
+    std::map<std::string, std::uint32_t> streams_;
+    std::map<std::pair<Sharing, std::size_t>, Team> teams_;  ///< by use and lane
+    std::map<std::uint32_t, std::uint64_t> sequence_;        ///< by group
+};
+
+}  // namespace switchfold

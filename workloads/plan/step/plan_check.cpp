@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/schedule/generators.h"
+#include "workloads/plan/schedule/replay.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace switchfold {
+
+namespace {
+
+ScheduleShape shape_of(const ParallelPlan& plan, const ScheduleGenerator& generator) {
+    ScheduleShape shape;
+    shape.devices = plan.pipeline;
+    shape.micro_batches = plan.accumulate;
+    shape.chunks = generator.chunks == 0 ? plan.chunks : generator.chunks;
+    shape.update_every = plan.update_every;
+    shape.replicas = plan.replicas;
+    if (generator.never_flushes)
+        shape.micro_batches = plan.mini_batches;
+    return shape;
+}
+
+class PlanCheck {
+public:
+    PlanCheck(const ParallelPlan& plan, const Network& network) : plan_(plan), network_(network) {}
+
+    PlanProblems run() {
+        tensor();
+        context();
+        experts();
+        if (plan_.sequence && plan_.tensor == 1)
+            problem("/sequence", "shares nothing among one tensor-parallel rank");
+        if (plan_.sharding != Sharding::kNone && plan_.data * plan_.context == 1)
+            problem("/sharding", "shares nothing among one data-parallel rank");
+        schedule();
+        return std::move(problems_);
+    }
+
+private:
+    void problem(const char* key, std::string what) {
+        problems_.emplace_back(key, std::move(what));
+    }
+
+    void tensor() {
+        if (plan_.tensor == 1)
+            return;
+        const auto divides = [&](const Layer& layer) { return layer.split != TensorSplit::kNone; };
+        if (std::none_of(network_.layers.begin(), network_.layers.end(), divides)) {
+            problem(
+                "/tensor",
+                fmt::format("{} has no layer that tensor parallelism divides", network_.name));
+            return;
+        }
+        for (const Layer& layer : network_.layers) {
+            if (layer.split == TensorSplit::kHeads && layer.heads % plan_.tensor != 0) {
+                problem(
+                    "/tensor",
+                    fmt::format(
+                        "{} ranks do not divide the {} heads of {}",
+                        plan_.tensor,
+                        layer.heads,
+                        layer.name));
+                return;
+            }
+        }
+    }
+
+    void context() {
+        if (plan_.context > 1 && (network_.tokens == 0 || network_.tokens % plan_.context != 0))
+            problem(
+                "/context",
+                fmt::format(
+                    "{} ranks do not divide samples of {} tokens", plan_.context, network_.tokens));
+    }
+
+    void experts() {
+        if (plan_.expert == 1)
+            return;
+        if (plan_.data % plan_.expert != 0)
+            problem(
+                "/expert",
+                fmt::format(
+                    "{} expert-parallel ranks do not divide {} data-parallel ones",
+                    plan_.expert,
+                    plan_.data));
+        const auto has = [](const Layer& layer) { return layer.split == TensorSplit::kExperts; };
+        if (std::none_of(network_.layers.begin(), network_.layers.end(), has))
+            problem("/expert", fmt::format("{} has no experts", network_.name));
+    }
+
+    /// A schedule from a file says itself how many devices and micro-batches it is for.
+    void given() {
+        const PipelineSchedule& schedule = *plan_.given;
+        if (schedule.devices() != plan_.pipeline)
+            problem(
+                "/schedule",
+                fmt::format(
+                    "is for {} devices, and pipeline is {}", schedule.devices(), plan_.pipeline));
+        const std::uint32_t wanted = schedule.asynchronous ? plan_.mini_batches : plan_.accumulate;
+        if (schedule.micro_batches != wanted)
+            problem(
+                "/schedule",
+                fmt::format(
+                    "is for {} micro-batches, and {} is {}",
+                    schedule.micro_batches,
+                    schedule.asynchronous ? "mini_batches" : "accumulate",
+                    wanted));
+        pace(schedule.asynchronous);
+        partition(schedule.stages());
+    }
+
+    void pace(bool never_flushes) {
+        if (plan_.weights != WeightPolicy::kLatest && !never_flushes)
+            problem(
+                "/weights",
+                fmt::format("{} flushes: every pass sees the latest weights", plan_.schedule));
+        if (plan_.sharding != Sharding::kNone && never_flushes)
+            problem("/sharding", fmt::format("{} never flushes; expected none", plan_.schedule));
+        const std::uint32_t fewest = 3 * rounds_to_fill(plan_);
+        if (never_flushes && plan_.mini_batches < fewest)
+            problem(
+                "/mini_batches",
+                fmt::format(
+                    "are {}, too few for a steady pace; expected at least {}",
+                    plan_.mini_batches,
+                    fewest));
+    }
+
+    void schedule() {
+        if (plan_.given) {
+            given();
+            return;
+        }
+        const ScheduleGenerator* generator = find_schedule(plan_.schedule);
+        if (generator == nullptr) {
+            std::string names;
+            for (const ScheduleGenerator& known : schedule_generators())
+                names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+            problem(
+                "/schedule", fmt::format("knows no \"{}\"; expected {}", plan_.schedule, names));
+            return;
+        }
+        const ScheduleShape shape = shape_of(plan_, *generator);
+        if (const std::string why = generator->refusal(shape); !why.empty()) {
+            problem("/schedule", fmt::format("{}: {}", plan_.schedule, why));
+            return;
+        }
+        pace(generator->never_flushes);
+        std::uint32_t round = 1;
+        for (const std::uint32_t replicas : plan_.replicas)
+            round = std::lcm(round, std::max(replicas, 1U));
+        if (!plan_.replicas.empty() && plan_.mini_batches % (round * plan_.update_every) != 0)
+            problem(
+                "/mini_batches",
+                fmt::format(
+                    "{} do not go round the replicas whole; expected a multiple of {}",
+                    plan_.mini_batches,
+                    round * plan_.update_every));
+        partition(generator->make(shape).stages());
+    }
+
+    void partition(std::uint32_t stages) {
+        if (stages > network_.layers.size()) {
+            problem(
+                "/pipeline",
+                fmt::format(
+                    "{} stages of {} layers; expected at most as many stages as layers",
+                    stages,
+                    network_.layers.size()));
+            return;
+        }
+        const std::vector<std::uint32_t>& first = plan_.partition;
+        if (first.empty())
+            return;
+        if (first.size() != stages)
+            problem(
+                "/partition",
+                fmt::format("names {} stages; the schedule has {}", first.size(), stages));
+        else if (
+            first.front() != 0 || first.back() >= network_.layers.size() ||
+            std::adjacent_find(first.begin(), first.end(), std::greater_equal<>()) != first.end())
+            problem(
+                "/partition",
+                fmt::format(
+                    "is no list of first layers; expected 0 and then larger numbers below {}",
+                    network_.layers.size()));
+    }
+
+    const ParallelPlan& plan_;
+    const Network& network_;
+    PlanProblems problems_;
+};
+
+}  // namespace
+
+PlanProblems problems_of(const ParallelPlan& plan, const Network& network) {
+    return PlanCheck(plan, network).run();
+}
+
+PipelineSchedule schedule_of(const ParallelPlan& plan, const StageWork* work) {
+    if (plan.given)
+        return *plan.given;
+    const ScheduleGenerator* generator = find_schedule(plan.schedule);
+    ScheduleShape shape = shape_of(plan, *generator);
+    if (work != nullptr) {
+        Kept kept{0, 0};
+        shape.forward = shape.input_gradient = shape.weight_gradient = 0;
+        for (std::uint32_t stage = 0; stage < work->stages(); ++stage) {
+            shape.forward += work->seconds(PassKind::kForward, stage);
+            shape.input_gradient += work->seconds(PassKind::kInputGradient, stage);
+            shape.weight_gradient += work->seconds(PassKind::kWeightGradient, stage);
+            kept.until_input_gradient += work->kept(stage).until_input_gradient;
+            kept.until_weight_gradient += work->kept(stage).until_weight_gradient;
+        }
+        if (kept.until_input_gradient > 0)
+            shape.weight_kept =
+                std::min(1.0, kept.until_weight_gradient / kept.until_input_gradient);
+    }
+    return generator->make(shape);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/step/rank_writer.h"
+
+#include "workloads/kernels/memory_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kSingle = 4;  // bytes of a number in 32 bits
+
+Bytes bytes_of(double value) {
+    return Bytes(static_cast<std::uint64_t>(std::ceil(value)));
+}
+
+Phase phase_of(PassKind kind) {
+    return kind == PassKind::kForward  ? Phase::kForward
+           : kind == PassKind::kUpdate ? Phase::kOptimizer
+                                       : Phase::kBackward;
+}
+
+/// A message's two ends find each other by it.
+std::uint64_t tag_of(const Pass& pass, const PipelineSchedule& schedule) {
+    return (std::uint64_t{pass.micro_batch} * schedule.stages() + pass.stage) * 2 +
+           (pass.kind == PassKind::kForward ? 0 : 1);
+}
+
+}  // namespace
+
+RankWriter::RankWriter(
+    const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
+    parts_(parts),
+    rank_(rank),
+    device_(parts.map.place(rank).device),
+    writer_(parts.map, rank, groups, names) {}
+
+RankGraph RankWriter::write() {
+    mark_last_gradients();
+    for (std::size_t at = 0; at < parts_.schedule.order[device_].size(); ++at)
+        slot(at);
+    return writer_.take();
+}
+
+/// The passes whose gradients complete those of an update: they travel beside it.
+void RankWriter::mark_last_gradients() {
+    const std::vector<Slot>& order = parts_.schedule.order[device_];
+    last_gradients_.assign(order.size(), false);
+    std::map<std::uint32_t, bool> wanted;  // by stage
+    for (std::size_t at = order.size(); at-- > 0;) {
+        const auto mark = [&](const Pass& pass) {
+            if (pass.kind == PassKind::kUpdate) {
+                wanted[pass.stage] = true;
+            } else if (
+                (pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeightGradient) &&
+                wanted[pass.stage]) {
+                last_gradients_[at] = true;
+                wanted[pass.stage] = false;
+            }
+        };
+        mark(order[at].pass);
+        if (order[at].beside)
+            mark(*order[at].beside);
+    }
+}
+
+std::vector<std::uint32_t>
+RankWriter::holders(const std::vector<std::uint32_t>& stages, bool replicas) const {
+    const RankPlace own = parts_.map.place(rank_);
+    std::set<std::uint32_t> devices;
+    for (const std::vector<std::uint32_t>& route : parts_.schedule.routes)
+        for (const std::uint32_t stage : stages)
+            devices.insert(route[stage]);
+    std::set<std::uint32_t> ranks;
+    RankPlace place = own;
+    for (const std::uint32_t device : devices) {
+        place.device = device;
+        for (place.data = 0; place.data < parts_.plan.data; ++place.data)
+            for (place.context = 0; place.context < parts_.plan.context; ++place.context)
+                if (replicas || (place.data == own.data && place.context == own.context))
+                    ranks.insert(parts_.map.rank(place));
+    }
+    return {ranks.begin(), ranks.end()};
+}
+
+const Team& RankWriter::team(std::uint32_t stage) {
+    const auto [at, fresh] = teams_.try_emplace(stage);
+    if (fresh)
+        at->second = {fmt::format("gradients of stage {}", stage), holders({stage}, true)};
+    return at->second;
+}
+
+std::uint32_t RankWriter::peer(std::uint32_t device) const {
+    RankPlace place = parts_.map.place(rank_);
+    place.device = device;
+    return parts_.map.rank(place);
+}
+
+std::uint32_t RankWriter::round_of(const Pass& pass) const {
+    return parts_.schedule.asynchronous ? pass.micro_batch : 0;
+}
+
+bool RankWriter::elsewhere(const Pass& pass, std::uint32_t stage) const {
+    return parts_.schedule.route(pass.micro_batch)[stage] != device_;
+}
+
+void RankWriter::slot(std::size_t at) {
+    const Slot& slot = parts_.schedule.order[device_][at];
+    // Both lanes go on once both have ended.
+    std::vector<Index> previous = writer_.ends(0);
+    const std::vector<Index> other = writer_.ends(1);
+    previous.insert(previous.end(), other.begin(), other.end());
+    if (parts_.plan.messages == Messages::kBlocking) {
+        // Received at once with the sends; what computes next waits for both.
+        before_ = previous;
+        previous.insert(previous.end(), sends_.begin(), sends_.end());
+    }
+    sends_.clear();
+    for (const Index end : previous)
+        writer_.wait_for(0, end);
+    if (slot.beside) {
+        for (const Index end : previous)
+            writer_.wait_for(1, end);
+        pass(1, *slot.beside, last_gradients_[at]);
+    }
+    if (slot.pass.kind == PassKind::kUpdate) {
+        if (at == 0 || parts_.schedule.order[device_][at - 1].pass.kind != PassKind::kUpdate)
+            before_updates(at);
+        update(slot.pass);
+    } else {
+        pass(0, slot.pass, !slot.beside && last_gradients_[at]);
+    }
+    before_ = previous;
+}
+
+void RankWriter::receive(std::size_t lane, const Pass& pass) {
+    const bool forward = pass.kind == PassKind::kForward;
+    if (forward ? pass.stage == 0 : pass.stage + 1 == parts_.schedule.stages())
+        return;
+    const std::uint32_t from = forward ? pass.stage - 1 : pass.stage + 1;
+    if (!elsewhere(pass, from))
+        return;
+    const std::uint32_t boundary = std::min(from, pass.stage);
+    const Index index = writer_.message(
+        fmt::format("receive {}{}", forward ? "f" : "b", pass.stage),
+        forward ? "receive activations" : "receive gradients",
+        false,
+        peer(parts_.schedule.route(pass.micro_batch)[from]),
+        parts_.work.message(boundary),
+        tag_of({pass.kind, pass.micro_batch, from}, parts_.schedule),
+        phase_of(pass.kind),
+        before_);
+    writer_.wait_for(lane, index);
+}
+
+void RankWriter::send(std::size_t lane, const Pass& pass) {
+    const bool forward = pass.kind == PassKind::kForward;
+    if (forward ? pass.stage + 1 == parts_.schedule.stages() : pass.stage == 0)
+        return;
+    const std::uint32_t to = forward ? pass.stage + 1 : pass.stage - 1;
+    if (!elsewhere(pass, to))
+        return;
+    sends_.push_back(writer_.message(
+        fmt::format("send {}{}", forward ? "f" : "b", pass.stage),
+        forward ? "send activations" : "send gradients",
+        true,
+        peer(parts_.schedule.route(pass.micro_batch)[to]),
+        parts_.work.message(std::min(to, pass.stage)),
+        tag_of(pass, parts_.schedule),
+        phase_of(pass.kind),
+        writer_.ends(lane)));
+}
+
+/// Reads the weights and their average gradient, writes the weights to come.
+void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
+    const WeightPolicy policy = parts_.plan.weights;
+    const bool forward = pass.kind == PassKind::kForward;
+    if (policy != WeightPolicy::kPredict && !(policy == WeightPolicy::kPredictOnce && forward))
+        return;
+    if (pass.kind == PassKind::kWeightGradient)
+        return;
+    const double parameters = parts_.work.parameters(pass.stage);
+    MemoryKernel kernel;
+    kernel.read = 2 * kSingle * parameters;
+    kernel.written = kSingle * parameters;
+    kernel.flops = 2 * parameters;
+    writer_.kernel(lane, "predict weights", phase, parts_.times.estimate(kernel).kernel);
+}
+
+void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
+    const Phase phase = phase_of(pass.kind);
+    const bool reduces = last_gradients || parts_.plan.sharding >= Sharding::kGradients;
+    if (pass.kind != PassKind::kWeightGradient)
+        receive(lane, pass);
+    const Index first = writer_.next();
+    predict(lane, pass, phase);
+    for (const WorkItem& item : parts_.work.work(pass.kind, pass.stage)) {
+        if (const auto* kernel = std::get_if<KernelItem>(&item))
+            writer_.kernel(lane, kernel->name, phase, kernel->kernel);
+        else if (const auto* collective = std::get_if<CollectiveItem>(&item))
+            writer_.wait_for_collective(lane, *collective, phase);
+        else if (std::holds_alternative<JoinItem>(item))
+            writer_.join(lane);
+        else if (const auto* gather = std::get_if<GatherItem>(&item))
+            writer_.gather(lane, gather->bytes, parts_.plan.datatype, team(pass.stage), phase);
+        else if (reduces && parts_.plan.overlap_gradients)
+            gradients_ready(lane, std::get<GradientsItem>(item).layer);
+    }
+    if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
+        pass.kind != PassKind::kInputGradient)
+        flush(pass.stage, writer_.ends(lane), phase);
+    if (const auto last = writer_.last_kernel(lane); last && *last >= first)
+        writer_.span(to_string(pass), first, *last, round_of(pass), phase);
+    if (pass.kind != PassKind::kWeightGradient)
+        send(lane, pass);
+}
+
+void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer) {
+    const std::uint32_t stage = parts_.work.stage_of(layer);
+    Pending& pending = pending_[stage];
+    pending.bytes += bytes_of(
+        parts_.work.layers().parameters(layer) *
+        static_cast<double>(size_of(parts_.plan.gradient).count()));
+    if (pending.bytes >= (pending.any ? parts_.plan.bucket : parts_.plan.first_bucket))
+        flush(stage, writer_.ends(lane), Phase::kBackward);
+}
+
+void RankWriter::flush(std::uint32_t stage, std::vector<Index> dependencies, Phase phase) {
+    Pending& pending = pending_[stage];
+    const Bytes bytes = std::exchange(pending.bytes, Bytes(0));
+    pending.any = true;
+    const bool whole = parts_.plan.sharding == Sharding::kNone;
+    const auto index = writer_.collective(
+        whole ? "reduce gradients" : "scatter gradients",
+        whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter,
+        bytes,
+        parts_.plan.gradient,
+        team(stage),
+        phase,
+        std::move(dependencies));
+    if (index)
+        pending.reduced.push_back(*index);
+}
+
+void RankWriter::reduce_before_update(
+    const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team) {
+    const auto index =
+        writer_.collective(name, kind, bytes, datatype, team, Phase::kOptimizer, writer_.ends(0));
+    if (index)
+        writer_.wait_for(0, *index);
+}
+
+/// Weights that two stages use: their gradients are added up between the two.
+void RankWriter::reduce_tied(const std::vector<std::uint32_t>& stages) {
+    const auto held = [&](std::uint32_t stage) {
+        return std::find(stages.begin(), stages.end(), stage) != stages.end();
+    };
+    for (std::uint32_t user = 0; user < parts_.schedule.stages(); ++user) {
+        const auto layer = parts_.work.shared_layer(user);
+        if (!layer)
+            continue;
+        const std::uint32_t owner = parts_.work.stage_of(*layer);
+        if (!held(owner) && !held(user))
+            continue;
+        const double bytes = parts_.work.layers().parameters(*layer) *
+                             static_cast<double>(size_of(parts_.plan.gradient).count());
+        reduce_before_update(
+            "tied gradients",
+            CollectiveKind::kAllReduce,
+            bytes_of(bytes),
+            parts_.plan.gradient,
+            {"tied gradients", holders({owner, user}, false)});
+    }
+}
+
+/// What all stages of a device wait for before the first of them is updated: every rank goes
+/// through it in the same order.
+void RankWriter::before_updates(std::size_t at) {
+    const std::vector<Slot>& order = parts_.schedule.order[device_];
+    const ParallelPlan& plan = parts_.plan;
+    std::vector<std::uint32_t> stages;
+    for (; at < order.size() && order[at].pass.kind == PassKind::kUpdate; ++at)
+        stages.push_back(order[at].pass.stage);
+    for (const std::uint32_t stage : stages) {
+        Pending& pending = pending_[stage];
+        if (!plan.overlap_gradients) {
+            pending.bytes = bytes_of(
+                parts_.work.parameters(stage) *
+                static_cast<double>(size_of(plan.gradient).count()));
+            flush(stage, writer_.ends(0), Phase::kBackward);
+        }
+        for (const Index reduced : std::exchange(pending.reduced, {}))
+            writer_.wait_for(0, reduced);
+        pending.any = false;
+    }
+    reduce_tied(stages);
+    if (!parts_.schedule.asynchronous && !parts_.schedule.no_barrier)
+        reduce_before_update(
+            "norm of gradients",
+            CollectiveKind::kAllReduce,
+            Bytes(16),
+            Datatype::kFloat32,
+            {"norm of gradients", parts_.map.sharing(Sharing::kModel, rank_)});
+}
+
+void RankWriter::update(const Pass& pass) {
+    const ParallelPlan& plan = parts_.plan;
+    const double parameters = parts_.work.parameters(pass.stage);
+    const double shards =
+        plan.sharding == Sharding::kNone ? 1 : static_cast<double>(team(pass.stage).ranks.size());
+    const double element = static_cast<double>(size_of(plan.datatype).count());
+    const double state = (plan.adam ? 2 : 1) * kSingle + (element < kSingle ? kSingle : 0);
+    const Index first = writer_.next();
+    writer_.kernel(
+        0,
+        "update",
+        Phase::kOptimizer,
+        parts_.times.estimate(optimizer(parameters / shards, element, kSingle, state)).kernel);
+    const bool keeps_versions = plan.weights == WeightPolicy::kStash ||
+                                plan.weights == WeightPolicy::kVerticalSync ||
+                                plan.weights == WeightPolicy::kDoubleBuffered;
+    if (parts_.schedule.asynchronous && keeps_versions)
+        writer_.kernel(
+            0,
+            "keep version",
+            Phase::kOptimizer,
+            parts_.times.estimate(copy(parameters * element)).kernel);
+    writer_.span(
+        to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
+    if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
+        reduce_before_update(
+            "gather weights",
+            CollectiveKind::kAllGather,
+            bytes_of(parameters * element),
+            plan.datatype,
+            team(pass.stage));
+}
+
+}  // namespace switchfold

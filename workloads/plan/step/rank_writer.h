@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/plan/schedule/pipeline_schedule.h"
+#include "workloads/plan/step/pass_writer.h"
+#include "workloads/plan/step/stage_work.h"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace switchfold {
+
+/// Everything that the ranks of a step have in common.
+struct StepParts {
+    const ParallelPlan& plan;
+    const PipelineSchedule& schedule;
+    const StageWork& work;
+    const KernelTimes& times;
+    const RankMap& map;
+};
+
+/// Lays the schedule of a rank's device down: passes, messages to its neighbours, gradients and
+/// updates.
+class RankWriter {
+public:
+    RankWriter(const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names);
+    [[nodiscard]] RankGraph write();
+
+private:
+    using Index = PassWriter::Index;
+
+    void mark_last_gradients();
+    void slot(std::size_t at);
+    void pass(std::size_t lane, const Pass& pass, bool last_gradients);
+    void receive(std::size_t lane, const Pass& pass);
+    void send(std::size_t lane, const Pass& pass);
+    void predict(std::size_t lane, const Pass& pass, Phase phase);
+    void before_updates(std::size_t at);
+    void update(const Pass& pass);
+    void gradients_ready(std::size_t lane, std::uint32_t layer);
+    void flush(std::uint32_t stage, std::vector<Index> dependencies, Phase phase);
+    /// A collective on all gradients, which the update waits for.
+    void reduce_before_update(
+        const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
+    void reduce_tied(const std::vector<std::uint32_t>& stages);
+    /// Every rank that holds these stages of the same weights.
+    [[nodiscard]] std::vector<std::uint32_t>
+    holders(const std::vector<std::uint32_t>& stages, bool replicas) const;
+    const Team& team(std::uint32_t stage);
+    [[nodiscard]] std::uint32_t round_of(const Pass& pass) const;
+    [[nodiscard]] std::uint32_t peer(std::uint32_t device) const;
+    /// The stage's neighbour of a pass lives on another device; its rank.
+    [[nodiscard]] bool elsewhere(const Pass& pass, std::uint32_t stage) const;
+
+    struct Pending {
+        Bytes bytes;                 ///< gradients that wait for their bucket to fill
+        bool any = false;            ///< a bucket has gone
+        std::vector<Index> reduced;  ///< collectives that the update waits for
+    };
+
+    const StepParts& parts_;
+    std::uint32_t rank_;
+    std::uint32_t device_;
+    PassWriter writer_;
+    std::vector<bool> last_gradients_;          ///< by slot: the last before an update
+    std::map<std::uint32_t, Pending> pending_;  ///< by stage
+    std::map<std::uint32_t, Team> teams_;       ///< by stage: who shares its weights
+    std::vector<Index> before_;                 ///< ends of the slot before the last
+    std::vector<Index> sends_;                  ///< of the last slot
+};
+
+}  // namespace switchfold

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/graph/execution_graph.h"
+#include "workloads/plan/step/rank_map.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace switchfold {
+
+struct KernelItem {
+    std::string name;
+    KernelOperation kernel;
+};
+
+/// What computes next waits for it, unless it runs beside: then until the next join.
+struct CollectiveItem {
+    std::string name;
+    CollectiveKind kind = CollectiveKind::kAllReduce;
+    Bytes bytes;
+    Datatype datatype = Datatype::kBfloat16;
+    Sharing sharing = Sharing::kTensor;
+    bool beside = false;
+};
+/// What computes next waits for the collectives that run beside.
+struct JoinItem {};
+
+/// From here on the gradients of a layer's weights are there.
+struct GradientsItem {
+    std::uint32_t layer = 0;
+};
+
+/// The weights of the layers that follow come together from the ranks that share them; they come
+/// while the layers before compute.
+struct GatherItem {
+    Bytes bytes;
+};
+
+/// What a rank does in a pass, one after the other.
+using WorkItem = std::variant<KernelItem, CollectiveItem, JoinItem, GradientsItem, GatherItem>;
+using Work = std::vector<WorkItem>;
+
+}  // namespace switchfold

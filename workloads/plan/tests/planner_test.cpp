@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/partition/planner.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+namespace switchfold {
+namespace {
+
+/// Every way to cut the layers and hand out the workers.
+double by_brute_force(const std::vector<PlannerLayer>& layers, const PlannerOptions& options) {
+    double best = std::numeric_limits<double>::infinity();
+    std::vector<PlannedStage> stages;
+    const std::function<void(std::uint32_t, std::uint32_t)> go = [&](std::uint32_t first,
+                                                                     std::uint32_t workers) {
+        for (std::uint32_t m = 1; m <= workers; ++m) {
+            if (options.straight && m > 1)
+                break;
+            stages.push_back({first, m});
+            if (m == workers) {
+                if (const auto seconds = seconds_of(layers, options, stages))
+                    best = std::min(best, *seconds);
+            } else {
+                for (auto next = first + 1; next < layers.size(); ++next)
+                    go(next, workers - m);
+            }
+            stages.pop_back();
+        }
+    };
+    go(0, options.workers);
+    return best;
+}
+
+RC_GTEST_PROP(PlannerProperty, FindsWhatBruteForceFinds, ()) {
+    std::vector<PlannerLayer> layers(*rc::gen::inRange<std::size_t>(1, 9));
+    for (PlannerLayer& layer : layers) {
+        layer.seconds = *rc::gen::inRange(1, 30) * 1e-3;
+        layer.output_bytes = *rc::gen::inRange(0, 100) * 1e6;
+        layer.weight_bytes = *rc::gen::inRange(0, 100) * 1e6;
+        layer.kept_bytes = *rc::gen::inRange(0, 100) * 1e6;
+    }
+    PlannerOptions options;
+    options.workers = *rc::gen::inRange(1U, 7U);
+    options.straight = *rc::gen::arbitrary<bool>();
+    options.memory = *rc::gen::element(0.0, 3e8, 8e8);
+    options.levels = {{2, 2e10}, {8, *rc::gen::element(1e9, 1e10)}};
+    const auto plan = plan_pipeline(layers, options);
+    const double best = by_brute_force(layers, options);
+    RC_ASSERT(plan.has_value() == (best < std::numeric_limits<double>::infinity()));
+    if (plan) {
+        RC_ASSERT(plan->seconds == best);
+        RC_ASSERT(seconds_of(layers, options, plan->stages) == best);
+    }
+}
+
+TEST(Planner, ReplicatesWhereWeightsAreFewAndCutsWhereTheyAreMany) {
+    // As VGG: convolutions with large outputs and few weights, then layers that are all weights.
+    const PlannerLayer convolution{40e-3, 50e6, 5e6, 0};
+    const PlannerLayer pooled{40e-3, 5e6, 5e6, 0};
+    const PlannerLayer dense{5e-3, 1e5, 400e6, 0};
+    const std::vector<PlannerLayer> layers{convolution, convolution, pooled, dense};
+    const auto plan = plan_pipeline(layers, {4, {{4, 1e9}}, 0, false});
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->stages, (std::vector<PlannedStage>{{0, 3}, {3, 1}}));
+    // Nothing but weights that are few: all workers do the same.
+    const std::vector<PlannerLayer> same(4, convolution);
+    EXPECT_EQ(plan_pipeline(same, {4, {{4, 1e9}}, 0, false})->stages.size(), 1U);
+}
+
+TEST(Planner, RefusesWhatFitsNowhere) {
+    const std::vector<PlannerLayer> layers(2, PlannerLayer{1e-3, 1, 1e9, 0});
+    EXPECT_FALSE(plan_pipeline(layers, {2, {{2, 1e9}}, 1e8, false}));
+}
+
+}  // namespace
+}  // namespace switchfold

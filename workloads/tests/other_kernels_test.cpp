@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/kernels/attention.h"
+#include "workloads/kernels/memory_kernel.h"
+#include "workloads/tests/test_gpus.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <stdexcept>
+
+namespace switchfold {
+namespace {
+
+using testing::ampere;
+using testing::blackwell;
+using testing::hopper;
+using testing::pascal;
+
+Attention of(std::uint64_t batch, std::uint64_t tokens, std::uint64_t heads, std::uint64_t kv) {
+    Attention a;
+    a.batch = batch;
+    a.queries = a.keys = tokens;
+    a.heads = heads;
+    a.kv_heads = kv;
+    return a;
+}
+
+double seconds(const Attention& attention, const GpuRates& gpu) {
+    return estimate(attention, gpu).seconds();
+}
+
+RC_GTEST_PROP(AttentionProperty, IsNeverFasterThanPeakOrMemory, ()) {
+    const GpuRates gpu = *rc::gen::element(ampere(), hopper(), blackwell(), pascal());
+    const auto kv = *rc::gen::inRange<std::uint64_t>(1, 9);
+    Attention a =
+        of(*rc::gen::inRange<std::uint64_t>(1, 17),
+           *rc::gen::inRange<std::uint64_t>(1, 5000),
+           kv * *rc::gen::inRange<std::uint64_t>(1, 9),
+           kv);
+    a.causal = *rc::gen::arbitrary<bool>();
+    a.backward = *rc::gen::arbitrary<bool>();
+    const KernelEstimate kernel = estimate(a, gpu);
+    // Causal: each token sees half of the others and itself.
+    const double scores = static_cast<double>(a.batch * a.heads * a.queries) *
+                          static_cast<double>(a.causal ? (a.keys + 1) / 2 : a.keys);
+    const double flops = (a.backward ? 10.0 : 4.0) * scores * 128;
+    RC_ASSERT(kernel.seconds() > gpu.launch + flops / (gpu.half > 0 ? gpu.half : gpu.vector));
+    RC_ASSERT(kernel.kernel.flops >= 0.999 * flops);
+    RC_ASSERT(kernel.seconds() > gpu.launch + kernel.memory_bytes / gpu.read_bandwidth);
+    Attention twice = a;
+    twice.batch *= 2;
+    RC_ASSERT(seconds(twice, gpu) >= 0.97 * kernel.seconds());
+}
+
+TEST(Attention, CausalTakesHalfOfLongSamplesAndBackwardTwoToFourTimes) {
+    for (const GpuRates& gpu : {ampere(), hopper(), blackwell()}) {
+        Attention a = of(2, 16'384, 32, 32);
+        const double causal = seconds(a, gpu);
+        a.causal = false;
+        EXPECT_NEAR(seconds(a, gpu) / causal, 2.0, 0.1) << gpu.name;
+        a.backward = true;
+        const double back = seconds(a, gpu);
+        a.backward = false;
+        EXPECT_GT(back / seconds(a, gpu), 2.0) << gpu.name;
+        EXPECT_LT(back / seconds(a, gpu), 4.0) << gpu.name;
+    }
+}
+
+TEST(Attention, ReachesPublishedRates) {
+    // FlashAttention-2 on an A100, heads of 128, 16,384 tokens, not causal: some 225 TFLOP/s
+    // forward, 63 % of 312 backward (arXiv 2307.08691).
+    Attention a = of(1, 16'384, 16, 16);
+    a.causal = false;
+    const double forward = 4.0 * 16 * 16'384 * 16'384 * 128;
+    EXPECT_NEAR(forward / seconds(a, ampere()) / 225e12, 1.0, 0.1);
+    a.backward = true;
+    EXPECT_NEAR(2.5 * forward / seconds(a, ampere()) / (0.63 * 312e12), 1.0, 0.1);
+}
+
+TEST(Attention, SharedKeysPackQueries) {
+    // 32 queries of one token share a key: one tile instead of 32.
+    const GpuRates gpu = hopper();
+    EXPECT_LT(
+        seconds(of(256, 1, 32, 1), gpu) - gpu.launch,
+        0.1 * (seconds(of(256, 1, 32, 32), gpu) - gpu.launch));
+}
+
+TEST(Attention, TheLongestTilesAtTheEndLeaveSmsIdle) {
+    // 8 heads of 32 tiles: the A100's order leaves its SMs waiting for the last rows.
+    const GpuRates gpu = ampere();
+    const double few = seconds(of(1, 4096, 8, 8), gpu);
+    const double many = seconds(of(8, 4096, 8, 8), gpu) / 8;
+    EXPECT_GT(few, 1.3 * many);
+}
+
+TEST(Attention, RefusesNonsense) {
+    EXPECT_THROW(static_cast<void>(estimate(of(1, 0, 8, 8), ampere())), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(estimate(of(1, 8, 8, 3), ampere())), std::invalid_argument);
+    EXPECT_THROW(
+        static_cast<void>(estimate(of(1, std::uint64_t{1} << 40U, 8, 8), ampere())),
+        std::invalid_argument);
+    GpuRates without = ampere();
+    without.vector = 0;
+    EXPECT_THROW(static_cast<void>(estimate(of(1, 8, 8, 8), without)), std::invalid_argument);
+}
+
+RC_GTEST_PROP(MemoryKernelProperty, IsBetweenCacheAndMemory, ()) {
+    const GpuRates gpu = *rc::gen::element(ampere(), hopper(), blackwell(), pascal());
+    const double read = *rc::gen::inRange(0, 1'000'000'000);
+    const double written = *rc::gen::inRange(0, 1'000'000'000);
+    const KernelEstimate kernel =
+        estimate(MemoryKernel{KernelClass::kElementwise, read, written, 0}, gpu);
+    RC_ASSERT(kernel.seconds() > gpu.launch + (read + written) / gpu.l2_bandwidth);
+    RC_ASSERT(kernel.seconds() > gpu.launch + written / gpu.read_bandwidth);
+    const KernelEstimate more =
+        estimate(MemoryKernel{KernelClass::kElementwise, read + 4096, written, 0}, gpu);
+    RC_ASSERT(more.seconds() >= kernel.seconds());
+}
+
+TEST(MemoryKernel, StreamsReachTheirBandwidth) {
+    for (const GpuRates& gpu : {ampere(), hopper(), pascal()}) {
+        const KernelEstimate kernel = estimate(copy(1e9), gpu);
+        EXPECT_NEAR(2e9 / kernel.seconds() / gpu.mixed_bandwidth, 1.0, 0.02) << gpu.name;
+        EXPECT_EQ(kernel.kernel.bytes_read, kernel.kernel.bytes_written);
+    }
+    // What fits the L2 and was just written is faster than memory.
+    const double fits = 4e6;
+    EXPECT_GT(2 * fits / (estimate(copy(fits), ampere()).seconds() - 3.5e-6), 1.8e12);
+}
+
+TEST(MemoryKernel, KindsMoveTheirBytes) {
+    EXPECT_EQ(element_wise(100, 2, 2).read, 400);
+    EXPECT_EQ(element_wise(100, 2, 2).written, 200);
+    EXPECT_EQ(norm(100, 2, false).read, 200);
+    EXPECT_EQ(norm(100, 2, true).read, 400);
+    EXPECT_EQ(softmax_loss(100, 2, false).written, 0);
+    EXPECT_EQ(embedding(100, 2, true).written, 400);
+    // Adam in mixed precision: gradient 2 B, master weight and two moments 12 B, weight 2 B.
+    EXPECT_EQ(optimizer(100, 2, 2, 12).read, 1400);
+    EXPECT_EQ(optimizer(100, 2, 2, 12).written, 1400);
+    EXPECT_THROW(
+        static_cast<void>(estimate(MemoryKernel{KernelClass::kOther, -1, 0, 0}, ampere())),
+        std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace switchfold
