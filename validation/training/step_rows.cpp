@@ -102,6 +102,10 @@ private:
         p.overlap_gradients = record["framework"].find("PyTorch") != std::string::npos;
         const bool single = record["precision"].find("32") != std::string::npos;
         p.datatype = single ? Datatype::kFloat32 : Datatype::kBfloat16;
+        // Megatron-LM and its forks of these papers keep the scores in memory: their formula of
+        // activations has 5 a s^2 b.
+        if (record["framework"].find("Megatron") != std::string::npos)
+            p.attention = AttentionKernels::kUnfused;
         if (schedule == "fully_sharded")
             p.sharding = Sharding::kParameters;
     }

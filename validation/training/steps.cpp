@@ -6,7 +6,7 @@
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/training.h"
-#include "sim/run/workload/gpu_rates.h"
+#include "sim/run/workload/kernel_model.h"
 #include "validation/machines/machines.h"
 #include "validation/training/step_rows.h"
 #include "workloads/plan/step/plan_step.h"

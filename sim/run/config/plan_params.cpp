@@ -7,13 +7,15 @@ namespace switchfold {
 
 namespace {
 constexpr const char* kExpected =
-    "\"auto\" or an array of the first layer of each stage, by name or number";
+    "\"auto\", \"equal\" or an array of the first layer of each stage, by name or number";
 }
 
 void read_value(const Cursor& c, PartitionParams& out) {
-    out.first.clear();
+    out = {};
     if (c.value->is_string()) {
-        if (c.value->get<std::string>() != "auto")
+        const std::string word = c.value->get<std::string>();
+        out.equal = word == "equal";
+        if (!out.equal && word != "auto")
             fail_type(c, kExpected);
         return;
     }
@@ -33,14 +35,14 @@ void read_value(const Cursor& c, PartitionParams& out) {
 
 OrderedJson write_value(const PartitionParams& value) {
     if (value.first.empty())
-        return "auto";
+        return value.equal ? "equal" : "auto";
     return value.first;
 }
 
 OrderedJson SchemaOf<PartitionParams>::make() {
     return {
         {"oneOf",
-         {{{"const", "auto"}},
+         {{{"enum", {"auto", "equal"}}},
           {{"type", "array"},
            {"items", {{"type", {"string", "integer"}}, {"minimum", 0}}},
            {"minItems", 1}}}}};

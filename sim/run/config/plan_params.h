@@ -44,8 +44,15 @@ struct EnumNames<WeightPolicy> {
 };
 template <>
 struct EnumNames<Messages> {
-    static constexpr std::array<std::pair<Messages, std::string_view>, 2> kNames{
-        {{Messages::kOverlapped, "overlapped"}, {Messages::kBlocking, "blocking"}}};
+    static constexpr std::array<std::pair<Messages, std::string_view>, 3> kNames{
+        {{Messages::kOverlapped, "overlapped"},
+         {Messages::kAhead, "ahead"},
+         {Messages::kBlocking, "blocking"}}};
+};
+template <>
+struct EnumNames<AttentionKernels> {
+    static constexpr std::array<std::pair<AttentionKernels, std::string_view>, 2> kNames{
+        {{AttentionKernels::kFused, "fused"}, {AttentionKernels::kUnfused, "unfused"}}};
 };
 enum class OptimizerKind : std::uint8_t { kAdam, kMomentum };
 template <>
@@ -54,9 +61,11 @@ struct EnumNames<OptimizerKind> {
         {{OptimizerKind::kAdam, "adam"}, {OptimizerKind::kMomentum, "momentum"}}};
 };
 
-/// The partition of a pipeline: the first layer of each stage, by name or number, or "auto".
+/// The partition of a pipeline: the first layer of each stage, by name or number, or how to find
+/// them.
 struct PartitionParams {
-    std::vector<std::string> first;  ///< empty: auto
+    std::vector<std::string> first;  ///< empty: auto or equal
+    bool equal = false;
 };
 void read_value(const Cursor& c, PartitionParams& out);
 [[nodiscard]] OrderedJson write_value(const PartitionParams& value);
@@ -85,6 +94,7 @@ struct PlanParams {
     std::uint32_t update_every = 1;
     WeightPolicy weights = WeightPolicy::kLatest;
     Messages messages = Messages::kOverlapped;
+    AttentionKernels attention = AttentionKernels::kFused;
     bool overlap_gradients = true;
     OptimizerKind optimizer = OptimizerKind::kAdam;
     static constexpr auto fields() {
@@ -142,8 +152,8 @@ struct PlanParams {
             field(
                 "partition",
                 &PlanParams::partition,
-                "\"auto\", stages of about the same time, or the first layer of each stage by "
-                "name or number."),
+                "\"auto\", stages of about the same time; \"equal\", as many blocks each; or the "
+                "first layer of each stage by name or number."),
             field(
                 "replicas",
                 &PlanParams::replicas,
@@ -169,8 +179,14 @@ struct PlanParams {
             field(
                 "messages",
                 &PlanParams::messages,
-                "Between stages: overlapped, beside what computes next, or blocking, as "
-                "Megatron-LM's plain 1F1B."),
+                "Between stages: overlapped, sent beside what computes next; ahead, received a "
+                "pass "
+                "ahead too; blocking, as Megatron-LM's plain 1F1B."),
+            field(
+                "attention",
+                &PlanParams::attention,
+                "One kernel (FlashAttention), or scores, softmax, dropout and values each from "
+                "memory to memory."),
             field(
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,

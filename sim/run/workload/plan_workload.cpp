@@ -64,6 +64,7 @@ ParallelPlan plan_of(
     plan.update_every = p.update_every;
     plan.weights = p.weights;
     plan.messages = p.messages;
+    plan.attention = p.attention;
     plan.overlap_gradients = p.overlap_gradients;
     plan.adam = p.optimizer == OptimizerKind::kAdam;
     plan.bucket = workload.bucket;
@@ -71,6 +72,17 @@ ParallelPlan plan_of(
     plan.gradient = workload.gradient;
     plan.datatype =
         workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
+    if (p.partition.equal && problems_of(plan, network).empty()) {
+        const std::uint32_t stages = schedule_of(plan).stages();
+        plan.partition = equal_partition(network, stages);
+        if (plan.partition.empty())
+            problems.emplace_back(
+                "/partition",
+                fmt::format(
+                    "is equal, and the blocks of {} do not part into {} stages evenly",
+                    network.name,
+                    stages));
+    }
     for (std::size_t i = 0; i < p.partition.first.size(); ++i) {
         const std::string& word = p.partition.first[i];
         if (const auto layer = layer_named(network, word))

@@ -7,7 +7,7 @@
 #include "sim/run/config/scenario_set.h"
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/experts_workload.h"
-#include "sim/run/workload/gpu_rates.h"
+#include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
@@ -121,9 +121,7 @@ private:
                     "is {}, and the plan is for {}: data x context x tensor x pipeline",
                     ranks,
                     switchfold::ranks_of(plan)));
-        const KernelTimes times = w.kernel_times.empty()
-                                      ? KernelTimes(gpu_rates(gpu))
-                                      : KernelTimes(gpu_rates(gpu), folder / w.kernel_times);
+        const KernelTimes times = kernel_times(gpu, w.kernel_times, folder);
         prepared_.graph = plan_step(network, times, plan);
         prepared_.report.notes.push_back(
             "a generated step: kernels take what the model of docs/kernel_times.md gives them");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/step/layer_work.h"
 
-#include "workloads/kernels/attention.h"
 #include "workloads/kernels/matrix_product.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/network/product.h"
@@ -96,6 +95,17 @@ double LayerWork::parameters(std::uint32_t layer) const {
     // A row-parallel layer divides its weights too.
     const bool divided = l.split != TensorSplit::kNone;
     return held / (divided ? plan_.tensor : 1);
+}
+
+double LayerWork::kept_scores(std::uint32_t layer) const {
+    const std::optional<AttentionShape> shape = attention_of(network_.layers[layer]);
+    if (!shape || plan_.attention == AttentionKernels::kFused ||
+        plan_.recompute == Recompute::kSelective)
+        return 0;
+    const double heads = static_cast<double>(shape->heads) /
+                         (network_.layers[layer].split == TensorSplit::kHeads ? plan_.tensor : 1);
+    return (2 * element_ + 1) * heads * plan_.micro_batch / plan_.context *
+           static_cast<double>(shape->queries * shape->keys);
 }
 
 bool LayerWork::is_product(std::uint32_t layer) const {
@@ -224,12 +234,16 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
             Sharing::kContext,
             false,
             work);
-    KernelEstimate estimate = times_.estimate(a);
-    if (shape->causal && plan_.context > 1) {  // ranks take parts from both ends: equal work
-        estimate.kernel.isolated = estimate.kernel.isolated / 2;
-        estimate.kernel.flops /= 2;
+    if (plan_.attention == AttentionKernels::kUnfused) {
+        unfused_attention(layer, a, backward, work);
+    } else {
+        KernelEstimate estimate = times_.estimate(a);
+        if (shape->causal && plan_.context > 1) {  // parts from both ends: equal work
+            estimate.kernel.isolated = estimate.kernel.isolated / 2;
+            estimate.kernel.flops /= 2;
+        }
+        kernel(layer, what, estimate, work);
     }
-    kernel(layer, what, estimate, work);
     if (plan_.context > 1 && backward)
         collective(
             layer,
@@ -239,6 +253,43 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
             Sharing::kContext,
             false,
             work);
+}
+
+/// Scores go to memory and come back: written by the first product, read and written by softmax and
+/// dropout, read by the second product (Korthikanti et al. 2022, section 4: 5 a s^2 b bytes are
+/// kept). Masked scores are computed too.
+void LayerWork::unfused_attention(
+    std::uint32_t layer, const Attention& a, bool backward, Work& work) const {
+    const std::uint64_t count = a.batch * a.heads;
+    const double scores = static_cast<double>(count * a.queries * a.keys);
+    const auto product = [&](const char* what, std::uint64_t n, std::uint64_t k) {
+        kernel(
+            layer,
+            what,
+            times_.estimate(MatrixProduct{a.queries, n, k, count, plan_.datatype, plan_.tf32}),
+            work);
+    };
+    const auto bytes = [&](const char* what, double read, double written) {
+        MemoryKernel k;
+        k.kernel_class = KernelClass::kReduction;
+        k.read = read * scores;
+        k.written = written * scores;
+        kernel(layer, what, times_.estimate(k), work);
+    };
+    const double e = element_;
+    if (!backward) {
+        product("scores", a.keys, a.head_width);
+        bytes("softmax", e, e);
+        bytes("dropout", e, e + 1);
+        product("values", a.head_width, a.keys);
+        return;
+    }
+    product("values' gradient", a.head_width, a.keys);
+    product("probabilities' gradient", a.keys, a.head_width);
+    bytes("dropout backward", e + 1, e);
+    bytes("softmax backward", 2 * e, e);
+    product("queries' gradient", a.head_width, a.keys);
+    product("keys' gradient", a.head_width, a.keys);
 }
 
 /// Layers whose bytes decide.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/kernels/attention.h"
 #include "workloads/kernels/kernel_times.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/parallel_plan.h"
@@ -30,6 +31,9 @@ public:
     [[nodiscard]] double parameters(std::uint32_t layer) const;
     /// Bytes of a layer's output, one micro-batch, on this rank.
     [[nodiscard]] double output_bytes(std::uint32_t layer) const;
+    /// Bytes of what attention keeps of its scores: nothing where it is fused or computed again;
+    /// else what softmax and dropout put out, and dropout's mask.
+    [[nodiscard]] double kept_scores(std::uint32_t layer) const;
     [[nodiscard]] bool is_product(std::uint32_t layer) const;
 
 private:
@@ -46,6 +50,8 @@ private:
     kernel(std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const;
     void product(std::uint32_t layer, Which which, Work& work) const;
     void attention(std::uint32_t layer, bool backward, Work& work) const;
+    void
+    unfused_attention(std::uint32_t layer, const Attention& shape, bool backward, Work& work) const;
     void other(std::uint32_t layer, bool backward, Work& work) const;
     void measured(std::uint32_t layer, double microseconds, const char* what, Work& work) const;
     void collective(

@@ -35,8 +35,15 @@ enum class WeightPolicy : std::uint8_t {
 
 /// How stages pass activations on.
 enum class Messages : std::uint8_t {
-    kOverlapped,  ///< beside what computes next
-    kBlocking,    ///< a stage goes on once they have arrived (Megatron-LM's plain 1F1B)
+    kOverlapped,  ///< sent beside what computes next; received when what needs them is next
+    kAhead,     ///< a receive is posted a pass ahead: its kernel waits on the GPU beside that pass
+    kBlocking,  ///< a device goes on once its sends and receives are done (Megatron-LM's 1F1B)
+};
+
+/// How attention is computed.
+enum class AttentionKernels : std::uint8_t {
+    kFused,    ///< one kernel, scores never leave the SMs (FlashAttention)
+    kUnfused,  ///< scores, softmax, dropout and values, each from memory to memory
 };
 
 /// How a network is trained on many GPUs. A rank is one GPU; ranks = data x context x tensor x
@@ -64,6 +71,7 @@ struct ParallelPlan {
     std::vector<std::uint32_t> partition;
     WeightPolicy weights = WeightPolicy::kLatest;
     Messages messages = Messages::kOverlapped;
+    AttentionKernels attention = AttentionKernels::kFused;
     bool overlap_gradients = true;  ///< they travel beside the last backward
     Bytes bucket = mebibytes(25);   ///< of gradients that travel together
     Bytes first_bucket = mebibytes(1);

@@ -116,11 +116,10 @@ void RankWriter::slot(std::size_t at) {
     std::vector<Index> previous = writer_.ends(0);
     const std::vector<Index> other = writer_.ends(1);
     previous.insert(previous.end(), other.begin(), other.end());
-    if (parts_.plan.messages == Messages::kBlocking) {
-        // Received at once with the sends; what computes next waits for both.
-        before_ = previous;
+    if (parts_.plan.messages != Messages::kAhead)
+        before_ = previous;  // receives come when it is their turn
+    if (parts_.plan.messages == Messages::kBlocking)
         previous.insert(previous.end(), sends_.begin(), sends_.end());
-    }
     sends_.clear();
     for (const Index end : previous)
         writer_.wait_for(0, end);

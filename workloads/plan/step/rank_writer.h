@@ -66,7 +66,7 @@ private:
     std::vector<bool> last_gradients_;          ///< by slot: the last before an update
     std::map<std::uint32_t, Pending> pending_;  ///< by stage
     std::map<std::uint32_t, Team> teams_;       ///< by stage: who shares its weights
-    std::vector<Index> before_;                 ///< ends of the slot before the last
+    std::vector<Index> before_;                 ///< what a receive waits for
     std::vector<Index> sends_;                  ///< of the last slot
 };
 

@@ -141,6 +141,8 @@ Kept StageWork::activations(std::uint32_t stage) const {
             all.insert(i);
         if (keeps.mask)
             masks += layers_.output_bytes(i) / static_cast<double>(size_of(plan_.datatype).count());
+        if (layer.type == "attention")
+            masks += layers_.kept_scores(i);
         if (layers_.is_product(i))
             for_weights.insert(layer.inputs.begin(), layer.inputs.end());
         block_inputs.try_emplace(layer.block, i);
