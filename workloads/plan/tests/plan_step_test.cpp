@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/step/plan_step.h"
+
+#include "workloads/network/decoder.h"
+#include "workloads/network/zoo/zoo.h"
+#include "workloads/plan/schedule/generators.h"
+#include "workloads/tests/test_gpus.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+
+namespace switchfold {
+namespace {
+
+Network small_gpt(std::uint32_t layers = 8) {
+    GptShape shape;
+    shape.layers = layers;
+    shape.hidden = 512;
+    shape.heads = 8;
+    shape.sequence = 256;
+    shape.vocabulary = 1024;
+    return decoder("small", shape);
+}
+
+const KernelTimes& a100() {
+    static const KernelTimes times(testing::ampere());
+    return times;
+}
+
+std::string problem_of(const ParallelPlan& plan, const Network& network) {
+    const PlanProblems problems = problems_of(plan, network);
+    return problems.empty() ? "" : problems.front().first + " " + problems.front().second;
+}
+
+/// Bytes of a rank's collectives by the name of their group.
+std::map<std::string, std::uint64_t> traffic(const ExecutionGraph& graph, std::uint32_t rank) {
+    std::map<std::string, std::uint64_t> bytes;
+    for (const Operation& operation : graph.ranks[rank]->operations)
+        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))
+            bytes[graph.groups[collective->group].name] += collective->bytes.count();
+    return bytes;
+}
+
+/// Runs a graph in which everything takes a moment: whether every operation of every rank ends.
+bool ends(const ExecutionGraph& graph) {
+    const std::size_t ranks = graph.ranks.size();
+    std::vector<std::vector<bool>> done(ranks);
+    std::vector<std::vector<std::size_t>> next(ranks);  // by stream: position in its list
+    std::vector<std::vector<std::vector<std::uint32_t>>> streams(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) {
+        done[r].resize(graph.ranks[r]->operations.size());
+        streams[r].resize(graph.ranks[r]->streams.size());
+        next[r].resize(graph.ranks[r]->streams.size());
+        for (std::uint32_t i = 0; i < graph.ranks[r]->operations.size(); ++i)
+            streams[r][graph.ranks[r]->operations[i].stream].push_back(i);
+    }
+    // Collectives and messages wait until all of their ends have come.
+    std::map<std::string, std::set<std::pair<std::size_t, std::uint32_t>>> come;
+    std::size_t left = 0;
+    for (const auto& rank : done)
+        left += rank.size();
+    for (bool moved = true; moved && left > 0;) {
+        moved = false;
+        for (std::size_t r = 0; r < ranks; ++r) {
+            for (std::size_t s = 0; s < streams[r].size(); ++s) {
+                if (next[r][s] == streams[r][s].size())
+                    continue;
+                const std::uint32_t i = streams[r][s][next[r][s]];
+                const Operation& operation = graph.ranks[r]->operations[i];
+                if (done[r][i]) {
+                    ++next[r][s];
+                    moved = true;
+                    continue;
+                }
+                if (!std::all_of(
+                        operation.dependencies.begin(),
+                        operation.dependencies.end(),
+                        [&](std::uint32_t d) { return done[r][d]; }))
+                    continue;
+                std::string key;
+                std::size_t wanted = 1;
+                if (const auto* c = std::get_if<CollectiveOperation>(&operation.body)) {
+                    key = "c" + std::to_string(c->group) + "." + std::to_string(c->sequence);
+                    wanted = graph.groups[c->group].ranks.size();
+                } else if (const auto* send = std::get_if<SendOperation>(&operation.body)) {
+                    key = "m" + std::to_string(r) + "." + std::to_string(send->peer) + "." +
+                          std::to_string(send->tag);
+                    wanted = 2;
+                } else if (const auto* got = std::get_if<ReceiveOperation>(&operation.body)) {
+                    key = "m" + std::to_string(got->peer) + "." + std::to_string(r) + "." +
+                          std::to_string(got->tag);
+                    wanted = 2;
+                }
+                auto& there = come[key];
+                const std::size_t before = there.size();
+                there.insert({r, i});
+                moved = moved || there.size() != before || wanted == 1;
+                if (there.size() >= wanted) {
+                    for (const auto& [rank, index] : there) {
+                        done[rank][index] = true;
+                        --left;
+                    }
+                    come.erase(key);
+                    moved = true;
+                }
+            }
+        }
+    }
+    return left == 0;
+}
+
+RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
+    ParallelPlan plan;
+    plan.data = *rc::gen::element(1U, 2U);
+    plan.context = *rc::gen::element(1U, 2U);
+    plan.tensor = *rc::gen::element(1U, 2U, 4U);
+    plan.sequence = plan.tensor > 1 && *rc::gen::arbitrary<bool>();
+    plan.pipeline = *rc::gen::element(1U, 2U, 4U);
+    plan.accumulate = 2 * plan.pipeline * *rc::gen::element(1U, 2U);
+    plan.mini_batches = 6 * plan.pipeline + 4;
+    plan.chunks = *rc::gen::element(1U, 2U);
+    plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
+    plan.messages = *rc::gen::element(Messages::kOverlapped, Messages::kAhead, Messages::kBlocking);
+    plan.attention = *rc::gen::element(AttentionKernels::kFused, AttentionKernels::kUnfused);
+    plan.overlap_gradients = *rc::gen::arbitrary<bool>();
+    plan.sharding = *rc::gen::element(
+        Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
+    const Network network = small_gpt();
+    std::size_t made = 0;
+    for (const ScheduleGenerator& generator : schedule_generators()) {
+        plan.schedule = generator.name;
+        plan.update_every = plan.schedule == "1f1b_double_buffered" ? plan.pipeline : 1;
+        if (!problems_of(plan, network).empty())
+            continue;
+        const ExecutionGraph graph = plan_step(network, a100(), plan);
+        check(graph);
+        ++made;
+        // A device that waits for its own sends can meet one that waits for its own in orders that
+        // were not made for it; 1F1B was.
+        if (plan.messages == Messages::kBlocking && plan.schedule != "1f1b")
+            continue;
+        RC_ASSERT(ends(graph));
+    }
+    if (plan.sharding == Sharding::kNone)
+        RC_ASSERT(made > 0);
+}
+
+TEST(PlanStep, TensorParallelRanksMoveWhatMegatronMoves) {
+    // 2 all-reduces of b s h forward and 2 backward a block; one more behind the embedding, one
+    // for the head's input gradient, three of a number a token in the loss.
+    ParallelPlan plan;
+    plan.tensor = 4;
+    plan.micro_batch = 2;
+    const Network network = small_gpt(8);
+    const std::uint64_t tensor = 2ULL * 256 * 512 * 2;
+    const auto moved = traffic(plan_step(network, a100(), plan), 0);
+    EXPECT_EQ(moved.at("tensor"), (4 * 8 + 2) * tensor + 3 * 4 * 2 * 256);
+    // With sequence parallelism each all-reduce is a reduce-scatter and an all-gather, and what
+    // was gathered is gathered again for the weights' gradient.
+    plan.sequence = true;
+    const auto parts = traffic(plan_step(network, a100(), plan), 0);
+    EXPECT_EQ(parts.at("tensor"), (8 * (2 * 4 + 2) + 2 * 2 + 1) * tensor + 3 * 4 * 2 * 256);
+}
+
+TEST(PlanStep, DataParallelRanksReduceEveryGradientOnce) {
+    ParallelPlan plan;
+    plan.data = 4;
+    plan.accumulate = 3;
+    const Network network = small_gpt(4);
+    const std::uint64_t gradients = 4 * parameters(network);
+    const auto moved = traffic(plan_step(network, a100(), plan), 2);
+    EXPECT_NEAR(
+        static_cast<double>(moved.at("gradients of stage 0")),
+        static_cast<double>(gradients),
+        64.0 * 20);
+    plan.sharding = Sharding::kParameters;  // weights forward and backward, gradients: each time
+    const auto sharded = traffic(plan_step(network, a100(), plan), 2);
+    EXPECT_NEAR(
+        static_cast<double>(sharded.at("gradients of stage 0")),
+        3.0 * static_cast<double>(gradients + 2 * 2 * parameters(network)),
+        1e-3 * 3 * static_cast<double>(gradients));
+}
+
+TEST(PlanStep, StagesHoldAllParametersAndTheHeadItsOwnCopy) {
+    const Network network = small_gpt(8);
+    ParallelPlan plan;
+    plan.pipeline = 4;
+    const StageWork work(network, a100(), plan, equal_partition(network, 4));
+    double sum = 0;
+    for (std::uint32_t stage = 0; stage < 4; ++stage)
+        sum += work.parameters(stage);
+    EXPECT_EQ(sum, static_cast<double>(parameters(network)) + 1024.0 * 512);
+    EXPECT_EQ(work.shared_layer(3), std::optional<std::uint32_t>(0));
+    EXPECT_EQ(work.message(0).count(), 256ULL * 512 * 2);
+}
+
+TEST(PlanStep, ActivationsOfABlockAreKorthikantisFormula) {
+    // s b h (34 + 5 a s / h) bytes a block; without dropout behind attention and feed forward two
+    // masks of a byte less, and the sums are not kept.
+    const Network network = small_gpt(4);
+    ParallelPlan plan;
+    plan.micro_batch = 2;
+    plan.attention = AttentionKernels::kUnfused;
+    const auto blocks = [&](std::uint32_t from, std::uint32_t to) {
+        std::vector<std::uint32_t> first{0};
+        for (std::uint32_t i = 1; i < network.layers.size(); ++i)
+            if (network.layers[i].block != network.layers[i - 1].block)
+                first.push_back(i);
+        const StageWork work(network, a100(), plan, first);
+        double sum = 0;
+        for (std::uint32_t s = from; s < to; ++s)
+            sum += work.kept(s).until_input_gradient;
+        return sum;
+    };
+    const double sbh = 256.0 * 2 * 512;
+    EXPECT_NEAR(blocks(1, 2) / sbh, 32 + 5.0 * 8 * 256 / 512, 0.01);
+    plan.attention = AttentionKernels::kFused;
+    EXPECT_NEAR(blocks(1, 2) / sbh, 32, 0.01);
+    plan.recompute = Recompute::kFull;
+    EXPECT_NEAR(blocks(1, 2) / sbh, 2, 0.01);
+}
+
+TEST(PlanStep, TellsWhatIsWrong) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.tensor = 3;
+    EXPECT_EQ(
+        problem_of(plan, network), "/tensor 3 ranks do not divide the 8 heads of h.0.attn.sdpa");
+    plan = {};
+    plan.tensor = 2;
+    EXPECT_EQ(
+        problem_of(plan, *find_network("vgg16")),
+        "/tensor vgg16 has no layer that tensor parallelism divides");
+    plan = {};
+    plan.pipeline = 4;
+    plan.accumulate = 6;
+    plan.schedule = "interleaved_1f1b";
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/schedule interleaved_1f1b: 6 micro-batches; expected a multiple of the 4 devices");
+    plan.schedule = "1f1b";
+    plan.partition = {0, 9, 9, 20};
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/partition is no list of first layers; expected 0 and then larger numbers below 86");
+    plan.partition = {};
+    plan.pipeline = 100;
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/pipeline 100 stages of 86 layers; expected at most as many stages as layers");
+    plan.pipeline = 2;
+    plan.weights = WeightPolicy::kPredict;
+    EXPECT_EQ(
+        problem_of(plan, network), "/weights 1f1b flushes: every pass sees the latest weights");
+    plan.schedule = "1f1b_async";
+    plan.mini_batches = 8;
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/mini_batches are 8, too few for a steady pace; expected at least 12");
+}
+
+}  // namespace
+}  // namespace switchfold
