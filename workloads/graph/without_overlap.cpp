@@ -137,6 +137,11 @@ std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
         new_index[old] = index;
         out->operations.push_back(std::move(operation));
     }
+    out->spans = rank.spans;
+    for (Span& span : out->spans) {
+        span.first = new_index[span.first];
+        span.last = new_index[span.last];
+    }
     SWITCHFOLD_CHECK(
         out->operations.size() == rank.operations.size(),
         "{} of {} operations are in the serial order",

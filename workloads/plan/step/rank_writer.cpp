@@ -298,8 +298,10 @@ void RankWriter::before_updates(std::size_t at) {
             writer_.wait_for(0, reduced);
         pending.any = false;
     }
+    if (parts_.schedule.asynchronous)
+        return;  // each stage goes on with a copy of its own
     reduce_tied(stages);
-    if (!parts_.schedule.asynchronous && !parts_.schedule.no_barrier)
+    if (!parts_.schedule.no_barrier)
         reduce_before_update(
             "norm of gradients",
             CollectiveKind::kAllReduce,
