@@ -32,12 +32,19 @@ struct L2Params {
 };
 
 struct MemoryParams {
+    Bytes capacity;
     HbmParams hbm;
     L2Params l2;
     Time share_window = microseconds(1);
     double kernel_hit_share = 0.3;
     static constexpr auto fields() {
         return std::tuple{
+            field(
+                "capacity",
+                &MemoryParams::capacity,
+                "What plans may fill; 0: not known, and nothing is refused.",
+                Bytes(0),
+                Bytes(1ULL << 44U)),
             field("hbm", &MemoryParams::hbm, "DRAM."),
             field("l2", &MemoryParams::l2, "The L2 cache."),
             field(

@@ -91,6 +91,10 @@ private:
         shape.devices = count(record, "stages", 1);
         shape.micro_batches = count(record, "micro_batches", 1);
         shape.chunks = std::max(1U, count(record, "chunks", 1));
+        shape.forward = number(record, "t_f_ms").value_or(0);
+        shape.input_gradient = number(record, "t_b_ms").value_or(0);
+        shape.weight_gradient = number(record, "t_w_ms").value_or(0);
+        shape.message = number(record, "t_comm_ms").value_or(0);
         if (const std::string refusal = generator->refusal(shape); !refusal.empty())
             return refusal;
         const PipelineSchedule schedule = generator->make(shape);
@@ -151,8 +155,9 @@ private:
     void verdicts() {
         for (const auto& [name, worst] : worst_) {
             // With Megatron's order and chunks of one layer 0.004 is what the published times
-            // leave open; ZB-V's rows say no times.
-            const double limit = name == "interleaved_1f1b" ? 0.004 : 1e-4;
+            // leave open; searched schedules hang on a limit of memory that the table does not say.
+            const bool open = name == "interleaved_1f1b" || name == "zb_2p" || name == "zb_1p";
+            const double limit = open ? 0.004 : 1e-4;
             result_.verdicts.push_back(
                 {fmt::format("bubble share of {}: largest difference", name), worst, limit});
         }

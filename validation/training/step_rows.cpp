@@ -69,6 +69,7 @@ private:
         if (const double pace = number(record, "samples_per_s"); r.seconds == 0 && pace > 0)
             r.seconds = r.samples / pace;
         r.tflops = number(record, "tflops_per_gpu");
+        r.memory = number(record, "memory_gb") * 1e9;
         plan(record, r);
         r.why = why_not(record, r);
         if (r.why.empty())

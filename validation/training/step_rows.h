@@ -20,9 +20,10 @@ struct StepRow {
     std::string interconnect;
     std::uint32_t gpus = 0;
     std::uint32_t nodes = 1;
-    double samples = 0;              ///< of a step
-    double seconds = 0;              ///< of a step, where it is stated
-    double tflops = 0;               ///< a GPU and second, as the source counts them; 0: not stated
+    double samples = 0;  ///< of a step
+    double seconds = 0;  ///< of a step, where it is stated
+    double memory = 0;   ///< bytes of the fullest GPU; 0: not stated
+    double tflops = 0;   ///< a GPU and second, as the source counts them; 0: not stated
     std::optional<switchfold::Network> network;  ///< empty: `why`
     ParallelPlan plan;
     std::string why;  ///< why it cannot be generated; empty if it can

@@ -13,11 +13,13 @@
 #include "sim/run/workload/training_workload.h"
 #include "workloads/graph/collective.h"
 #include "workloads/graph/extrapolate.h"
+#include "workloads/plan/step/plan_memory.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace switchfold {
@@ -122,6 +124,7 @@ private:
                     ranks,
                     switchfold::ranks_of(plan)));
         const KernelTimes times = kernel_times(gpu, w.kernel_times, folder);
+        check_memory(gpu, plan, plan_memory(network, times, plan));
         prepared_.graph = plan_step(network, times, plan);
         prepared_.report.notes.push_back(
             "a generated step: kernels take what the model of docs/kernel_times.md gives them");
@@ -131,6 +134,43 @@ private:
                 "first and the last {} of {}",
                 prepared_.graph.training.warm_up,
                 prepared_.graph.training.rounds));
+    }
+
+    /// Refuses what the GPU cannot hold, with the largest micro-batch that it can.
+    void check_memory(
+        const GpuParams& gpu, const ParallelPlan& plan, const std::vector<DeviceMemory>& devices) {
+        constexpr double kGiB = 1024.0 * 1024 * 1024;
+        const auto fullest = std::max_element(
+            devices.begin(), devices.end(), [](const DeviceMemory& a, const DeviceMemory& b) {
+                return a.all() < b.all();
+            });
+        const std::string what = fmt::format(
+            "{:.1f} GiB on device {}: weights {:.1f}, gradients {:.1f}, moments {:.1f}, "
+            "activations "
+            "{:.1f}",
+            fullest->all() / kGiB,
+            fullest - devices.begin(),
+            fullest->weights / kGiB,
+            fullest->gradients / kGiB,
+            fullest->moments / kGiB,
+            fullest->activations / kGiB);
+        const auto capacity = static_cast<double>(gpu.memory.capacity.count());
+        if (capacity == 0 || fullest->all() <= capacity) {
+            prepared_.report.notes.push_back("the plan needs up to " + what);
+            return;
+        }
+        const double rest = capacity - (fullest->all() - fullest->activations);
+        const double largest = std::floor(plan.micro_batch * rest / fullest->activations);
+        fail(
+            "/workload/plan/micro_batch",
+            fmt::format(
+                "is {}, which needs {}; {} has {:.0f} GiB{}",
+                plan.micro_batch,
+                what,
+                gpu.name,
+                capacity / kGiB,
+                largest >= 1 ? fmt::format(": at most {} fit", largest)
+                             : ": not even one sample fits"));
     }
 
     void read(const CollectiveWorkloadParams& w) {

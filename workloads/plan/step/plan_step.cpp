@@ -89,20 +89,29 @@ std::vector<std::uint32_t> balanced_partition(
     return first;
 }
 
-ExecutionGraph
-plan_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
+PlannedStep
+planned_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
     SWITCHFOLD_CHECK(problems_of(plan, network).empty(), "a plan with problems");
-    PipelineSchedule schedule = schedule_of(plan);
-    const StageWork work(
+    PlannedStep step;
+    step.schedule = schedule_of(plan);
+    step.work = std::make_unique<StageWork>(
         network,
         times,
         plan,
-        plan.partition.empty() ? balanced_partition(network, times, plan, schedule.stages())
+        plan.partition.empty() ? balanced_partition(network, times, plan, step.schedule.stages())
                                : plan.partition);
     if (!plan.given)
-        schedule = schedule_of(plan, &work);  // some are searched for these very times
-    const std::vector<std::string> wrong = problems_of(schedule);
-    SWITCHFOLD_CHECK(wrong.empty(), "{}: {}", schedule.name, wrong.front());
+        step.schedule = schedule_of(plan, step.work.get());  // some are searched for these times
+    const std::vector<std::string> wrong = problems_of(step.schedule);
+    SWITCHFOLD_CHECK(wrong.empty(), "{}: {}", step.schedule.name, wrong.front());
+    return step;
+}
+
+ExecutionGraph
+plan_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
+    const PlannedStep step = planned_step(network, times, plan);
+    const PipelineSchedule& schedule = step.schedule;
+    const StageWork& work = *step.work;
     const RankMap map(plan);
     const StepParts parts{plan, schedule, work, times, map};
     Communicators groups;

@@ -8,6 +8,7 @@
 #include "workloads/plan/step/parallel_plan.h"
 #include "workloads/plan/step/stage_work.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,6 +39,14 @@ schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 /// neither comes out even.
 [[nodiscard]] std::vector<std::uint32_t>
 equal_partition(const Network& network, std::uint32_t stages);
+
+/// A plan's stages and schedule, for the network and the times of its kernels.
+struct PlannedStep {
+    std::unique_ptr<StageWork> work;
+    PipelineSchedule schedule;
+};
+[[nodiscard]] PlannedStep
+planned_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
 
 /// One step of training a network by a plan; of a schedule without flush as many mini-batches as
 /// the plan says. Ranks are those of RankMap.

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "validation/training/schedule_rows.h"
+#include "validation/training/step_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace switchfold::validation {
+namespace {
+
+class TrainingRows : public ::testing::Test {
+protected:
+    std::filesystem::path write(const std::string& text) {
+        const auto path = std::filesystem::temp_directory_path() / "switchfold_training_rows.csv";
+        std::ofstream(path) << text;
+        return path;
+    }
+    void TearDown() override {
+        std::filesystem::remove(
+            std::filesystem::temp_directory_path() / "switchfold_training_rows.csv");
+    }
+};
+
+constexpr const char* kSchedules =
+    "id,schedule,stages,micro_batches,chunks,stage,t_f_ms,t_b_ms,t_w_ms,t_comm_ms,quantity,value\n";
+constexpr const char* kSteps =
+    "id,source,gpu,n_gpus,n_nodes,interconnect,framework,model,layers,hidden,heads,vocabulary,"
+    "sequence,tp,pp,dp,chunks,micro_batch,global_batch,micro_batches,schedule,recompute,precision,"
+    "step_ms,samples_per_s,tflops_per_gpu,memory_gb,note\n";
+
+TEST_F(TrainingRows, ComparesBubblesAndWholeNumbers) {
+    SuiteResult result;
+    compare_schedules(
+        write(
+            std::string(kSchedules) + "a,1f1b,4,8,1,,1,1,1,0,bubble_share,0.272727\n"  // 3 / 11
+                                      "b,zb_h2,4,16,1,,1,1,1,0,bubble_share,0\n"
+                                      "c,1f1b_async,4,,,1,,,,,forward_updates_missed,2\n"
+                                      "d,bidirectional,4,8,1,,1,1,1,0,bubble_share,0.1\n"
+                                      "e,1f1b,4,8,1,,,,,,bubble_share,0.1\n"),
+        result);
+    ASSERT_EQ(result.cases.size(), 3U);
+    EXPECT_NEAR(result.cases[0].simulated, 3.0 / 11, 1e-9);
+    EXPECT_EQ(result.cases[1].error(), result.cases[1].simulated) << "of 0 the difference";
+    EXPECT_EQ(result.cases[2].simulated, 2);
+    ASSERT_EQ(result.unmatched.size(), 2U);
+    EXPECT_EQ(result.unmatched[0].why, "no schedule bidirectional");
+    for (const Verdict& verdict : result.verdicts)
+        EXPECT_TRUE(verdict.kept()) << verdict.what;
+}
+
+TEST_F(TrainingRows, MakesPlansOfRowsAndSaysWhyNot) {
+    const auto rows = read_step_rows(write(
+        std::string(kSteps) +
+        "a,\"Qi et al., x\",A100-SXM4-80GB,8,1,NVLink,Megatron-LM fork,GPT 1.5B,22,2304,24,,1024,1,"
+        "8,1,1,6,144,24,zb_h1,none,16-bit,1241,,,59,\n"
+        "b,s,A100-SXM4-80GB,8,1,NVLink,x,GPT,22,2304,24,,1024,2,8,1,1,6,144,24,1f1b,none,16-bit,1,,"
+        ",,\n"
+        "c,s,A100-SXM4-80GB,8,1,NVLink,x,Foo,,,,,,1,8,1,1,6,144,24,1f1b,none,16-bit,1,,,,\n"
+        "d,s,A100-SXM4-80GB,8,1,NVLink,x,GPT,22,2304,24,,1024,1,8,1,1,6,144,24,1f1b,none,16-bit,,,"
+        ",,\n"));
+    ASSERT_EQ(rows.size(), 4U);
+    EXPECT_EQ(rows[0].why, "");
+    EXPECT_EQ(rows[0].seconds, 1.241);
+    EXPECT_EQ(rows[0].memory, 59e9);
+    EXPECT_EQ(rows[0].plan.schedule, "zb_h1");
+    EXPECT_EQ(rows[0].plan.attention, AttentionKernels::kUnfused);
+    // 22 blocks, embedding and head on 8 stages: three pieces each, so two blocks at either end.
+    EXPECT_EQ(rows[0].plan.partition.size(), 8U);
+    EXPECT_EQ(rows[1].why, "16 ranks on 8 GPUs");
+    EXPECT_EQ(rows[2].why, "no network Foo here");
+    EXPECT_EQ(rows[3].why, "it states no time of a step");
+}
+
+TEST_F(TrainingRows, TellsBadNumbersWithTheirLine) {
+    SuiteResult result;
+    try {
+        compare_schedules(
+            write(std::string(kSchedules) + "a,1f1b,four,8,1,,1,1,1,0,bubble_share,x\n"), result);
+        FAIL() << "took it";
+    } catch (const ConfigError& error) {
+        EXPECT_NE(
+            std::string(error.what()).find("line 2: value is \"x\"; expected a number from 0"),
+            std::string::npos)
+            << error.what();
+    }
+}
+
+}  // namespace
+}  // namespace switchfold::validation

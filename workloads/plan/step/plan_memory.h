@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/kernels/kernel_times.h"
+#include "workloads/network/network.h"
+#include "workloads/plan/step/parallel_plan.h"
+
+#include <vector>
+
+namespace switchfold {
+
+/// What a rank of a pipeline's device holds at its fullest, bytes.
+struct DeviceMemory {
+    double weights = 0;      ///< all versions that a schedule without flush keeps
+    double gradients = 0;    ///< in the type in which they travel
+    double moments = 0;      ///< and 32-bit copies of 16-bit weights
+    double activations = 0;  ///< of the micro-batches in flight
+    [[nodiscard]] double all() const { return weights + gradients + moments + activations; }
+};
+
+/// By device. Weights that come together for a moment (ZeRO 3), workspaces and the framework's own
+/// memory are left out.
+[[nodiscard]] std::vector<DeviceMemory>
+plan_memory(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
+
+}  // namespace switchfold
