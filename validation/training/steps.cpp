@@ -26,7 +26,7 @@ namespace {
 constexpr double kZeroBubble = 0.05;
 constexpr double kKorthikanti = 0.08;
 constexpr double kOthers = 0.10;
-constexpr std::uint32_t kMostRanks = 64;  ///< that are simulated one by one
+constexpr std::uint32_t kMostRanks = 16;  ///< that are simulated one by one
 
 struct Planned {
     const StepRow* row;

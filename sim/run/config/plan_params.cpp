@@ -6,8 +6,8 @@
 namespace switchfold {
 
 namespace {
-constexpr const char* kExpected =
-    "\"auto\", \"equal\" or an array of the first layer of each stage, by name or number";
+constexpr const char* kExpected = "\"auto\", \"equal\", \"planner\" or an array of the first layer "
+                                  "of each stage, by name or number";
 }
 
 void read_value(const Cursor& c, PartitionParams& out) {
@@ -15,7 +15,8 @@ void read_value(const Cursor& c, PartitionParams& out) {
     if (c.value->is_string()) {
         const std::string word = c.value->get<std::string>();
         out.equal = word == "equal";
-        if (!out.equal && word != "auto")
+        out.planner = word == "planner";
+        if (!out.equal && !out.planner && word != "auto")
             fail_type(c, kExpected);
         return;
     }
@@ -35,14 +36,14 @@ void read_value(const Cursor& c, PartitionParams& out) {
 
 OrderedJson write_value(const PartitionParams& value) {
     if (value.first.empty())
-        return value.equal ? "equal" : "auto";
+        return value.equal ? "equal" : value.planner ? "planner" : "auto";
     return value.first;
 }
 
 OrderedJson SchemaOf<PartitionParams>::make() {
     return {
         {"oneOf",
-         {{{"enum", {"auto", "equal"}}},
+         {{{"enum", {"auto", "equal", "planner"}}},
           {{"type", "array"},
            {"items", {{"type", {"string", "integer"}}, {"minimum", 0}}},
            {"minItems", 1}}}}};

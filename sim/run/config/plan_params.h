@@ -64,8 +64,9 @@ struct EnumNames<OptimizerKind> {
 /// The partition of a pipeline: the first layer of each stage, by name or number, or how to find
 /// them.
 struct PartitionParams {
-    std::vector<std::string> first;  ///< empty: auto or equal
+    std::vector<std::string> first;  ///< empty: as a word says
     bool equal = false;
+    bool planner = false;
 };
 void read_value(const Cursor& c, PartitionParams& out);
 [[nodiscard]] OrderedJson write_value(const PartitionParams& value);
@@ -89,6 +90,7 @@ struct PlanParams {
     std::string schedule = "1f1b";
     std::uint32_t chunks = 1;
     PartitionParams partition;
+    Bandwidth link_bandwidth = gigabytes_per_second(10);
     std::vector<std::uint32_t> replicas;
     std::uint32_t mini_batches = 32;
     std::uint32_t update_every = 1;
@@ -152,8 +154,15 @@ struct PlanParams {
             field(
                 "partition",
                 &PlanParams::partition,
-                "\"auto\", stages of about the same time; \"equal\", as many blocks each; or the "
+                "\"auto\", stages of about the same time; \"equal\", as many blocks each; "
+                "\"planner\", PipeDream's, which weighs messages over link_bandwidth too; or the "
                 "first layer of each stage by name or number."),
+            field(
+                "link_bandwidth",
+                &PlanParams::link_bandwidth,
+                "partition planner: what a message between neighbours gets.",
+                Bandwidth(1),
+                gigabytes_per_second(100'000)),
             field(
                 "replicas",
                 &PlanParams::replicas,

@@ -2,12 +2,14 @@
 #include "sim/run/workload/plan_workload.h"
 
 #include "sim/core/json.h"
+#include "workloads/plan/partition/planner.h"
 #include "workloads/plan/schedule/schedule_file.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 namespace switchfold {
 
@@ -97,6 +99,42 @@ ParallelPlan plan_of(
                     did_you_mean(network, word)));
     }
     return plan;
+}
+
+void plan_partition(
+    const PlanParams& params,
+    const Network& network,
+    const KernelTimes& times,
+    Bytes memory,
+    ParallelPlan& plan,
+    PlanProblems& problems) {
+    if (!params.partition.planner || !problems.empty())
+        return;
+    const std::uint32_t stages = schedule_of(plan).stages();
+    std::vector<std::uint32_t> each(network.layers.size());
+    std::iota(each.begin(), each.end(), 0U);
+    const StageWork work(network, times, plan, each);
+    const double element = static_cast<double>(size_of(plan.datatype).count());
+    std::vector<PlannerLayer> layers;
+    for (std::uint32_t i = 0; i < each.size(); ++i)
+        layers.push_back(
+            {work.seconds(PassKind::kForward, i) + work.seconds(PassKind::kBackward, i),
+             i + 1 < each.size() ? static_cast<double>(work.message(i).count()) : 0.0,
+             work.parameters(i) * element,
+             work.kept(i).until_input_gradient});
+    PlannerOptions options;
+    options.workers = stages;
+    options.levels = {{stages, static_cast<double>(params.link_bandwidth.count())}};
+    options.memory = static_cast<double>(memory.count());
+    options.straight = true;
+    const auto found = plan_pipeline(layers, options);
+    if (!found) {
+        problems.emplace_back(
+            "/partition", fmt::format("finds no {} stages that fit in memory", stages));
+        return;
+    }
+    for (const PlannedStage& stage : found->stages)
+        plan.partition.push_back(stage.first);
 }
 
 }  // namespace switchfold

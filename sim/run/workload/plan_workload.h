@@ -18,4 +18,14 @@ namespace switchfold {
     const std::filesystem::path& folder,
     PlanProblems& problems);
 
+/// Fills in the partition that PipeDream's planner finds, a device a stage, if the plan wants it:
+/// it needs the times of kernels. A partition that fits in no memory is told as a problem.
+void plan_partition(
+    const PlanParams& params,
+    const Network& network,
+    const KernelTimes& times,
+    Bytes memory,
+    ParallelPlan& plan,
+    PlanProblems& problems);
+
 }  // namespace switchfold

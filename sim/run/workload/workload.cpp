@@ -108,9 +108,11 @@ private:
         const std::filesystem::path folder = loaded_.file.parent_path();
         const Network network = network_of(w, folder);
         PlanProblems problems;
-        const ParallelPlan plan = plan_of(w, network, folder, problems);
+        ParallelPlan plan = plan_of(w, network, folder, problems);
         if (problems.empty())
             problems = problems_of(plan, network);
+        const KernelTimes times = kernel_times(gpu, w.kernel_times, folder);
+        plan_partition(*w.plan, network, times, gpu.memory.capacity, plan, problems);
         for (auto& [pointer, what] : problems)
             pointer = "/workload/plan" + pointer;
         if (!problems.empty())
@@ -123,7 +125,6 @@ private:
                     "is {}, and the plan is for {}: data x context x tensor x pipeline",
                     ranks,
                     switchfold::ranks_of(plan)));
-        const KernelTimes times = kernel_times(gpu, w.kernel_times, folder);
         check_memory(gpu, plan, plan_memory(network, times, plan));
         prepared_.graph = plan_step(network, times, plan);
         prepared_.report.notes.push_back(
