@@ -42,11 +42,13 @@ OrderedJson write_value(const PartitionParams& value) {
 
 OrderedJson SchemaOf<PartitionParams>::make() {
     return {
-        {"oneOf",
-         {{{"enum", {"auto", "equal", "planner"}}},
-          {{"type", "array"},
-           {"items", {{"type", {"string", "integer"}}, {"minimum", 0}}},
-           {"minItems", 1}}}}};
+        {"title", "word or array"},
+        {"anyOf",
+         OrderedJson::array(
+             {{{"enum", {"auto", "equal", "planner"}}},
+              {{"type", "array"},
+               {"items", {{"type", {"string", "integer"}}, {"minimum", 0}}},
+               {"minItems", 1}}})}};
 }
 
 }  // namespace switchfold
