@@ -177,6 +177,7 @@
     const collective = result.workload.type === "collective";
     summary(data, scenarios);
     causeChart(scenarios);
+    switchfold.schedules(data, scenarios);
     stretchChart(data);
     counterCharts(data);
     partChart(data, scenarios);
