@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -254,6 +255,11 @@ OrderedJson load(const std::filesystem::path& file) {
 /// The columns of the page's table, in their order.
 OrderedJson figures_json() {
     OrderedJson out = OrderedJson::array();
+    const auto is_optional = [](std::string_view key) {
+        return std::any_of(std::begin(kFigures), std::end(kFigures), [&](const Figure& figure) {
+            return figure.key == key && figure.is_optional();
+        });
+    };
     for (const Figure& figure : kFigures)
         if (figure.table_place > 0)
             out.push_back(
@@ -261,7 +267,8 @@ OrderedJson figures_json() {
                  {"title", figure.title},
                  {"unit", to_string(figure.unit)},
                  {"place", figure.table_place},
-                 {"shown_by", figure.shown_by}});
+                 {"shown_by", figure.shown_by},
+                 {"shown_where_known", is_optional(figure.shown_by)}});
     return out;
 }
 

@@ -80,6 +80,18 @@ def check_schedules(run):
     assert any(b["beside"] for b in endless["bars"])
 
 
+def check_pass_that_is_none(run):
+    page = (run / "report.html").read_bytes()
+    passes = run / "passes.csv"
+    whole = passes.read_text(encoding="utf-8")
+    passes.write_text(whole.replace(",F1@0,", ",X1@0,"), encoding="utf-8")
+    done = subprocess.run([PROGRAM, "report", run], check=False, capture_output=True, text=True)
+    assert done.returncode == 2, done.returncode
+    assert '"X1@0" is no pass; expected one such as F3@1' in done.stderr and "passes.csv: line " in done.stderr, done.stderr
+    passes.write_text(whole, encoding="utf-8")
+    assert (run / "report.html").read_bytes() == page
+
+
 def main():
     chromium = shutil.which("chromium")
     lacking = [
@@ -112,6 +124,7 @@ def main():
         subprocess.run([PROGRAM, "run", pipelines(folder), "--out", plans], check=True, capture_output=True)
         subprocess.run([PROGRAM, "report", three, run, plans], check=True, capture_output=True)
         check_schedules(plans)
+        check_pass_that_is_none(plans)
         subprocess.run([PROGRAM, "report", sizes, "--data", measured(folder)], check=True, capture_output=True)
         page = (sizes / "report.html").read_text(encoding="utf-8")
         assert '"table":"made_up"' in page, "the measured points are not in the page"
