@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's scenarios as bars: the time of a collective, or the slowdown of the backward pass by cause."""
+"""A run's scenarios as bars: the time of a collective, or the slowdown of the backward pass by cause. Of a plan, its
+schedules."""
 import json
 
+import draw_schedule
 import svg
 
 CAUSES = {"sm": "SMs held", "l2": "L2 capacity", "hbm": "memory bandwidth", "latency": "latency under load",
@@ -72,4 +74,6 @@ def draw(folder):
         bars = [(f"{s['name']}, {c['name'].split()[1].removeprefix('moe_')}", c)
                 for s in result["scenarios"] for c in s["collectives"]]
         return draw_collectives(result["experiment"], bars, 2 * LEFT)
+    if (folder / "passes.csv").is_file():
+        return draw_schedule.draw(folder)
     return draw_causes(result["experiment"], result["scenarios"])

@@ -24,6 +24,11 @@ class Svg:
         self.parts.append(f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" '
                           f'fill="{fill}"{edge}{corner}/>')
 
+    def rects(self, places, fill):
+        """Many of one colour: (x, y, width, height) each."""
+        way = "".join(f"M{number(x)} {number(y)}h{number(w)}v{number(h)}h-{number(w)}z" for x, y, w, h in places)
+        self.parts.append(f'<path d="{way}" fill="{fill}"/>')
+
     def line(self, points, color=INK, width=1, dash=None, arrow=False):
         place = " ".join(f"{number(x)},{number(y)}" for x, y in points)
         dashes = f' stroke-dasharray="{dash}"' if dash else ""

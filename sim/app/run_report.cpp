@@ -3,10 +3,15 @@
 
 #include "sim/core/units.h"
 #include "sim/output/scenario_figures.h"
+#include "sim/output/schedule_chart.h"
 #include "validation/harness/csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -172,6 +177,77 @@ OrderedJson counters(const std::filesystem::path& file) {
     return out;
 }
 
+/// Passes by scenario. Throws ConfigError naming the lines that are none.
+std::map<std::string, std::vector<TimedPass>> passes_of(const std::filesystem::path& file) {
+    std::map<std::string, std::vector<TimedPass>> passes;
+    std::vector<Problem> problems;
+    const auto picoseconds = [](double us) {
+        return static_cast<std::uint64_t>(std::llround(std::max(us, 0.0) * 1e6));
+    };
+    for (const CsvRecord& row : validation::read_csv(file).records) {
+        const auto name = parse_pass_name(row["pass"]);
+        if (!name) {
+            problems.push_back(
+                {file.string(),
+                 fmt::format("line {}", row.line),
+                 fmt::format("\"{}\" is no pass; expected one such as F3@1", row["pass"])});
+            continue;
+        }
+        const std::uint64_t start = picoseconds(number(row, "start_us"));
+        passes[row["scenario"]].push_back(
+            {static_cast<std::uint32_t>(std::strtoul(row["rank"].c_str(), nullptr, 10)),
+             *name,
+             start,
+             start + picoseconds(number(row, "duration_us"))});
+    }
+    if (!problems.empty())
+        throw ConfigError(problems);
+    return passes;
+}
+
+OrderedJson to_json(const ScheduleChart& chart, const std::string& scenario) {
+    OrderedJson bars = OrderedJson::array();
+    for (const ScheduleBar& bar : chart.bars)
+        bars.push_back(
+            {{"rank", bar.pass.rank},
+             {"pass", to_string(bar.pass.name)},
+             {"kind", bar.pass.name.kind},
+             {"micro_batch", bar.pass.name.micro_batch},
+             {"stage", bar.pass.name.stage},
+             {"chunk", bar.chunk},
+             {"beside", bar.beside},
+             {"start_us", to_microseconds(Time(bar.pass.start_ps))},
+             {"end_us", to_microseconds(Time(bar.pass.end_ps))}});
+    return {
+        {"scenario", scenario},
+        {"ranks", chart.ranks},
+        {"alike", chart.alike},
+        {"others", chart.others},
+        {"chunks", chart.chunks},
+        {"cut", chart.cut},
+        {"bars", std::move(bars)}};
+}
+
+/// Charts of the scenarios with passes, pipelines first.
+OrderedJson schedules(const std::filesystem::path& file, const OrderedJson& scenarios) {
+    std::vector<OrderedJson> charts;
+    if (std::filesystem::exists(file)) {
+        const auto passes = passes_of(file);
+        for (const OrderedJson& scenario : scenarios) {
+            const std::string name = scenario.at("name").get<std::string>();
+            if (const auto found = passes.find(name); found != passes.end())
+                charts.push_back(to_json(schedule_chart(found->second), name));
+        }
+    }
+    std::stable_partition(charts.begin(), charts.end(), [](const OrderedJson& chart) {
+        return chart.at("ranks").size() > 1;
+    });
+    constexpr std::size_t kMostCharts = 12;
+    const std::size_t all = charts.size();
+    charts.resize(std::min(all, kMostCharts));
+    return {{"left_out", all - charts.size()}, {"charts", std::move(charts)}};
+}
+
 OrderedJson load(const std::filesystem::path& file) {
     return OrderedJson::parse(load_json(file).dump());
 }
@@ -179,6 +255,11 @@ OrderedJson load(const std::filesystem::path& file) {
 /// The columns of the page's table, in their order.
 OrderedJson figures_json() {
     OrderedJson out = OrderedJson::array();
+    const auto is_optional = [](std::string_view key) {
+        return std::any_of(std::begin(kFigures), std::end(kFigures), [&](const Figure& figure) {
+            return figure.key == key && figure.is_optional();
+        });
+    };
     for (const Figure& figure : kFigures)
         if (figure.table_place > 0)
             out.push_back(
@@ -186,7 +267,8 @@ OrderedJson figures_json() {
                  {"title", figure.title},
                  {"unit", to_string(figure.unit)},
                  {"place", figure.table_place},
-                 {"shown_by", figure.shown_by}});
+                 {"shown_by", figure.shown_by},
+                 {"shown_where_known", is_optional(figure.shown_by)}});
     return out;
 }
 
@@ -210,6 +292,7 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     data["stretch"] = worst_stretch(bars_of(kernels, scenario), name);
     data["kernels"] = kernel_names(kernels, name);
     data["counters"] = counters(folder / "counters.csv");
+    data["schedules"] = schedules(folder / "passes.csv", result.at("scenarios"));
     data["memory_GBps"] =
         static_cast<double>(
             parse_bandwidth(config["system"]["gpu"]["memory"]["hbm"]["peak"].get<std::string>())

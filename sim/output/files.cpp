@@ -14,7 +14,12 @@ namespace {
 constexpr const char* kLast = "result.json";
 /// What an earlier run may have left beside it.
 constexpr std::array kCompanions{
-    "counters.csv", "effective-config.json", "kernels.csv", "report.html", "timeline.json.gz"};
+    "counters.csv",
+    "effective-config.json",
+    "kernels.csv",
+    "passes.csv",
+    "report.html",
+    "timeline.json.gz"};
 
 }  // namespace
 

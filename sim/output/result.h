@@ -60,6 +60,15 @@ struct KernelRow {
     double flops = 0;
 };
 
+/// A pass of a pipeline: what a rank does for one micro-batch on one stage.
+struct PassRow {
+    std::uint32_t rank = 0;
+    std::string_view pass;  ///< as schedule files write it, for example "F3@1"
+    std::string_view phase;
+    double start_us = 0;
+    double duration_us = 0;
+};
+
 /// One value of a counter track of the timeline.
 struct CounterSample {
     std::string track;

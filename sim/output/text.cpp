@@ -164,6 +164,21 @@ std::string kernel_csv_line(std::string_view scenario, const KernelRow& row) {
         row.flops);
 }
 
+std::string pass_csv_header() {
+    return "scenario,rank,pass,phase,start_us,duration_us\n";
+}
+
+std::string pass_csv_line(std::string_view scenario, const PassRow& row) {
+    return fmt::format(
+        "{},{},{},{},{:.6f},{:.6f}\n",
+        csv_field(scenario),
+        row.rank,
+        csv_field(row.pass),
+        row.phase,
+        row.start_us,
+        row.duration_us);
+}
+
 std::string counter_csv_header() {
     return "scenario,track,time_us,value\n";
 }

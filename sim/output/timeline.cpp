@@ -137,12 +137,13 @@ void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
 void TimelineWriter::add_annotation(
     std::uint32_t pid,
     std::uint32_t track,
+    std::string_view track_name,
     std::string_view name,
     std::uint64_t start_ps,
     std::uint64_t end_ps) {
     if (end_ps <= start_ps)
         return;
-    if (name_track(pid, track, "steps"))
+    if (name_track(pid, track, track_name))
         event(fmt::format(
             R"({{"ph": "M", "name": "thread_sort_index", "pid": {}, "tid": {}, "ts": 0, "args": {{"sort_index": -1}}}})",
             pid,

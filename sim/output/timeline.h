@@ -63,6 +63,7 @@ public:
     void add_annotation(
         std::uint32_t pid,
         std::uint32_t track,
+        std::string_view track_name,
         std::string_view name,
         std::uint64_t start_ps,
         std::uint64_t end_ps);

@@ -23,6 +23,9 @@ namespace switchfold {
 /// Header line of kernels.csv, and one line.
 [[nodiscard]] std::string kernel_csv_header();
 [[nodiscard]] std::string kernel_csv_line(std::string_view scenario, const KernelRow& row);
+/// Header line of passes.csv, and one line.
+[[nodiscard]] std::string pass_csv_header();
+[[nodiscard]] std::string pass_csv_line(std::string_view scenario, const PassRow& row);
 /// Header line of counters.csv, and one line.
 [[nodiscard]] std::string counter_csv_header();
 [[nodiscard]] std::string counter_csv_line(std::string_view scenario, const CounterSample& sample);

@@ -410,6 +410,7 @@ private:
             kernels.write(block);
         }
         kernels.close();
+        write_passes(folder);
         if (options_.timeline) {
             write_timeline(folder.stage("timeline.json.gz"));
             write_counters(folder.stage("counters.csv"));
@@ -417,6 +418,26 @@ private:
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log([&] { return fmt::format("wrote {}", options_.out->string()); });
+    }
+
+    /// Of the scenarios that run passes; no file where none does.
+    void write_passes(ResultFolder& folder) const {
+        std::optional<TextFile> file;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            std::string block;
+            for_each_pass(graph_of(i), outcomes_[planned_[i].main], [&](const PassRow& row) {
+                block += pass_csv_line(experiment_.scenarios[i].name, row);
+            });
+            if (block.empty())
+                continue;
+            if (!file) {
+                file.emplace(folder.stage("passes.csv"));
+                file->write(pass_csv_header());
+            }
+            file->write(block);
+        }
+        if (file)
+            file->close();
     }
 
     void write_counters(const std::filesystem::path& path) const {

@@ -39,6 +39,8 @@ async function check(browser, file, colorScheme) {
   const stretch = page.locator("figure[aria-label^='Kernels and collectives'] svg.marks path[fill='#56b4e9']");
   if ((await page.locator("figure[aria-label^='Kernels and collectives']").count()) > 0)
     expect((await stretch.count()) > 0, `${where}: the worst stretch shows no collective`);
+  for (const chart of await page.locator("figure.schedule").all())
+    expect((await chart.locator("svg.marks .mark-rect path").count()) > 2, `${where}: a schedule without passes`);
   const untitled = await page.locator("figcaption:empty").count();
   expect(untitled === 0, `${where}: a chart without a title`);
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);

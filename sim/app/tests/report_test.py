@@ -45,6 +45,53 @@ def measured(folder):
     return path
 
 
+def pipelines(folder):
+    """Replicas of a pipeline, one that is never drained, and data parallelism, which has no pipeline."""
+    path = folder / "plans.json"
+    plan = {"data": 2, "pipeline": 2, "micro_batch": 2, "accumulate": 4, "schedule": "zb_h1"}
+    endless = {"pipeline": 2, "micro_batch": 2, "schedule": "two_batches", "mini_batches": 80}
+    network = {"blocks": 4, "hidden": 256, "sequence": 128, "vocabulary": 1000}
+    path.write_text(json.dumps({
+        "name": "plans",
+        "system": str(SOURCE / "configs/systems/a100_4gpu.json"),
+        "workload": {"type": "training", "transformer": network, "plan": {"data": 2, "micro_batch": 2}},
+        "causes": False,
+        "scenarios": [
+            {"name": "data parallel"},
+            {"name": "flushed", "set": {"/workload/plan": plan}},
+            {"name": "endless", "set": {"/workload/plan": endless}},
+        ],
+    }))
+    return path
+
+
+def check_schedules(run):
+    page = (run / "report.html").read_text(encoding="utf-8")
+    start = page.index('<script id="data" type="application/json">') + len('<script id="data" type="application/json">')
+    schedules = json.loads(page[start:page.index("</script>", start)])["schedules"]
+    charts = {chart["scenario"]: chart for chart in schedules["charts"]}
+    assert list(charts) == ["flushed", "endless", "data parallel"], list(charts)  # pipelines first
+    flushed, endless = charts["flushed"], charts["endless"]
+    # A replica of each stage; four micro-batches of three passes each, and an update.
+    assert (flushed["ranks"], flushed["alike"], flushed["cut"]) == ([0, 2], 2, False), flushed["ranks"]
+    assert [sum(b["rank"] == r for b in flushed["bars"]) for r in (0, 2)] == [13, 13]
+    assert {b["kind"] for b in flushed["bars"]} == {"F", "B", "W", "U"}
+    assert endless["cut"] and max(sum(b["rank"] == r for b in endless["bars"]) for r in (0, 1)) == 200
+    assert any(b["beside"] for b in endless["bars"])
+
+
+def check_pass_that_is_none(run):
+    page = (run / "report.html").read_bytes()
+    passes = run / "passes.csv"
+    whole = passes.read_text(encoding="utf-8")
+    passes.write_text(whole.replace(",F1@0,", ",X1@0,"), encoding="utf-8")
+    done = subprocess.run([PROGRAM, "report", run], check=False, capture_output=True, text=True)
+    assert done.returncode == 2, done.returncode
+    assert '"X1@0" is no pass; expected one such as F3@1' in done.stderr and "passes.csv: line " in done.stderr, done.stderr
+    passes.write_text(whole, encoding="utf-8")
+    assert (run / "report.html").read_bytes() == page
+
+
 def main():
     chromium = shutil.which("chromium")
     lacking = [
@@ -73,14 +120,18 @@ def main():
             [PROGRAM, "run", SOURCE / "configs/experiments/example.json", "--out", run, "--timeline"],
             check=True, capture_output=True,
         )
-        subprocess.run([PROGRAM, "report", three, run], check=True, capture_output=True)
+        plans = folder / "plans"
+        subprocess.run([PROGRAM, "run", pipelines(folder), "--out", plans], check=True, capture_output=True)
+        subprocess.run([PROGRAM, "report", three, run, plans], check=True, capture_output=True)
+        check_schedules(plans)
+        check_pass_that_is_none(plans)
         subprocess.run([PROGRAM, "report", sizes, "--data", measured(folder)], check=True, capture_output=True)
         page = (sizes / "report.html").read_text(encoding="utf-8")
         assert '"table":"made_up"' in page, "the measured points are not in the page"
         shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else folder
         return subprocess.run(
             ["node", pathlib.Path(__file__).with_name("report_browser_test.mjs"), MODULES, chromium, shots,
-             *(f / "report.html" for f in (sizes, three, run))],
+             *(f / "report.html" for f in (sizes, three, run, plans))],
             check=False,
         ).returncode
 

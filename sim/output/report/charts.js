@@ -44,6 +44,7 @@ const switchfold = (() => {
       text: { color: text },
       view: { stroke: line },
       range: { category: colors },
+      style: { bar_of_pass: { stroke: dark.matches ? "#0d1117" : "#ffffff" } },
     };
   }
 

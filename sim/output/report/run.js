@@ -35,11 +35,27 @@
     return text + ".";
   }
 
+  function planAnswer(scenarios) {
+    const first = scenarios[0];
+    const best = scenarios.reduce((a, b) => (b.samples_per_s > a.samples_per_s ? b : a));
+    let text = `${best.name} trains ${best.samples_per_s.toFixed(1)} samples a second`;
+    if (best !== first)
+      text += `, ${factor(best.samples_per_s / first.samples_per_s)} those of ${first.name} (${first.samples_per_s.toFixed(1)})`;
+    return text + `; its bubble is ${percent(best.bubble_share)}` + (best === first ? "." : ` instead of ${percent(first.bubble_share)}.`);
+  }
+
+  function answer(data, scenarios) {
+    if (data.result.workload.type === "collective") return collectiveAnswer(scenarios);
+    const pipelines = data.schedules.charts.some((chart) => chart.ranks.length > 1);
+    return pipelines && scenarios.every((s) => s.samples_per_s !== null) ? planAnswer(scenarios) : trainingAnswer(scenarios);
+  }
+
   const texts = { us: time, share: percent, factor, count: (v) => v.toFixed(1) };
 
-  // What is rare is left out where it is next to nothing.
+  // What is rare is left out where it is next to nothing, what not every workload has where none has it.
+  const isShown = (f, s) => (f.shown_where_known ? s[f.shown_by] !== null : s[f.shown_by] > 1e-2 * s.iteration_us);
   const figuresOf = (data, scenarios) => data.figures
-    .filter((f) => !f.shown_by || scenarios.some((s) => s[f.shown_by] > 1e-2 * s.iteration_us))
+    .filter((f) => !f.shown_by || scenarios.some((s) => isShown(f, s)))
     .sort((a, b) => a.place - b.place);
 
   function summary(data, scenarios) {
@@ -54,10 +70,10 @@
     else
       columns.push(
         ...figuresOf(data, scenarios).map((f) => ({ title: f.title, text: (s) => texts[f.unit](s[f.key]) })),
-        ...causes.map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
+        ...(scenarios.some((s) => s.slowdown_by_cause) ? causes : []).map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
         ...(together ? [{ title: "iteration, all ranks together", text: (s) => time(s.with_ranks_together?.iteration_us) },
           { title: "slowdown, all ranks together", text: (s) => percent(s.with_ranks_together?.backward_slowdown) }] : []));
-    main.append(table(scenarios, columns));
+    main.append(element("div", { class: "wide", tabindex: "0" }, table(scenarios, columns)));
     for (const s of scenarios)
       if (s.set) {
         const sets = Object.entries(s.set).map(([pointer, value]) => `${pointer} = ${JSON.stringify(value)}`).join(", ");
@@ -174,14 +190,14 @@
     const scenarios = result.scenarios;
     causes = data.causes.map((c) => c.key);
     causeNames = Object.fromEntries(data.causes.map((c) => [c.key, c.title]));
-    const collective = result.workload.type === "collective";
     summary(data, scenarios);
     causeChart(scenarios);
+    switchfold.schedules(data, scenarios);
     stretchChart(data);
     counterCharts(data);
     partChart(data, scenarios);
     rooflineChart(data);
-    begin(result.experiment, collective ? collectiveAnswer(scenarios) : trainingAnswer(scenarios));
+    begin(result.experiment, answer(data, scenarios));
     main.append(element("p", { class: "note" }, `switchfold ${result.version}, configuration ${result.config_digest}` +
       (result.workload.synthetic ? "; the workload is made up, no real run is behind it" : "")));
   };

@@ -65,6 +65,7 @@ TEST_F(ResultFolderTest, AnEarlierResultGoesBeforeAnythingIsWritten) {
 
 TEST_F(ResultFolderTest, CompanionsOfAnEarlierRunDoNotSurvive) {
     put("timeline.json.gz", "of another run");
+    put("passes.csv", "of another run");
     put("mine.txt", "not ours");
     {
         ResultFolder folder(folder_);

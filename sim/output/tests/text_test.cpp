@@ -66,6 +66,13 @@ TEST(KernelCsv, ALineHasTheHeadersColumns) {
         "0.2500,4096,1024,2000000\n");
 }
 
+TEST(PassCsv, ALineHasTheHeadersColumns) {
+    EXPECT_EQ(pass_csv_header(), "scenario,rank,pass,phase,start_us,duration_us\n");
+    EXPECT_EQ(
+        pass_csv_line("1F1B, \"slow\"", {3, "BW12@1", "backward", 1.5, 0.000001}),
+        "\"1F1B, \"\"slow\"\"\",3,BW12@1,backward,1.500000,0.000001\n");
+}
+
 TEST(CounterCsv, ALineHasTheHeadersColumns) {
     EXPECT_EQ(counter_csv_header(), "scenario,track,time_us,value\n");
     EXPECT_EQ(

@@ -105,9 +105,9 @@ TEST_F(TimelineTest, ASliceFollowsKinetosConventions) {
 TEST_F(TimelineTest, AnnotationsLieOnATrackOfTheirOwnAndAreNoGpuWork) {
     const Json json = trace([](TimelineWriter& writer) {
         const std::uint32_t pid = writer.add_process("ring", 0);
-        writer.add_annotation(pid, 9, "ProfilerStep#0", 0, 5'000'000);
-        writer.add_annotation(pid, 9, "ProfilerStep#1", 5'000'000, 8'500'000);
-        writer.add_annotation(pid, 9, "ProfilerStep#2", 8'500'000, 8'500'000);
+        writer.add_annotation(pid, 9, "steps", "ProfilerStep#0", 0, 5'000'000);
+        writer.add_annotation(pid, 9, "steps", "ProfilerStep#1", 5'000'000, 8'500'000);
+        writer.add_annotation(pid, 9, "steps", "ProfilerStep#2", 8'500'000, 8'500'000);
     });
     const Json slices = events(json, "X");
     ASSERT_EQ(slices.size(), 2U);
@@ -116,6 +116,10 @@ TEST_F(TimelineTest, AnnotationsLieOnATrackOfTheirOwnAndAreNoGpuWork) {
     EXPECT_EQ(slices[1]["tid"], 9);
     EXPECT_FALSE(slices[1]["args"].contains("stream"));
     EXPECT_DOUBLE_EQ(slices[1]["dur"].get<double>(), 3.5);
+    const Json names = events(json, "M");
+    ASSERT_EQ(names.size(), 4U);  // two of the process, name and place of the track
+    EXPECT_EQ(names[2]["args"]["name"], "steps");
+    EXPECT_EQ(names[3]["args"]["sort_index"], -1);
 }
 
 TEST_F(TimelineTest, AnArrowHasTwoEndsOfOneNumber) {

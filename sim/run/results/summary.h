@@ -66,4 +66,20 @@ void for_each_kernel(const ExecutionGraph& graph, const Outcome& outcome, Visit 
     }
 }
 
+/// Calls visit(PassRow) for every pass, rank by rank.
+template <class Visit>
+void for_each_pass(const ExecutionGraph& graph, const Outcome& outcome, Visit visit) {
+    for (std::uint32_t r = 0; r < graph.ranks.size(); ++r)
+        for (const Span& span : graph.ranks[r]->spans) {
+            const Time start = outcome.times[r][span.first].start;
+            PassRow row;
+            row.rank = r;
+            row.pass = graph.names[span.name];
+            row.phase = to_string(span.phase);
+            row.start_us = to_microseconds(start);
+            row.duration_us = to_microseconds(outcome.times[r][span.last].end - start);
+            visit(row);
+        }
+}
+
 }  // namespace switchfold

@@ -34,6 +34,7 @@ public:
             const std::uint32_t pid = writer_.add_process(scenario_, r);
             add_rank(pid, r);
             add_steps(pid, *graph_.ranks[r], outcome_.times[r]);
+            add_passes(pid, *graph_.ranks[r], outcome_.times[r]);
             if (r == 0) {
                 for (const CounterSample& sample : outcome_.counters)
                     writer_.add(pid, sample);
@@ -115,9 +116,39 @@ private:
             writer_.add_annotation(
                 pid,
                 static_cast<std::uint32_t>(rank.streams.size()),
+                "steps",
                 fmt::format("ProfilerStep#{}", at->first),
                 at->second,
                 next == starts.end() ? end : next->second);
+        }
+    }
+
+    /// On a track below the steps, and on another what runs beside: slices of a track must not
+    /// overlap.
+    void
+    add_passes(std::uint32_t pid, const RankGraph& rank, const std::vector<OperationTimes>& times) {
+        std::vector<const Span*> spans;
+        for (const Span& span : rank.spans)
+            spans.push_back(&span);
+        std::stable_sort(spans.begin(), spans.end(), [&](const Span* a, const Span* b) {
+            return times[a->first].start < times[b->first].start;
+        });
+        std::vector<Time> ends;  // of the tracks
+        for (const Span* span : spans) {
+            const Time start = times[span->first].start;
+            const auto free = std::find_if(
+                ends.begin(), ends.end(), [&](const Time& end) { return end <= start; });
+            const auto track = static_cast<std::uint32_t>(free - ends.begin());
+            if (free == ends.end())
+                ends.emplace_back();
+            ends[track] = times[span->last].end;
+            writer_.add_annotation(
+                pid,
+                static_cast<std::uint32_t>(rank.streams.size()) + 1 + track,
+                track == 0 ? "passes" : fmt::format("passes beside {}", track),
+                graph_.names[span->name],
+                start.count(),
+                times[span->last].end.count());
         }
     }
 

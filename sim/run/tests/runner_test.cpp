@@ -6,11 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 
 #include <unistd.h>
+#include <zlib.h>
 
 namespace switchfold {
 namespace {
@@ -41,6 +44,28 @@ protected:
         workload.ranks = 2;
         experiment.workload = workload;
         return experiment;
+    }
+    /// The same network on two stages.
+    [[nodiscard]] Experiment pipeline() const {
+        Experiment experiment = training();
+        auto& workload = std::get<TrainingWorkloadParams>(experiment.workload);
+        workload.ranks = 0;
+        PlanParams plan;
+        plan.pipeline = 2;
+        plan.accumulate = 2;
+        workload.plan = plan;
+        experiment.causes = false;
+        experiment.scenarios = {{"pipeline", true, ring_policy()}};
+        return experiment;
+    }
+    [[nodiscard]] Json timeline() const {
+        gzFile file = gzopen((folder_ / "timeline.json.gz").c_str(), "rb");
+        std::string text;
+        std::array<char, 4096> part{};
+        for (int n = 0; (n = gzread(file, part.data(), part.size())) > 0;)
+            text.append(part.data(), static_cast<std::size_t>(n));
+        gzclose(file);
+        return Json::parse(text);
     }
     [[nodiscard]] ExperimentResult run(Experiment experiment, RunOptions options = {}) const {
         options.jobs = 2;
@@ -114,6 +139,48 @@ TEST_F(RunExperiment, ATimelineBringsItsCounters) {
             "kernels.csv",
             "result.json",
             "timeline.json.gz"}));
+}
+
+TEST_F(RunExperiment, PassesAreListedWhereThereAreSome) {
+    RunOptions options = into_folder();
+    options.timeline = true;
+    static_cast<void>(run(pipeline(), options));
+    EXPECT_TRUE(files().contains("passes.csv"));
+    const std::string first = content("passes.csv");
+    std::istringstream rows(first);
+    std::string line;
+    std::getline(rows, line);
+    EXPECT_EQ(line + "\n", pass_csv_header());
+    std::vector<std::string> passes;
+    while (std::getline(rows, line)) {
+        const auto comma = [&](std::size_t from) { return line.find(',', from) + 1; };
+        passes.push_back(line.substr(0, comma(comma(comma(0))) - 1));
+    }
+    // Two stages, two micro-batches each: the order of 1F1B. Scenarios without passes have no rows.
+    EXPECT_EQ(
+        passes,
+        (std::vector<std::string>{
+            "pipeline,0,F0@0",
+            "pipeline,0,F1@0",
+            "pipeline,0,BW0@0",
+            "pipeline,0,BW1@0",
+            "pipeline,0,U1@0",
+            "pipeline,1,F0@1",
+            "pipeline,1,BW0@1",
+            "pipeline,1,F1@1",
+            "pipeline,1,BW1@1",
+            "pipeline,1,U1@1"}));
+    const Json trace = timeline();
+    std::vector<std::string> shown;
+    for (const Json& event : trace["traceEvents"])
+        if (event["ph"] == "X" && event["cat"] == "user_annotation" && event["pid"] == 1 &&
+            !event["name"].get<std::string>().starts_with("Profiler"))
+            shown.push_back(event["name"]);
+    EXPECT_EQ(shown, (std::vector<std::string>{"F0@1", "BW0@1", "F1@1", "BW1@1", "U1@1"}));
+    static_cast<void>(run(pipeline(), into_folder()));
+    EXPECT_EQ(content("passes.csv"), first);
+    static_cast<void>(run(training(), into_folder()));
+    EXPECT_FALSE(files().contains("passes.csv"));
 }
 
 TEST_F(RunExperiment, HereAndInWorkersComesTheSame) {

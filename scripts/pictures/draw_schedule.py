@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's pipelines: a panel for each scenario with passes, a row for each rank that runs others than those before it,
+time to the right, idle left blank. Panels of about the same length have one scale."""
+import csv
+import json
+
+import svg
+
+WIDTH, LEFT, RIGHT, ROW, TOP, PANEL, LEGEND = 760, 62, 12, 13, 44, 46, 20
+# As in the report; backward and gradient of the inputs share one.
+COLORS = {"F": "#0072b2", "BW": "#e69f00", "B": "#e69f00", "W": "#009e73", "U": "#ecb7d4"}
+WORDS = {"F": "forward", "BW": "backward", "B": "gradient of the inputs", "W": "gradient of the weights", "U": "update"}
+
+
+def read(folder):
+    """Passes by scenario and rank: (kind, start, end), by start. Ranks that run the same as one before are left out."""
+    ranks = {}
+    with open(folder / "passes.csv", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            ranks.setdefault((row["scenario"], int(row["rank"])), []).append(row)
+    scenarios, seen = {}, set()
+    for (scenario, rank), rows in ranks.items():
+        same = (scenario, tuple(row["pass"] for row in rows))
+        if same in seen:
+            continue
+        seen.add(same)
+        passes = [(row["pass"].partition("@")[0].rstrip("0123456789"), float(row["start_us"]),
+                   float(row["start_us"]) + float(row["duration_us"])) for row in rows]
+        scenarios.setdefault(scenario, {})[rank] = sorted(passes, key=lambda p: p[1])
+    return scenarios
+
+
+def halves(passes):
+    """The part of the row that each pass takes: two at once share it, the forward above."""
+    beside, latest = [False] * len(passes), 0
+    for i in range(1, len(passes)):
+        if passes[latest][2] > passes[i][1] + 1e-6:
+            beside[i] = beside[latest] = True
+        if passes[i][2] > passes[latest][2]:
+            latest = i
+    return [(0.5 if b and p[0] != "F" else 0.05, 0.5 if b and p[0] == "F" else 0.95) for p, b in zip(passes, beside)]
+
+
+def milliseconds(us):
+    return f"{us / 1000:.4g} ms"
+
+
+def draw(folder):
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    figures = {s["name"]: s for s in result["scenarios"]}
+    scenarios = read(folder)
+    order = sorted(scenarios, key=lambda s: len(scenarios[s]) == 1)  # pipelines first
+    ends = {s: max(p[2] for passes in ranks.values() for p in passes) for s, ranks in scenarios.items()}
+    longest = max(ends.values())
+    height = TOP + sum(PANEL + ROW * len(scenarios[s]) for s in order)
+    picture = svg.Svg(WIDTH, height, result["experiment"])
+    x = 12
+    there = {kind for ranks in scenarios.values() for passes in ranks.values() for kind, _, _ in passes}
+    for kind in (k for k in WORDS if k in there):
+        picture.rect(x, 12, 11, 11, COLORS[kind])
+        picture.text(x + 16, 22, WORDS[kind], 11, svg.FAINT)
+        x += 34 + 6.6 * len(WORDS[kind])
+    y = TOP
+    for scenario in order:
+        ranks, figure = scenarios[scenario], figures[scenario]
+        scale = (WIDTH - LEFT - RIGHT) / (longest if ends[scenario] * 2 >= longest else ends[scenario])
+        picture.text(12, y + 12, scenario, 12, bold=True)
+        words = f"bubble {100 * figure['bubble_share']:.1f} %, iteration {milliseconds(figure['iteration_us'])}"
+        picture.text(WIDTH - RIGHT, y + 12, words, 11, svg.FAINT, anchor="end")
+        y += LEGEND
+        bars = {}
+        for place, (rank, passes) in enumerate(ranks.items()):
+            picture.text(LEFT - 6, y + ROW * (place + 0.75), f"rank {rank}", 10, svg.FAINT, anchor="end")
+            for (kind, start, end), (top, bottom) in zip(passes, halves(passes)):
+                width = (end - start) * scale
+                bars.setdefault(COLORS[kind], []).append(
+                    (LEFT + start * scale, y + ROW * (place + top), max(width - 0.4, 0.6 * width), ROW * (bottom - top)))
+        for color, rects in bars.items():
+            picture.rects(rects, color)
+        y += ROW * len(ranks)
+        picture.line([(LEFT, y + 1), (WIDTH - RIGHT, y + 1)], svg.LINE)
+        picture.text(LEFT, y + 13, "0", 10, svg.FAINT)
+        picture.text(LEFT + ends[scenario] * scale, y + 13, milliseconds(ends[scenario]), 10, svg.FAINT, anchor="end")
+        y += PANEL - LEGEND
+    return str(picture)
