@@ -56,7 +56,7 @@ struct ScenarioFigures {
     std::optional<double> speedup;            ///< none without a baseline
     std::optional<double> samples_per_s;      ///< of a generated step
     std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
-    std::optional<double> bubble_share;       ///< of the device that is at it longest
+    std::optional<double> bubble_share;       ///< of the time of the device that is at it longest
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;
 };
@@ -182,8 +182,9 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::bubble_share,
      Unit::kShare,
      "bubble",
-     "Part of a step in which the device that is at it longest runs no pass, from its first to its "
-     "last; none without a plan.",
+     "Part of the time of the device that is at a step longest, from its first pass to its last, "
+     "in "
+     "which GPUs on average run no pass; none without a plan.",
      11,
      {},
      "bubble_share"}};

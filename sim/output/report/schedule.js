@@ -110,7 +110,7 @@
     if (charts.length === 0) return;
     const more = leftOut > 0 ? ` ${leftOut} more scenarios are in passes.csv.` : "";
     const box = section("Schedule", "A row is a rank, a bar a pass, its number the micro-batch; idle is left blank. The bubble is the " +
-      "part of a step in which the rank that is at it longest runs no pass." + more);
+      "part of the longest rank's time in which ranks, on average, run no pass." + more);
     const ends = charts.map((s) => Math.max(...s.bars.map((b) => b.end_us)));
     const longest = Math.max(...ends);
     charts.forEach((schedule, i) => scheduleChart(

@@ -40,12 +40,12 @@ std::optional<Steady> steady_of(const ExecutionGraph& graph, const Outcome& outc
 }
 
 /// Of a rank, within a window or, without one, from its first pass to its last: the length, and
-/// what of it no pass fills. Updates end a step, they are no part of it.
-struct Idle {
+/// what of it passes fill. Updates end a step, they are no part of it.
+struct Use {
     double window = 0;
-    double idle = 0;
+    double busy = 0;
 };
-Idle idle_of(
+Use use_of(
     const RankGraph& rank,
     const std::vector<OperationTimes>& times,
     const std::optional<Steady>& steady) {
@@ -63,8 +63,9 @@ Idle idle_of(
     if (passes.empty() || window.end <= window.start)
         return {};
     merge_intervals(passes);
-    const auto length = static_cast<double>(window.end - window.start);
-    return {length, length - static_cast<double>(covered(passes, window.start, window.end))};
+    return {
+        static_cast<double>(window.end - window.start),
+        static_cast<double>(covered(passes, window.start, window.end))};
 }
 
 }  // namespace
@@ -85,17 +86,18 @@ std::optional<TrainingPace> training_pace(const ExecutionGraph& graph, const Out
     TrainingPace pace;
     pace.samples_per_s = facts.samples / seconds;
     pace.tflops_per_gpu = facts.flops / seconds / static_cast<double>(graph.ranks.size()) * 1e-12;
-    // The device that is at it longest; at a steady pace all are as long.
+    // Over the time of the device that is at it longest; at a steady pace all are as long.
     const std::optional<Steady> steady =
         facts.rounds > 1 ? steady_of(graph, outcome) : std::nullopt;
-    Idle worst;
+    double longest = 0;
+    double busy = 0;
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-        const Idle idle = idle_of(*graph.ranks[r], outcome.times[r], steady);
-        if (idle.window > worst.window || (idle.window == worst.window && idle.idle > worst.idle))
-            worst = idle;
+        const Use use = use_of(*graph.ranks[r], outcome.times[r], steady);
+        longest = std::max(longest, use.window);
+        busy += use.busy;
     }
-    if (worst.window > 0)
-        pace.bubble_share = worst.idle / worst.window;
+    if (longest > 0)
+        pace.bubble_share = 1 - busy / static_cast<double>(graph.ranks.size()) / longest;
     return pace;
 }
 

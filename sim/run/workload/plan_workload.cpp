@@ -2,13 +2,17 @@
 #include "sim/run/workload/plan_workload.h"
 
 #include "sim/core/json.h"
+#include "sim/run/workload/kernel_model.h"
+#include "sim/run/workload/training_workload.h"
 #include "workloads/plan/partition/planner.h"
 #include "workloads/plan/schedule/schedule_file.h"
+#include "workloads/plan/step/plan_memory.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace switchfold {
@@ -37,8 +41,6 @@ std::string did_you_mean(const Network& network, const std::string& word) {
     const std::string near = nearest(word, names);
     return near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near);
 }
-
-}  // namespace
 
 ParallelPlan plan_of(
     const TrainingWorkloadParams& workload,
@@ -101,6 +103,7 @@ ParallelPlan plan_of(
     return plan;
 }
 
+/// Fills in the partition that PipeDream's planner finds, a device a stage, if the plan wants it.
 void plan_partition(
     const PlanParams& params,
     const Network& network,
@@ -135,6 +138,76 @@ void plan_partition(
     }
     for (const PlannedStage& stage : found->stages)
         plan.partition.push_back(stage.first);
+}
+
+/// Refuses what the GPU cannot hold, with the largest micro-batch that it can. \returns what the
+/// plan needs, in words.
+std::string check_memory(
+    const GpuParams& gpu,
+    const ParallelPlan& plan,
+    const std::vector<DeviceMemory>& devices,
+    PlanProblems& problems) {
+    constexpr double kGiB = 1024.0 * 1024 * 1024;
+    const auto fullest = std::max_element(
+        devices.begin(), devices.end(), [](const DeviceMemory& a, const DeviceMemory& b) {
+            return a.all() < b.all();
+        });
+    std::string what = fmt::format(
+        "{:.1f} GiB on device {}: weights {:.1f}, gradients {:.1f}, moments {:.1f}, activations "
+        "{:.1f}",
+        fullest->all() / kGiB,
+        fullest - devices.begin(),
+        fullest->weights / kGiB,
+        fullest->gradients / kGiB,
+        fullest->moments / kGiB,
+        fullest->activations / kGiB);
+    const auto capacity = static_cast<double>(gpu.memory.capacity.count());
+    if (capacity > 0 && fullest->all() > capacity) {
+        const double rest = capacity - (fullest->all() - fullest->activations);
+        const double largest = std::floor(plan.micro_batch * rest / fullest->activations);
+        problems.emplace_back(
+            "/micro_batch",
+            fmt::format(
+                "is {}, which needs {}; {} has {:.0f} GiB{}",
+                plan.micro_batch,
+                what,
+                gpu.name,
+                capacity / kGiB,
+                largest >= 1 ? fmt::format(": at most {} fit", largest)
+                             : ": not even one sample fits"));
+    }
+    return what;
+}
+
+}  // namespace
+
+std::optional<PreparedPlan> prepare_plan(
+    const TrainingWorkloadParams& workload,
+    const GpuParams& gpu,
+    const std::filesystem::path& folder,
+    PlanProblems& problems) {
+    if (const std::string why = why_no_kernel_times(gpu); !why.empty()) {
+        problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
+        return {};
+    }
+    PreparedPlan step{
+        network_of(workload, folder),
+        kernel_times(gpu, workload.kernel_times, folder),
+        {},
+        {"a generated step: kernels take what the model of docs/kernel_times.md gives them"}};
+    step.plan = plan_of(workload, step.network, folder, problems);
+    if (problems.empty())
+        problems = problems_of(step.plan, step.network);
+    plan_partition(
+        *workload.plan, step.network, step.times, gpu.memory.capacity, step.plan, problems);
+    if (problems.empty())
+        step.notes.push_back(
+            "the plan needs up to " +
+            check_memory(
+                gpu, step.plan, plan_memory(step.network, step.times, step.plan), problems));
+    if (!problems.empty())
+        return {};
+    return step;
 }
 
 }  // namespace switchfold

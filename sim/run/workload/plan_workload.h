@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/gpu/parameters.h"
 #include "sim/run/config/training_params.h"
+#include "workloads/kernels/kernel_times.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/plan_step.h"
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace switchfold {
 
-/// The plan of a training workload, which has one, as its generator reads it. Names of layers that
-/// the network does not have are told as problems; ConfigError for a schedule's file that is wrong.
-/// `folder` is what paths are relative to.
-[[nodiscard]] ParallelPlan plan_of(
-    const TrainingWorkloadParams& workload,
-    const Network& network,
-    const std::filesystem::path& folder,
-    PlanProblems& problems);
+/// A training workload with a plan, as its generator reads it.
+struct PreparedPlan {
+    Network network;
+    KernelTimes times;
+    ParallelPlan plan;
+    std::vector<std::string> notes;  ///< for the results
+};
 
-/// Fills in the partition that PipeDream's planner finds, a device a stage, if the plan wants it:
-/// it needs the times of kernels. A partition that fits in no memory is told as a problem.
-void plan_partition(
-    const PlanParams& params,
-    const Network& network,
-    const KernelTimes& times,
-    Bytes memory,
-    ParallelPlan& plan,
+/// Reads and checks all of it: the network, layers that the partition names, the schedule's file,
+/// whether the plan suits the network, the memory of such a GPU. None if there are problems, with
+/// pointers below the plan; ConfigError and IoError for files that are wrong. `folder` is what
+/// paths are relative to.
+[[nodiscard]] std::optional<PreparedPlan> prepare_plan(
+    const TrainingWorkloadParams& workload,
+    const GpuParams& gpu,
+    const std::filesystem::path& folder,
     PlanProblems& problems);
 
 }  // namespace switchfold

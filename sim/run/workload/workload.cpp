@@ -7,19 +7,17 @@
 #include "sim/run/config/scenario_set.h"
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/experts_workload.h"
-#include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/graph/collective.h"
 #include "workloads/graph/extrapolate.h"
-#include "workloads/plan/step/plan_memory.h"
+#include "workloads/plan/step/plan_step.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 namespace switchfold {
@@ -102,76 +100,30 @@ private:
     }
 
     void read_plan(const TrainingWorkloadParams& w) {
-        const GpuParams& gpu = *experiment_.system->gpu;
-        if (const std::string why = why_no_kernel_times(gpu); !why.empty())
-            fail("/workload/plan", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
-        const std::filesystem::path folder = loaded_.file.parent_path();
-        const Network network = network_of(w, folder);
         PlanProblems problems;
-        ParallelPlan plan = plan_of(w, network, folder, problems);
-        if (problems.empty())
-            problems = problems_of(plan, network);
-        const KernelTimes times = kernel_times(gpu, w.kernel_times, folder);
-        plan_partition(*w.plan, network, times, gpu.memory.capacity, plan, problems);
+        auto step = prepare_plan(w, *experiment_.system->gpu, loaded_.file.parent_path(), problems);
         for (auto& [pointer, what] : problems)
             pointer = "/workload/plan" + pointer;
-        if (!problems.empty())
+        if (!step)
             fail_all(problems);
-        const std::uint32_t ranks = ranks_of(w.ranks == 0 ? switchfold::ranks_of(plan) : w.ranks);
-        if (ranks != switchfold::ranks_of(plan))
+        const std::uint32_t planned = switchfold::ranks_of(step->plan);
+        if (ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
             fail(
                 "/workload/ranks",
                 fmt::format(
                     "is {}, and the plan is for {}: data x context x tensor x pipeline",
-                    ranks,
-                    switchfold::ranks_of(plan)));
-        check_memory(gpu, plan, plan_memory(network, times, plan));
-        prepared_.graph = plan_step(network, times, plan);
-        prepared_.report.notes.push_back(
-            "a generated step: kernels take what the model of docs/kernel_times.md gives them");
-        if (plan.given ? plan.given->asynchronous : prepared_.graph.training.rounds > 1)
+                    w.ranks,
+                    planned));
+        prepared_.graph = plan_step(step->network, step->times, step->plan);
+        for (std::string& note : step->notes)
+            prepared_.report.notes.push_back(std::move(note));
+        const TrainingFacts& training = prepared_.graph.training;
+        if (training.rounds > 1)
             prepared_.report.notes.push_back(fmt::format(
                 "never drained: the iteration is a mini-batch at the steady pace, without the "
                 "first and the last {} of {}",
-                prepared_.graph.training.warm_up,
-                prepared_.graph.training.rounds));
-    }
-
-    /// Refuses what the GPU cannot hold, with the largest micro-batch that it can.
-    void check_memory(
-        const GpuParams& gpu, const ParallelPlan& plan, const std::vector<DeviceMemory>& devices) {
-        constexpr double kGiB = 1024.0 * 1024 * 1024;
-        const auto fullest = std::max_element(
-            devices.begin(), devices.end(), [](const DeviceMemory& a, const DeviceMemory& b) {
-                return a.all() < b.all();
-            });
-        const std::string what = fmt::format(
-            "{:.1f} GiB on device {}: weights {:.1f}, gradients {:.1f}, moments {:.1f}, "
-            "activations "
-            "{:.1f}",
-            fullest->all() / kGiB,
-            fullest - devices.begin(),
-            fullest->weights / kGiB,
-            fullest->gradients / kGiB,
-            fullest->moments / kGiB,
-            fullest->activations / kGiB);
-        const auto capacity = static_cast<double>(gpu.memory.capacity.count());
-        if (capacity == 0 || fullest->all() <= capacity) {
-            prepared_.report.notes.push_back("the plan needs up to " + what);
-            return;
-        }
-        const double rest = capacity - (fullest->all() - fullest->activations);
-        const double largest = std::floor(plan.micro_batch * rest / fullest->activations);
-        fail(
-            "/workload/plan/micro_batch",
-            fmt::format(
-                "is {}, which needs {}; {} has {:.0f} GiB{}",
-                plan.micro_batch,
-                what,
-                gpu.name,
-                capacity / kGiB,
-                largest >= 1 ? fmt::format(": at most {} fit", largest)
-                             : ": not even one sample fits"));
+                training.warm_up,
+                training.rounds));
     }
 
     void read(const CollectiveWorkloadParams& w) {

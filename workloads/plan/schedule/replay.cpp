@@ -36,11 +36,11 @@ double time_of(const Slot& slot, const ReplayTimes& times) {
 }
 
 void measure(const PipelineSchedule& schedule, const ReplayTimes& times, Replay& result) {
+    double busy = 0;
     for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
         const std::vector<Slot>& order = schedule.order[device];
         double begin = std::numeric_limits<double>::infinity();
         double end = 0;
-        double busy = 0;
         for (std::size_t k = 0; k < order.size(); ++k) {
             const Replay::Interval& interval = result.slots[device][k];
             result.makespan = std::max(result.makespan, interval.end);
@@ -50,11 +50,10 @@ void measure(const PipelineSchedule& schedule, const ReplayTimes& times, Replay&
             end = std::max(end, interval.end);
             busy += time_of(order[k], times);
         }
-        if (end - begin > result.cost) {
-            result.cost = end - begin;
-            result.bubble_share = (result.cost - busy) / result.cost;
-        }
+        result.cost = std::max(result.cost, end - begin);
     }
+    if (result.cost > 0)
+        result.bubble_share = 1 - busy / schedule.devices() / result.cost;
 }
 
 }  // namespace

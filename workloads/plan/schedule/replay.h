@@ -35,7 +35,7 @@ struct Replay {
     /// The longest device, from its own first pass to its own last but for updates: what a step
     /// costs where steps follow each other.
     double cost = 0;
-    /// Idle part of that device's time.
+    /// Part of that time in which devices, on average, run no pass.
     double bubble_share = 0;
 };
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of a tensor- and context-parallel rank: fused, or from memory to memory.
+#include "workloads/kernels/matrix_product.h"
+#include "workloads/kernels/memory_kernel.h"
+#include "workloads/network/product.h"
+#include "workloads/plan/step/layer_work.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace switchfold {
+
+namespace {
+
+/// At least one.
+std::uint64_t whole(double value) {
+    return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
+}
+
+}  // namespace
+
+double LayerWork::kept_scores(std::uint32_t layer) const {
+    const std::optional<AttentionShape> shape = attention_of(network_.layers[layer]);
+    if (!shape || plan_.attention == AttentionKernels::kFused ||
+        plan_.recompute == Recompute::kSelective)
+        return 0;
+    const double heads = static_cast<double>(shape->heads) /
+                         (network_.layers[layer].split == TensorSplit::kHeads ? plan_.tensor : 1);
+    return (2 * element_ + 1) * heads * plan_.micro_batch / plan_.context *
+           static_cast<double>(shape->queries * shape->keys);
+}
+
+void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const {
+    const Layer& l = network_.layers[layer];
+    const char* what = backward ? "backward" : "forward";
+    const std::optional<AttentionShape> shape = attention_of(l);
+    if (!shape) {
+        // Scores and values as two products of the stated work; backward does five for two.
+        const double macs = static_cast<double>(l.macs) * plan_.micro_batch *
+                            (l.split == TensorSplit::kHeads ? 1.0 / plan_.tensor : 1.0) /
+                            plan_.context * (backward ? 2.5 : 1.0);
+        const std::uint64_t side = whole(std::cbrt(macs));
+        kernel(
+            layer, what, times_.estimate(MatrixProduct{side, side, side, 1, plan_.datatype}), work);
+        return;
+    }
+    Attention a;
+    a.batch = plan_.micro_batch;
+    a.queries = whole(static_cast<double>(shape->queries) / plan_.context);
+    a.keys = shape->keys;
+    const std::uint32_t tensor = l.split == TensorSplit::kHeads ? plan_.tensor : 1;
+    a.heads = whole(static_cast<double>(shape->heads) / tensor);
+    a.kv_heads = a.heads;
+    a.head_width = shape->head_width;
+    a.causal = shape->causal && plan_.context == 1;
+    a.backward = backward;
+    a.datatype = plan_.datatype;
+    // With the tokens in parts every rank needs all keys and values (all-gather), and sums their
+    // gradients (reduce-scatter): two thirds of what goes in.
+    const double keys_and_values =
+        static_cast<double>(l.in_elements) * 2 / 3 * plan_.micro_batch / tensor * element_;
+    if (plan_.context > 1)
+        collective(
+            layer,
+            "keys and values",
+            CollectiveKind::kAllGather,
+            keys_and_values,
+            Sharing::kContext,
+            false,
+            work);
+    if (plan_.attention == AttentionKernels::kUnfused) {
+        unfused_attention(layer, a, backward, work);
+    } else {
+        KernelEstimate estimate = times_.estimate(a);
+        if (shape->causal && plan_.context > 1) {  // parts from both ends: equal work
+            estimate.kernel.isolated = estimate.kernel.isolated / 2;
+            estimate.kernel.flops /= 2;
+        }
+        kernel(layer, what, estimate, work);
+    }
+    if (plan_.context > 1 && backward)
+        collective(
+            layer,
+            "gradients of keys and values",
+            CollectiveKind::kReduceScatter,
+            keys_and_values,
+            Sharing::kContext,
+            false,
+            work);
+}
+
+/// Scores go to memory and come back: written by the first product, read and written by softmax and
+/// dropout, read by the second product (Korthikanti et al. 2022, section 4: 5 a s^2 b bytes are
+/// kept). Masked scores are computed too.
+void LayerWork::unfused_attention(
+    std::uint32_t layer, const Attention& a, bool backward, Work& work) const {
+    const std::uint64_t count = a.batch * a.heads;
+    const double scores = static_cast<double>(count * a.queries * a.keys);
+    const auto product = [&](const char* what, std::uint64_t n, std::uint64_t k) {
+        kernel(
+            layer,
+            what,
+            times_.estimate(MatrixProduct{a.queries, n, k, count, plan_.datatype, plan_.tf32}),
+            work);
+    };
+    const auto bytes = [&](const char* what, double read, double written) {
+        MemoryKernel k;
+        k.kernel_class = KernelClass::kReduction;
+        k.read = read * scores;
+        k.written = written * scores;
+        kernel(layer, what, times_.estimate(k), work);
+    };
+    const double e = element_;
+    if (!backward) {
+        product("scores", a.keys, a.head_width);
+        bytes("softmax", e, e);
+        bytes("dropout", e, e + 1);
+        product("values", a.head_width, a.keys);
+        return;
+    }
+    product("values' gradient", a.head_width, a.keys);
+    product("probabilities' gradient", a.keys, a.head_width);
+    bytes("dropout backward", e + 1, e);
+    bytes("softmax backward", 2 * e, e);
+    product("queries' gradient", a.head_width, a.keys);
+    product("keys' gradient", a.head_width, a.keys);
+}
+
+}  // namespace switchfold
