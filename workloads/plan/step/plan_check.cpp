@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/schedule/generators.h"
+#include "workloads/plan/schedule/pass_needs.h"
 #include "workloads/plan/schedule/replay.h"
 #include "workloads/plan/step/plan_step.h"
 
@@ -22,6 +23,61 @@ ScheduleShape shape_of(const ParallelPlan& plan, const ScheduleGenerator& genera
     if (generator.never_flushes)
         shape.micro_batches = plan.mini_batches;
     return shape;
+}
+
+/// The pass on another device that a pass's message is for.
+std::optional<Pass> receiver_of(const PipelineSchedule& schedule, const Pass& pass) {
+    Pass to = pass;
+    if (pass.kind == PassKind::kForward && pass.stage + 1 < schedule.stages())
+        ++to.stage;
+    else if (is_backward(pass.kind) && pass.stage > 0)
+        --to.stage;
+    else
+        return {};
+    if (schedule.device_of(to) == schedule.device_of(pass))
+        return {};
+    return to;
+}
+
+/// Whether a schedule ends where a device goes on only once its messages have been taken: a receive
+/// is posted when what needs it is next.
+bool ends_blocking(const PipelineSchedule& schedule) {
+    const PassTable table(schedule);
+    std::vector<std::size_t> ended(schedule.devices(), 0);  // slots whose passes have run
+    const auto taken = [&](const Slot& slot) {
+        bool all = true;
+        for_each_pass(slot, [&](const Pass& pass) {
+            if (const auto to = receiver_of(schedule, pass))
+                all = all && ended[table.at(*to).device] >= table.at(*to).slot;
+        });
+        return all;
+    };
+    const auto ready = [&](const Slot& slot) {
+        bool all = true;
+        for_each_pass(slot, [&](const Pass& pass) {
+            for_each_need(schedule, pass, [&](const Pass& need) {
+                all = all && ended[table.at(need).device] > table.at(need).slot;
+            });
+        });
+        return all;
+    };
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
+            const std::vector<Slot>& order = schedule.order[device];
+            std::size_t& next = ended[device];
+            while (next < order.size() && ready(order[next]) &&
+                   (next == 0 || taken(order[next - 1]))) {
+                ++next;
+                moved = true;
+            }
+        }
+    }
+    for (std::uint32_t device = 0; device < schedule.devices(); ++device)
+        if (ended[device] < schedule.order[device].size())
+            return false;
+    return true;
 }
 
 class PlanCheck {
@@ -110,6 +166,7 @@ private:
                     schedule.asynchronous ? "mini_batches" : "accumulate",
                     wanted));
         pace(schedule.asynchronous);
+        blocking(schedule);
         partition(schedule.stages());
     }
 
@@ -160,7 +217,19 @@ private:
                     "{} do not go round the replicas whole; expected a multiple of {}",
                     plan_.mini_batches,
                     round * plan_.update_every));
-        partition(generator->make(shape).stages());
+        const PipelineSchedule made = generator->make(shape);
+        blocking(made);
+        partition(made.stages());
+    }
+
+    void blocking(const PipelineSchedule& schedule) {
+        if (plan_.messages == Messages::kBlocking && !ends_blocking(schedule))
+            problem(
+                "/messages",
+                fmt::format(
+                    "are blocking, and devices of {} would wait for each other to take what they "
+                    "send; expected overlapped or ahead",
+                    plan_.schedule));
     }
 
     void partition(std::uint32_t stages) {

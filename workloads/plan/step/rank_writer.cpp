@@ -91,8 +91,14 @@ RankWriter::holders(const std::vector<std::uint32_t>& stages, bool replicas) con
 
 const Team& RankWriter::team(std::uint32_t stage) {
     const auto [at, fresh] = teams_.try_emplace(stage);
-    if (fresh)
-        at->second = {fmt::format("gradients of stage {}", stage), holders({stage}, true)};
+    if (!fresh)
+        return at->second;
+    // One communicator for all stages, whose ranks go through them in one order; where pipelines
+    // run both ways the orders differ, and each stage has its own.
+    const bool one_way = parts_.schedule.routes.size() == 1;
+    at->second = {
+        one_way ? "gradients" : fmt::format("gradients of stage {}", stage),
+        holders({stage}, true)};
     return at->second;
 }
 
