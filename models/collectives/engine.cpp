@@ -393,7 +393,11 @@ void CollectiveEngine::finish(Instance& instance) {
     records_.push_back(instance.record);
     if (jump_)
         jump_->forget(*instance.running);
-    running_.erase(Key(instance.key));
+    // One that something will still wake stays until then.
+    auto ended = running_.extract(Key(instance.key));
+    if (!ended.mapped()->running->quiet())
+        lingering_.push_back(std::move(ended.mapped()));
+    std::erase_if(lingering_, [](const auto& other) { return other->running->quiet(); });
     watch_one();
 }
 

@@ -161,6 +161,7 @@ private:
     std::uint64_t functional_seed_;
     bool ignores_late_peers_ = false;
     std::map<Key, std::unique_ptr<Instance>> running_;
+    std::vector<std::unique_ptr<Instance>> lingering_;  ///< ended, and not quiet yet
     /// Transfers begun so far by sender, receiver, tag and which of the two.
     std::map<Key, std::uint64_t> transfers_;
     std::vector<MemberEvent> events_;  ///< by event tag

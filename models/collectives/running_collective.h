@@ -98,6 +98,8 @@ public:
     [[nodiscard]] virtual std::vector<std::string> blocked(std::size_t limit) const = 0;
     /// Bytes of communication buffers that one member keeps in use.
     [[nodiscard]] virtual Bytes footprint() const = 0;
+    /// Whether nothing is scheduled any more that would wake it. Its members may end before that.
+    [[nodiscard]] virtual bool quiet() const { return true; }
     /// Functional mode: each member's buffer, in the order of positions.
     [[nodiscard]] virtual std::vector<std::vector<float>>& buffers() = 0;
     /// Functional mode: each member's result, in the order of positions.

@@ -81,6 +81,10 @@ public:
     void abandon() override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] bool quiet() const override {
+        return std::all_of(
+            stages_.begin(), stages_.end(), [](const auto& stages) { return stages->quiet(); });
+    }
     [[nodiscard]] bool uses(const Link& link) const override {
         return (aggregation_ && aggregation_->uses(link)) ||
                std::any_of(stages_.begin(), stages_.end(), [&](const auto& stages) {

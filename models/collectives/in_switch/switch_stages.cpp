@@ -122,9 +122,11 @@ void SwitchStages::post(Stage stage, std::uint32_t member, std::uint32_t channel
     const std::uint64_t tag =
         static_cast<std::uint64_t>(stage) << 60U | std::uint64_t{channel} << 32U | member;
     scheduler_.at(std::max(due, scheduler_.now()), *this, tag);
+    ++scheduled_;
 }
 
 void SwitchStages::on_event(std::uint64_t tag) {
+    --scheduled_;
     if (abandoned_)
         return;
     const auto channel = static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU;

@@ -100,6 +100,7 @@ public:
     /// Moves nothing more and tells nothing more.
     void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
+    [[nodiscard]] bool quiet() const { return scheduled_ == 0; }
     [[nodiscard]] bool uses(const Link& link) const { return group_->uses(link); }
 
 private:
@@ -164,6 +165,7 @@ private:
     std::uint32_t element_bytes_;
     bool functional_;
     bool abandoned_ = false;
+    std::uint64_t scheduled_ = 0;  ///< events that are still to come
     TurnLog* turns_ = nullptr;
     Time way_;  ///< a member to the root
     std::uint32_t joined_ = 0;
