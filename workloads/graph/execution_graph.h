@@ -58,6 +58,10 @@ enum class Datatype : std::uint8_t {
     kFloat8,
 };
 [[nodiscard]] Bytes size_of(Datatype type);
+/// The same, for arithmetic on counts that are no whole numbers.
+[[nodiscard]] inline double element_bytes(Datatype type) {
+    return static_cast<double>(size_of(type).count());
+}
 
 /// What a kernel does, judged by its name: decides default bytes and how results are grouped.
 enum class KernelClass : std::uint8_t {

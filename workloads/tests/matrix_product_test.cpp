@@ -60,7 +60,7 @@ RC_GTEST_PROP(MatrixProductProperty, ColdOperandsAreNeverFasterThanMemory, ()) {
     MatrixProduct product = any_product();
     product.since_left = kFar;
     const KernelEstimate kernel = estimate(product, gpu);
-    const double element = static_cast<double>(size_of(product.datatype).count());
+    const double element = element_bytes(product.datatype);
     const double m = static_cast<double>(product.m);
     const double n = static_cast<double>(product.n);
     const double k = static_cast<double>(product.k);

@@ -101,12 +101,13 @@ private:
 
     void read_plan(const TrainingWorkloadParams& w) {
         PlanProblems problems;
-        auto step = prepare_plan(w, *experiment_.system->gpu, loaded_.file.parent_path(), problems);
+        auto prepared =
+            prepare_plan(w, *experiment_.system->gpu, loaded_.file.parent_path(), problems);
         for (auto& [pointer, what] : problems)
             pointer = "/workload/plan" + pointer;
-        if (!step)
+        if (!prepared)
             fail_all(problems);
-        const std::uint32_t planned = switchfold::ranks_of(step->plan);
+        const std::uint32_t planned = switchfold::ranks_of(prepared->step->plan());
         if (ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
             fail(
                 "/workload/ranks",
@@ -114,8 +115,8 @@ private:
                     "is {}, and the plan is for {}: data x context x tensor x pipeline",
                     w.ranks,
                     planned));
-        prepared_.graph = plan_step(step->network, step->times, step->plan);
-        for (std::string& note : step->notes)
+        prepared_.graph = plan_step(*prepared->step);
+        for (std::string& note : prepared->notes)
             prepared_.report.notes.push_back(std::move(note));
         const TrainingFacts& training = prepared_.graph.training;
         if (training.rounds > 1)

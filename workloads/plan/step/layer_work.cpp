@@ -31,17 +31,13 @@ bool is_norm(const Layer& layer) {
     return layer.type.find("norm") != std::string::npos;
 }
 
-std::uint64_t whole(double value) {
-    return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
-}
-
 }  // namespace
 
 LayerWork::LayerWork(const Network& network, const KernelTimes& times, const ParallelPlan& plan) :
     network_(network),
     times_(times),
     plan_(plan),
-    element_(static_cast<double>(size_of(plan.datatype).count())),
+    element_(element_bytes(plan.datatype)),
     leader_(network.layers.size()) {
     std::map<std::vector<std::uint32_t>, std::uint32_t> first;
     for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
@@ -110,6 +106,10 @@ bool LayerWork::sums_output(std::uint32_t layer) const {
     return plan_.tensor > 1 && leaves_partial_sums(network_.layers[layer]);
 }
 
+CollectiveKind LayerWork::summing() const {
+    return plan_.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+}
+
 void LayerWork::kernel(
     std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const {
     work.push_back(
@@ -122,8 +122,8 @@ void LayerWork::collective(
     CollectiveKind kind,
     double bytes,
     Sharing sharing,
-    bool beside,
-    Work& work) const {
+    Work& work,
+    bool beside) const {
     work.push_back(CollectiveItem{
         fmt::format("{} {}", network_.layers[layer].name, what),
         kind,
@@ -236,7 +236,6 @@ void LayerWork::before_products(std::uint32_t layer, Work& work) const {
             CollectiveKind::kAllGather,
             full_input_bytes(layer),
             Sharing::kTensor,
-            false,
             work);
 }
 
@@ -252,21 +251,13 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
     else
         other(layer, false, work);
     if (sums_output(layer))
-        collective(
-            layer,
-            "output",
-            plan_.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-            full_output_bytes(layer),
-            Sharing::kTensor,
-            false,
-            work);
+        collective(layer, "output", summing(), full_output_bytes(layer), Sharing::kTensor, work);
     if (plan_.tensor > 1 && l.split == TensorSplit::kVocabulary && l.type == "softmax_loss") {
         // The largest logit, the sum and the target's logit of each token.
         const double tokens = std::max<double>(1, static_cast<double>(network_.tokens)) *
                               plan_.micro_batch / plan_.context;
         for (const char* what : {"largest", "sum", "target"})
-            collective(
-                layer, what, CollectiveKind::kAllReduce, 4 * tokens, Sharing::kTensor, false, work);
+            collective(layer, what, CollectiveKind::kAllReduce, 4 * tokens, Sharing::kTensor, work);
     }
 }
 
@@ -276,11 +267,11 @@ void LayerWork::after_input_gradient(std::uint32_t layer, bool beside, Work& wor
         collective(
             layer,
             "gradient of the input",
-            plan_.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+            summing(),
             full_input_bytes(layer),
             Sharing::kTensor,
-            beside,
-            work);
+            work,
+            beside);
 }
 
 void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
@@ -292,7 +283,6 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
             CollectiveKind::kAllGather,
             full_output_bytes(layer),
             Sharing::kTensor,
-            false,
             work);
     const bool needed = !l.inputs.empty();  // nobody needs the gradient of the network's input
     if (l.backward_us)
@@ -314,8 +304,8 @@ void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const
             CollectiveKind::kAllGather,
             full_input_bytes(layer),
             Sharing::kTensor,
-            beside,
-            work);
+            work,
+            beside);
 }
 
 void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {

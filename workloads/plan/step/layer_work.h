@@ -46,6 +46,8 @@ private:
     [[nodiscard]] double full_output_bytes(std::uint32_t layer) const;
     [[nodiscard]] bool gathers_input(std::uint32_t layer) const;
     [[nodiscard]] bool sums_output(std::uint32_t layer) const;
+    /// What makes whole values of tensor-parallel ranks' partial sums.
+    [[nodiscard]] CollectiveKind summing() const;
     void
     kernel(std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const;
     void product(std::uint32_t layer, Which which, Work& work) const;
@@ -60,8 +62,8 @@ private:
         CollectiveKind kind,
         double bytes,
         Sharing sharing,
-        bool beside,
-        Work& work) const;
+        Work& work,
+        bool beside = false) const;
     void before_products(std::uint32_t layer, Work& work) const;
     void gather_again(std::uint32_t layer, bool beside, Work& work) const;
     void own_input_gradient(std::uint32_t layer, Work& work) const;

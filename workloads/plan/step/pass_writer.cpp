@@ -16,8 +16,6 @@ std::string_view name_of(Sharing sharing) {
         return "tensor";
     case Sharing::kContext:
         return "context";
-    case Sharing::kData:
-        return "data";
     case Sharing::kExpert:
         return "expert";
     case Sharing::kReplicas:
@@ -42,7 +40,7 @@ Communicators::find(const std::string& name, const std::vector<std::uint32_t>& r
 PassWriter::PassWriter(
     const RankMap& map, std::uint32_t rank, Communicators& groups, NameTable& names) :
     map_(map), rank_(rank), groups_(groups), names_(names) {
-    lanes_[0].compute = stream("compute");
+    stream("compute");  // the first
 }
 
 std::uint32_t PassWriter::stream(const std::string& name) {
@@ -74,8 +72,8 @@ PassWriter::Index PassWriter::add(
 void PassWriter::kernel(
     std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel) {
     Lane& l = lanes_[lane];
-    l.compute = stream(lane == 0 ? "compute" : "compute beside");
-    l.last = add(name, l.compute, phase, std::exchange(l.waits, {}), kernel);
+    const std::uint32_t compute = stream(lane == 0 ? "compute" : "compute beside");
+    l.last = add(name, compute, phase, std::exchange(l.waits, {}), kernel);
 }
 
 std::optional<CollectiveOperation>

@@ -80,7 +80,6 @@ public:
 
 private:
     struct Lane {
-        std::uint32_t compute = 0;  ///< stream
         std::vector<Index> waits;
         std::vector<Index> beside;
         std::optional<Index> last;  ///< kernel

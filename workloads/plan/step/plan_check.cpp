@@ -25,20 +25,6 @@ ScheduleShape shape_of(const ParallelPlan& plan, const ScheduleGenerator& genera
     return shape;
 }
 
-/// The pass on another device that a pass's message is for.
-std::optional<Pass> receiver_of(const PipelineSchedule& schedule, const Pass& pass) {
-    Pass to = pass;
-    if (pass.kind == PassKind::kForward && pass.stage + 1 < schedule.stages())
-        ++to.stage;
-    else if (is_backward(pass.kind) && pass.stage > 0)
-        --to.stage;
-    else
-        return {};
-    if (schedule.device_of(to) == schedule.device_of(pass))
-        return {};
-    return to;
-}
-
 /// Whether a schedule ends where a device goes on only once its messages have been taken: a receive
 /// is posted when what needs it is next.
 bool ends_blocking(const PipelineSchedule& schedule) {

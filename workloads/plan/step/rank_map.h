@@ -21,7 +21,6 @@ struct RankPlace {
 enum class Sharing : std::uint8_t {
     kTensor,
     kContext,
-    kData,      ///< the same weights: replicas, and the parts of a sample's tokens
     kExpert,    ///< one layer's experts between them
     kReplicas,  ///< the same experts
     kModel,     ///< one copy of all weights

@@ -2,6 +2,7 @@
 #include "workloads/plan/step/rank_writer.h"
 
 #include "workloads/kernels/memory_kernel.h"
+#include "workloads/plan/schedule/pass_needs.h"
 
 #include <fmt/format.h>
 
@@ -74,9 +75,8 @@ std::vector<std::uint32_t>
 RankWriter::holders(const std::vector<std::uint32_t>& stages, bool replicas) const {
     const RankPlace own = parts_.map.place(rank_);
     std::set<std::uint32_t> devices;
-    for (const std::vector<std::uint32_t>& route : parts_.schedule.routes)
-        for (const std::uint32_t stage : stages)
-            devices.insert(route[stage]);
+    for (const std::uint32_t stage : stages)
+        devices.merge(parts_.schedule.devices_with(stage));
     std::set<std::uint32_t> ranks;
     RankPlace place = own;
     for (const std::uint32_t device : devices) {
@@ -112,10 +112,6 @@ std::uint32_t RankWriter::round_of(const Pass& pass) const {
     return parts_.schedule.asynchronous ? pass.micro_batch : 0;
 }
 
-bool RankWriter::elsewhere(const Pass& pass, std::uint32_t stage) const {
-    return parts_.schedule.route(pass.micro_batch)[stage] != device_;
-}
-
 void RankWriter::slot(std::size_t at) {
     const Slot& slot = parts_.schedule.order[device_][at];
     // Both lanes go on once both have ended.
@@ -145,38 +141,33 @@ void RankWriter::slot(std::size_t at) {
 }
 
 void RankWriter::receive(std::size_t lane, const Pass& pass) {
+    const auto from = sender_to(parts_.schedule, pass);
+    if (!from)
+        return;
     const bool forward = pass.kind == PassKind::kForward;
-    if (forward ? pass.stage == 0 : pass.stage + 1 == parts_.schedule.stages())
-        return;
-    const std::uint32_t from = forward ? pass.stage - 1 : pass.stage + 1;
-    if (!elsewhere(pass, from))
-        return;
-    const std::uint32_t boundary = std::min(from, pass.stage);
     const Index index = writer_.message(
         fmt::format("receive {}{}", forward ? "f" : "b", pass.stage),
         forward ? "receive activations" : "receive gradients",
         false,
-        peer(parts_.schedule.route(pass.micro_batch)[from]),
-        parts_.work.message(boundary),
-        tag_of({pass.kind, pass.micro_batch, from}, parts_.schedule),
+        peer(parts_.schedule.device_of(*from)),
+        parts_.work.message(std::min(from->stage, pass.stage)),
+        tag_of(*from, parts_.schedule),
         phase_of(pass.kind),
         before_);
     writer_.wait_for(lane, index);
 }
 
 void RankWriter::send(std::size_t lane, const Pass& pass) {
+    const auto to = receiver_of(parts_.schedule, pass);
+    if (!to)
+        return;
     const bool forward = pass.kind == PassKind::kForward;
-    if (forward ? pass.stage + 1 == parts_.schedule.stages() : pass.stage == 0)
-        return;
-    const std::uint32_t to = forward ? pass.stage + 1 : pass.stage - 1;
-    if (!elsewhere(pass, to))
-        return;
     sends_.push_back(writer_.message(
         fmt::format("send {}{}", forward ? "f" : "b", pass.stage),
         forward ? "send activations" : "send gradients",
         true,
-        peer(parts_.schedule.route(pass.micro_batch)[to]),
-        parts_.work.message(std::min(to, pass.stage)),
+        peer(parts_.schedule.device_of(*to)),
+        parts_.work.message(std::min(to->stage, pass.stage)),
         tag_of(pass, parts_.schedule),
         phase_of(pass.kind),
         writer_.ends(lane)));
@@ -201,8 +192,7 @@ void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
 void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     const Phase phase = phase_of(pass.kind);
     const bool reduces = last_gradients || parts_.plan.sharding >= Sharding::kGradients;
-    if (pass.kind != PassKind::kWeightGradient)
-        receive(lane, pass);
+    receive(lane, pass);
     const Index first = writer_.next();
     predict(lane, pass, phase);
     for (const WorkItem& item : parts_.work.work(pass.kind, pass.stage)) {
@@ -222,16 +212,14 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         flush(pass.stage, writer_.ends(lane), phase);
     if (const auto last = writer_.last_kernel(lane); last && *last >= first)
         writer_.span(to_string(pass), first, *last, round_of(pass), phase);
-    if (pass.kind != PassKind::kWeightGradient)
-        send(lane, pass);
+    send(lane, pass);
 }
 
 void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer) {
     const std::uint32_t stage = parts_.work.stage_of(layer);
     Pending& pending = pending_[stage];
-    pending.bytes += bytes_of(
-        parts_.work.layers().parameters(layer) *
-        static_cast<double>(size_of(parts_.plan.gradient).count()));
+    pending.bytes +=
+        bytes_of(parts_.work.layers().parameters(layer) * element_bytes(parts_.plan.gradient));
     if (pending.bytes >= (pending.any ? parts_.plan.bucket : parts_.plan.first_bucket))
         flush(stage, writer_.ends(lane), Phase::kBackward);
 }
@@ -273,8 +261,8 @@ void RankWriter::reduce_tied(const std::vector<std::uint32_t>& stages) {
         const std::uint32_t owner = parts_.work.stage_of(*layer);
         if (!held(owner) && !held(user))
             continue;
-        const double bytes = parts_.work.layers().parameters(*layer) *
-                             static_cast<double>(size_of(parts_.plan.gradient).count());
+        const double bytes =
+            parts_.work.layers().parameters(*layer) * element_bytes(parts_.plan.gradient);
         reduce_before_update(
             "tied gradients",
             CollectiveKind::kAllReduce,
@@ -295,9 +283,7 @@ void RankWriter::before_updates(std::size_t at) {
     for (const std::uint32_t stage : stages) {
         Pending& pending = pending_[stage];
         if (!plan.overlap_gradients) {
-            pending.bytes = bytes_of(
-                parts_.work.parameters(stage) *
-                static_cast<double>(size_of(plan.gradient).count()));
+            pending.bytes = bytes_of(parts_.work.parameters(stage) * element_bytes(plan.gradient));
             flush(stage, writer_.ends(0), Phase::kBackward);
         }
         for (const Index reduced : std::exchange(pending.reduced, {}))
@@ -321,14 +307,15 @@ void RankWriter::update(const Pass& pass) {
     const double parameters = parts_.work.parameters(pass.stage);
     const double shards =
         plan.sharding == Sharding::kNone ? 1 : static_cast<double>(team(pass.stage).ranks.size());
-    const double element = static_cast<double>(size_of(plan.datatype).count());
-    const double state = (plan.adam ? 2 : 1) * kSingle + (element < kSingle ? kSingle : 0);
+    const double element = element_bytes(plan.datatype);
     const Index first = writer_.next();
     writer_.kernel(
         0,
         "update",
         Phase::kOptimizer,
-        parts_.times.estimate(optimizer(parameters / shards, element, kSingle, state)).kernel);
+        parts_.times
+            .estimate(optimizer(parameters / shards, element, kSingle, optimizer_state_bytes(plan)))
+            .kernel);
     const bool keeps_versions = plan.weights == WeightPolicy::kStash ||
                                 plan.weights == WeightPolicy::kVerticalSync ||
                                 plan.weights == WeightPolicy::kDoubleBuffered;

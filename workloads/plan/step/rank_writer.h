@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/plan/schedule/pipeline_schedule.h"
 #include "workloads/plan/step/pass_writer.h"
-#include "workloads/plan/step/stage_work.h"
+#include "workloads/plan/step/plan_step.h"
 
 #include <cstdint>
 #include <map>
@@ -13,6 +12,12 @@ namespace switchfold {
 
 /// Everything that the ranks of a step have in common.
 struct StepParts {
+    StepParts(const PlannedStep& step, const RankMap& ranks) :
+        plan(step.plan()),
+        schedule(step.schedule()),
+        work(step.work()),
+        times(step.times()),
+        map(ranks) {}
     const ParallelPlan& plan;
     const PipelineSchedule& schedule;
     const StageWork& work;
@@ -50,8 +55,6 @@ private:
     const Team& team(std::uint32_t stage);
     [[nodiscard]] std::uint32_t round_of(const Pass& pass) const;
     [[nodiscard]] std::uint32_t peer(std::uint32_t device) const;
-    /// The stage's neighbour of a pass lives on another device; its rank.
-    [[nodiscard]] bool elsewhere(const Pass& pass, std::uint32_t stage) const;
 
     struct Pending {
         Bytes bytes;                 ///< gradients that wait for their bucket to fill

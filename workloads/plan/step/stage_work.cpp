@@ -57,8 +57,8 @@ void StageWork::gather(std::uint32_t stage, std::uint32_t layer, bool upwards, W
             break;
     }
     if (parameters > 0)
-        work.push_back(GatherItem{Bytes(static_cast<std::uint64_t>(
-            parameters * static_cast<double>(size_of(plan_.datatype).count())))});
+        work.push_back(GatherItem{
+            Bytes(static_cast<std::uint64_t>(parameters * element_bytes(plan_.datatype)))});
 }
 
 void StageWork::build(std::uint32_t stage) {
@@ -122,8 +122,7 @@ double StageWork::parameters(std::uint32_t stage) const {
 Bytes StageWork::message(std::uint32_t stage) const {
     const double elements = static_cast<double>(crossing_[end(stage) - 1]) * plan_.micro_batch /
                             plan_.context / (plan_.sequence ? plan_.tensor : 1);
-    return Bytes(static_cast<std::uint64_t>(
-        std::ceil(elements * static_cast<double>(size_of(plan_.datatype).count()))));
+    return Bytes(static_cast<std::uint64_t>(std::ceil(elements * element_bytes(plan_.datatype))));
 }
 
 Kept StageWork::activations(std::uint32_t stage) const {
@@ -140,7 +139,7 @@ Kept StageWork::activations(std::uint32_t stage) const {
         if (keeps.output)
             all.insert(i);
         if (keeps.mask)
-            masks += layers_.output_bytes(i) / static_cast<double>(size_of(plan_.datatype).count());
+            masks += layers_.output_bytes(i) / element_bytes(plan_.datatype);
         if (layer.type == "attention")
             masks += layers_.kept_scores(i);
         if (layers_.is_product(i))

@@ -138,7 +138,7 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         plan.update_every = plan.schedule == "1f1b_double_buffered" ? plan.pipeline : 1;
         if (!problems_of(plan, network).empty())
             continue;
-        const ExecutionGraph graph = plan_step(network, a100(), plan);
+        const ExecutionGraph graph = plan_step({network, a100(), plan});
         check(graph);
         ++made;
         RC_LOG() << plan.schedule;
@@ -156,12 +156,12 @@ TEST(PlanStep, TensorParallelRanksMoveWhatMegatronMoves) {
     plan.micro_batch = 2;
     const Network network = small_gpt(8);
     const std::uint64_t tensor = 2ULL * 256 * 512 * 2;
-    const auto moved = traffic(plan_step(network, a100(), plan), 0);
+    const auto moved = traffic(plan_step({network, a100(), plan}), 0);
     EXPECT_EQ(moved.at("tensor"), (4 * 8 + 2) * tensor + 3 * 4 * 2 * 256);
     // With sequence parallelism each all-reduce is a reduce-scatter and an all-gather, and what
     // was gathered is gathered again for the weights' gradient.
     plan.sequence = true;
-    const auto parts = traffic(plan_step(network, a100(), plan), 0);
+    const auto parts = traffic(plan_step({network, a100(), plan}), 0);
     EXPECT_EQ(parts.at("tensor"), (8 * (2 * 4 + 2) + 2 * 2 + 1) * tensor + 3 * 4 * 2 * 256);
 }
 
@@ -171,11 +171,11 @@ TEST(PlanStep, DataParallelRanksReduceEveryGradientOnce) {
     plan.accumulate = 3;
     const Network network = small_gpt(4);
     const std::uint64_t gradients = 4 * parameters(network);
-    const auto moved = traffic(plan_step(network, a100(), plan), 2);
+    const auto moved = traffic(plan_step({network, a100(), plan}), 2);
     EXPECT_NEAR(
         static_cast<double>(moved.at("gradients")), static_cast<double>(gradients), 64.0 * 20);
     plan.sharding = Sharding::kParameters;  // weights forward and backward, gradients: each time
-    const auto sharded = traffic(plan_step(network, a100(), plan), 2);
+    const auto sharded = traffic(plan_step({network, a100(), plan}), 2);
     EXPECT_NEAR(
         static_cast<double>(sharded.at("gradients")),
         3.0 * static_cast<double>(gradients + 2 * 2 * parameters(network)),
