@@ -18,8 +18,6 @@ std::string_view name_of(Sharing sharing) {
         return "context";
     case Sharing::kExpert:
         return "expert";
-    case Sharing::kReplicas:
-        return "replicas";
     case Sharing::kModel:
         return "model";
     }
@@ -122,19 +120,21 @@ void PassWriter::join(std::size_t lane) {
 }
 
 void PassWriter::gather(
-    std::size_t lane, Bytes bytes, Datatype datatype, const Team& team, Phase phase) {
+    std::size_t lane, const std::vector<Gathered>& parts, Datatype datatype, Phase phase) {
     Lane& l = lanes_[lane];
-    const std::vector<Index> now = ends(lane);
-    const auto index = collective(
-        "gather weights",
-        CollectiveKind::kAllGather,
-        bytes,
-        datatype,
-        team,
-        phase,
-        std::exchange(l.unit, now));
-    if (index)
-        l.waits.push_back(*index);
+    const std::vector<Index> after = std::exchange(l.unit, ends(lane));
+    for (const Gathered& part : parts) {
+        const auto index = collective(
+            "gather weights",
+            CollectiveKind::kAllGather,
+            part.bytes,
+            datatype,
+            part.team,
+            phase,
+            after);
+        if (index)
+            l.waits.push_back(*index);
+    }
 }
 
 std::optional<PassWriter::Index> PassWriter::collective(

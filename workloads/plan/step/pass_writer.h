@@ -47,7 +47,13 @@ public:
     kernel(std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel);
     void wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase);
     void join(std::size_t lane);
-    void gather(std::size_t lane, Bytes bytes, Datatype datatype, const Team& team, Phase phase);
+    /// Weights of one unit, from each team its part.
+    struct Gathered {
+        Bytes bytes;
+        const Team& team;
+    };
+    void
+    gather(std::size_t lane, const std::vector<Gathered>& parts, Datatype datatype, Phase phase);
     /// A collective on the team's stream, unless the rank is alone in it; nothing on a lane waits
     /// for it.
     std::optional<Index> collective(

@@ -129,9 +129,20 @@ private:
                     "{} expert-parallel ranks do not divide {} data-parallel ones",
                     plan_.expert,
                     plan_.data));
-        const auto has = [](const Layer& layer) { return layer.split == TensorSplit::kExperts; };
-        if (std::none_of(network_.layers.begin(), network_.layers.end(), has))
+        const auto experts =
+            std::find_if(network_.layers.begin(), network_.layers.end(), [](const Layer& layer) {
+                return layer.split == TensorSplit::kExperts && layer.groups > 1;
+            });
+        if (experts == network_.layers.end())
             problem("/expert", fmt::format("{} has no experts", network_.name));
+        else if (experts->groups % plan_.expert != 0)
+            problem(
+                "/expert",
+                fmt::format(
+                    "{} ranks do not divide the {} experts of {}",
+                    plan_.expert,
+                    experts->groups,
+                    experts->name));
     }
 
     /// A schedule from a file says itself how many devices and micro-batches it is for.

@@ -33,19 +33,22 @@ std::vector<DeviceMemory> plan_memory(const PlannedStep& step) {
     std::vector<Kept> kept;
     for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
         kept.push_back(step.work().kept(stage));
-    const double shards = static_cast<double>(plan.data) * plan.context;
-    const auto part = [&](Sharding least) { return plan.sharding >= least ? shards : 1.0; };
-    const double element = element_bytes(plan.datatype);
+    const double replicas = static_cast<double>(plan.data) * plan.context;
+    // What a rank keeps of a stage's parameters; an expert has fewer replicas.
+    const auto held = [&](std::uint32_t stage, Sharding least) {
+        const double experts = step.work().expert_parameters(stage);
+        const double others = step.work().parameters(stage) - experts;
+        return plan.sharding < least ? others + experts
+                                     : others / replicas + experts / (replicas / plan.expert);
+    };
     std::vector<DeviceMemory> devices(schedule.devices());
     for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
         DeviceMemory& memory = devices[device];
         for (const std::uint32_t stage : schedule.stages_on(device)) {
-            const double parameters = step.work().parameters(stage);
-            memory.weights += parameters * element * versions_of(plan, schedule, stage) /
-                              part(Sharding::kParameters);
-            memory.gradients +=
-                parameters * element_bytes(plan.gradient) / part(Sharding::kGradients);
-            memory.moments += parameters * optimizer_state_bytes(plan) / part(Sharding::kOptimizer);
+            memory.weights += held(stage, Sharding::kParameters) * element_bytes(plan.datatype) *
+                              versions_of(plan, schedule, stage);
+            memory.gradients += held(stage, Sharding::kGradients) * element_bytes(plan.gradient);
+            memory.moments += held(stage, Sharding::kOptimizer) * optimizer_state_bytes(plan);
         }
         memory.activations = most_in_flight(schedule, device, kept);
     }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -89,17 +90,29 @@ RankWriter::holders(const std::vector<std::uint32_t>& stages, bool replicas) con
     return {ranks.begin(), ranks.end()};
 }
 
-const Team& RankWriter::team(std::uint32_t stage) {
-    const auto [at, fresh] = teams_.try_emplace(stage);
+const Team& RankWriter::team(Weights weights) {
+    const auto [at, fresh] = teams_.try_emplace(weights);
     if (!fresh)
         return at->second;
     // One communicator for all stages, whose ranks go through them in one order; where pipelines
     // run both ways the orders differ, and each stage has its own.
     const bool one_way = parts_.schedule.routes.size() == 1;
+    std::vector<std::uint32_t> ranks = holders({weights.stage}, true);
+    if (weights.experts) {
+        const auto expert = [&](std::uint32_t rank) {
+            return parts_.map.place(rank).data % parts_.plan.expert;
+        };
+        std::erase_if(ranks, [&](std::uint32_t rank) { return expert(rank) != expert(rank_); });
+    }
+    const char* what = weights.experts ? "gradients of experts" : "gradients";
     at->second = {
-        one_way ? "gradients" : fmt::format("gradients of stage {}", stage),
-        holders({stage}, true)};
+        one_way ? what : fmt::format("{} of stage {}", what, weights.stage), std::move(ranks)};
     return at->second;
+}
+
+double RankWriter::parameters(Weights weights) const {
+    const double experts = parts_.work.expert_parameters(weights.stage);
+    return weights.experts ? experts : parts_.work.parameters(weights.stage) - experts;
 }
 
 std::uint32_t RankWriter::peer(std::uint32_t device) const {
@@ -203,29 +216,35 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         else if (std::holds_alternative<JoinItem>(item))
             writer_.join(lane);
         else if (const auto* gather = std::get_if<GatherItem>(&item))
-            writer_.gather(lane, gather->bytes, parts_.plan.datatype, team(pass.stage), phase);
+            writer_.gather(
+                lane,
+                {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
+                parts_.plan.datatype,
+                phase);
         else if (reduces && parts_.plan.overlap_gradients)
             gradients_ready(lane, std::get<GradientsItem>(item).layer);
     }
     if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
         pass.kind != PassKind::kInputGradient)
-        flush(pass.stage, writer_.ends(lane), phase);
+        for (const bool experts : {false, true})
+            flush({pass.stage, experts}, writer_.ends(lane), phase);
     if (const auto last = writer_.last_kernel(lane); last && *last >= first)
         writer_.span(to_string(pass), first, *last, round_of(pass), phase);
     send(lane, pass);
 }
 
 void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer) {
-    const std::uint32_t stage = parts_.work.stage_of(layer);
-    Pending& pending = pending_[stage];
+    const Weights weights{
+        parts_.work.stage_of(layer), parts_.work.layers().shared_by_experts(layer)};
+    Pending& pending = pending_[weights];
     pending.bytes +=
         bytes_of(parts_.work.layers().parameters(layer) * element_bytes(parts_.plan.gradient));
     if (pending.bytes >= (pending.any ? parts_.plan.bucket : parts_.plan.first_bucket))
-        flush(stage, writer_.ends(lane), Phase::kBackward);
+        flush(weights, writer_.ends(lane), Phase::kBackward);
 }
 
-void RankWriter::flush(std::uint32_t stage, std::vector<Index> dependencies, Phase phase) {
-    Pending& pending = pending_[stage];
+void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase phase) {
+    Pending& pending = pending_[weights];
     const Bytes bytes = std::exchange(pending.bytes, Bytes(0));
     pending.any = true;
     const bool whole = parts_.plan.sharding == Sharding::kNone;
@@ -234,7 +253,7 @@ void RankWriter::flush(std::uint32_t stage, std::vector<Index> dependencies, Pha
         whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter,
         bytes,
         parts_.plan.gradient,
-        team(stage),
+        team(weights),
         phase,
         std::move(dependencies));
     if (index)
@@ -281,14 +300,17 @@ void RankWriter::before_updates(std::size_t at) {
     for (; at < order.size() && order[at].pass.kind == PassKind::kUpdate; ++at)
         stages.push_back(order[at].pass.stage);
     for (const std::uint32_t stage : stages) {
-        Pending& pending = pending_[stage];
-        if (!plan.overlap_gradients) {
-            pending.bytes = bytes_of(parts_.work.parameters(stage) * element_bytes(plan.gradient));
-            flush(stage, writer_.ends(0), Phase::kBackward);
+        for (const bool experts : {false, true}) {
+            const Weights weights{stage, experts};
+            Pending& pending = pending_[weights];
+            if (!plan.overlap_gradients) {
+                pending.bytes = bytes_of(parameters(weights) * element_bytes(plan.gradient));
+                flush(weights, writer_.ends(0), Phase::kBackward);
+            }
+            for (const Index reduced : std::exchange(pending.reduced, {}))
+                writer_.wait_for(0, reduced);
+            pending.any = false;
         }
-        for (const Index reduced : std::exchange(pending.reduced, {}))
-            writer_.wait_for(0, reduced);
-        pending.any = false;
     }
     if (parts_.schedule.asynchronous)
         return;  // each stage goes on with a copy of its own
@@ -304,17 +326,19 @@ void RankWriter::before_updates(std::size_t at) {
 
 void RankWriter::update(const Pass& pass) {
     const ParallelPlan& plan = parts_.plan;
-    const double parameters = parts_.work.parameters(pass.stage);
-    const double shards =
-        plan.sharding == Sharding::kNone ? 1 : static_cast<double>(team(pass.stage).ranks.size());
+    const std::array<Weights, 2> kinds{Weights{pass.stage, false}, Weights{pass.stage, true}};
+    double held = 0;
+    for (const Weights& weights : kinds)
+        held += parameters(weights) / (plan.sharding == Sharding::kNone
+                                           ? 1
+                                           : static_cast<double>(team(weights).ranks.size()));
     const double element = element_bytes(plan.datatype);
     const Index first = writer_.next();
     writer_.kernel(
         0,
         "update",
         Phase::kOptimizer,
-        parts_.times
-            .estimate(optimizer(parameters / shards, element, kSingle, optimizer_state_bytes(plan)))
+        parts_.times.estimate(optimizer(held, element, kSingle, optimizer_state_bytes(plan)))
             .kernel);
     const bool keeps_versions = plan.weights == WeightPolicy::kStash ||
                                 plan.weights == WeightPolicy::kVerticalSync ||
@@ -324,16 +348,17 @@ void RankWriter::update(const Pass& pass) {
             0,
             "keep version",
             Phase::kOptimizer,
-            parts_.times.estimate(copy(parameters * element)).kernel);
+            parts_.times.estimate(copy(parts_.work.parameters(pass.stage) * element)).kernel);
     writer_.span(
         to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
     if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
-        reduce_before_update(
-            "gather weights",
-            CollectiveKind::kAllGather,
-            bytes_of(parameters * element),
-            plan.datatype,
-            team(pass.stage));
+        for (const Weights& weights : kinds)
+            reduce_before_update(
+                "gather weights",
+                CollectiveKind::kAllGather,
+                bytes_of(parameters(weights) * element),
+                plan.datatype,
+                team(weights));
 }
 
 }  // namespace switchfold

@@ -34,6 +34,13 @@ public:
 
 private:
     using Index = PassWriter::Index;
+    /// Weights of a stage that the same ranks share: all, but for experts' where ranks hold
+    /// different ones of these.
+    struct Weights {
+        std::uint32_t stage = 0;
+        bool experts = false;
+        auto operator<=>(const Weights&) const = default;
+    };
 
     void mark_last_gradients();
     void slot(std::size_t at);
@@ -44,7 +51,7 @@ private:
     void before_updates(std::size_t at);
     void update(const Pass& pass);
     void gradients_ready(std::size_t lane, std::uint32_t layer);
-    void flush(std::uint32_t stage, std::vector<Index> dependencies, Phase phase);
+    void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
     /// A collective on all gradients, which the update waits for.
     void reduce_before_update(
         const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
@@ -52,7 +59,8 @@ private:
     /// Every rank that holds these stages of the same weights.
     [[nodiscard]] std::vector<std::uint32_t>
     holders(const std::vector<std::uint32_t>& stages, bool replicas) const;
-    const Team& team(std::uint32_t stage);
+    const Team& team(Weights weights);
+    [[nodiscard]] double parameters(Weights weights) const;
     [[nodiscard]] std::uint32_t round_of(const Pass& pass) const;
     [[nodiscard]] std::uint32_t peer(std::uint32_t device) const;
 
@@ -66,11 +74,11 @@ private:
     std::uint32_t rank_;
     std::uint32_t device_;
     PassWriter writer_;
-    std::vector<bool> last_gradients_;          ///< by slot: the last before an update
-    std::map<std::uint32_t, Pending> pending_;  ///< by stage
-    std::map<std::uint32_t, Team> teams_;       ///< by stage: who shares its weights
-    std::vector<Index> before_;                 ///< what a receive waits for
-    std::vector<Index> sends_;                  ///< of the last slot
+    std::vector<bool> last_gradients_;  ///< by slot: the last before an update
+    std::map<Weights, Pending> pending_;
+    std::map<Weights, Team> teams_;  ///< who shares them
+    std::vector<Index> before_;      ///< what a receive waits for
+    std::vector<Index> sends_;       ///< of the last slot
 };
 
 }  // namespace switchfold

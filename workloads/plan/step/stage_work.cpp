@@ -50,15 +50,16 @@ void StageWork::gather(std::uint32_t stage, std::uint32_t layer, bool upwards, W
                                 : layer == first(stage) || !same_unit(layer, layer - 1);
     if (!begins)
         return;
-    double parameters = 0;
+    GatherItem item;
     for (std::uint32_t i = layer; same_unit(i, layer); upwards ? --i : ++i) {
-        parameters += layers_.parameters(i);
+        Bytes& bytes = layers_.shared_by_experts(i) ? item.experts : item.bytes;
+        bytes += Bytes(
+            static_cast<std::uint64_t>(layers_.parameters(i) * element_bytes(plan_.datatype)));
         if (i == (upwards ? first(stage) : end(stage) - 1))
             break;
     }
-    if (parameters > 0)
-        work.push_back(GatherItem{
-            Bytes(static_cast<std::uint64_t>(parameters * element_bytes(plan_.datatype)))});
+    if ((item.bytes + item.experts).count() > 0)
+        work.push_back(item);
 }
 
 void StageWork::build(std::uint32_t stage) {
@@ -116,6 +117,14 @@ double StageWork::parameters(std::uint32_t stage) const {
         sum += layers_.parameters(i);
     if (const auto shared = shared_layer(stage))
         sum += layers_.parameters(*shared);
+    return sum;
+}
+
+double StageWork::expert_parameters(std::uint32_t stage) const {
+    double sum = 0;
+    for (std::uint32_t i = first(stage); i < end(stage); ++i)
+        if (layers_.shared_by_experts(i))
+            sum += layers_.parameters(i);
     return sum;
 }
 

@@ -44,6 +44,7 @@ struct GradientsItem {
 /// while the layers before compute.
 struct GatherItem {
     Bytes bytes;
+    Bytes experts;  ///< those that expert-parallel ranks hold different ones of
 };
 
 /// What a rank does in a pass, one after the other.
