@@ -231,6 +231,9 @@ TEST(TileShapes, AreTheLibrarysAndFit) {
             EXPECT_LE(
                 tile.blocks * (tile.shared_memory + gpu.shared_memory_of_a_block),
                 gpu.shared_memory);
+            // A warp gets registers in grains of 256.
+            const std::uint32_t warp = (tile.registers * 32 + 255) / 256 * 256;
+            EXPECT_LE(tile.blocks * (tile.threads / 32) * warp, gpu.registers) << tile.threads;
             most = std::max(most, tile.rows * tile.columns);
         }
         return most;
