@@ -77,6 +77,7 @@ struct SchemaOf<PartitionParams> {
 /// How a network is trained on the ranks of a workload; docs/plans.md. What a workload says for all
 /// its ways of training (precision, buckets) is not among the keys.
 struct PlanParams : ParallelPlan {
+    bool fold = false;  ///< ranks that do the same are simulated once
     PartitionParams cut;
     Bandwidth link_bandwidth = gigabytes_per_second(10);
     static constexpr auto fields() {
@@ -180,7 +181,12 @@ struct PlanParams : ParallelPlan {
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
                 "Gradients travel beside the last backward; else after it."),
-            field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum.")};
+            field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
+            field(
+                "fold",
+                &PlanParams::fold,
+                "Ranks that do the same are simulated once: hundreds of GPUs in seconds; "
+                "docs/plans.md says when that is exact.")};
     }
 };
 

@@ -119,6 +119,28 @@ void PassWriter::join(std::size_t lane) {
     l.beside.clear();
 }
 
+PassWriter::Index PassWriter::one_kernel(std::size_t lane, std::string_view name, Phase phase) {
+    KernelOperation kernel;
+    kernel.kernel_class = KernelClass::kOther;
+    kernel.isolated = nanoseconds(1);
+    kernel.byte_source = ByteSource::kShapes;
+    kernel.duration_source = DurationSource::kModel;
+    this->kernel(lane, name, phase, kernel);
+    return *lanes_[lane].last;
+}
+
+bool PassWriter::layer_work(std::size_t lane, const WorkItem& item, Phase phase) {
+    if (const auto* computes = std::get_if<KernelItem>(&item))
+        kernel(lane, computes->name, phase, computes->kernel);
+    else if (const auto* collective = std::get_if<CollectiveItem>(&item))
+        wait_for_collective(lane, *collective, phase);
+    else if (std::holds_alternative<JoinItem>(item))
+        join(lane);
+    else
+        return false;
+    return true;
+}
+
 void PassWriter::gather(
     std::size_t lane, const std::vector<Gathered>& parts, Datatype datatype, Phase phase) {
     Lane& l = lanes_[lane];

@@ -47,6 +47,10 @@ public:
     kernel(std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel);
     void wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase);
     void join(std::size_t lane);
+    /// A kernel that stands for many and takes a nanosecond until its time is known.
+    Index one_kernel(std::size_t lane, std::string_view name, Phase phase);
+    /// A kernel, a collective among the ranks of a layer, or a join; false for what is none.
+    bool layer_work(std::size_t lane, const WorkItem& item, Phase phase);
     /// Weights of one unit, from each team its part.
     struct Gathered {
         Bytes bytes;

@@ -106,18 +106,25 @@ PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) 
 
 ExecutionGraph plan_step(const PlannedStep& step) {
     const RankMap map(step.plan());
-    const StepParts parts{step, map};
+    const StepParts parts(step, map);
     Communicators groups;
     NameTable names;
-    ExecutionGraph graph;
+    std::vector<RankGraph> ranks;
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank)
-        graph.ranks.push_back(
-            std::make_shared<RankGraph>(RankWriter(parts, rank, groups, names).write()));
+        ranks.push_back(RankWriter(parts, rank, groups, names).write());
+    return graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+}
+
+ExecutionGraph graph_of(
+    const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
+    ExecutionGraph graph;
+    for (RankGraph& rank : ranks)
+        graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(rank)));
     graph.groups = groups.take();
     graph.names = names.take();
     graph.provenance.source = step.network().name;
     graph.provenance.synthetic = true;
-    graph.provenance.world_size = map.ranks();
+    graph.provenance.world_size = static_cast<std::uint32_t>(graph.ranks.size());
     graph.training = facts_of(step);
     return graph;
 }

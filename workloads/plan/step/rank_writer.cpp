@@ -208,14 +208,24 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     receive(lane, pass);
     const Index first = writer_.next();
     predict(lane, pass, phase);
+    if (parts_.fold != nullptr)
+        parts_.fold->pass(rank_, writer_.one_kernel(lane, to_string(pass.kind), phase), pass);
+    else
+        work(lane, pass, phase, reduces);
+    if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
+        pass.kind != PassKind::kInputGradient)
+        for (const bool experts : {false, true})
+            flush({pass.stage, experts}, writer_.ends(lane), phase);
+    if (const auto last = writer_.last_kernel(lane); last && *last >= first)
+        writer_.span(to_string(pass), first, *last, round_of(pass), phase);
+    send(lane, pass);
+}
+
+void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces) {
     for (const WorkItem& item : parts_.work.work(pass.kind, pass.stage)) {
-        if (const auto* kernel = std::get_if<KernelItem>(&item))
-            writer_.kernel(lane, kernel->name, phase, kernel->kernel);
-        else if (const auto* collective = std::get_if<CollectiveItem>(&item))
-            writer_.wait_for_collective(lane, *collective, phase);
-        else if (std::holds_alternative<JoinItem>(item))
-            writer_.join(lane);
-        else if (const auto* gather = std::get_if<GatherItem>(&item))
+        if (writer_.layer_work(lane, item, phase))
+            continue;
+        if (const auto* gather = std::get_if<GatherItem>(&item))
             writer_.gather(
                 lane,
                 {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
@@ -224,13 +234,6 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         else if (reduces && parts_.plan.overlap_gradients)
             gradients_ready(lane, std::get<GradientsItem>(item).layer);
     }
-    if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
-        pass.kind != PassKind::kInputGradient)
-        for (const bool experts : {false, true})
-            flush({pass.stage, experts}, writer_.ends(lane), phase);
-    if (const auto last = writer_.last_kernel(lane); last && *last >= first)
-        writer_.span(to_string(pass), first, *last, round_of(pass), phase);
-    send(lane, pass);
 }
 
 void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer) {
@@ -256,16 +259,20 @@ void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase p
         team(weights),
         phase,
         std::move(dependencies));
-    if (index)
-        pending.reduced.push_back(*index);
+    if (!index)
+        return;
+    pending.reduced.push_back(*index);
+    if (parts_.fold != nullptr)
+        parts_.fold->collective(rank_, *index);
 }
 
-void RankWriter::reduce_before_update(
+std::optional<RankWriter::Index> RankWriter::reduce_before_update(
     const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team) {
     const auto index =
         writer_.collective(name, kind, bytes, datatype, team, Phase::kOptimizer, writer_.ends(0));
     if (index)
         writer_.wait_for(0, *index);
+    return index;
 }
 
 /// Weights that two stages use: their gradients are added up between the two.
@@ -315,13 +322,18 @@ void RankWriter::before_updates(std::size_t at) {
     if (parts_.schedule.asynchronous)
         return;  // each stage goes on with a copy of its own
     reduce_tied(stages);
-    if (!parts_.schedule.no_barrier)
-        reduce_before_update(
-            "norm of gradients",
-            CollectiveKind::kAllReduce,
-            Bytes(16),
-            Datatype::kFloat32,
-            {"norm of gradients", parts_.map.sharing(Sharing::kModel, rank_)});
+    if (parts_.schedule.no_barrier)
+        return;
+    std::vector<std::uint32_t> model = parts_.map.sharing(Sharing::kModel, rank_);
+    if (parts_.fold != nullptr)  // those that stand for the others
+        std::erase_if(
+            model, [&](std::uint32_t rank) { return parts_.map.place(rank).tensor != 0; });
+    reduce_before_update(
+        "norm of gradients",
+        CollectiveKind::kAllReduce,
+        Bytes(16),
+        Datatype::kFloat32,
+        {"norm of gradients", std::move(model)});
 }
 
 void RankWriter::update(const Pass& pass) {
@@ -352,13 +364,16 @@ void RankWriter::update(const Pass& pass) {
     writer_.span(
         to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
     if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
-        for (const Weights& weights : kinds)
-            reduce_before_update(
+        for (const Weights& weights : kinds) {
+            const auto index = reduce_before_update(
                 "gather weights",
                 CollectiveKind::kAllGather,
                 bytes_of(parameters(weights) * element),
                 plan.datatype,
                 team(weights));
+            if (index && parts_.fold != nullptr)
+                parts_.fold->collective(rank_, *index);
+        }
 }
 
 }  // namespace switchfold

@@ -10,20 +10,35 @@
 
 namespace switchfold {
 
+/// Told of operations whose times a run of their own gives, where a rank stands for others.
+class FoldedParts {
+public:
+    virtual ~FoldedParts() = default;
+    virtual void pass(std::uint32_t rank, std::uint32_t operation, const Pass& pass) = 0;
+    /// A collective of ranks that hold the same weights.
+    virtual void collective(std::uint32_t rank, std::uint32_t operation) = 0;
+};
+
 /// Everything that the ranks of a step have in common.
 struct StepParts {
-    StepParts(const PlannedStep& step, const RankMap& ranks) :
+    StepParts(const PlannedStep& step, const RankMap& ranks, FoldedParts* folded = nullptr) :
         plan(step.plan()),
         schedule(step.schedule()),
         work(step.work()),
         times(step.times()),
-        map(ranks) {}
+        map(ranks),
+        fold(folded) {}
     const ParallelPlan& plan;
     const PipelineSchedule& schedule;
     const StageWork& work;
     const KernelTimes& times;
     const RankMap& map;
+    FoldedParts* fold;  ///< none: every rank does its own
 };
+
+/// A graph of what a step's ranks do.
+[[nodiscard]] ExecutionGraph graph_of(
+    const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
 
 /// Lays the schedule of a rank's device down: passes, messages to its neighbours, gradients and
 /// updates.
@@ -45,6 +60,7 @@ private:
     void mark_last_gradients();
     void slot(std::size_t at);
     void pass(std::size_t lane, const Pass& pass, bool last_gradients);
+    void work(std::size_t lane, const Pass& pass, Phase phase, bool reduces);
     void receive(std::size_t lane, const Pass& pass);
     void send(std::size_t lane, const Pass& pass);
     void predict(std::size_t lane, const Pass& pass, Phase phase);
@@ -53,7 +69,7 @@ private:
     void gradients_ready(std::size_t lane, std::uint32_t layer);
     void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
     /// A collective on all gradients, which the update waits for.
-    void reduce_before_update(
+    std::optional<Index> reduce_before_update(
         const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
     void reduce_tied(const std::vector<std::uint32_t>& stages);
     /// Every rank that holds these stages of the same weights.
