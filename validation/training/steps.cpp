@@ -6,6 +6,7 @@
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/training.h"
+#include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/kernel_model.h"
 #include "validation/machines/machines.h"
 #include "validation/training/step_rows.h"
@@ -26,7 +27,7 @@ namespace {
 constexpr double kZeroBubble = 0.05;
 constexpr double kKorthikanti = 0.08;
 constexpr double kOthers = 0.10;
-constexpr std::uint32_t kMostRanks = 16;  ///< that are simulated one by one
+constexpr std::uint32_t kMostRanks = 16;  ///< that are simulated one by one; more are folded
 
 struct Planned {
     const StepRow* row;
@@ -44,9 +45,16 @@ Planned planned_row(const StepRow& row, const SystemParams& system) {
 
 /// \returns seconds of a step.
 double simulated(const Planned& planned, const JobProgress& progress) {
-    const ExecutionGraph graph = plan_step(*planned.step);
     SimulateOptions options;
     options.progress = progress;
+    const ExecutionGraph graph =
+        planned.row->gpus > kMostRanks
+            ? measured_step(
+                  FoldedStep(*planned.step, gpus_of_machine(*planned.system)),
+                  *planned.system,
+                  {},
+                  options)
+            : plan_step(*planned.step);
     const Outcome outcome = simulate(*planned.system, graph, {}, options);
     return round_us(graph, outcome) * 1e-6;
 }
@@ -81,17 +89,19 @@ void compare_steps(
         std::string why = row.why;
         if (why.empty() && row.seconds == 0)
             why = "it states no time of a step";
-        if (why.empty() && row.gpus > kMostRanks)
-            why = fmt::format(
-                "{} GPUs; up to {} are simulated one by one here", row.gpus, kMostRanks);
         MachineMatch match;
         if (why.empty()) {
             match = machines.find({row.gpu, row.interconnect, row.gpus, row.nodes});
             why = match.machine ? why_no_kernel_times(*match.machine->system.gpu) : match.why;
         }
-        if (why.empty())
+        if (why.empty()) {
             planned.push_back(planned_row(row, match.machine->system));
-        else
+            if (row.gpus > kMostRanks)
+                why = why_not_folded(*planned.back().step, gpus_of_machine(*planned.back().system));
+            if (!why.empty())
+                planned.pop_back();
+        }
+        if (!why.empty())
             result.unmatched.push_back({row.id, why});
     }
     std::vector<Job> jobs;

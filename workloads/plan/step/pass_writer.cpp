@@ -197,6 +197,13 @@ std::vector<PassWriter::Index> PassWriter::ends(std::size_t lane) const {
     return all;
 }
 
+std::optional<PassWriter::Index> PassWriter::last(std::size_t lane) const {
+    const std::vector<Index> all = ends(lane);
+    if (all.empty())
+        return {};
+    return *std::max_element(all.begin(), all.end());
+}
+
 void PassWriter::span(
     std::string_view name, Index first, Index last, std::uint32_t round, Phase phase) {
     rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase});

@@ -212,12 +212,13 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         parts_.fold->pass(rank_, writer_.one_kernel(lane, to_string(pass.kind), phase), pass);
     else
         work(lane, pass, phase, reduces);
+    const auto ended = writer_.last(lane);
     if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
         pass.kind != PassKind::kInputGradient)
         for (const bool experts : {false, true})
             flush({pass.stage, experts}, writer_.ends(lane), phase);
-    if (const auto last = writer_.last_kernel(lane); last && *last >= first)
-        writer_.span(to_string(pass), first, *last, round_of(pass), phase);
+    if (ended && *ended >= first)
+        writer_.span(to_string(pass), first, *ended, round_of(pass), phase);
     send(lane, pass);
 }
 
