@@ -90,6 +90,9 @@ std::string gpu_model(const std::string& text) {
         R"((?:^|[^A-Z0-9.])(GB|GH|MI|A|B|H|V|P|L|T|K)[ -]?(\d{1,3})([AXGS]?)(?![0-9A-Z]))");
     static const std::regex kConsumer(
         R"((?:RTX|GTX|GEFORCE)[ -]*(?:A|PRO )?(\d{4})[ -]*(TI|SUPER|ADA)?)");
+    static const std::regex kTitan(R"(\bTITAN ?(XP|X|V|RTX)\b)");
+    if (std::regex_search(text, found, kTitan))
+        return "TITAN" + found[1].str();
     if (std::regex_search(text, found, kConsumer))
         return "RTX" + found[1].str() + found[2].str();
     for (auto at = std::sregex_iterator(text.begin(), text.end(), kDataCentre);

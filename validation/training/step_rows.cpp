@@ -69,14 +69,47 @@ private:
         if (const double pace = number(record, "samples_per_s"); r.seconds == 0 && pace > 0)
             r.seconds = r.samples / pace;
         r.tflops = number(record, "tflops_per_gpu");
+        speedup(record, r);
         r.memory = number(record, "memory_gb") * 1e9;
         plan(record, r);
+        if (r.speedup > 0 && r.seconds == 0 && r.over != StepRow::Over::kOther) {
+            r.plan.schedule = record["schedule"];
+            network(record, r);
+            return r;
+        }
         r.why = why_not(record, r);
         if (r.why.empty())
             network(record, r);
         if (r.why.empty())
             cut(r);
         return r;
+    }
+
+    /// A ratio and the plan that it is of: "plan 7-1", "plan straight", "plan data parallel".
+    void speedup(const CsvRecord& record, StepRow& r) {
+        r.speedup = number(record, "speedup");
+        const std::string& over = record["speedup_over"];
+        r.over = over == "one GPU"                   ? StepRow::Over::kOneGpu
+                 : over.starts_with("data parallel") ? StepRow::Over::kDataParallel
+                                                     : StepRow::Over::kOther;
+        const std::string& note = record["note"];
+        if (!note.starts_with("plan "))
+            return;
+        const std::string words = note.substr(5, note.find(';') - 5);
+        if (words == "straight")
+            r.stages.assign(r.gpus, 1);
+        r.chosen = words == "data parallel";
+        if (words.find_first_not_of("0123456789-") != std::string::npos)
+            return;
+        r.chosen = true;
+        std::uint32_t devices = 0;
+        for (const char c : words + "-") {
+            if (c != '-') {
+                devices = devices * 10 + static_cast<std::uint32_t>(c - '0');
+                continue;
+            }
+            r.stages.push_back(std::exchange(devices, 0));
+        }
     }
 
     void plan(const CsvRecord& record, StepRow& r) {

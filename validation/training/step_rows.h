@@ -24,6 +24,12 @@ struct StepRow {
     double seconds = 0;  ///< of a step, where it is stated
     double memory = 0;   ///< bytes of the fullest GPU; 0: not stated
     double tflops = 0;   ///< a GPU and second, as the source counts them; 0: not stated
+    double speedup = 0;  ///< 0: not stated
+    /// What the speed-up is over.
+    enum class Over : std::uint8_t { kOther, kOneGpu, kDataParallel } over = Over::kOther;
+    /// Of a pipeline that is never drained: devices of each stage; empty: a planner's choice.
+    std::vector<std::uint32_t> stages;
+    bool chosen = false;  ///< `stages` or data parallelism was its planner's choice
     std::optional<switchfold::Network> network;  ///< empty: `why`
     ParallelPlan plan;
     std::string why;  ///< why it cannot be generated; empty if it can

@@ -9,6 +9,7 @@
 #include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/kernel_model.h"
 #include "validation/machines/machines.h"
+#include "validation/training/speedups.h"
 #include "validation/training/step_rows.h"
 #include "workloads/plan/step/plan_memory.h"
 #include "workloads/plan/step/plan_step.h"
@@ -50,10 +51,7 @@ double simulated(const Planned& planned, const JobProgress& progress) {
     const ExecutionGraph graph =
         planned.row->gpus > kMostRanks
             ? measured_step(
-                  FoldedStep(*planned.step, gpus_of_machine(*planned.system)),
-                  *planned.system,
-                  {},
-                  options)
+                  folded_step(*planned.step, *planned.system), *planned.system, {}, options)
             : plan_step(*planned.step);
     const Outcome outcome = simulate(*planned.system, graph, {}, options);
     return round_us(graph, outcome) * 1e-6;
@@ -86,6 +84,8 @@ void compare_steps(
     const Machines machines(options.root);
     std::vector<Planned> planned;
     for (const StepRow& row : rows) {
+        if (states_speedup(row))
+            continue;
         std::string why = row.why;
         if (why.empty() && row.seconds == 0)
             why = "it states no time of a step";
@@ -143,6 +143,7 @@ void compare_steps(
              group.starts_with("Qi et al.")     ? kZeroBubble
              : group.starts_with("Korthikanti") ? kKorthikanti
                                                 : kOthers});
+    compare_speedups(rows, machines, options, result);
 }
 
 }  // namespace switchfold::validation

@@ -6,8 +6,9 @@
 namespace switchfold {
 
 namespace {
-constexpr const char* kExpected = "\"auto\", \"equal\", \"planner\" or an array of the first layer "
-                                  "of each stage, by name or number";
+constexpr const char* kExpected =
+    "\"auto\", \"equal\", \"planner\", \"replicated\" or an array of the first layer "
+    "of each stage, by name or number";
 }
 
 void read_value(const Cursor& c, PartitionParams& out) {
@@ -16,7 +17,8 @@ void read_value(const Cursor& c, PartitionParams& out) {
         const std::string word = c.value->get<std::string>();
         out.equal = word == "equal";
         out.planner = word == "planner";
-        if (!out.equal && !out.planner && word != "auto")
+        out.replicated = word == "replicated";
+        if (!out.equal && !out.planner && !out.replicated && word != "auto")
             fail_type(c, kExpected);
         return;
     }
@@ -36,7 +38,10 @@ void read_value(const Cursor& c, PartitionParams& out) {
 
 OrderedJson write_value(const PartitionParams& value) {
     if (value.first.empty())
-        return value.equal ? "equal" : value.planner ? "planner" : "auto";
+        return value.equal        ? "equal"
+               : value.planner    ? "planner"
+               : value.replicated ? "replicated"
+                                  : "auto";
     return value.first;
 }
 
@@ -45,7 +50,7 @@ OrderedJson SchemaOf<PartitionParams>::make() {
         {"title", "word or array"},
         {"anyOf",
          OrderedJson::array(
-             {{{"enum", {"auto", "equal", "planner"}}},
+             {{{"enum", {"auto", "equal", "planner", "replicated"}}},
               {{"type", "array"},
                {"items", {{"type", {"string", "integer"}}, {"minimum", 0}}},
                {"minItems", 1}}})}};

@@ -66,6 +66,7 @@ struct PartitionParams {
     std::vector<std::string> first;  ///< empty: as a word says
     bool equal = false;
     bool planner = false;
+    bool replicated = false;  ///< the planner chooses replicas of stages too
 };
 void read_value(const Cursor& c, PartitionParams& out);
 [[nodiscard]] OrderedJson write_value(const PartitionParams& value);
@@ -136,8 +137,9 @@ struct PlanParams : ParallelPlan {
                 "partition",
                 &PlanParams::cut,
                 "\"auto\", stages of about the same time; \"equal\", as many blocks each; "
-                "\"planner\", PipeDream's, which weighs messages over link_bandwidth too; or the "
-                "first layer of each stage by name or number."),
+                "\"planner\", PipeDream's, which weighs messages over link_bandwidth too; "
+                "\"replicated\", the same with as many devices for each stage as it finds best; or "
+                "the first layer of each stage by name or number."),
             field(
                 "link_bandwidth",
                 &PlanParams::link_bandwidth,

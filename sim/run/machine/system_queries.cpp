@@ -20,6 +20,14 @@ std::uint32_t gpus_of_machine(const SystemParams& system) {
     return topology.gpus() / std::max(1U, topology.machines());
 }
 
+bool own_ways_out(const SystemParams& system) {
+    const Topology topology = build_topology(system.topology);
+    std::vector<std::uint32_t> ranks(topology.gpus());
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    const MachineView view = view_group(topology, system.collectives->transfer_unit, ranks).machine;
+    return view.machines > 1 && view.rails >= view.per_machine;
+}
+
 bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {
     std::vector<std::uint32_t> members(ranks);
     std::iota(members.begin(), members.end(), 0U);
@@ -34,8 +42,7 @@ std::string why_not_kernels(
     std::vector<std::uint32_t> ranks(gpus);
     std::iota(ranks.begin(), ranks.end(), 0U);
     const CollectiveParams& params = *system.collectives;
-    const GroupView view =
-        view_group(build_topology(system.topology), params.transfer_unit, ranks);
+    const GroupView view = view_group(build_topology(system.topology), params.transfer_unit, ranks);
     return why_not_kernels(params, policy, view.machine, call);
 }
 

@@ -12,6 +12,8 @@ namespace switchfold {
 [[nodiscard]] std::uint32_t gpus_of(const SystemParams& system);
 /// GPUs of one of its machines.
 [[nodiscard]] std::uint32_t gpus_of_machine(const SystemParams& system);
+/// Whether each GPU of a machine has a way to other machines of its own; false for one machine.
+[[nodiscard]] bool own_ways_out(const SystemParams& system);
 /// Whether a system's switches can reduce for its first `ranks` GPUs.
 [[nodiscard]] bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks);
 

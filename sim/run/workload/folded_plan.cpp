@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/folded_plan.h"
 
+#include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/outcome_codec.h"
 #include "sim/run/pool/pool.h"
 
@@ -13,12 +14,15 @@ namespace {
 std::vector<Time> times_of(const FoldedStep& folded, const Outcome& outcome) {
     std::vector<Time> times;
     for (const FoldedStep::Marks& piece : folded.pieces())
-        times.push_back(
-            outcome.times[0][piece.before].start - outcome.times[0][piece.after].end);
+        times.push_back(outcome.times[0][piece.before].start - outcome.times[0][piece.after].end);
     return times;
 }
 
 }  // namespace
+
+FoldedStep folded_step(const PlannedStep& step, const SystemParams& system) {
+    return {step, gpus_of_machine(system), own_ways_out(system)};
+}
 
 ExecutionGraph measured_step(
     const FoldedStep& folded,

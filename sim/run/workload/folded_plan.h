@@ -6,6 +6,9 @@
 
 namespace switchfold {
 
+/// A plan that can be folded, for a machine.
+[[nodiscard]] FoldedStep folded_step(const PlannedStep& step, const SystemParams& system);
+
 /// The step of a folded plan on a machine: simulates its probe in this process, as simulate() does,
 /// and gives the pieces the times that they took there.
 [[nodiscard]] ExecutionGraph measured_step(

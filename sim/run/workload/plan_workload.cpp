@@ -4,9 +4,9 @@
 #include "sim/core/json.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/training_workload.h"
-#include "workloads/plan/partition/planner.h"
 #include "workloads/plan/schedule/schedule_file.h"
 #include "workloads/plan/step/plan_memory.h"
+#include "workloads/plan/step/planner_layers.h"
 
 #include <fmt/format.h>
 
@@ -83,7 +83,8 @@ ParallelPlan plan_of(
     return plan;
 }
 
-/// Fills in the partition that PipeDream's planner finds, a device a stage, if the plan wants it.
+/// Fills in the partition that PipeDream's planner finds, and the replicas of stages if it may
+/// choose them.
 void plan_partition(
     const PlanParams& params,
     const Network& network,
@@ -91,33 +92,53 @@ void plan_partition(
     Bytes memory,
     ParallelPlan& plan,
     PlanProblems& problems) {
-    if (!params.cut.planner || !problems.empty())
+    if (!(params.cut.planner || params.cut.replicated) || !problems.empty())
         return;
-    const std::uint32_t stages = schedule_of(plan).stages();
-    std::vector<std::uint32_t> each(network.layers.size());
-    std::iota(each.begin(), each.end(), 0U);
-    const StageWork work(network, times, plan, each);
-    const double element = element_bytes(plan.datatype);
-    std::vector<PlannerLayer> layers;
-    for (std::uint32_t i = 0; i < each.size(); ++i)
-        layers.push_back(
-            {work.seconds(PassKind::kForward, i) + work.seconds(PassKind::kBackward, i),
-             i + 1 < each.size() ? static_cast<double>(work.message(i).count()) : 0.0,
-             work.parameters(i) * element,
-             work.kept(i).until_input_gradient});
-    PlannerOptions options;
-    options.workers = stages;
-    options.levels = {{stages, static_cast<double>(params.link_bandwidth.count())}};
-    options.memory = static_cast<double>(memory.count());
-    options.straight = true;
-    const auto found = plan_pipeline(layers, options);
-    if (!found) {
+    if (params.cut.replicated && (plan.schedule != "1f1b_async" || !plan.replicas.empty())) {
         problems.emplace_back(
-            "/partition", fmt::format("finds no {} stages that fit in memory", stages));
+            "/partition",
+            "is replicated, which chooses replicas of 1f1b_async; expected that schedule, and no "
+            "replicas given");
         return;
     }
-    for (const PlannedStage& stage : found->stages)
-        plan.partition.push_back(stage.first);
+    PlannerOptions options;
+    if (!params.cut.replicated)
+        options.replicas = plan.replicas.empty()
+                               ? std::vector<std::uint32_t>(schedule_of(plan).stages(), 1)
+                               : plan.replicas;
+    options.workers = params.cut.replicated
+                          ? plan.pipeline
+                          : std::accumulate(options.replicas.begin(), options.replicas.end(), 0U);
+    options.levels = {{options.workers, static_cast<double>(params.link_bandwidth.count())}};
+    options.memory = static_cast<double>(memory.count());
+    const auto found = plan_pipeline(planner_layers(network, times, plan), options);
+    if (found) {
+        use(*found, plan);
+        // As many as the replicas that were chosen share evenly.
+        const std::uint32_t turns = rounds_of_replicas(plan);
+        if (params.cut.replicated)
+            plan.mini_batches = (plan.mini_batches + turns - 1) / turns * turns;
+    } else {
+        problems.emplace_back(
+            "/partition",
+            fmt::format("finds no stages for {} devices that fit in memory", options.workers));
+    }
+}
+
+/// "the planner chose stages of 7 devices from conv1 on, 1 from fc6 on".
+std::string told_stages(const ParallelPlan& plan, const Network& network) {
+    if (plan.partition.size() == 1)
+        return fmt::format(
+            "the planner chose one stage on {} devices: data parallelism", plan.pipeline);
+    std::string text = "the planner chose stages of";
+    for (std::size_t i = 0; i < plan.partition.size(); ++i)
+        text += fmt::format(
+            "{} {} device{} from {} on",
+            i == 0 ? "" : ",",
+            plan.replicas.empty() ? 1 : plan.replicas[i],
+            !plan.replicas.empty() && plan.replicas[i] > 1 ? "s" : "",
+            network.layers[plan.partition[i]].name);
+    return text;
 }
 
 /// Refuses what the GPU cannot hold, with the largest micro-batch that it can. \returns what the
@@ -182,6 +203,8 @@ std::optional<PreparedPlan> prepare_plan(
         std::make_unique<PlannedStep>(std::move(network), std::move(times), std::move(plan)), {}};
     prepared.notes.emplace_back(
         "a generated step: kernels take what the model of docs/kernel_times.md gives them");
+    if (workload.plan->cut.replicated)
+        prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
     prepared.notes.push_back(
         "the plan needs up to " +
         check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), problems));

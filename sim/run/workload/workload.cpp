@@ -8,6 +8,7 @@
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/experts_workload.h"
+#include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
@@ -135,11 +136,13 @@ private:
         const std::uint32_t machine = gpus_of_machine(*experiment_.system);
         if (const std::string why = why_not_folded(step, machine); !why.empty())
             fail("/workload/plan/fold", "folds no such plan: " + why);
-        prepared_.folded = std::make_shared<const FoldedStep>(step, machine);
+        prepared_.folded =
+            std::make_shared<const FoldedStep>(folded_step(step, *experiment_.system));
         prepared_.graph = prepared_.folded->probe();
         const ParallelPlan& plan = step.plan();
         prepared_.report.notes.push_back(fmt::format(
-            "folded: one rank of each device stands for {}; a pass is one kernel that takes what it "
+            "folded: one rank of each device stands for {}; a pass is one kernel that takes what "
+            "it "
             "took with its collectives on the ranks of a machine{}",
             plan.tensor * plan.context * plan.data,
             plan.messages == Messages::kBlocking || plan.pipeline == 1

@@ -132,9 +132,12 @@ public:
         step_(step), map_(map), pieces_(pieces) {}
 
     /// \returns the marks, alike on all ranks that do passes.
-    std::vector<Marks> rank(PassWriter& writer, std::uint32_t rank, bool does_passes) const {
+    std::vector<Marks>
+    rank(PassWriter& writer, std::uint32_t rank, bool reduces, bool does_passes) const {
         std::vector<Marks> marks(pieces_.passes().size());
         for (const Reduction& reduction : pieces_.reductions()) {
+            if (!reduces)
+                break;
             const PassWriter::Index after = mark(writer);
             const auto index = writer.collective(
                 "collective",
@@ -163,8 +166,7 @@ public:
 
 private:
     static PassWriter::Index mark(PassWriter& writer) {
-        const PassWriter::Index index = writer.one_kernel(0, "mark", Phase::kOther);
-        return index;
+        return writer.one_kernel(0, "mark", Phase::kOther);
     }
     /// Ranks of the device that hold what this one does.
     [[nodiscard]] std::vector<std::uint32_t> replicas(std::uint32_t rank) const {
@@ -181,7 +183,7 @@ private:
     const Recorder& pieces_;
 };
 
-FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine) {
+FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_ways) {
     const std::string why = why_not_folded(step, machine);
     SWITCHFOLD_CHECK(why.empty(), "a plan that cannot be folded: {}", why);
     const ParallelPlan& plan = step.plan();
@@ -207,7 +209,8 @@ FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine) {
     for (std::uint32_t rank = 0; rank < of_device; ++rank) {
         const std::uint32_t group = plan.tensor * plan.context;
         PassWriter writer(map, rank, groups, names);
-        auto marks = probe.rank(writer, rank, rank < std::max(group, machine));
+        const bool reduces = !own_ways || map.place(rank).tensor == 0;
+        auto marks = probe.rank(writer, rank, reduces, rank < std::max(group, machine));
         if (rank == 0)
             marks_ = std::move(marks);
         ranks[rank] = writer.take();

@@ -24,8 +24,9 @@ namespace switchfold {
 /// messages are blocking; else what they slow beside them is left out.
 class FoldedStep {
 public:
-    /// For a plan that can be folded.
-    FoldedStep(const PlannedStep& step, std::uint32_t machine);
+    /// For a plan that can be folded. `own_ways`: each GPU of a machine has a way to the others of
+    /// its own, so that one of a group's ranks shows what all take to reduce their parts.
+    FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_ways = false);
 
     [[nodiscard]] const ExecutionGraph& probe() const { return probe_; }
     /// A piece takes from the end of the one operation of the probe's rank 0 to the begin of the

@@ -66,6 +66,23 @@ private:
     std::vector<PlannerLayer> sums_;
 };
 
+/// By worker with which a stage may begin: how many that stage has; 0: any number. Others never
+/// begin one.
+std::vector<std::optional<std::uint32_t>> stages_at(const PlannerOptions& options) {
+    if (options.replicas.empty())
+        return std::vector<std::optional<std::uint32_t>>(options.workers, 0U);
+    std::vector<std::optional<std::uint32_t>> stages(options.workers);
+    std::uint32_t worker = 0;
+    for (const std::uint32_t replicas : options.replicas) {
+        SWITCHFOLD_CHECK(
+            replicas > 0 && worker + replicas <= options.workers, "replicas of other workers");
+        stages[worker] = replicas;
+        worker += replicas;
+    }
+    SWITCHFOLD_CHECK(worker == options.workers, "replicas of fewer workers");
+    return stages;
+}
+
 }  // namespace
 
 std::optional<PlannedPipeline>
@@ -79,14 +96,17 @@ plan_pipeline(const std::vector<PlannerLayer>& layers, const PlannerOptions& opt
         std::size_t end = 0;
         std::uint32_t replicas = 0;
     };
+    const std::vector<std::optional<std::uint32_t>> stages = stages_at(options);
     std::vector<std::vector<Best>> best(n + 1, std::vector<Best>(workers + 1));
     best[n][workers].seconds = 0;
     for (std::size_t i = n; i-- > 0;) {
         for (std::uint32_t w = workers; w-- > 0;) {
+            if (!stages[w])
+                continue;
             for (std::size_t end = i + 1; end <= n; ++end) {
                 for (std::uint32_t m = 1; w + m <= workers; ++m) {
-                    if (options.straight && m > 1)
-                        break;
+                    if (*stages[w] != 0 && *stages[w] != m)
+                        continue;
                     const Best& rest = best[end][w + m];
                     double seconds = std::max(rest.seconds, costs.stage(i, end, w, m));
                     if (end < n && w + m < workers)

@@ -25,8 +25,9 @@ struct PlannerOptions {
     std::uint32_t workers = 1;
     /// The last level's unit holds all workers.
     std::vector<PlannerLevel> levels;
-    double memory = 0;      ///< bytes a worker; 0: without limit
-    bool straight = false;  ///< a worker a stage
+    double memory = 0;  ///< bytes a worker; 0: without limit
+    /// Workers of each stage, which add up to `workers`; empty: the planner chooses.
+    std::vector<std::uint32_t> replicas;
 };
 
 struct PlannedStage {

@@ -50,8 +50,10 @@ PipelineSchedule never_drained(const ScheduleShape& shape, const char* name) {
             builder.schedule().route_of.push_back(j % static_cast<std::uint32_t>(routes.size()));
     for (std::uint32_t s = 0; s < stages; ++s) {
         const auto replicas = static_cast<std::uint32_t>(devices[s].size());
-        // As many forwards ahead as devices follow, shared by those of this stage.
-        const std::uint32_t ahead = (total - 1 - devices[s].back()) / replicas;
+        // As PipeDream admits them: one for each other device from this stage on, shared by the
+        // stage's own. Fewer would hang: a stage behind that is one ahead needs the next
+        // mini-batch before these replicas meet.
+        const std::uint32_t ahead = (total - 1 - devices[s].front()) / replicas;
         for (std::uint32_t r = 0; r < replicas; ++r) {
             const std::uint32_t device = devices[s][r];
             std::vector<std::uint32_t> own;

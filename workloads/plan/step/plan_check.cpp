@@ -174,6 +174,14 @@ private:
                 fmt::format("{} flushes: every pass sees the latest weights", plan_.schedule));
         if (plan_.sharding != Sharding::kNone && never_flushes)
             problem("/sharding", fmt::format("{} never flushes; expected none", plan_.schedule));
+        const std::uint32_t turns = rounds_of_replicas(plan_);
+        if (never_flushes && plan_.mini_batches % turns != 0)
+            problem(
+                "/mini_batches",
+                fmt::format(
+                    "are {}, which leaves some replicas one behind; expected a multiple of {}",
+                    plan_.mini_batches,
+                    turns));
         const std::uint32_t fewest = 3 * rounds_to_fill(plan_);
         if (never_flushes && plan_.mini_batches < fewest)
             problem(

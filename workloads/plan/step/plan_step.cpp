@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 namespace switchfold {
 
@@ -51,6 +52,13 @@ TrainingFacts facts_of(const PlannedStep& step) {
 
 std::uint32_t rounds_to_fill(const ParallelPlan& plan) {
     return 2 * plan.pipeline;
+}
+
+std::uint32_t rounds_of_replicas(const ParallelPlan& plan) {
+    std::uint32_t rounds = 1;
+    for (const std::uint32_t replicas : plan.replicas)
+        rounds = std::lcm(rounds, std::max(1U, replicas));
+    return rounds;
 }
 
 std::vector<std::uint32_t> balanced_partition(

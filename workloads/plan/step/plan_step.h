@@ -27,6 +27,9 @@ schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 /// Mini-batches of a pipeline without flush until it is full, at most; as many until it is empty.
 [[nodiscard]] std::uint32_t rounds_to_fill(const ParallelPlan& plan);
 
+/// Mini-batches until every stage's replicas have had equally many.
+[[nodiscard]] std::uint32_t rounds_of_replicas(const ParallelPlan& plan);
+
 /// Stages of about the same time, cut where `balanced` says.
 [[nodiscard]] std::vector<std::uint32_t> balanced_partition(
     const Network& network,

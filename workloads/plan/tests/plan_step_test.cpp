@@ -165,6 +165,28 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         RC_ASSERT(made > 0);
 }
 
+RC_GTEST_PROP(PlanStepProperty, ReplicatedStagesEnd, ()) {
+    ParallelPlan plan;
+    plan.schedule = "1f1b_async";
+    plan.weights = WeightPolicy::kStash;
+    plan.overlap_gradients = *rc::gen::arbitrary<bool>();
+    plan.messages = *rc::gen::element(Messages::kOverlapped, Messages::kAhead);
+    for (std::uint32_t left = *rc::gen::inRange(1U, 13U); left > 0; left -= plan.replicas.back())
+        plan.replicas.push_back(*rc::gen::inRange(1U, left + 1));
+    plan.pipeline = std::accumulate(plan.replicas.begin(), plan.replicas.end(), 0U);
+    const std::uint32_t turns = rounds_of_replicas(plan);
+    RC_PRE(turns < 200U);
+    plan.mini_batches = (3 * rounds_to_fill(plan) + turns) / turns * turns;
+    const Network network = small_gpt();
+    RC_ASSERT(problem_of(plan, network).empty());
+    const ExecutionGraph graph = plan_step({network, a100(), plan});
+    check(graph);
+    RC_ASSERT(ends(graph));
+    ParallelPlan uneven = plan;
+    ++uneven.mini_batches;
+    RC_ASSERT(problem_of(uneven, network).empty() == (turns == 1));
+}
+
 TEST(PlanStep, TensorParallelRanksMoveWhatMegatronMoves) {
     // 2 all-reduces of b s h forward and 2 backward a block; one more behind the embedding, one
     // for the head's input gradient, three of a number a token in the loss.

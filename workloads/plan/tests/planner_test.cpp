@@ -18,8 +18,9 @@ double by_brute_force(const std::vector<PlannerLayer>& layers, const PlannerOpti
     const std::function<void(std::uint32_t, std::uint32_t)> go = [&](std::uint32_t first,
                                                                      std::uint32_t workers) {
         for (std::uint32_t m = 1; m <= workers; ++m) {
-            if (options.straight && m > 1)
-                break;
+            if (!options.replicas.empty() &&
+                (stages.size() >= options.replicas.size() || options.replicas[stages.size()] != m))
+                continue;
             stages.push_back({first, m});
             if (m == workers) {
                 if (const auto seconds = seconds_of(layers, options, stages))
@@ -45,7 +46,9 @@ RC_GTEST_PROP(PlannerProperty, FindsWhatBruteForceFinds, ()) {
     }
     PlannerOptions options;
     options.workers = *rc::gen::inRange(1U, 7U);
-    options.straight = *rc::gen::arbitrary<bool>();
+    if (*rc::gen::arbitrary<bool>())
+        for (std::uint32_t left = options.workers; left > 0; left -= options.replicas.back())
+            options.replicas.push_back(*rc::gen::inRange(1U, left + 1));
     options.memory = *rc::gen::element(0.0, 3e8, 8e8);
     options.levels = {{2, 2e10}, {8, *rc::gen::element(1e9, 1e10)}};
     const auto plan = plan_pipeline(layers, options);
@@ -63,17 +66,17 @@ TEST(Planner, ReplicatesWhereWeightsAreFewAndCutsWhereTheyAreMany) {
     const PlannerLayer pooled{40e-3, 5e6, 5e6, 0};
     const PlannerLayer dense{5e-3, 1e5, 400e6, 0};
     const std::vector<PlannerLayer> layers{convolution, convolution, pooled, dense};
-    const auto plan = plan_pipeline(layers, {4, {{4, 1e9}}, 0, false});
+    const auto plan = plan_pipeline(layers, {4, {{4, 1e9}}, 0, {}});
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->stages, (std::vector<PlannedStage>{{0, 3}, {3, 1}}));
     // Nothing but weights that are few: all workers do the same.
     const std::vector<PlannerLayer> same(4, convolution);
-    EXPECT_EQ(plan_pipeline(same, {4, {{4, 1e9}}, 0, false})->stages.size(), 1U);
+    EXPECT_EQ(plan_pipeline(same, {4, {{4, 1e9}}, 0, {}})->stages.size(), 1U);
 }
 
 TEST(Planner, RefusesWhatFitsNowhere) {
     const std::vector<PlannerLayer> layers(2, PlannerLayer{1e-3, 1, 1e9, 0});
-    EXPECT_FALSE(plan_pipeline(layers, {2, {{2, 1e9}}, 1e8, false}));
+    EXPECT_FALSE(plan_pipeline(layers, {2, {{2, 1e9}}, 1e8, {}}));
 }
 
 }  // namespace
