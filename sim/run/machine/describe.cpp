@@ -22,14 +22,15 @@ std::string describe_host(const Topology& topology, const CopyParams& copy) {
         return "";
     const auto reach = [&](Bandwidth engine) {
         return fmt::format(
-            "{:.1f} GB/s alone, {:.1f} GB/s each where all do",
+            "{:.1f} GB/s alone, {:.1f} GB/s each where all GPUs copy",
             static_cast<double>(std::min(engine, bound->alone).count()) * 1e-9,
             static_cast<double>(std::min(engine, bound->together).count()) * 1e-9);
     };
-    return fmt::format(
-        "  host copies: at most {} from the host, {} to it\n",
-        reach(copy.host_bandwidth),
-        reach(copy.rate_to_host()));
+    const std::string in = reach(copy.host_bandwidth);
+    const std::string out = reach(copy.rate_to_host());
+    if (in == out)
+        return fmt::format("  host copies: at most {}, each way\n", in);
+    return fmt::format("  host copies: at most {}; to the host {}\n", in, out);
 }
 
 }  // namespace
