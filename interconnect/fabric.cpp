@@ -152,7 +152,7 @@ const std::vector<HostHop>& Fabric::way_to_host(std::uint32_t rank) {
     if (to_host_.empty())
         find_ways_to_host();
     const std::vector<HostHop>& way = to_host_[rank];
-    if (way.empty() && !links_down().empty() && !host_paths(topology_, true)[rank].empty())
+    if (!way.empty() && way.front().link == nullptr)
         throw SimulationError(
             name(),
             scheduler_.now(),
@@ -164,11 +164,16 @@ const std::vector<HostHop>& Fabric::way_to_host(std::uint32_t rank) {
 }
 
 void Fabric::find_ways_to_host() {
-    for (const std::vector<std::uint32_t>& path : host_paths(topology_)) {
-        std::vector<HostHop>& way = to_host_.emplace_back();
-        for (const std::uint32_t hop : path)
-            way.push_back(
+    const auto healthy = host_paths(topology_, true);
+    const auto paths = host_paths(topology_);
+    to_host_.resize(paths.size());
+    for (std::size_t rank = 0; rank < paths.size(); ++rank) {
+        for (const std::uint32_t hop : paths[rank])
+            to_host_[rank].push_back(
                 {links_[hop].get(), usable_bandwidth(topology_, topology_.edges[edge_of(hop)])});
+        // A hop without a link stands for a way that was cut.
+        if (paths[rank].empty() && !healthy[rank].empty())
+            to_host_[rank].emplace_back();
     }
 }
 

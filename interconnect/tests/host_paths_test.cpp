@@ -50,7 +50,7 @@ std::string nodes_of(const Topology& topology, const std::vector<std::uint32_t>&
 
 TEST(HostPaths, EndInTheMemoryOfTheGpusOwnSocket) {
     SwitchedTopology machine = hgx();
-    machine.pcie = tree();
+    machine.host_pcie = tree();
     const Topology t = machine.build();
     const auto paths = host_paths(t);
     ASSERT_EQ(paths.size(), 8U);
@@ -76,7 +76,7 @@ TEST(HostPaths, StayInTheirMachine) {
     ClusterTopology cluster;
     cluster.machines = 2;
     SwitchedTopology machine = hgx();
-    machine.pcie = tree();
+    machine.host_pcie = tree();
     cluster.machine.value = machine;
     cluster.nics.count = 4;
     cluster.nics.link = wire(25);
@@ -93,7 +93,7 @@ TEST(HostPaths, StayInTheirMachine) {
 
 TEST(HostPaths, LeaveTheGpusOwnWaysAsTheyAre) {
     SwitchedTopology with = hgx();
-    with.pcie = tree();
+    with.host_pcie = tree();
     const Topology a = hgx().build();
     const Topology b = with.build();
     PathFinder bare(a);
@@ -109,15 +109,15 @@ TEST(HostPaths, LeaveTheGpusOwnWaysAsTheyAre) {
 
 TEST(HostPaths, BoundIsWhatTheFullestLinkLeaves) {
     SwitchedTopology machine = hgx();
-    machine.pcie = tree();
+    machine.host_pcie = tree();
     auto bound = host_bound(machine.build(), kibibytes(64));
     ASSERT_TRUE(bound);
     EXPECT_EQ(bound->alone, gigabytes_per_second(12));
     EXPECT_EQ(bound->together, gigabytes_per_second(6));  // two below each switch
-    machine.pcie->memory_link = wire(20);
+    machine.host_pcie->memory_link = wire(20);
     bound = host_bound(machine.build(), kibibytes(64));
     EXPECT_EQ(bound->together, gigabytes_per_second(5));  // four on each memory
-    machine.pcie->gpu_link = wire(4);
+    machine.host_pcie->gpu_link = wire(4);
     bound = host_bound(machine.build(), kibibytes(64));
     EXPECT_EQ(bound->alone, gigabytes_per_second(4));
     EXPECT_EQ(bound->together, gigabytes_per_second(4));
@@ -125,7 +125,7 @@ TEST(HostPaths, BoundIsWhatTheFullestLinkLeaves) {
 
 TEST(HostPaths, ACableThatIsDownIsNoWay) {
     SwitchedTopology machine = hgx();
-    machine.pcie = tree();
+    machine.host_pcie = tree();
     Topology t = machine.build();
     const std::uint32_t uplink = edge_of(host_paths(t)[0][1]);
     t.edges[uplink].down = true;
@@ -145,12 +145,12 @@ TEST(PcieTree, SaysWhatItNeeds) {
         pointers.push_back(pointer);
     EXPECT_EQ(pointers, (std::vector<std::string>{"/switch_link", "/root_link", "/switches"}));
     SwitchedTopology machine = hgx();
-    machine.pcie = tree();
-    machine.pcie->node.ports = 2;
+    machine.host_pcie = tree();
+    machine.host_pcie->node.ports = 2;
     ParamChecker ports;
     machine.check(ports);
     ASSERT_EQ(ports.found().size(), 1U);
-    EXPECT_EQ(ports.found()[0].first, "/pcie/switch/ports");
+    EXPECT_EQ(ports.found()[0].first, "/host_pcie/switch/ports");
 }
 
 TEST(PcieTree, MemoryBesidePeersIsNoDetour) {

@@ -20,7 +20,7 @@ struct SwitchedTopology {
     std::vector<std::uint32_t> lanes_to_switch;
     LinkParams link;
     SwitchParams node;
-    std::optional<PcieTree> pcie;
+    std::optional<PcieTree> host_pcie;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -36,8 +36,8 @@ struct SwitchedTopology {
                 .required(),
             field("switch", &SwitchedTopology::node, "The switches.").required(),
             field(
-                "pcie",
-                &SwitchedTopology::pcie,
+                "host_pcie",
+                &SwitchedTopology::host_pcie,
                 "PCIe beside the GPUs' own links, over which host copies go; absent: not "
                 "described, and each GPU copies at its full rate.")};
     }
@@ -57,7 +57,7 @@ struct BoardsTopology {
     LinkParams link;
     LinkParams trunk_link;
     SwitchParams node;
-    std::optional<PcieTree> pcie;
+    std::optional<PcieTree> host_pcie;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -89,8 +89,8 @@ struct BoardsTopology {
                 .required(),
             field("switch", &BoardsTopology::node, "The switches.").required(),
             field(
-                "pcie",
-                &BoardsTopology::pcie,
+                "host_pcie",
+                &BoardsTopology::host_pcie,
                 "PCIe beside the GPUs' own links, over which host copies go; absent: not "
                 "described, and each GPU copies at its full rate.")};
     }

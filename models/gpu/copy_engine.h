@@ -20,8 +20,8 @@ namespace switchfold {
 
 /// Copies of a GPU. Those between host and device go over the links of a fabric that has a way to
 /// the host (HostCopies). All others: as many at a time as there are engines, in order. A copy
-/// takes its time in the trace if it has one, else its bytes over the slower of the engine's rate to
-/// or from the host and the HBM. It asks for its bytes piece after piece as it goes on, so that
+/// takes its time in the trace if it has one, else its bytes over the slower of the engine's rate
+/// to or from the host and the HBM. It asks for its bytes piece after piece as it goes on, so that
 /// they compete in the HBM with everything else and what comes meanwhile does not wait for the
 /// whole.
 class CopyEngine final : public sc_core::sc_module, private EventHandler {

@@ -107,7 +107,8 @@ void HostCopies::pass_links(bool to_device, Bytes piece, Time limit, Passed& pas
 }
 
 void HostCopies::pass_engines(Bytes piece, Time limit, Passed& passed) {
-    const auto both = static_cast<double>((params_.host_bandwidth + params_.rate_to_host()).count());
+    const auto both =
+        static_cast<double>((params_.host_bandwidth + params_.rate_to_host()).count());
     const Bandwidth rate(static_cast<std::uint64_t>(both * params_.duplex));
     const Time now = scheduler_.now();
     Time takes = serialization_time(piece, rate);

@@ -89,7 +89,8 @@ struct CopyParams {
             field(
                 "host_bandwidth",
                 &CopyParams::host_bandwidth,
-                "From the host to the device, one GPU alone; the other direction too without a rate "
+                "From the host to the device, one GPU alone; the other direction too without a "
+                "rate "
                 "of its own.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),

@@ -93,8 +93,7 @@ public:
 
 private:
     void on_event(std::uint64_t tag) override {
-        engines_[asked_[tag].rank]->start(
-            static_cast<std::uint32_t>(tag), asked_[tag].copy, *this);
+        engines_[asked_[tag].rank]->start(static_cast<std::uint32_t>(tag), asked_[tag].copy, *this);
     }
     void on_copy_end(std::uint32_t id) override {
         EXPECT_EQ(ended[id], Time());
@@ -115,11 +114,14 @@ Ask ask(std::uint32_t rank, CopyKind kind, Bytes bytes, Time isolated = {}) {
 const Bytes kMuch(120'000'000);
 
 TEST(HostCopies, AloneTakeTheSlowestOfEngineLinkAndMemory) {
-    EXPECT_NEAR((Scene(box(1).build(), engine_of(10), {ask(0, kIn, kMuch)}).run().rate(0)), 10, 1e-4);
-    EXPECT_NEAR((Scene(box(1).build(), engine_of(50), {ask(0, kIn, kMuch)}).run().rate(0)), 12, 1e-2);
+    EXPECT_NEAR(
+        (Scene(box(1).build(), engine_of(10), {ask(0, kIn, kMuch)}).run().rate(0)), 10, 1e-4);
+    EXPECT_NEAR(
+        (Scene(box(1).build(), engine_of(50), {ask(0, kIn, kMuch)}).run().rate(0)), 12, 1e-2);
     PcieTopology memory = box(1);
     memory.memory_link = wire(7);
-    EXPECT_NEAR((Scene(memory.build(), engine_of(50), {ask(0, kOut, kMuch)}).run().rate(0)), 7, 1e-2);
+    EXPECT_NEAR(
+        (Scene(memory.build(), engine_of(50), {ask(0, kOut, kMuch)}).run().rate(0)), 7, 1e-2);
 }
 
 TEST(HostCopies, DirectionsHaveRatesOfTheirOwn) {
@@ -193,7 +195,8 @@ TEST(HostCopies, SharesDoNotDependOnWhatIsOutstanding) {
     for (const std::uint64_t kib : {16, 32, 64, 128}) {
         CopyParams params = engine_of(10);
         params.outstanding = kibibytes(kib);
-        Scene scene(t.build(), params, {ask(0, kIn, kMuch), ask(1, kIn, kMuch), ask(2, kIn, kMuch)});
+        Scene scene(
+            t.build(), params, {ask(0, kIn, kMuch), ask(1, kIn, kMuch), ask(2, kIn, kMuch)});
         rates.push_back(scene.run().rate(0));
     }
     for (const double rate : rates)
@@ -204,8 +207,8 @@ TEST(HostCopies, WhatWasMeasuredTakesItsTimeAloneAndMoreBesideOthers) {
     PcieTopology t = box(2);
     t.switches = 1;
     t.switch_link = wire(12);
-    // Faster than the model's link, as a measurement may be; at its rate; slower than its fair share
-    // of the link, as from pageable memory.
+    // Faster than the model's link, as a measurement may be; at its rate; slower than its fair
+    // share of the link, as from pageable memory.
     for (const auto& [isolated, beside_another] :
          {std::pair{microseconds(8'000), microseconds(18'000)},
           std::pair{microseconds(10'000), microseconds(20'000)},
@@ -238,9 +241,7 @@ TEST(HostCopies, WithoutAWayToTheHostEachHasItsFullRate) {
     hgx.gpus = 2;
     hgx.lanes_to_switch = {1};
     Scene scene(
-        hgx.build(),
-        engine_of(12),
-        {ask(0, kIn, kMuch), ask(0, kIn, kMuch), ask(1, kIn, kMuch)});
+        hgx.build(), engine_of(12), {ask(0, kIn, kMuch), ask(0, kIn, kMuch), ask(1, kIn, kMuch)});
     scene.run();
     for (const Time end : scene.ended)
         EXPECT_EQ(end, serialization_time(kMuch, gigabytes_per_second(12)));
@@ -285,8 +286,8 @@ rc::Gen<Load> any_load() {
         load.machine.gpus = *rc::gen::inRange(1U, 9U);
         load.machine.switches = roots * *rc::gen::inRange(0U, 3U);
         const auto any = [](const char* /*what*/) {
-            LinkParams link = wire(Bandwidth(*rc::gen::inRange<std::uint64_t>(
-                1'000'000'000, 60'000'000'000)));
+            LinkParams link =
+                wire(Bandwidth(*rc::gen::inRange<std::uint64_t>(1'000'000'000, 60'000'000'000)));
             link.format.header_flits = *rc::gen::inRange(0U, 3U);
             link.format.request_flits = *rc::gen::inRange(0U, 3U);
             return link;
@@ -309,8 +310,7 @@ rc::Gen<Load> any_load() {
             const std::uint32_t rank = *rc::gen::inRange(0U, load.machine.gpus);
             const CopyKind kind = *rc::gen::element(kIn, kOut);
             const Bytes bytes(*rc::gen::element<std::uint64_t>(0, 1, 4096, 1'000'000, 20'000'000));
-            const Time isolated(
-                *rc::gen::element<std::uint64_t>(0, 0, 1'000'000, 1'000'000'000));
+            const Time isolated(*rc::gen::element<std::uint64_t>(0, 0, 1'000'000, 1'000'000'000));
             const Time at(*rc::gen::inRange<std::uint64_t>(0, 3'000'000'000));
             load.asked.push_back({rank, {kind, bytes, isolated}, at});
         }

@@ -71,8 +71,11 @@ bool Jump::kernels_draw() const {
 void Jump::on_event(std::uint64_t /*tag*/) {
     if (collective_ == nullptr || !collective_->turns()->window_over())
         return;
-    const bool copied = copies_moved();
-    const bool disturbed = kernels_drew() || kernels_draw() || copied;
+    // What copies held up moves at another pace until it has found together again, which takes
+    // longer than a stretch.
+    if (copies_moved())
+        return forget(*collective_);
+    const bool disturbed = kernels_drew() || kernels_draw();
     const auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
     if (collective_->turns()->begins())
         counts_.mark();

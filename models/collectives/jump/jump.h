@@ -35,7 +35,7 @@ public:
 /// the collective's work is less by as many turns. What is under way stays as it is. A jump ends
 /// before the next fault and the collective's last turns, and when another collective comes, a
 /// kernel begins to draw from a member's memory, or a host copy begins to move over links. Beside
-/// such copies, and beside kernels that draw, nothing is left out.
+/// kernels that draw nothing is left out, nor from a collective's first such copy on.
 class Jump final : private EventHandler, private TurnListener {
 public:
     /// What else goes on, as the machine tells.

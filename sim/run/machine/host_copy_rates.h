@@ -24,7 +24,6 @@ struct HostCopyRates {
 
 /// Measures host copies alone on the machine, in this process, which must not hold another
 /// simulation: call it from a job of run_jobs(). Throws SimulationError.
-[[nodiscard]] HostCopyRates
-host_copy_rates(const SystemParams& system, const HostCopyLoad& load);
+[[nodiscard]] HostCopyRates host_copy_rates(const SystemParams& system, const HostCopyLoad& load);
 
 }  // namespace switchfold
