@@ -31,12 +31,20 @@ constexpr std::uint32_t kMostRanks = 16;  ///< that are simulated one by one
 struct Planned {
     const StepRow* row;
     std::shared_ptr<const SystemParams> system;
+    std::shared_ptr<const PlannedStep> step;
 };
+
+Planned planned_row(const StepRow& row, const SystemParams& system) {
+    return {
+        &row,
+        std::make_shared<const SystemParams>(system),
+        std::make_shared<const PlannedStep>(
+            *row.network, KernelTimes(gpu_rates(*system.gpu)), row.plan)};
+}
 
 /// \returns seconds of a step.
 double simulated(const Planned& planned, const JobProgress& progress) {
-    const KernelTimes times(gpu_rates(*planned.system->gpu));
-    const ExecutionGraph graph = plan_step(*planned.row->network, times, planned.row->plan);
+    const ExecutionGraph graph = plan_step(*planned.step);
     SimulateOptions options;
     options.progress = progress;
     const Outcome outcome = simulate(*planned.system, graph, {}, options);
@@ -45,9 +53,8 @@ double simulated(const Planned& planned, const JobProgress& progress) {
 
 /// What the fullest GPU holds; frameworks' own memory and workspaces are left out of ours.
 Case memory_case(const Planned& planned) {
-    const KernelTimes times(gpu_rates(*planned.system->gpu));
     double most = 0;
-    for (const DeviceMemory& device : plan_memory(*planned.row->network, times, planned.row->plan))
+    for (const DeviceMemory& device : plan_memory(*planned.step))
         most = std::max(most, device.all());
     Case c;
     c.id = planned.row->id + "/memory";
@@ -83,7 +90,7 @@ void compare_steps(
             why = match.machine ? why_no_kernel_times(*match.machine->system.gpu) : match.why;
         }
         if (why.empty())
-            planned.push_back({&row, std::make_shared<const SystemParams>(match.machine->system)});
+            planned.push_back(planned_row(row, match.machine->system));
         else
             result.unmatched.push_back({row.id, why});
     }
