@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/fabric.h"
 
+#include "interconnect/host_paths.h"
+#include "interconnect/topology_analysis.h"
 #include "sim/core/error.h"
 #include "sim/core/prefetch.h"
 
@@ -146,6 +148,35 @@ const Way& Fabric::way(const Connection& connection, std::uint64_t slot) const {
     return ways_[connection.first_way + stripes[stripe_of(slot, stripes.size())]];
 }
 
+const std::vector<HostHop>& Fabric::way_to_host(std::uint32_t rank) {
+    if (to_host_.empty())
+        find_ways_to_host();
+    const std::vector<HostHop>& way = to_host_[rank];
+    if (!way.empty() && way.front().link == nullptr)
+        throw SimulationError(
+            name(),
+            scheduler_.now(),
+            fmt::format(
+                "no way from {} to its host: down are {}",
+                topology_.nodes[rank].name,
+                fmt::join(links_down(), ", ")));
+    return way;
+}
+
+void Fabric::find_ways_to_host() {
+    const auto healthy = host_paths(topology_, true);
+    const auto paths = host_paths(topology_);
+    to_host_.resize(paths.size());
+    for (std::size_t rank = 0; rank < paths.size(); ++rank) {
+        for (const std::uint32_t hop : paths[rank])
+            to_host_[rank].push_back(
+                {links_[hop].get(), usable_bandwidth(topology_, topology_.edges[edge_of(hop)])});
+        // A hop without a link stands for a way that was cut.
+        if (paths[rank].empty() && !healthy[rank].empty())
+            to_host_[rank].emplace_back();
+    }
+}
+
 void Fabric::no_way(const Connection& connection) const {
     std::string why;
     for (const std::string& link : links_down())
@@ -173,6 +204,7 @@ void Fabric::take_down(std::uint32_t edge) {
     if (std::exchange(topology_.edges[edge].down, true))
         return;
     paths_ = std::make_unique<PathFinder>(topology_);
+    to_host_.clear();
     for (auto& [key, connection] : connections_)
         find_ways(*connection);
     if (listener_ != nullptr)

@@ -71,6 +71,12 @@ struct ReductionGroup {
     [[nodiscard]] bool uses(const Link& link) const;
 };
 
+/// A link on the way from a GPU to its host.
+struct HostHop {
+    Link* link = nullptr;  ///< towards the host; the other direction is its reverse
+    Bandwidth healthy;     ///< usable bytes a second, before any fault
+};
+
 /// Told when a cable has gone out of service.
 class FabricListener {
 public:
@@ -96,6 +102,17 @@ public:
 
     /// Throws SimulationError if there is no way from one to the other.
     const Connection& connect(std::uint32_t from, std::uint32_t to);
+
+    /// The way of a GPU's copies to its host; empty where the topology describes none. Throws
+    /// SimulationError if cables out of service leave none of those there were.
+    [[nodiscard]] const std::vector<HostHop>& way_to_host(std::uint32_t rank);
+    /// Copies that move over links now, and bytes that they have moved.
+    struct HostTraffic {
+        std::uint32_t copies = 0;
+        std::uint64_t bytes = 0;
+    };
+    [[nodiscard]] HostTraffic& host_traffic() { return host_traffic_; }
+    [[nodiscard]] const HostTraffic& host_traffic() const { return host_traffic_; }
 
     /// Bytes of pushed lines that the group can have open at once before a table is full, if they
     /// take turns over stripes and homes.
@@ -161,6 +178,7 @@ private:
     /// \returns false if there is none.
     bool find_ways(Connection& connection);
     [[nodiscard]] const Way& way(const Connection& connection, std::uint64_t slot) const;
+    void find_ways_to_host();
     [[noreturn]] void no_way(const Connection& connection) const;
     Switch& switch_at(std::uint32_t node) { return *switches_[switch_of_node_[node]]; }
     std::uint16_t take_group_id();
@@ -186,6 +204,8 @@ private:
     std::vector<std::unique_ptr<DepartureRelay>> relays_;
     std::vector<std::uint32_t> free_clients_;
     std::vector<bool> groups_used_;
+    std::vector<std::vector<HostHop>> to_host_;  ///< by rank; empty until asked for
+    HostTraffic host_traffic_;
 };
 
 }  // namespace switchfold

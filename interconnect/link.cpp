@@ -166,6 +166,14 @@ void Link::replay(std::uint32_t bytes) {
     errors_->bytes_left -= left;
 }
 
+Time Link::carry(std::uint32_t payload, std::uint32_t wire) {
+    occupy(kind_->context.scheduler.now().count(), wire);
+    if (errors_expected_) [[unlikely]]
+        replay(wire);
+    payload_bytes_ += payload;
+    return busy_until();
+}
+
 void Link::add_overhead(std::uint32_t bytes) {
     occupy(kind_->context.scheduler.now().count(), bytes);
 }

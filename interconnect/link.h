@@ -95,6 +95,10 @@ public:
     /// Whether such a packet (of any length) would get a credit now, without waiting.
     [[nodiscard]] bool can_send(PacketKind kind);
 
+    /// Takes wire time for `wire` bytes of a host copy that carry `payload`: no packet, no credit,
+    /// in the order of asking with packets. \returns when the last of them has left.
+    Time carry(std::uint32_t payload, std::uint32_t wire);
+
     /// Takes wire time for acknowledgements that travel against the data; they are no packets.
     void add_overhead(std::uint32_t bytes);
 

@@ -25,10 +25,6 @@ PathFinder::PathFinder(const Topology& topology) :
     for (std::size_t i = 0; i < topology.nodes.size(); ++i)
         ends_[i] =
             topology.nodes[i].kind == NodeKind::kGpu && topology.nodes[i].machine != kNoMachine;
-    has_memory_ =
-        std::any_of(topology.nodes.begin(), topology.nodes.end(), [](const TopologyNode& n) {
-            return n.kind == NodeKind::kMemory;
-        });
 }
 
 bool PathFinder::passes(std::uint32_t node, const Rule& rule) const {
@@ -174,7 +170,7 @@ std::vector<Path> PathFinder::shortest(std::uint32_t from, std::uint32_t to, std
             return {{{relay->to, relay->onward}, relay->lanes}};
     }
     const Rule rule{a, b, a != b, true};
-    if (has_memory_) {
+    if (topology_.through_memory) {
         std::vector<std::uint32_t> stops{from};
         for (const std::uint32_t end : {from, to}) {
             const std::uint32_t memory = nearest_memory(end, {rule.machine_a, b, false, true});

@@ -62,7 +62,6 @@ private:
 
     const Topology& topology_;
     Relays relays_;
-    bool has_memory_ = false;
     Adjacency neighbours_;
     std::vector<std::uint8_t> ends_;       ///< by node: 1 where paths end only, a GPU
     std::vector<std::uint32_t> distance_;  ///< to the destination of the search

@@ -92,6 +92,9 @@ struct Topology {
     /// Whether a GPU with links to both may relay between two GPUs of its machine that no link
     /// joins.
     bool relays = false;
+    /// Whether peers cannot reach each other over PCIe: what one sends another is written to host
+    /// memory and read from there.
+    bool through_memory = false;
 
     [[nodiscard]] std::uint32_t gpus() const;
     /// Computers, each with its own GPUs and NICs.

@@ -33,6 +33,7 @@ Topology repeat(const Topology& machine, std::uint32_t times) {
     Topology all;
     all.links = machine.links;
     all.switches = machine.switches;
+    all.through_memory = machine.through_memory;
     const std::uint32_t gpus = machine.gpus();
     const auto others = static_cast<std::uint32_t>(machine.nodes.size()) - gpus;
     all.nodes.reserve(machine.nodes.size() * times);

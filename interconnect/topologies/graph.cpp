@@ -146,6 +146,9 @@ Topology GraphTopology::build() const {
                     gpus ? 0 : switch_class[*node.type],
                     node.machine.value_or(
                         several && node.kind == NodeKind::kSwitch ? kNoMachine : 0));
+    topology.through_memory = std::any_of(nodes.begin(), nodes.end(), [](const GraphNode& node) {
+        return node.kind == NodeKind::kMemory;
+    });
     for (const GraphLink& edge : edges)
         join(topology, index[edge.a], index[edge.b], edge.lanes, link_class[edge.type]);
     return topology;

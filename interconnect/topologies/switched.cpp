@@ -10,7 +10,8 @@ namespace switchfold {
 void SwitchedTopology::check(ParamChecker& checker) const {
     if (lanes_to_switch.empty())
         checker.error("/lanes_to_switch", "is empty; expected the lanes to at least one switch");
-    check_ports(build(), checker, {"/switch"});
+    check_ports(
+        build(), checker, {"/switch", "/host_pcie/root", "/host_pcie/switch", "/host_pcie/memory"});
 }
 
 Topology SwitchedTopology::build() const {
@@ -24,11 +25,14 @@ Topology SwitchedTopology::build() const {
         for (std::uint32_t g = 0; g < gpus; ++g)
             join(topology, g, index, lanes_to_switch[s], 0);
     }
+    if (host_pcie)
+        host_pcie->add_to(topology);
     return topology;
 }
 
 void BoardsTopology::check(ParamChecker& checker) const {
-    check_ports(build(), checker, {"/switch"});
+    check_ports(
+        build(), checker, {"/switch", "/host_pcie/root", "/host_pcie/switch", "/host_pcie/memory"});
 }
 
 Topology BoardsTopology::build() const {
@@ -46,6 +50,8 @@ Topology BoardsTopology::build() const {
             for (std::uint32_t other = 0; other < b; ++other)
                 join(topology, first + other * switches_per_board + s, index, trunk_lanes, 1);
         }
+    if (host_pcie)
+        host_pcie->add_to(topology);
     return topology;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/topologies/pcie_tree.h"
 #include "interconnect/topology.h"
 #include "sim/core/params.h"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -18,6 +20,7 @@ struct SwitchedTopology {
     std::vector<std::uint32_t> lanes_to_switch;
     LinkParams link;
     SwitchParams node;
+    std::optional<PcieTree> host_pcie;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -31,7 +34,12 @@ struct SwitchedTopology {
                 .required(),
             field("link", &SwitchedTopology::link, "The links between GPUs and switches.")
                 .required(),
-            field("switch", &SwitchedTopology::node, "The switches.").required()};
+            field("switch", &SwitchedTopology::node, "The switches.").required(),
+            field(
+                "host_pcie",
+                &SwitchedTopology::host_pcie,
+                "PCIe beside the GPUs' own links, over which host copies go; absent: not "
+                "described, and each GPU copies at its full rate.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;
@@ -49,6 +57,7 @@ struct BoardsTopology {
     LinkParams link;
     LinkParams trunk_link;
     SwitchParams node;
+    std::optional<PcieTree> host_pcie;
 
     static constexpr auto fields() {
         return std::tuple{
@@ -78,7 +87,12 @@ struct BoardsTopology {
             field("link", &BoardsTopology::link, "The links between GPUs and switches.").required(),
             field("trunk_link", &BoardsTopology::trunk_link, "The links between boards.")
                 .required(),
-            field("switch", &BoardsTopology::node, "The switches.").required()};
+            field("switch", &BoardsTopology::node, "The switches.").required(),
+            field(
+                "host_pcie",
+                &BoardsTopology::host_pcie,
+                "PCIe beside the GPUs' own links, over which host copies go; absent: not "
+                "described, and each GPU copies at its full rate.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -144,7 +144,11 @@ CollectiveEnvironment CollectiveEngine::environment() const {
 }
 
 void CollectiveEngine::allow_jumps(TrafficCounts& counts) {
-    jump_ = std::make_unique<Jump>(fabric_.scheduler(), counts, [this] { return undisturbed(); });
+    jump_ = std::make_unique<Jump>(
+        fabric_.scheduler(),
+        counts,
+        Jump::Beside{
+            [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
 }
 
 void CollectiveEngine::watch_one() {
@@ -162,7 +166,7 @@ void CollectiveEngine::watch_one() {
 }
 
 bool CollectiveEngine::undisturbed() const {
-    if (running_.size() != 1)
+    if (running_.size() != 1 || fabric_.host_traffic().copies > 0)
         return false;
     const auto& members = running_.begin()->second->members;
     return std::all_of(members.begin(), members.end(), [](const Instance::Member& member) {

@@ -11,14 +11,6 @@ namespace {
 // meanwhile waits a microsecond.
 constexpr Bytes kPiece = mebibytes(1);
 
-/// The part of a time that `done` of `all` bytes take at an even pace.
-Time part_of(Time time, Bytes done, Bytes all) {
-    if (done == all)
-        return time;
-    const auto scaled = static_cast<unsigned __int128>(time.count()) * done.count();
-    return Time(static_cast<std::uint64_t>(scaled / all.count()));
-}
-
 }  // namespace
 
 CopyEngine::CopyEngine(
@@ -29,10 +21,17 @@ CopyEngine::CopyEngine(
     sc_module(name),
     params_(params),
     memory_(memory),
+    scheduler_(scheduler),
     clock_(scheduler),
     running_(params.engines) {}
 
+void CopyEngine::attach(Fabric& fabric, std::uint32_t rank) {
+    host_ = std::make_unique<HostCopies>(params_, memory_, fabric, rank, scheduler_);
+}
+
 void CopyEngine::start(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) {
+    if (host_ && host_->takes(copy))
+        return host_->start(id, copy, listener);
     const Waiting waiting{id, copy, &listener};
     const auto free = std::find_if(
         running_.begin(), running_.end(), [](const Running& r) { return r.listener == nullptr; });
@@ -71,8 +70,10 @@ void CopyEngine::move_piece(std::size_t engine) {
     if (copy.isolated.count() > 0) {
         next += part_of(copy.isolated, running.moved, copy.bytes);
     } else {
-        if (copy.kind == CopyKind::kHostToDevice || copy.kind == CopyKind::kDeviceToHost)
+        if (copy.kind == CopyKind::kHostToDevice)
             next += serialization_time(running.moved, params_.host_bandwidth);
+        if (copy.kind == CopyKind::kDeviceToHost)
+            next += serialization_time(running.moved, params_.rate_to_host());
         next = std::max(next, served);
     }
     clock_.at(next, *this, engine);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/gpu/copy_listener.h"
+#include "models/gpu/host_copies.h"
 #include "models/gpu/parameters.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/ring_queue.h"
@@ -11,22 +13,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace switchfold {
 
-class CopyListener {
-public:
-    virtual void on_copy_end(std::uint32_t id) = 0;
-
-protected:
-    ~CopyListener() = default;
-};
-
-/// Copies between host and device and within the device: as many at a time as there are engines, in
-/// order. A copy takes its time in the trace if it has one, else its bytes over the slower of the
-/// host link and the HBM. It asks for its bytes piece after piece as it goes on, so that they
-/// compete in the HBM with everything else and what comes meanwhile does not wait for the whole.
+/// Copies of a GPU. Those between host and device go over the links of a fabric that has a way to
+/// the host (HostCopies). All others: as many at a time as there are engines, in order. A copy
+/// takes its time in the trace if it has one, else its bytes over the slower of the engine's rate
+/// to or from the host and the HBM. It asks for its bytes piece after piece as it goes on, so that
+/// they compete in the HBM with everything else and what comes meanwhile does not wait for the
+/// whole.
 class CopyEngine final : public sc_core::sc_module, private EventHandler {
 public:
     CopyEngine(
@@ -34,6 +31,13 @@ public:
         const CopyParams& params,
         MemorySystem& memory,
         Scheduler& scheduler);
+
+    /// From now on host copies of this rank go over the fabric's links.
+    void attach(Fabric& fabric, std::uint32_t rank);
+    /// Of copies over links; null without a fabric.
+    [[nodiscard]] const HostCopyStatistics* host_statistics() const {
+        return host_ ? &host_->statistics() : nullptr;
+    }
 
     void start(std::uint32_t id, const CopyOperation& copy, CopyListener& listener);
 
@@ -54,7 +58,9 @@ private:
 
     CopyParams params_;
     MemorySystem& memory_;
+    Scheduler& scheduler_;
     WorldClock clock_;
+    std::unique_ptr<HostCopies> host_;
     std::vector<Running> running_;  ///< one an engine; listener null when idle
     RingQueue<Waiting> queue_;
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -76,15 +77,43 @@ struct SmParams {
 struct CopyParams {
     std::uint32_t engines = 2;
     Bandwidth host_bandwidth = gigabytes_per_second(24);
+    std::optional<Bandwidth> to_host_bandwidth;
+    double duplex = 1;
+    Bytes outstanding = kibibytes(64);
+    [[nodiscard]] Bandwidth rate_to_host() const {
+        return to_host_bandwidth.value_or(host_bandwidth);
+    }
     static constexpr auto fields() {
         return std::tuple{
             field("engines", &CopyParams::engines, "Copies that run at the same time.", 1U, 64U),
             field(
                 "host_bandwidth",
                 &CopyParams::host_bandwidth,
-                "Between host and device, one direction.",
+                "From the host to the device, one GPU alone; the other direction too without a "
+                "rate "
+                "of its own.",
                 Bandwidth(1'000'000),
-                gigabytes_per_second(10'000))};
+                gigabytes_per_second(10'000)),
+            field(
+                "to_host_bandwidth",
+                &CopyParams::to_host_bandwidth,
+                "From the device to the host, one GPU alone; absent: as host_bandwidth.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(10'000)),
+            field(
+                "duplex",
+                &CopyParams::duplex,
+                "Share of both directions' rates together that host copies both ways at once "
+                "reach.",
+                0.5,
+                1.0),
+            field(
+                "outstanding",
+                &CopyParams::outstanding,
+                "Bytes of a host copy that are on their way at once: by so much it takes its turn "
+                "on links that it shares.",
+                kibibytes(1),
+                mebibytes(64))};
     }
 };
 

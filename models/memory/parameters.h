@@ -33,6 +33,7 @@ struct L2Params {
 
 struct MemoryParams {
     Bytes capacity;
+    Bytes reserve;
     HbmParams hbm;
     L2Params l2;
     Time share_window = microseconds(1);
@@ -42,7 +43,14 @@ struct MemoryParams {
             field(
                 "capacity",
                 &MemoryParams::capacity,
-                "What plans may fill; 0: not known, and nothing is refused.",
+                "What plans may fill, less the reserve; 0: not known, and nothing is refused.",
+                Bytes(0),
+                Bytes(1ULL << 44U)),
+            field(
+                "reserve",
+                &MemoryParams::reserve,
+                "Of the capacity, what plans leave free: the context, libraries' workspaces, holes "
+                "of the allocator.",
                 Bytes(0),
                 Bytes(1ULL << 44U)),
             field("hbm", &MemoryParams::hbm, "DRAM."),
@@ -60,6 +68,15 @@ struct MemoryParams {
                 0.0,
                 1.0)};
     }
+    void check(ParamChecker& checker) const {
+        if (reserve.count() > 0 && reserve >= capacity)
+            checker.error(
+                "/reserve",
+                capacity.count() == 0 ? "is given without a capacity; expected both"
+                                      : "leaves nothing of the capacity; expected less");
+    }
+    /// What plans may fill; 0: not known.
+    [[nodiscard]] Bytes for_plans() const { return capacity - reserve; }
 };
 
 }  // namespace switchfold

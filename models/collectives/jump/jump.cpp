@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace switchfold {
 
@@ -31,6 +32,7 @@ void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> por
     ports_ = std::move(ports);
     drawn_.assign(ports_.size(), 0);
     kernels_drew();
+    copies_moved();
 }
 
 void Jump::forget(const RunningCollective& collective) {
@@ -55,6 +57,11 @@ bool Jump::kernels_drew() {
     return drew;
 }
 
+bool Jump::copies_moved() {
+    const std::uint64_t before = std::exchange(copied_, beside_.copied_bytes());
+    return copied_ != before;
+}
+
 bool Jump::kernels_draw() const {
     return std::any_of(ports_.begin(), ports_.end(), [](const RankPort* port) {
         return port->kernel_draw().rate > 0;
@@ -64,11 +71,15 @@ bool Jump::kernels_draw() const {
 void Jump::on_event(std::uint64_t /*tag*/) {
     if (collective_ == nullptr || !collective_->turns()->window_over())
         return;
+    // What copies held up moves at another pace until it has found together again, which takes
+    // longer than a stretch.
+    if (copies_moved())
+        return forget(*collective_);
     const bool disturbed = kernels_drew() || kernels_draw();
     const auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
     if (collective_->turns()->begins())
         counts_.mark();
-    if (repetition && undisturbed_())
+    if (repetition && beside_.undisturbed())
         skip(*repetition);
 }
 
@@ -96,7 +107,7 @@ void Jump::skip(const Repetition& repetition) {
         return;
     const Time period(repetition.period);
     const Time left_out =
-        scheduler_.skip(period, most, [this] { return undisturbed_() && !kernels_draw(); });
+        scheduler_.skip(period, most, [this] { return beside_.undisturbed() && !kernels_draw(); });
     if (left_out == Time())
         return;
     const double periods = to_seconds(left_out) / to_seconds(period);

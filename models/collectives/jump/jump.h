@@ -33,13 +33,18 @@ public:
 /// Leaves out what a long collective does over and over: at the end of each window of its turns,
 /// if it repeats itself and nothing else moves data, the world's time goes on by whole periods and
 /// the collective's work is less by as many turns. What is under way stays as it is. A jump ends
-/// before the next fault and the collective's last turns, and when another collective comes or a
-/// kernel begins to draw from a member's memory. Beside kernels that draw nothing is left out.
+/// before the next fault and the collective's last turns, and when another collective comes, a
+/// kernel begins to draw from a member's memory, or a host copy begins to move over links. Beside
+/// kernels that draw nothing is left out, nor from a collective's first such copy on.
 class Jump final : private EventHandler, private TurnListener {
 public:
-    /// `undisturbed`: whether the collective that is watched has everything to itself now.
-    Jump(Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> undisturbed) :
-        scheduler_(scheduler), counts_(counts), undisturbed_(std::move(undisturbed)) {}
+    /// What else goes on, as the machine tells.
+    struct Beside {
+        std::function<bool()> undisturbed;            ///< the collective has all to itself now
+        std::function<std::uint64_t()> copied_bytes;  ///< of host copies over links up to now
+    };
+    Jump(Scheduler& scheduler, TrafficCounts& counts, Beside beside) :
+        scheduler_(scheduler), counts_(counts), beside_(std::move(beside)) {}
 
     /// One at a time, whose members have these ports; one that counts no turns is nothing to watch.
     void watch(RunningCollective& collective, std::vector<const RankPort*> ports);
@@ -56,12 +61,15 @@ private:
     [[nodiscard]] double whole_turns(std::uint32_t lane, double turns, double periods) const;
     /// Whether kernels have drawn from the members' memories since this was asked last.
     bool kernels_drew();
+    /// Whether host copies have moved since this was asked last.
+    bool copies_moved();
     [[nodiscard]] bool kernels_draw() const;
 
     Scheduler& scheduler_;
     RunningCollective* collective_ = nullptr;
     TrafficCounts& counts_;
-    std::function<bool()> undisturbed_;
+    Beside beside_;
+    std::uint64_t copied_ = 0;  ///< bytes of host copies, up to the last window
     std::vector<double> owed_;  ///< by lane: parts of a turn that earlier jumps left out too few
     std::vector<const RankPort*> ports_;
     std::vector<double> drawn_;  ///< by port: bytes, up to the last window

@@ -454,7 +454,7 @@ class Example(Folder):
             table["kind"]: {value["name"] for value in table["values"]}
             for table in self.result["statistics"]
         }
-        self.assertEqual(set(declared), {"links", "switches", "reduction_units", "gpus", "memory"})
+        self.assertEqual(set(declared), {"links", "switches", "reduction_units", "gpus", "memory", "host_copies"})
         for scenario in (ring, in_switch):
             for kind, names in declared.items():
                 for component in scenario[kind]:

@@ -48,8 +48,12 @@ struct Tables {
     StatisticTable gpus = StatisticTable::of<GpuStatistics>("gpus", "A GPU, named after its rank.");
     StatisticTable memory = StatisticTable::of<MemoryStatistics>(
         "memory", "L2 and HBM of a GPU, named after its rank.");
+    StatisticTable copies = StatisticTable::of<HostCopyStatistics>(
+        "host_copies",
+        "Copies between a GPU, named after its rank, and its host, where the topology has links "
+        "for them.");
     [[nodiscard]] std::vector<StatisticTable> all() const {
-        return {links, switches, units, gpus, memory};
+        return {links, switches, units, gpus, memory, copies};
     }
 };
 
@@ -187,6 +191,8 @@ collect_statistics(Machine& machine, const MachineCounts& counts, Time end) {
         const std::string name = fmt::format("gpu{}", rank);
         tables.gpus.add(name, machine.gpu(rank).statistics());
         tables.memory.add(name, all.memory[rank]);
+        if (const HostCopyStatistics* copies = machine.copies(rank).host_statistics())
+            tables.copies.add(name, *copies);
     }
     return tables.all();
 }

@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/describe.h"
 
+#include "interconnect/host_paths.h"
 #include "interconnect/reduction_tree.h"
 #include "sim/run/machine/describe_topology.h"
 #include "sim/run/machine/machine.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace switchfold {
+
+namespace {
+
+/// What host copies can reach; empty where the topology has no way to a host.
+std::string describe_host(const Topology& topology, const CopyParams& copy) {
+    const auto bound = host_bound(topology, copy.outstanding);
+    if (!bound)
+        return "";
+    const auto reach = [&](Bandwidth engine) {
+        return fmt::format(
+            "{:.1f} GB/s alone, {:.1f} GB/s each where all GPUs copy",
+            static_cast<double>(std::min(engine, bound->alone).count()) * 1e-9,
+            static_cast<double>(std::min(engine, bound->together).count()) * 1e-9);
+    };
+    const std::string in = reach(copy.host_bandwidth);
+    const std::string out = reach(copy.rate_to_host());
+    if (in == out)
+        return fmt::format("  host copies: at most {}, each way\n", in);
+    return fmt::format("  host copies: at most {}; to the host {}\n", in, out);
+}
+
+}  // namespace
 
 std::string describe_system(const SystemParams& system) {
     Simulation simulation;
@@ -31,6 +55,7 @@ std::string describe_system(const SystemParams& system) {
         to_string(gpu.memory.hbm.peak),
         achievable_bytes_per_second(gpu.memory.hbm, 0.5) * 1e-9);
     out += describe_topology(topology, system.collectives->transfer_unit);
+    out += describe_host(topology, gpu.copy);
     const std::string reason = why_no_reduction(topology, world.ranks);
     out += fmt::format("  reduction in the switch: {}\n", reason.empty() ? "yes" : "no: " + reason);
     if (gpus < 2)

@@ -97,8 +97,11 @@ private:
     }
     [[nodiscard]] double of(const CopyOperation& copy) const {
         const auto bytes = static_cast<double>(copy.bytes.count());
-        return to_seconds(copy.isolated) + data_.move(bytes) +
-               bytes / static_cast<double>(gpu_.copy.host_bandwidth.count());
+        const Bandwidth slower = std::min(gpu_.copy.host_bandwidth, gpu_.copy.rate_to_host());
+        // All ranks may copy over one link to their host.
+        const auto ranks = static_cast<double>(graph_.ranks.size());
+        return to_seconds(copy.isolated) + ranks * data_.move(bytes) +
+               2 * bytes / static_cast<double>(slower.count());
     }
     [[nodiscard]] double of(const HostDelayOperation& delay) const {
         return to_seconds(delay.duration);

@@ -38,6 +38,7 @@ Machine::Machine(
             system.gpu->copy,
             gpus_.back()->memory(),
             scheduler));
+        copies_.back()->attach(*fabric_, rank);
         ports_.push_back(std::make_unique<GpuPort>(rank, *gpus_.back()));
         fabric_->endpoint(rank).set_memory(ports_.back().get());
         ports.push_back(ports_.back().get());

@@ -114,7 +114,7 @@ public:
     bool goes_on(Time now, std::uint64_t events) {
         RunState state{now, events, 0, Time()};
         if (watchdog_.wants_progress(events)) {
-            state.progress = ended();
+            state.progress = ended() + machine_.fabric().host_traffic().bytes;
             for (std::uint32_t rank = 0; rank < machine_.fabric().gpus(); ++rank)
                 state.progress += machine_.fabric().endpoint(rank).arrived();
         }

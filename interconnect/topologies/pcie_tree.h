@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/topology.h"
+#include "sim/core/params.h"
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+
+namespace switchfold {
+
+/// The PCIe of a machine and the host that it leads to: root complexes (sockets) joined to each
+/// other, PCIe switches below them, GPUs spread evenly, memory behind each root complex.
+struct PcieTree {
+    std::uint32_t roots = 1;
+    std::uint32_t switches = 0;
+    LinkParams gpu_link;
+    std::optional<LinkParams> switch_link;
+    std::optional<LinkParams> root_link;
+    std::optional<LinkParams> memory_link;
+    SwitchParams root;
+    SwitchParams node;
+    SwitchParams memory;
+
+    static constexpr auto fields() {
+        return std::tuple{
+            field("roots", &PcieTree::roots, "Root complexes, one a socket.", 1U, 64U),
+            field(
+                "switches",
+                &PcieTree::switches,
+                "PCIe switches of all root complexes together; 0: GPUs hang on the roots.",
+                0U,
+                1024U),
+            field("gpu_link", &PcieTree::gpu_link, "Each GPU's link.").required(),
+            field(
+                "switch_link",
+                &PcieTree::switch_link,
+                "Each PCIe switch's link to its root complex; needed with switches."),
+            field(
+                "root_link",
+                &PcieTree::root_link,
+                "The links between root complexes; needed with several."),
+            field(
+                "memory_link",
+                &PcieTree::memory_link,
+                "Each root complex's path to its memory, where the copies of its GPUs end; absent: "
+                "memory is never what holds them up."),
+            field("root", &PcieTree::root, "The root complexes.").required(),
+            field("switch", &PcieTree::node, "The PCIe switches."),
+            field("memory", &PcieTree::memory, "Host memory: latency of a write and a read.")};
+    }
+    void check(ParamChecker& checker) const;
+    /// Adds it to a machine that has its GPUs already.
+    void add_to(Topology& topology) const;
+};
+
+}  // namespace switchfold
