@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <numeric>
 
 namespace switchfold {
 
@@ -39,6 +37,91 @@ std::vector<PinWindow> without_smaller(std::vector<PinWindow> windows, std::size
 
 }  // namespace
 
+/// Decides candidates window by window and knows which flags are still needed.
+class EliminationOrder::Walk {
+public:
+    explicit Walk(const EliminationOrder& owner) :
+        owner_(owner),
+        open_(owner.windows_.size()),
+        touched_(owner.windows_.size()),
+        needed_(owner.seen_by_.size()),
+        decided_(owner.seen_by_.size()) {
+        for (std::size_t w = 0; w < open_.size(); ++w)
+            open_[w] = owner.windows_[w].candidates.size();
+        for (std::size_t c = 0; c < needed_.size(); ++c)
+            needed_[c] = owner.seen_by_[c].size();
+    }
+
+    std::uint32_t run(std::size_t start, std::vector<std::uint32_t>& order) {
+        for (std::size_t next = start; done_ < open_.size();) {
+            for (const std::uint32_t candidate : owner_.windows_[next].candidates)
+                if (!decided_[candidate])
+                    decide(candidate, order);
+            std::erase_if(near_, [&](std::size_t w) { return open_[w] == 0; });
+            next = choose();
+        }
+        for (std::uint32_t c = 0; c < decided_.size(); ++c)
+            if (!decided_[c])
+                order.push_back(c);
+        return most_;
+    }
+
+private:
+    void decide(std::uint32_t candidate, std::vector<std::uint32_t>& order) {
+        decided_[candidate] = true;
+        order.push_back(candidate);
+        most_ = std::max(most_, ++flags_);
+        for (const std::uint32_t w : owner_.seen_by_[candidate]) {
+            if (!touched_[w]) {
+                touched_[w] = true;
+                near_.push_back(w);
+            }
+            if (--open_[w] > 0)
+                continue;
+            ++done_;
+            for (const std::uint32_t seen : owner_.windows_[w].candidates)
+                flags_ -= --needed_[seen] == 0 ? 1 : 0;
+        }
+    }
+
+    /// Flags more, or fewer, when the window is complete.
+    [[nodiscard]] std::int64_t change(std::size_t window) const {
+        auto more = static_cast<std::int64_t>(open_[window]);
+        for (const std::uint32_t seen : owner_.windows_[window].candidates)
+            more -= needed_[seen] == 1 ? 1 : 0;
+        return more;
+    }
+
+    /// Of those that hold a flag, the one that leaves fewest; of several the one that has waited
+    /// longest.
+    [[nodiscard]] std::size_t choose() {
+        if (near_.empty()) {
+            while (untouched_ < touched_.size() && touched_[untouched_])
+                ++untouched_;
+            return untouched_;
+        }
+        std::size_t best = near_.front();
+        std::int64_t least = change(best);
+        for (const std::size_t window : near_)
+            if (const std::int64_t more = change(window); more < least) {
+                least = more;
+                best = window;
+            }
+        return best;
+    }
+
+    const EliminationOrder& owner_;
+    std::vector<std::size_t> open_;    ///< undecided candidates, by window
+    std::vector<bool> touched_;        ///< windows with a decided candidate
+    std::vector<std::size_t> near_;    ///< of them those that are not complete, oldest first
+    std::vector<std::size_t> needed_;  ///< windows that are not complete, by candidate
+    std::vector<bool> decided_;
+    std::size_t untouched_ = 0;
+    std::size_t done_ = 0;
+    std::uint32_t flags_ = 0;
+    std::uint32_t most_ = 0;
+};
+
 EliminationOrder::EliminationOrder(const PinProblem& problem, std::uint64_t least) :
     problem_(problem), seen_by_(problem.size()) {
     const std::vector<bool> none(problem.size());
@@ -56,65 +139,12 @@ EliminationOrder::EliminationOrder(const PinProblem& problem, std::uint64_t leas
     const std::size_t stride = std::max<std::size_t>(1, windows_.size() / kStarts);
     for (std::size_t start = 0; start < std::max<std::size_t>(1, windows_.size()); start += stride) {
         std::vector<std::uint32_t> order;
-        const std::uint32_t width = order_from(start, order);
+        const std::uint32_t width = Walk(*this).run(start, order);
         if (width < width_) {
             width_ = width;
             order_ = std::move(order);
         }
     }
-}
-
-/// Window by window: always the one that brings the fewest new flags.
-std::uint32_t
-EliminationOrder::order_from(std::size_t start, std::vector<std::uint32_t>& order) const {
-    std::vector<std::uint32_t> open(windows_.size());       // undecided candidates
-    std::vector<std::uint32_t> needed(problem_.size());     // windows that are not complete
-    std::vector<bool> decided(problem_.size());
-    std::vector<bool> touched(windows_.size());
-    std::vector<std::size_t> near;  // windows that hold a decided candidate and are not complete
-    for (std::size_t w = 0; w < windows_.size(); ++w)
-        open[w] = static_cast<std::uint32_t>(windows_[w].candidates.size());
-    for (std::size_t c = 0; c < needed.size(); ++c)
-        needed[c] = static_cast<std::uint32_t>(seen_by_[c].size());
-    std::uint32_t flags = 0;
-    std::uint32_t most = windows_.empty() ? 0 : 1;
-    std::size_t untouched = 0;
-    std::size_t done = 0;
-    std::size_t next = start;
-    while (done < windows_.size()) {
-        for (const std::uint32_t candidate : windows_[next].candidates) {
-            if (decided[candidate])
-                continue;
-            decided[candidate] = true;
-            order.push_back(candidate);
-            most = std::max(most, ++flags);
-            for (const std::uint32_t w : seen_by_[candidate]) {
-                if (!touched[w]) {
-                    touched[w] = true;
-                    near.push_back(w);
-                }
-                if (--open[w] > 0)
-                    continue;
-                ++done;
-                for (const std::uint32_t seen : windows_[w].candidates)
-                    flags -= --needed[seen] == 0 ? 1 : 0;
-            }
-        }
-        std::erase_if(near, [&](std::size_t w) { return open[w] == 0; });
-        if (near.empty()) {
-            while (untouched < windows_.size() && touched[untouched])
-                ++untouched;
-            next = untouched;
-        } else {
-            next = *std::min_element(near.begin(), near.end(), [&](std::size_t a, std::size_t b) {
-                return std::pair(open[a], a) < std::pair(open[b], b);
-            });
-        }
-    }
-    for (std::uint32_t c = 0; c < problem_.size(); ++c)
-        if (!decided[c])
-            order.push_back(c);
-    return most;
 }
 
 std::vector<PinStage> EliminationOrder::stages(std::uint64_t most) const {

@@ -4,7 +4,7 @@
 #include "workloads/memory/pinning/staging.h"
 
 #include <cstdint>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] std::vector<PinStage> stages(std::uint64_t most) const;
 
 private:
-    [[nodiscard]] std::uint32_t order_from(std::size_t start, std::vector<std::uint32_t>& order) const;
+    class Walk;
 
     const PinProblem& problem_;
     std::vector<PinWindow> windows_;

@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace switchfold {
 
@@ -61,47 +62,179 @@ std::uint64_t most_saved(const PinProblem& problem, std::uint64_t bytes) {
     return saved;
 }
 
-struct Found {
-    std::uint64_t window = 0;
-    std::uint64_t limit = 0;
-    PinBest best;
+/// What is still open of a problem when some candidates are decided.
+struct Reduced {
+    PinProblem problem;
+    std::vector<std::uint32_t> candidates;  ///< of the whole problem
+    std::uint64_t pinned = 0;               ///< by decision
 };
 
-template <class State>
-std::vector<bool> best_choice(
-    const PinProblem& problem,
-    const EliminationOrder& order,
-    const WindowLimits& limits,
-    std::uint64_t capacity,
-    PinCertificate& certificate) {
-    std::optional<Found> found;
-    for (auto at = limits.first_that_fits(capacity); at;
-         at = limits.first_that_fits(capacity, *at + 1)) {
-        const std::uint64_t window = limits.values()[*at];
-        const std::uint64_t limit = capacity - problem.factor * window;
-        if (found && found->best.value >= most_saved(problem, limit))
-            break;
-        ++certificate.windows_tried;
-        const std::vector<PinStage> stages = order.stages(window);
-        const auto best = PinProgramme<State>(problem, stages, window, limit).best();
-        if (best && (!found || best->value > found->best.value))
-            found = Found{window, limit, *best};
+/// Candidates with more copies than `copies` are pinned, those with fewer are not.
+Reduced only_equal(const PinProblem& whole, std::uint32_t copies) {
+    Reduced reduced;
+    std::vector<std::uint32_t> index(whole.size());
+    for (std::uint32_t c = 0; c < whole.size(); ++c) {
+        if (whole.copies[c] > copies)
+            reduced.pinned += whole.bytes[c];
+        if (whole.copies[c] != copies)
+            continue;
+        index[c] = static_cast<std::uint32_t>(reduced.candidates.size());
+        reduced.candidates.push_back(c);
+        reduced.problem.bytes.push_back(whole.bytes[c]);
+        reduced.problem.copies.push_back(1);
+        reduced.problem.items.push_back(whole.items[c]);
     }
-    if (!found)
-        return {};
-    certificate.window = found->window;
-    const std::vector<PinStage> stages = order.stages(found->window);
-    return PinProgramme<State>(problem, stages, found->window, found->limit).choice(found->best);
+    reduced.problem.factor = whole.factor;
+    for (const PinWindow& window : whole.windows) {
+        PinWindow rest{window.fixed, {}};
+        for (const std::uint32_t c : window.candidates) {
+            if (whole.copies[c] == copies)
+                rest.candidates.push_back(index[c]);
+            else if (whole.copies[c] < copies)
+                rest.fixed += whole.bytes[c];
+        }
+        reduced.problem.windows.push_back(std::move(rest));
+    }
+    return reduced;
 }
 
-/// Bytes of one state's table, and how many there may be at once.
-std::uint64_t
-table_bytes(const PinProblem& problem, std::uint64_t capacity, bool equal, std::uint32_t flags) {
-    const std::uint64_t sums = std::min(capacity, problem.total()) + 1;
-    const std::uint64_t one = equal ? sums / 8 : sums * sizeof(std::int32_t);
-    const auto kept = 2 * static_cast<std::uint64_t>(std::sqrt(problem.size())) + 4;
-    return one * kept * (std::uint64_t{1} << std::min(flags, 40U));
+/// Of the candidate that `bytes` cut in two when those with most copies are pinned first.
+std::uint32_t copies_at(const PinProblem& problem, std::uint64_t bytes) {
+    std::vector<std::uint32_t> kinds = problem.copies;
+    std::sort(kinds.rbegin(), kinds.rend());
+    kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+    for (const std::uint32_t copies : kinds) {
+        std::uint64_t more = 0;
+        for (std::size_t c = 0; c < problem.size(); ++c)
+            more += problem.copies[c] >= copies ? problem.bytes[c] : 0;
+        if (more >= bytes)
+            return copies;
+    }
+    return kinds.back();
 }
+
+/// Candidates with different numbers of copies need a table of values, 32 times a set of bits. It
+/// is not needed where those with most copies all fit and the rest can be filled to the last
+/// granule: then cutting candidates would save no more. Empty where that is not so.
+std::vector<bool>
+filled_exactly(const PinProblem& problem, std::uint64_t window, std::uint64_t limit) {
+    const Reduced reduced = only_equal(problem, copies_at(problem, limit));
+    if (reduced.pinned > limit || largest_fixed(reduced.problem) > window)
+        return {};
+    const std::uint64_t rest = std::min(limit - reduced.pinned, reduced.problem.total());
+    const EliminationOrder order(reduced.problem, window);
+    const std::vector<PinStage> stages = order.stages(window);
+    const PinProgramme<ReachableSums> programme(reduced.problem, stages, window, rest);
+    const auto best = programme.best();
+    if (!best || best->granules < rest)
+        return {};
+    const std::vector<bool> chosen = programme.choice(*best);
+    std::vector<bool> pinned(problem.size());
+    const std::uint32_t copies = copies_at(problem, limit);
+    for (std::size_t c = 0; c < problem.size(); ++c)
+        pinned[c] = problem.copies[c] > copies;
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+        pinned[reduced.candidates[i]] = chosen[i];
+    return pinned;
+}
+
+/// Bytes of the tables that are kept at the same time.
+std::uint64_t
+table_bytes(const PinProblem& problem, const std::vector<PinStage>& stages, std::uint64_t limit, bool equal) {
+    std::uint64_t sums = 0;
+    std::vector<std::uint64_t> sizes;
+    for (const PinStage& stage : stages) {
+        sums = std::min(limit, sums + problem.bytes[stage.candidate]);
+        const std::uint64_t one = equal ? sums / 8 : sums * sizeof(std::int32_t);
+        sizes.push_back(one << (stage.flags + 1 - stage.dropped.size()));
+    }
+    // Every stride-th, and the worst stretch between two of them.
+    const auto stride = static_cast<std::size_t>(std::sqrt(sizes.size())) + 1;
+    std::uint64_t kept = 0;
+    std::uint64_t worst = 0;
+    for (std::size_t i = 0; i < sizes.size(); i += stride) {
+        kept += sizes[i];
+        std::uint64_t stretch = 0;
+        for (std::size_t j = i; j < std::min(sizes.size(), i + stride); ++j)
+            stretch += sizes[j];
+        worst = std::max(worst, stretch);
+    }
+    return kept + worst;
+}
+
+/// Tries the values of the fullest window, upwards: the best choice for each, until no larger one
+/// can save more.
+class Search {
+public:
+    Search(
+        const PinProblem& problem,
+        std::uint64_t capacity,
+        const OptimalOptions& options,
+        PinChoice& choice) :
+        problem_(problem),
+        capacity_(capacity),
+        options_(options),
+        choice_(choice),
+        equal_(all_copies_equal(problem)),
+        order_(problem, largest_fixed(problem)),
+        limits_(problem, order_) {}
+
+    void run() {
+        for (auto at = limits_.first_that_fits(capacity_); at && choice_.refusal.empty();
+             at = limits_.first_that_fits(capacity_, *at + 1)) {
+            const std::uint64_t window = limits_.values()[*at];
+            const std::uint64_t limit = capacity_ - problem_.factor * window;
+            const std::uint64_t most = most_saved(problem_, limit);
+            if (best_ && *best_ >= most)
+                break;
+            ++choice_.certificate.windows_tried;
+            if (equal_)
+                try_one<ReachableSums>(window, limit);
+            else if (auto filled = filled_exactly(problem_, window, limit); !filled.empty())
+                take(most, window, std::move(filled));
+            else
+                try_one<ReachableValues>(window, limit);
+        }
+        if (!choice_.refusal.empty())
+            choice_.pinned.clear();
+        else if (!best_)
+            choice_.refusal =
+                too_little(capacity_ * options_.granule, limits_.least_capacity() * options_.granule);
+    }
+
+private:
+    void take(std::uint64_t saved, std::uint64_t window, std::vector<bool> pinned) {
+        best_ = saved;
+        choice_.certificate.window = window * options_.granule;
+        choice_.pinned = std::move(pinned);
+    }
+
+    template <class State>
+    void try_one(std::uint64_t window, std::uint64_t limit) {
+        const std::vector<PinStage> stages = order_.stages(window);
+        if (const std::uint64_t bytes = table_bytes(problem_, stages, limit, equal_);
+            bytes > options_.most_table_bytes) {
+            choice_.refusal = fmt::format(
+                "its tables would take {} bytes of this computer's memory; expected a granule "
+                "above {} bytes",
+                bytes,
+                options_.granule);
+            return;
+        }
+        const PinProgramme<State> programme(problem_, stages, window, limit);
+        if (const auto best = programme.best(); best && (!best_ || best->value > *best_))
+            take(best->value, window, programme.choice(*best));
+    }
+
+    const PinProblem& problem_;
+    std::uint64_t capacity_;
+    const OptimalOptions& options_;
+    PinChoice& choice_;
+    bool equal_;
+    EliminationOrder order_;
+    WindowLimits limits_;
+    std::optional<std::uint64_t> best_;
+};
 
 bool every_size_divides(const PinProblem& problem, std::uint64_t granule) {
     const auto whole = [&](std::uint64_t bytes) { return bytes % granule == 0; };
@@ -134,31 +267,13 @@ PinChoice pin_optimally(
         most_saved(problem, capacity - problem.factor * exact.values()[*least]);
 
     PinProblem small = in_granules(problem, options.granule);
-    const bool equal = problem.size() == 0 || all_copies_equal(problem);
-    if (equal)
+    if (all_copies_equal(problem))
         std::fill(small.copies.begin(), small.copies.end(), 1U);
     for (std::size_t i = 0; i < problem.size(); ++i)
         choice.certificate.rounding += small.bytes[i] * options.granule - problem.bytes[i];
-    const std::uint64_t granules = capacity / options.granule;
-    const std::uint64_t needed =
-        table_bytes(small, granules, equal, exact_order.width());
-    if (needed > options.most_table_bytes) {
-        choice.refusal = fmt::format(
-            "its tables would take {} MiB; expected a granule above {} bytes",
-            needed >> 20U,
-            options.granule);
+    Search(small, capacity / options.granule, options, choice).run();
+    if (!choice.refusal.empty())
         return choice;
-    }
-    const EliminationOrder order(small, largest_fixed(small));
-    const WindowLimits limits(small, order);
-    choice.pinned =
-        equal ? best_choice<ReachableSums>(small, order, limits, granules, choice.certificate)
-              : best_choice<ReachableValues>(small, order, limits, granules, choice.certificate);
-    if (choice.pinned.empty() && problem.size() > 0) {
-        choice.refusal = too_little(capacity, limits.least_capacity() * options.granule);
-        return choice;
-    }
-    choice.certificate.window *= options.granule;
     const std::uint64_t saved = saved_bytes(problem, choice.pinned);
     choice.certificate.optimal =
         every_size_divides(problem, options.granule) || saved == choice.certificate.saved_at_most;
