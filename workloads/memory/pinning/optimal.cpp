@@ -47,7 +47,7 @@ bool all_copies_equal(const PinProblem& problem) {
 }
 
 /// What fits into so many bytes if candidates could be cut: those with most copies first.
-std::uint64_t most_saved(const PinProblem& problem, std::uint64_t bytes) {
+std::uint64_t saved_by_cutting(const PinProblem& problem, std::uint64_t bytes) {
     std::vector<std::uint32_t> order(problem.size());
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -184,7 +184,7 @@ public:
              at = limits_.first_that_fits(capacity_, *at + 1)) {
             const std::uint64_t window = limits_.values()[*at];
             const std::uint64_t limit = capacity_ - problem_.factor * window;
-            const std::uint64_t most = most_saved(problem_, limit);
+            const std::uint64_t most = saved_by_cutting(problem_, limit);
             if (best_ && *best_ >= most)
                 break;
             ++choice_.certificate.windows_tried;
@@ -264,7 +264,7 @@ PinChoice pin_optimally(
         return choice;
     }
     choice.certificate.saved_at_most =
-        most_saved(problem, capacity - problem.factor * exact.values()[*least]);
+        saved_by_cutting(problem, capacity - problem.factor * exact.values()[*least]);
 
     PinProblem small = in_granules(problem, options.granule);
     if (all_copies_equal(problem))
@@ -280,6 +280,18 @@ PinChoice pin_optimally(
     if (choice.certificate.optimal)
         choice.certificate.saved_at_most = saved;
     return choice;
+}
+
+std::optional<std::uint64_t> most_saved(
+    const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options) {
+    const EliminationOrder order(problem, largest_fixed(problem));
+    if (order.width() > options.most_flags)
+        return {};
+    const WindowLimits limits(problem, order);
+    const auto least = limits.first_that_fits(capacity);
+    if (!least)
+        return {};
+    return saved_by_cutting(problem, capacity - problem.factor * limits.values()[*least]);
 }
 
 LeastCapacity least_capacity(const PinProblem& problem, const OptimalOptions& options) {

@@ -4,6 +4,7 @@
 #include "workloads/memory/pinning/staging.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,11 @@ struct PinChoice {
 /// for the rounded ones, and the certificate says how much a better one could still save.
 [[nodiscard]] PinChoice
 pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options = {});
+
+/// The bound of the certificate alone, for choices of other planners: bytes of copies that none
+/// under this staging saves more than; empty where the programme is too wide, or nothing fits.
+[[nodiscard]] std::optional<std::uint64_t> most_saved(
+    const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options = {});
 
 /// The least capacity that a choice exists for, bytes; with `refusal` where the programme is too
 /// wide.

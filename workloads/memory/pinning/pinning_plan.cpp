@@ -118,6 +118,11 @@ PinningPlan plan_pinning(const AccessSchedule& schedule, const PinningOptions& o
     for (std::size_t i = 0; i < problem.size(); ++i)
         plan.pinned[problem.items[i]] = chosen[i];
     plan.staging_bytes = staging_bytes(problem, chosen);
+    plan.saved_bytes = saved_bytes(problem, chosen);
+    plan.saved_at_most =
+        options.planner == PinPlanner::kOptimal
+            ? plan.certificate.saved_at_most
+            : most_saved(problem, options.memory - schedule.resident_bytes, options.optimal);
     sum_up(schedule, plan);
     return plan;
 }

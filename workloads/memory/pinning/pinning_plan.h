@@ -52,7 +52,14 @@ struct PinningPlan {
     std::uint64_t staging_bytes = 0;
     std::uint64_t resident_bytes = 0;  ///< what is no item
     std::vector<std::uint64_t> step_bytes;  ///< in use, by step
-    PinCertificate certificate;
+    std::uint64_t saved_bytes = 0;  ///< of copies that pinned items would need
+    /// No choice under this staging saves more; empty where that is not known.
+    std::optional<std::uint64_t> saved_at_most;
+    PinCertificate certificate;  ///< of optimal
+    /// What a better choice could still save at most.
+    [[nodiscard]] std::optional<std::uint64_t> gap() const {
+        return saved_at_most ? std::optional(*saved_at_most - saved_bytes) : std::nullopt;
+    }
     [[nodiscard]] std::uint64_t moved_bytes() const { return bytes_in + bytes_out; }
     /// The least memory that this choice runs in.
     [[nodiscard]] std::uint64_t floor_bytes() const {

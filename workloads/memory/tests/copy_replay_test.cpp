@@ -71,6 +71,8 @@ RC_GTEST_PROP(StepMoves, EveryCopyIsThereOnce, ()) {
     RC_ASSERT(in == plan.bytes_in);
     RC_ASSERT(out == plan.bytes_out);
     RC_ASSERT(live == 0);
+    RC_ASSERT(plan.gap().has_value());
+    RC_ASSERT(plan.saved_bytes <= *plan.saved_at_most);
     RC_ASSERT(*std::max_element(plan.step_bytes.begin(), plan.step_bytes.end()) <= memory);
 }
 

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/memory_plan_report.h"
+
+#include "sim/core/json.h"
+
+#include <fmt/format.h>
+
+namespace switchfold {
+
+namespace {
+
+double mebi(std::uint64_t bytes) {
+    return static_cast<double>(bytes) / (1024.0 * 1024);
+}
+
+double percent(double part, double whole) {
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+double milliseconds(double seconds) {
+    return seconds * 1e3;
+}
+
+double kernel_seconds(const AccessSchedule& schedule) {
+    double seconds = 0;
+    for (const AccessStep& step : schedule.steps)
+        seconds += step.seconds;
+    return seconds;
+}
+
+std::string head(const MemoryWorkload& workload) {
+    const AccessSchedule& schedule = workload.schedule;
+    return fmt::format(
+        "{}, batch {}, on {}: {} steps, {:.3f} ms of kernels\n"
+        "always there {:.0f} MiB, may travel {:.0f} MiB; copies {:.1f} GB/s in, {:.1f} GB/s out\n",
+        workload.network,
+        workload.batch,
+        workload.gpu,
+        schedule.steps.size(),
+        milliseconds(kernel_seconds(schedule)),
+        mebi(schedule.resident_bytes),
+        mebi(candidate_bytes(schedule)),
+        workload.rates.in / 1e9,
+        workload.rates.out / 1e9);
+}
+
+std::string proof_of(const PinningPlan& plan) {
+    if (!plan.saved_at_most)
+        return "no bound";
+    if (plan.certificate.optimal || *plan.gap() == 0)
+        return "optimal";
+    return fmt::format("{:.0f} MiB", mebi(*plan.gap()));
+}
+
+std::string plan_line(const ComparedPlan& compared) {
+    const PinningPlan& plan = compared.plan;
+    const std::string who =
+        fmt::format("  {:<12} {:<11}", name_of(plan.planner), name_of(plan.staging));
+    if (!compared.replay)
+        return fmt::format("{}  {}\n", who, plan.refusal);
+    return fmt::format(
+        "{} {:>9.0f} {:>6.1f} {:>9.0f} {:>11} {:>9.0f} {:>9.3f} {:>9.3f} {:>9.3f}\n",
+        who,
+        mebi(plan.pinned_bytes),
+        percent(static_cast<double>(plan.pinned_bytes), static_cast<double>(plan.candidate_bytes)),
+        mebi(plan.moved_bytes()),
+        proof_of(plan),
+        mebi(plan.floor_bytes()),
+        milliseconds(compared.replay->seconds),
+        milliseconds(compared.replay->stall),
+        milliseconds(compared.replay->at_least));
+}
+
+std::string gain_line(const ComparedMemory& compared) {
+    std::string line;
+    for (const ComparedPlan& one : compared.plans) {
+        if (one.plan.planner != PinPlanner::kFirstFit || !compared.by_programme)
+            continue;
+        const auto base = static_cast<double>(one.plan.pinned_bytes);
+        const auto all = static_cast<double>(one.plan.candidate_bytes);
+        const auto programme = static_cast<double>(*compared.by_programme);
+        const auto staging = static_cast<double>(compared.by_staging.value_or(0));
+        line = fmt::format(
+            "  pinned beyond first_fit: {:+.1f} % ({:+.1f} points of all) by the programme, "
+            "{:+.1f} % ({:+.1f} points) by counting the staging exactly\n",
+            percent(programme, base),
+            percent(programme, all),
+            percent(staging, base),
+            percent(staging, all));
+    }
+    return line;
+}
+
+std::string update_table(
+    const MemoryWorkload& workload, std::span<const ComparedUpdate> updates) {
+    const std::uint64_t all = sum_of_bytes(layer_groups(workload.layers));
+    std::string text = fmt::format(
+        "\ngradients, {:.0f} MiB of all layers; backward pass and updates without contention\n"
+        "  {:<38} {:>9} {:>7} {:>9} {:>9} {:>9}\n",
+        mebi(all),
+        "updates",
+        "MiB",
+        "saved %",
+        "shadow",
+        "time ms",
+        "stall ms");
+    for (const ComparedUpdate& one : updates)
+        text += fmt::format(
+            "  {:<38} {:>9.1f} {:>7.1f} {:>9.1f} {:>9.3f} {:>9.3f}\n",
+            one.what,
+            mebi(one.replay.reserved),
+            100 - percent(static_cast<double>(one.replay.reserved), static_cast<double>(all)),
+            mebi(one.replay.shadow),
+            milliseconds(one.replay.seconds),
+            milliseconds(one.replay.stall));
+    return text;
+}
+
+OrderedJson to_json(const ComparedPlan& compared) {
+    const PinningPlan& plan = compared.plan;
+    OrderedJson json{{"planner", name_of(plan.planner)}, {"staging", name_of(plan.staging)}};
+    if (!compared.replay) {
+        json["refused"] = plan.refusal;
+        return json;
+    }
+    json["pinned_bytes"] = plan.pinned_bytes;
+    json["bytes_in"] = plan.bytes_in;
+    json["bytes_out"] = plan.bytes_out;
+    json["staging_bytes"] = plan.staging_bytes;
+    json["floor_bytes"] = plan.floor_bytes();
+    json["saved_bytes"] = plan.saved_bytes;
+    if (plan.saved_at_most)
+        json["saved_at_most_bytes"] = *plan.saved_at_most;
+    if (plan.planner == PinPlanner::kOptimal)
+        json["certificate"] = {
+            {"optimal", plan.certificate.optimal},
+            {"window_bytes", plan.certificate.window},
+            {"windows_tried", plan.certificate.windows_tried},
+            {"flags", plan.certificate.flags},
+            {"granule_bytes", plan.certificate.granule},
+            {"rounding_bytes", plan.certificate.rounding}};
+    json["seconds"] = compared.replay->seconds;
+    json["stall_s"] = compared.replay->stall;
+    json["at_least_s"] = compared.replay->at_least;
+    json["step_bytes"] = plan.step_bytes;
+    return json;
+}
+
+OrderedJson pinned_items(const MemoryWorkload& workload, const PinningPlan& plan) {
+    OrderedJson names = OrderedJson::array();
+    for (std::size_t i = 0; i < plan.pinned.size(); ++i)
+        if (plan.pinned[i])
+            names.push_back(workload.schedule.items[i].name);
+    return names;
+}
+
+}  // namespace
+
+std::vector<ComparedUpdate> compare_updates(const MemoryWorkload& workload) {
+    std::vector<ComparedUpdate> compared;
+    const auto groups = layer_groups(workload.layers);
+    const auto add = [&](const char* what,
+                         UpdatePolicy policy,
+                         std::uint64_t ring,
+                         std::uint32_t buffers,
+                         const std::vector<GradientGroup>& of) {
+        UpdateOptions options;
+        options.policy = policy;
+        options.ring = ring;
+        options.fixed_buffers = buffers;
+        compared.push_back({what, replay_update(workload.layers, of, options)});
+    };
+    add("batch", UpdatePolicy::kBatch, 0, 0, groups);
+    add("immediate", UpdatePolicy::kImmediate, 0, 0, groups);
+    add("overlapped, ring of two neighbours", UpdatePolicy::kOverlapped, 0, 0, groups);
+    add("delayed, one buffer", UpdatePolicy::kDelayed, 0, 0, groups);
+    const std::uint64_t pair =
+        std::max(largest_pair(groups), least_ring(workload.layers, groups));
+    add("delayed, ring of two neighbours", UpdatePolicy::kDelayed, pair, 0, groups);
+    const auto buckets =
+        bucket_groups(workload.layers, workload.first_bucket, workload.bucket);
+    add("delayed, one bucket", UpdatePolicy::kDelayed, 0, 0, buckets);
+    return compared;
+}
+
+std::string memory_plan_text(
+    const MemoryWorkload& workload,
+    std::span<const ComparedMemory> memories,
+    std::span<const ComparedUpdate> updates) {
+    std::string text = head(workload);
+    for (const ComparedMemory& compared : memories) {
+        text += fmt::format(
+            "\n{:.0f} MiB of memory\n  {:<12} {:<11} {:>9} {:>6} {:>9} {:>11} {:>9} {:>9} {:>9} "
+            "{:>9}\n",
+            mebi(compared.memory),
+            "planner",
+            "staging",
+            "pinned",
+            "%",
+            "moved",
+            "from best",
+            "floor",
+            "time ms",
+            "stall ms",
+            "bound ms");
+        for (const ComparedPlan& plan : compared.plans)
+            text += plan_line(plan);
+        text += gain_line(compared);
+    }
+    return text + update_table(workload, updates);
+}
+
+std::string memory_plan_json(
+    const MemoryWorkload& workload,
+    std::span<const ComparedMemory> memories,
+    std::span<const ComparedUpdate> updates) {
+    OrderedJson json{
+        {"network", workload.network},
+        {"batch", workload.batch},
+        {"gpu", workload.gpu},
+        {"steps", workload.schedule.steps.size()},
+        {"kernels_s", kernel_seconds(workload.schedule)},
+        {"resident_bytes", workload.schedule.resident_bytes},
+        {"candidate_bytes", candidate_bytes(workload.schedule)}};
+    json["memories"] = OrderedJson::array();
+    for (const ComparedMemory& compared : memories) {
+        OrderedJson one{{"memory_bytes", compared.memory}, {"plans", OrderedJson::array()}};
+        for (const ComparedPlan& plan : compared.plans) {
+            one["plans"].push_back(to_json(plan));
+            if (plan.replay)
+                one["plans"].back()["pinned"] = pinned_items(workload, plan.plan);
+        }
+        if (compared.by_programme)
+            one["pinned_by_programme_bytes"] = *compared.by_programme;
+        if (compared.by_staging)
+            one["pinned_by_staging_bytes"] = *compared.by_staging;
+        json["memories"].push_back(std::move(one));
+    }
+    json["updates"] = OrderedJson::array();
+    for (const ComparedUpdate& update : updates)
+        json["updates"].push_back(
+            {{"policy", update.what},
+             {"gradient_bytes", update.replay.reserved},
+             {"shadow_bytes", update.replay.shadow},
+             {"seconds", update.replay.seconds},
+             {"stall_s", update.replay.stall}});
+    return json.dump(2) + "\n";
+}
+
+}  // namespace switchfold

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/memory/access/access_schedule.h"
+#include "workloads/memory/copies/copy_replay.h"
+#include "workloads/memory/pinning/pinning_plan.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace switchfold {
+
+/// A planner's plan for one size of memory, and what it takes without contention.
+struct ComparedPlan {
+    PinningPlan plan;
+    std::optional<CopyReplay> replay;  ///< none where there is no plan
+};
+
+/// Planners beside each other.
+struct ComparedMemory {
+    std::uint64_t memory = 0;  ///< bytes for everything
+    std::vector<ComparedPlan> plans;
+    /// Pinned bytes that the exact programme adds to GeePS's rule, with GeePS's own staging, and
+    /// those that counting the staging exactly adds to that; none where one of them has no plan.
+    std::optional<std::int64_t> by_programme;
+    std::optional<std::int64_t> by_staging;
+};
+
+/// None, both offload rules, GeePS's, and the exact programme with the three stagings.
+[[nodiscard]] ComparedMemory compare_planners(
+    const AccessSchedule& schedule,
+    std::uint64_t memory,
+    const CopyRates& rates,
+    const OptimalOptions& options = {});
+
+/// `many` sizes from the least that any plan of window staging runs in to the one that needs no
+/// plan, ascending, rounded up to MiB.
+[[nodiscard]] std::vector<std::uint64_t>
+interesting_memories(const AccessSchedule& schedule, std::size_t many);
+
+}  // namespace switchfold
