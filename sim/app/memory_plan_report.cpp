@@ -71,24 +71,26 @@ std::string plan_line(const ComparedPlan& compared) {
         milliseconds(compared.replay->at_least));
 }
 
+/// Whose gain it is: pinned bytes in percent of what first_fit pins, copies in percent of what it
+/// moves.
 std::string gain_line(const ComparedMemory& compared) {
-    std::string line;
     for (const ComparedPlan& one : compared.plans) {
         if (one.plan.planner != PinPlanner::kFirstFit || !compared.by_programme)
             continue;
-        const auto base = static_cast<double>(one.plan.pinned_bytes);
-        const auto all = static_cast<double>(one.plan.candidate_bytes);
-        const auto programme = static_cast<double>(*compared.by_programme);
-        const auto staging = static_cast<double>(compared.by_staging.value_or(0));
-        line = fmt::format(
-            "  pinned beyond first_fit: {:+.1f} % ({:+.1f} points of all) by the programme, "
-            "{:+.1f} % ({:+.1f} points) by counting the staging exactly\n",
-            percent(programme, base),
-            percent(programme, all),
-            percent(staging, base),
-            percent(staging, all));
+        const auto words = [&](const PinGain& gain) {
+            return fmt::format(
+                "{:+.1f} % pinned, {:+.1f} % copies",
+                percent(
+                    static_cast<double>(gain.pinned), static_cast<double>(one.plan.pinned_bytes)),
+                -percent(
+                    static_cast<double>(gain.saved), static_cast<double>(one.plan.moved_bytes())));
+        };
+        return fmt::format(
+            "  beyond first_fit: the programme {}; exact staging {} more\n",
+            words(*compared.by_programme),
+            compared.by_staging ? words(*compared.by_staging) : std::string("?"));
     }
-    return line;
+    return {};
 }
 
 std::string update_table(
@@ -230,10 +232,12 @@ std::string memory_plan_json(
             if (plan.replay)
                 one["plans"].back()["pinned"] = pinned_items(workload, plan.plan);
         }
-        if (compared.by_programme)
-            one["pinned_by_programme_bytes"] = *compared.by_programme;
-        if (compared.by_staging)
-            one["pinned_by_staging_bytes"] = *compared.by_staging;
+        const auto gain = [&](const char* whose, const std::optional<PinGain>& of) {
+            if (of)
+                one[whose] = {{"pinned_bytes", of->pinned}, {"saved_bytes", of->saved}};
+        };
+        gain("gain_of_programme", compared.by_programme);
+        gain("gain_of_staging", compared.by_staging);
         json["memories"].push_back(std::move(one));
     }
     json["updates"] = OrderedJson::array();

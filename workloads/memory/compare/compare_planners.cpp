@@ -21,11 +21,15 @@ constexpr std::array kCompared{
     Compared{PinPlanner::kOptimal, Staging::kWindow},
     Compared{PinPlanner::kOptimal, Staging::kSingle}};
 
-std::optional<std::int64_t> difference(const PinningPlan& more, const PinningPlan& less) {
+std::optional<PinGain> gain(const PinningPlan& more, const PinningPlan& less) {
     if (!more.refusal.empty() || !less.refusal.empty())
         return {};
-    return static_cast<std::int64_t>(more.pinned_bytes) -
-           static_cast<std::int64_t>(less.pinned_bytes);
+    const auto difference = [](std::uint64_t a, std::uint64_t b) {
+        return static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
+    };
+    return PinGain{
+        difference(more.pinned_bytes, less.pinned_bytes),
+        difference(more.saved_bytes, less.saved_bytes)};
 }
 
 bool has_convolutions(const AccessSchedule& schedule) {
@@ -67,9 +71,8 @@ ComparedMemory compare_planners(
         compared.plans.push_back(std::move(plan));
     }
     const PinningPlan& exact = find(PinPlanner::kOptimal, Staging::kDoublePeak);
-    compared.by_programme =
-        difference(exact, find(PinPlanner::kFirstFit, Staging::kDoublePeak));
-    compared.by_staging = difference(find(PinPlanner::kOptimal, Staging::kWindow), exact);
+    compared.by_programme = gain(exact, find(PinPlanner::kFirstFit, Staging::kDoublePeak));
+    compared.by_staging = gain(find(PinPlanner::kOptimal, Staging::kWindow), exact);
     return compared;
 }
 

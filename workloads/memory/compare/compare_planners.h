@@ -17,14 +17,20 @@ struct ComparedPlan {
     std::optional<CopyReplay> replay;  ///< none where there is no plan
 };
 
+/// Of one plan over another, bytes.
+struct PinGain {
+    std::int64_t pinned = 0;
+    std::int64_t saved = 0;  ///< of copies: what the exact programme makes most of
+};
+
 /// Planners beside each other.
 struct ComparedMemory {
     std::uint64_t memory = 0;  ///< bytes for everything
     std::vector<ComparedPlan> plans;
-    /// Pinned bytes that the exact programme adds to GeePS's rule, with GeePS's own staging, and
-    /// those that counting the staging exactly adds to that; none where one of them has no plan.
-    std::optional<std::int64_t> by_programme;
-    std::optional<std::int64_t> by_staging;
+    /// What the exact programme adds to GeePS's rule with GeePS's own staging, and what counting
+    /// the staging exactly adds to that; none where one of them has no plan.
+    std::optional<PinGain> by_programme;
+    std::optional<PinGain> by_staging;
 };
 
 /// None, both offload rules, GeePS's, and the exact programme with the three stagings.

@@ -2,6 +2,7 @@
 #include "workloads/memory/pinning/optimal.h"
 
 #include "workloads/memory/pinning/elimination.h"
+#include "workloads/memory/pinning/mebibytes.h"
 #include "workloads/memory/pinning/programme.h"
 #include "workloads/memory/pinning/window_limits.h"
 
@@ -26,7 +27,9 @@ std::string too_wide(std::uint32_t width, const OptimalOptions& options) {
 
 std::string too_little(std::uint64_t capacity, std::uint64_t least) {
     return fmt::format(
-        "{} bytes of memory are less than any choice needs; expected {} or more", capacity, least);
+        "{} for pinned data and staging are less than any choice needs; expected {} or more",
+        in_mebibytes(capacity),
+        in_mebibytes(least));
 }
 
 /// In granules. Copies that are all worth the same count once: a sum says all then.
@@ -215,9 +218,9 @@ private:
         if (const std::uint64_t bytes = table_bytes(problem_, stages, limit, equal_);
             bytes > options_.most_table_bytes) {
             choice_.refusal = fmt::format(
-                "its tables would take {} bytes of this computer's memory; expected a granule "
-                "above {} bytes",
-                bytes,
+                "its tables would take {} of this computer's memory; expected a granule above {} "
+                "bytes",
+                in_mebibytes(bytes),
                 options_.granule);
             return;
         }

@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "workloads/memory/pinning/first_fit.h"
+#include "workloads/memory/pinning/mebibytes.h"
 
 #include <fmt/format.h>
 
@@ -23,10 +24,9 @@ std::vector<bool> greedy(
     if (pinned)
         return *pinned;
     refusal = fmt::format(
-        "{} bytes for pinned data and staging are less than twice the fullest step; expected {} "
-        "or more",
-        capacity,
-        staging_bytes(problem, std::vector<bool>(problem.size())));
+        "{} for pinned data and staging are less than twice the fullest step; expected {} or more",
+        in_mebibytes(capacity),
+        in_mebibytes(staging_bytes(problem, std::vector<bool>(problem.size()))));
     return {};
 }
 
@@ -51,10 +51,9 @@ std::vector<bool> choose(
         const std::uint64_t needed = pinned_bytes(problem, pinned) + staging_bytes(problem, pinned);
         if (needed > capacity)
             plan.refusal = fmt::format(
-                "{} needs {} bytes for pinned data and staging; there are {}",
-                name_of(options.planner),
-                needed,
-                capacity);
+                "needs {} for pinned data and staging; there are {}",
+                in_mebibytes(needed),
+                in_mebibytes(capacity));
         return pinned;
     }
     PinChoice choice = pin_optimally(problem, capacity, options.optimal);
@@ -104,9 +103,9 @@ PinningPlan plan_pinning(const AccessSchedule& schedule, const PinningOptions& o
     plan.candidate_bytes = candidate_bytes(schedule);
     if (options.memory < schedule.resident_bytes) {
         plan.refusal = fmt::format(
-            "what always stays takes {} bytes; there are {}",
-            schedule.resident_bytes,
-            options.memory);
+            "what always stays takes {}; there are {}",
+            in_mebibytes(schedule.resident_bytes),
+            in_mebibytes(options.memory));
         return plan;
     }
     const PinProblem problem = pin_problem(schedule, options.staging);

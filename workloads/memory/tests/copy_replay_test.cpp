@@ -119,15 +119,15 @@ TEST(PinningPlan, SaysWhyThereIsNone) {
         options.optimal.granule = 1;
         return plan_pinning(schedule, options).refusal;
     };
-    EXPECT_EQ(refusal(PinPlanner::kOptimal, 999), "what always stays takes 1000 bytes; there are 999");
+    EXPECT_EQ(refusal(PinPlanner::kOptimal, 999), "what always stays takes 1000 B; there are 999 B");
     EXPECT_EQ(
         refusal(PinPlanner::kNone, 1140),
-        "none needs 150 bytes for pinned data and staging; there are 140");
+        "needs 150 B for pinned data and staging; there are 140 B");
     EXPECT_EQ(refusal(PinPlanner::kNone, 1150), "");
     EXPECT_EQ(
         refusal(PinPlanner::kFirstFit, 1199),
-        "199 bytes for pinned data and staging are less than twice the fullest step; expected 200 "
-        "or more");
+        "199 B for pinned data and staging are less than twice the fullest step; expected 200 B or "
+        "more");
     EXPECT_EQ(refusal(PinPlanner::kOffloadAll, 1100), "");
     EXPECT_NE(refusal(PinPlanner::kOptimal, 1099), "");
 }

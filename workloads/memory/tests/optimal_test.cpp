@@ -118,7 +118,7 @@ TEST(OptimalPins, RefuseWhatIsTooWideAndTooLittleMemory) {
     wider.most_flags = 14;
     EXPECT_EQ(
         pin_optimally(problem, 139, wider).refusal,
-        "139 bytes of memory are less than any choice needs; expected 140 or more");
+        "139 B for pinned data and staging are less than any choice needs; expected 140 B or more");
     EXPECT_EQ(saved_bytes(problem, pin_optimally(problem, 140, wider).pinned), 14U * 20);
     OptimalOptions fine = wider;
     fine.most_table_bytes = 1000;
