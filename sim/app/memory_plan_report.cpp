@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace switchfold {
 
 namespace {
@@ -93,8 +96,8 @@ std::string gain_line(const ComparedMemory& compared) {
     return {};
 }
 
-std::string update_table(
-    const MemoryWorkload& workload, std::span<const ComparedUpdate> updates) {
+std::string
+update_table(const MemoryWorkload& workload, const std::vector<ComparedUpdate>& updates) {
     const std::uint64_t all = sum_of_bytes(layer_groups(workload.layers));
     std::string text = fmt::format(
         "\ngradients, {:.0f} MiB of all layers; backward pass and updates without contention\n"
@@ -115,6 +118,24 @@ std::string update_table(
             mebi(one.replay.shadow),
             milliseconds(one.replay.seconds),
             milliseconds(one.replay.stall));
+    return text;
+}
+
+std::string recompute_table(const std::vector<ComparedRecompute>& recomputes) {
+    std::string text = fmt::format(
+        "\nactivations and their gradients, block by block, nothing pinned or moved otherwise\n"
+        "  {:<38} {:>9} {:>9} {:>9}\n",
+        "recomputed",
+        "MiB",
+        "moved",
+        "extra ms");
+    for (const ComparedRecompute& one : recomputes)
+        text += fmt::format(
+            "  {:<38} {:>9.0f} {:>9.0f} {:>9.3f}\n",
+            one.what,
+            mebi(one.cost.peak),
+            mebi(2 * one.cost.offloaded),
+            milliseconds(one.cost.extra));
     return text;
 }
 
@@ -185,12 +206,34 @@ std::vector<ComparedUpdate> compare_updates(const MemoryWorkload& workload) {
     return compared;
 }
 
-std::string memory_plan_text(
-    const MemoryWorkload& workload,
-    std::span<const ComparedMemory> memories,
-    std::span<const ComparedUpdate> updates) {
+std::vector<ComparedRecompute> compare_recompute(const MemoryWorkload& workload) {
+    const std::vector<ChainUnit>& chain = workload.chain;
+    std::vector<ComparedRecompute> compared;
+    const auto rule = [&](std::string what, const RecomputePlan& plan) {
+        compared.push_back({std::move(what), cost_of(chain, plan)});
+    };
+    rule("none", keep_all(chain));
+    rule("selective", recompute_selective(chain));
+    rule("full", recompute_full(chain));
+    const auto root = static_cast<std::uint32_t>(std::lround(std::sqrt(chain.size())));
+    rule(fmt::format("every {}", root), recompute_every(chain, root));
+    const std::uint64_t least = least_recompute_memory(chain);
+    const std::uint64_t most = compared.front().cost.peak;
+    const auto exact = [&](const char* what, std::uint64_t memory, std::uint64_t budget) {
+        const RecomputeChoice choice = recompute_exactly(chain, {memory, budget});
+        if (choice.plan)
+            compared.push_back({what, choice.cost});
+    };
+    for (const std::uint64_t quarters : {0U, 1U, 2U, 3U})
+        exact("exact", least + (most - least) / 4 * quarters, 0);
+    for (const std::uint64_t quarters : {0U, 1U, 2U, 3U})
+        exact("exact, and copies that hide", least + (most - least) / 4 * quarters, workload.hidden_copies);
+    return compared;
+}
+
+std::string memory_plan_text(const MemoryWorkload& workload, const MemoryComparison& comparison) {
     std::string text = head(workload);
-    for (const ComparedMemory& compared : memories) {
+    for (const ComparedMemory& compared : comparison.memories) {
         text += fmt::format(
             "\n{:.0f} MiB of memory\n  {:<12} {:<11} {:>9} {:>6} {:>9} {:>11} {:>9} {:>9} {:>9} "
             "{:>9}\n",
@@ -209,13 +252,11 @@ std::string memory_plan_text(
             text += plan_line(plan);
         text += gain_line(compared);
     }
-    return text + update_table(workload, updates);
+    return text + update_table(workload, comparison.updates) +
+           recompute_table(comparison.recomputes);
 }
 
-std::string memory_plan_json(
-    const MemoryWorkload& workload,
-    std::span<const ComparedMemory> memories,
-    std::span<const ComparedUpdate> updates) {
+std::string memory_plan_json(const MemoryWorkload& workload, const MemoryComparison& comparison) {
     OrderedJson json{
         {"network", workload.network},
         {"batch", workload.batch},
@@ -225,7 +266,7 @@ std::string memory_plan_json(
         {"resident_bytes", workload.schedule.resident_bytes},
         {"candidate_bytes", candidate_bytes(workload.schedule)}};
     json["memories"] = OrderedJson::array();
-    for (const ComparedMemory& compared : memories) {
+    for (const ComparedMemory& compared : comparison.memories) {
         OrderedJson one{{"memory_bytes", compared.memory}, {"plans", OrderedJson::array()}};
         for (const ComparedPlan& plan : compared.plans) {
             one["plans"].push_back(to_json(plan));
@@ -241,13 +282,20 @@ std::string memory_plan_json(
         json["memories"].push_back(std::move(one));
     }
     json["updates"] = OrderedJson::array();
-    for (const ComparedUpdate& update : updates)
+    for (const ComparedUpdate& update : comparison.updates)
         json["updates"].push_back(
             {{"policy", update.what},
              {"gradient_bytes", update.replay.reserved},
              {"shadow_bytes", update.replay.shadow},
              {"seconds", update.replay.seconds},
              {"stall_s", update.replay.stall}});
+    json["recompute"] = OrderedJson::array();
+    for (const ComparedRecompute& one : comparison.recomputes)
+        json["recompute"].push_back(
+            {{"what", one.what},
+             {"activation_bytes", one.cost.peak},
+             {"offloaded_bytes", one.cost.offloaded},
+             {"extra_s", one.cost.extra}});
     return json.dump(2) + "\n";
 }
 

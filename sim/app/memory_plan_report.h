@@ -5,8 +5,8 @@
 #include "workloads/memory/compare/compare_planners.h"
 #include "workloads/memory/update/update_policy.h"
 
-#include <span>
 #include <string>
+#include <vector>
 
 namespace switchfold {
 
@@ -17,15 +17,25 @@ struct ComparedUpdate {
 };
 [[nodiscard]] std::vector<ComparedUpdate> compare_updates(const MemoryWorkload& workload);
 
-/// Tables: planners by size of memory, whose gain is whose, update policies.
-[[nodiscard]] std::string memory_plan_text(
-    const MemoryWorkload& workload,
-    std::span<const ComparedMemory> memories,
-    std::span<const ComparedUpdate> updates);
+/// Recomputation of a chain of blocks: what a rule or the exact planner needs and costs.
+struct ComparedRecompute {
+    std::string what;
+    RecomputeCost cost;
+};
+[[nodiscard]] std::vector<ComparedRecompute> compare_recompute(const MemoryWorkload& workload);
+
+/// All that is compared.
+struct MemoryComparison {
+    std::vector<ComparedMemory> memories;
+    std::vector<ComparedUpdate> updates;
+    std::vector<ComparedRecompute> recomputes;
+};
+
+/// Tables: planners by size of memory, whose gain is whose, update policies, recomputation.
+[[nodiscard]] std::string
+memory_plan_text(const MemoryWorkload& workload, const MemoryComparison& comparison);
 /// The same as JSON, bytes and seconds.
-[[nodiscard]] std::string memory_plan_json(
-    const MemoryWorkload& workload,
-    std::span<const ComparedMemory> memories,
-    std::span<const ComparedUpdate> updates);
+[[nodiscard]] std::string
+memory_plan_json(const MemoryWorkload& workload, const MemoryComparison& comparison);
 
 }  // namespace switchfold

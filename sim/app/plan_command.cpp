@@ -60,14 +60,16 @@ int plan_memory_of(const Arguments& arguments, const Log& log) {
     log.step(fmt::format("reading {}", arguments.file));
     const LoadedExperiment loaded = load_experiment(arguments.file, overrides);
     const MemoryWorkload workload = memory_workload(loaded, arguments.updates != "batch");
-    std::vector<ComparedMemory> memories;
+    MemoryComparison comparison;
     for (const std::uint64_t size : sizes_of(arguments, workload)) {
         log.step(fmt::format("planning for {}", to_string(Bytes(size))));
-        memories.push_back(compare_planners(workload.schedule, size, workload.rates, optimal));
+        comparison.memories.push_back(
+            compare_planners(workload.schedule, size, workload.rates, optimal));
     }
-    const std::vector<ComparedUpdate> updates = compare_updates(workload);
-    const std::string text = arguments.json ? memory_plan_json(workload, memories, updates)
-                                            : memory_plan_text(workload, memories, updates);
+    comparison.updates = compare_updates(workload);
+    comparison.recomputes = compare_recompute(workload);
+    const std::string text = arguments.json ? memory_plan_json(workload, comparison)
+                                            : memory_plan_text(workload, comparison);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return static_cast<int>(ExitCode::kDone);
 }
@@ -85,7 +87,7 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
         "memory",
         "Which data stay on the GPU and which travel, by planner and size of memory: what is "
         "pinned and moved, how far from the best, and the time without contention. Then what "
-        "update policies need for gradients.\n\nExample:\n"
+        "update policies need for gradients, and what recomputation costs.\n\nExample:\n"
         "  switchfold plan memory configs/experiments/vgg16_memory.json --memory \"8 GiB\"");
     command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON)")->required();
     command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")

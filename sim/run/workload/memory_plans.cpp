@@ -5,10 +5,12 @@
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/kernels/memory_kernel.h"
+#include "workloads/memory/recompute/network_chain.h"
 #include "workloads/plan/step/stage_work.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <variant>
 
@@ -123,6 +125,17 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
              layer.parameters * options.element,
              layer.shares});
     }
+    made.chain = network_chain(
+        network,
+        {plan.micro_batch, options.element, plan.attention == AttentionKernels::kUnfused},
+        times);
+    double forward = 0;
+    double backward = 0;
+    for (const LayerTimes& layer : times) {
+        forward += layer.forward;
+        backward += layer.input_gradient + layer.weight_gradient;
+    }
+    made.hidden_copies = static_cast<std::uint64_t>(host * std::min(forward, backward));
     made.bucket = workload->bucket.count();
     made.first_bucket = workload->first_bucket.count();
     return made;

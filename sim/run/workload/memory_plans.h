@@ -4,6 +4,7 @@
 #include "sim/run/config/load.h"
 #include "workloads/memory/access/network_schedule.h"
 #include "workloads/memory/copies/copy_replay.h"
+#include "workloads/memory/recompute/recompute_chain.h"
 #include "workloads/memory/update/gradient_groups.h"
 
 #include <cstdint>
@@ -21,6 +22,8 @@ struct MemoryWorkload {
     CopyRates rates;             ///< between the GPU and its host
     AccessSchedule schedule;
     std::vector<UpdateLayer> layers;  ///< by layer of the network
+    std::vector<ChainUnit> chain;     ///< for recomputation
+    std::uint64_t hidden_copies = 0;  ///< bytes each way that a forward or backward pass hides
     std::uint64_t bucket = 0;         ///< bytes of gradients that travel together
     std::uint64_t first_bucket = 0;
 };
