@@ -197,11 +197,9 @@ std::vector<ComparedUpdate> compare_updates(const MemoryWorkload& workload) {
     add("immediate", UpdatePolicy::kImmediate, 0, 0, groups);
     add("overlapped, ring of two neighbours", UpdatePolicy::kOverlapped, 0, 0, groups);
     add("delayed, one buffer", UpdatePolicy::kDelayed, 0, 0, groups);
-    const std::uint64_t pair =
-        std::max(largest_pair(groups), least_ring(workload.layers, groups));
+    const std::uint64_t pair = std::max(largest_pair(groups), least_ring(workload.layers, groups));
     add("delayed, ring of two neighbours", UpdatePolicy::kDelayed, pair, 0, groups);
-    const auto buckets =
-        bucket_groups(workload.layers, workload.first_bucket, workload.bucket);
+    const auto buckets = bucket_groups(workload.layers, workload.first_bucket, workload.bucket);
     add("delayed, one bucket", UpdatePolicy::kDelayed, 0, 0, buckets);
     return compared;
 }
@@ -227,7 +225,10 @@ std::vector<ComparedRecompute> compare_recompute(const MemoryWorkload& workload)
     for (const std::uint64_t quarters : {0U, 1U, 2U, 3U})
         exact("exact", least + (most - least) / 4 * quarters, 0);
     for (const std::uint64_t quarters : {0U, 1U, 2U, 3U})
-        exact("exact, and copies that hide", least + (most - least) / 4 * quarters, workload.hidden_copies);
+        exact(
+            "exact, and copies that hide",
+            least + (most - least) / 4 * quarters,
+            workload.hidden_copies);
     return compared;
 }
 

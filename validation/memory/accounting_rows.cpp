@@ -34,8 +34,8 @@ AccessSchedule schedule_of(std::string_view name, std::uint32_t batch) {
 }
 
 const AccessStep& step_named(const AccessSchedule& schedule, std::string_view name) {
-    const auto found = std::find_if(
-        schedule.steps.begin(), schedule.steps.end(), [&](const AccessStep& step) {
+    const auto found =
+        std::find_if(schedule.steps.begin(), schedule.steps.end(), [&](const AccessStep& step) {
             return step.name == name;
         });
     SWITCHFOLD_CHECK(found != schedule.steps.end(), "no step {}", name);
@@ -84,8 +84,8 @@ double activations_at_backward(std::string_view name) {
     NetworkScheduleOptions options;
     options.update_in_backward = true;
     const AccessSchedule schedule = network_schedule(network_named(name), options);
-    const auto first = std::find_if(
-        schedule.steps.begin(), schedule.steps.end(), [](const AccessStep& step) {
+    const auto first =
+        std::find_if(schedule.steps.begin(), schedule.steps.end(), [](const AccessStep& step) {
             return step.kind == StepKind::kBackward;
         });
     double fixed = static_cast<double>(schedule.resident_bytes);
@@ -125,24 +125,35 @@ const std::map<std::string, Rule, std::less<>>& rules() {
           "what backward of LRN 1 has open"}},
         {"vdnn_vgg16_b256_offload_shapes",
          {[] { return feature_maps("vgg16", 256) / kGB; }, "all X"}},
-        {"vdnn_vgg16_b256_offloaded",
-         {[] { return feature_maps("vgg16", 256) / kGB; }, "all X"}},
+        {"vdnn_vgg16_b256_offloaded", {[] { return feature_maps("vgg16", 256) / kGB; }, "all X"}},
         {"capuchin_vgg16_relu1",
          {[] { return open_bytes(schedule_of("vgg16", 228), "F features.relu0") / kGB; },
           "what forward of the first ReLU has open"}},
-        {"checkmate_vgg19_sample", {[] { return vgg19_sample() / 1e6; }, "X and the two largest dX"}},
+        {"checkmate_vgg19_sample",
+         {[] { return vgg19_sample() / 1e6; }, "X and the two largest dX"}},
         {"checkmate_VGG-19_keep",
-         {[] {
-              return std::floor((16e9 - 2 * weights_of("vgg19")) / vgg19_sample());
-          },
+         {[] { return std::floor((16e9 - 2 * weights_of("vgg19")) / vgg19_sample()); },
           "16e9 bytes less weights and gradients; 16 GiB would give 174"}},
         {"zero_offload_t1_16",
-         {[] { return double{state_bytes_on_gpu({false, false})}; }, "p16, g16 and 12"}},
+         {[] {
+              return double{state_bytes_on_gpu({false, false})};
+          },
+          "p16, g16 and 12"}},
         {"zero_offload_t1_14",
-         {[] { return double{state_bytes_on_gpu({true, false})}; }, "p16 and 12"}},
+         {[] {
+              return double{state_bytes_on_gpu({true, false})};
+          },
+          "p16 and 12"}},
         {"zero_offload_t1_4",
-         {[] { return double{state_bytes_on_gpu({false, true})}; }, "p16 and g16"}},
-        {"zero_offload_t1_2", {[] { return double{state_bytes_on_gpu({true, true})}; }, "p16"}},
+         {[] {
+              return double{state_bytes_on_gpu({false, true})};
+          },
+          "p16 and g16"}},
+        {"zero_offload_t1_2",
+         {[] {
+              return double{state_bytes_on_gpu({true, true})};
+          },
+          "p16"}},
         {"zero_infinity_5T_par", {lost_by_parameters, "its formula, 70 GB/s"}},
         {"zero_infinity_5T_par_formula", {lost_by_parameters, "its formula, 70 GB/s"}},
         {"zero_infinity_5T_opt", {lost_by_optimizer, "its formula, 512 x 1.6 GB/s"}},
@@ -154,14 +165,10 @@ const std::map<std::string, Rule, std::less<>>& rules() {
          {[] { return 5 * weights_of("vit_l_16") / kGB; },
           "weights, gradients, two moments, temporaries"}},
         {"pt_vitl_fused_shapes",
-         {[] {
-              return (3 * weights_of("vit_l_16") + activations_at_backward("vit_l_16")) / kGB;
-          },
+         {[] { return (3 * weights_of("vit_l_16") + activations_at_backward("vit_l_16")) / kGB; },
           "weights, two moments, activations of our own shapes"}},
         {"pt_vitl_fused",
-         {[] {
-              return (3 * weights_of("vit_l_16") + activations_at_backward("vit_l_16")) / kGB;
-          },
+         {[] { return (3 * weights_of("vit_l_16") + activations_at_backward("vit_l_16")) / kGB; },
           "weights, two moments, activations of our own shapes"}}};
     return kRules;
 }
@@ -176,7 +183,7 @@ std::string AccountingRows::answer(const MemoryRow& row, Case& c) {
     c.how = found->second.how;
     const bool states = row.id.starts_with("zero_offload_t1");
     const bool exact = row.id == "sn_alexnet200_lrn1_shape";
-    c.group = states              ? "bytes a parameter"
+    c.group = states                  ? "bytes a parameter"
               : row.kind == "derived" ? "bytes and shares from shapes"
                                       : "published beside ours";
     if (states) {

@@ -20,13 +20,7 @@ constexpr std::uint64_t kSingle = 4;
 /// Updates take longer than the layers before them: a ring gets as full as it can.
 UpdateLayer layer_of(const Layer& layer) {
     return {
-        layer.name,
-        1,
-        1,
-        10,
-        kSingle * layer.parameters,
-        kSingle * layer.parameters,
-        layer.shares};
+        layer.name, 1, 1, 10, kSingle * layer.parameters, kSingle * layer.parameters, layer.shares};
 }
 
 std::vector<UpdateLayer> layers_of(const Network& network) {
@@ -74,11 +68,16 @@ struct Policy {
 };
 constexpr Policy kPolicies[]{
     {"delayed, one buffer of the largest layer", UpdatePolicy::kDelayed, 0, false, false},
-    {"overlapped, two fixed buffers of the largest layer", UpdatePolicy::kOverlapped, 2, false, false},
+    {"overlapped, two fixed buffers of the largest layer",
+     UpdatePolicy::kOverlapped,
+     2,
+     false,
+     false},
     {"overlapped, ring of two neighbouring layers", UpdatePolicy::kOverlapped, 0, false, true},
     {"buckets of 1 then 25 MiB fp32, one in flight", UpdatePolicy::kDelayed, 0, true, false},
     {"buckets of 1 then 25 MiB fp32, two in flight", UpdatePolicy::kDelayed, 0, true, true},
-    {"delayed, one buffer, the shared embedding's gradient alive from the head to the last backward",
+    {"delayed, one buffer, the shared embedding's gradient alive from the head to the last "
+     "backward",
      UpdatePolicy::kDelayed,
      0,
      false,
@@ -88,8 +87,8 @@ constexpr Policy kPolicies[]{
 }  // namespace
 
 std::string GradientRows::answer(const MemoryRow& row, Case& c) {
-    const auto* const found = std::find_if(
-        std::begin(kPolicies), std::end(kPolicies), [&](const Policy& policy) {
+    const auto* const found =
+        std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const Policy& policy) {
             return row.policy == policy.words;
         });
     if (found == std::end(kPolicies))

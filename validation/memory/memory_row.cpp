@@ -15,11 +15,20 @@ std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table) {
     const CsvTable csv = read_csv(table);
     CsvNumbers numbers(table.string());
     constexpr std::array kColumns{
-        "id", "network", "batch", "capacity_mib", "input", "policy", "quantity", "value", "unit", "kind"};
+        "id",
+        "network",
+        "batch",
+        "capacity_mib",
+        "input",
+        "policy",
+        "quantity",
+        "value",
+        "unit",
+        "kind"};
     for (const char* column : kColumns)
         if (!csv.has(column))
-            numbers.fail_header(fmt::format(
-                "names no column {}; expected {}", column, fmt::join(kColumns, ", ")));
+            numbers.fail_header(
+                fmt::format("names no column {}; expected {}", column, fmt::join(kColumns, ", ")));
     numbers.throw_if_failed();
     std::vector<MemoryRow> rows;
     for (const CsvRecord& record : csv.records) {

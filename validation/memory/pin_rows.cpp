@@ -44,7 +44,8 @@ std::string PinRows::answer(const MemoryRow& row, Case& c) {
     const auto table = find_table_(row.network);
     const auto input = input_elements(row);
     if (!table || !input)
-        return table ? "the size of its input is not known" : "no table models/" + row.network + ".csv";
+        return table ? "the size of its input is not known"
+                     : "no table models/" + row.network + ".csv";
     ChainOptions options;
     options.batch = row.batch;
     options.input_elements = *input;

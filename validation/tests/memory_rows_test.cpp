@@ -38,16 +38,16 @@ protected:
 
 TEST_F(MemoryRows, PinsAndGradientsComeFromTheTablesBeside) {
     // a_0 of 1 MiB, h_1, h_2: 1 + 1 + 3.
-    const SuiteResult result = run(
-        "pin_two_candidates,two,1,,262144 tokens,,candidate_bytes,5,MiB,derived\n"
-        "pin_two_big,two,1,100,262144 tokens,optimal window,pinned_bytes,5,MiB,derived\n"
-        "pin_two_other,two,1,100,262144 tokens,\"first_fit candidates in the order of first "
-        "use\",pinned_bytes,4,MiB,derived\n"
-        "grad_two,two,,,,\"delayed, one buffer of the largest "
-        "layer\",gradient_memory_saved,25,percent,derived\n"
-        "pin_none,three,1,,8 tokens,,candidate_bytes,5,MiB,derived\n"
-        "x_y,VGG,1,,,,largest_batch,5,samples,measured\n"
-        "zero_offload_t1_14,any,,,,,bytes,14,B,measured\n");
+    const SuiteResult result =
+        run("pin_two_candidates,two,1,,262144 tokens,,candidate_bytes,5,MiB,derived\n"
+            "pin_two_big,two,1,100,262144 tokens,optimal window,pinned_bytes,5,MiB,derived\n"
+            "pin_two_other,two,1,100,262144 tokens,\"first_fit candidates in the order of first "
+            "use\",pinned_bytes,4,MiB,derived\n"
+            "grad_two,two,,,,\"delayed, one buffer of the largest "
+            "layer\",gradient_memory_saved,25,percent,derived\n"
+            "pin_none,three,1,,8 tokens,,candidate_bytes,5,MiB,derived\n"
+            "x_y,VGG,1,,,,largest_batch,5,samples,measured\n"
+            "zero_offload_t1_14,any,,,,,bytes,14,B,measured\n");
     ASSERT_EQ(result.cases.size(), 5U);
     EXPECT_EQ(result.cases[0].simulated, 5);
     EXPECT_EQ(result.cases[1].simulated, 5);

@@ -44,22 +44,25 @@ void refuse_shared_layers(const LoadedExperiment& loaded, const TrainingWorkload
             problems.push_back(
                 {loaded.file.string(),
                  std::string("/workload/plan/") + pointer,
-                 fmt::format("{}, and memory is planned for a GPU that has the whole network", what)});
+                 fmt::format(
+                     "{}, and memory is planned for a GPU that has the whole network", what)});
     };
     refuse("tensor", plan.tensor > 1, "shares each layer among ranks; expected 1");
     refuse("context", plan.context > 1, "shares samples among ranks; expected 1");
     refuse("pipeline", plan.pipeline > 1, "cuts the network; expected 1");
     refuse("expert", plan.expert > 1, "shares experts among ranks; expected 1");
     refuse("sharding", plan.sharding != Sharding::kNone, "keeps a part only; expected none");
-    refuse(
-        "recompute", plan.recompute != Recompute::kNone, "computes again; expected none");
+    refuse("recompute", plan.recompute != Recompute::kNone, "computes again; expected none");
     if (!problems.empty())
         throw ConfigError(std::move(problems));
 }
 
 /// A layer a stage: its kernels' times.
-std::vector<LayerTimes>
-times_of_layers(const Network& network, const KernelTimes& times, const ParallelPlan& plan, std::uint64_t moments) {
+std::vector<LayerTimes> times_of_layers(
+    const Network& network,
+    const KernelTimes& times,
+    const ParallelPlan& plan,
+    std::uint64_t moments) {
     std::vector<std::uint32_t> each(network.layers.size());
     std::iota(each.begin(), each.end(), 0U);
     const StageWork work(network, times, plan, each);
@@ -73,11 +76,10 @@ times_of_layers(const Network& network, const KernelTimes& times, const Parallel
         layer.input_gradient = work.seconds(PassKind::kInputGradient, i);
         layer.weight_gradient = work.seconds(PassKind::kWeightGradient, i);
         if (parameters > 0)
-            layer.update =
-                times
-                    .estimate(optimizer(
-                        parameters, element, gradient, static_cast<double>(moments)))
-                    .seconds();
+            layer.update = times
+                               .estimate(optimizer(
+                                   parameters, element, gradient, static_cast<double>(moments)))
+                               .seconds();
         layers.push_back(layer);
     }
     return layers;
@@ -93,8 +95,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     refuse_shared_layers(loaded, *workload);
     const GpuParams& gpu = *loaded.experiment.system->gpu;
     if (const std::string why = why_no_kernel_times(gpu); !why.empty())
-        throw ConfigError(
-            loaded.file.string(), "/system/gpu", fmt::format("{} {}", gpu.name, why));
+        throw ConfigError(loaded.file.string(), "/system/gpu", fmt::format("{} {}", gpu.name, why));
     const std::filesystem::path folder = loaded.file.parent_path();
     const Network network = network_of(*workload, folder);
     const ParallelPlan plan = single_gpu_plan(*workload);

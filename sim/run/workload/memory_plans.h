@@ -17,7 +17,7 @@ namespace switchfold {
 struct MemoryWorkload {
     std::string network;
     std::string gpu;
-    std::uint32_t batch = 1;  ///< samples
+    std::uint32_t batch = 1;     ///< samples
     std::uint64_t capacity = 0;  ///< of the GPU, bytes; 0: not known
     CopyRates rates;             ///< between the GPU and its host
     AccessSchedule schedule;

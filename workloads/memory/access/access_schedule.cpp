@@ -15,8 +15,8 @@ struct Use {
 };
 
 /// Stays of one item. Of a persistent one the last step of an iteration is next to the first.
-std::vector<Stay> stays_of(
-    std::uint32_t item, bool persistent, const std::vector<Use>& uses, std::uint32_t steps) {
+std::vector<Stay>
+stays_of(std::uint32_t item, bool persistent, const std::vector<Use>& uses, std::uint32_t steps) {
     std::vector<Stay> stays;
     std::vector<bool> wrote;
     for (const Use& use : uses) {
@@ -56,8 +56,7 @@ std::vector<Stay> stays_of(const AccessSchedule& schedule) {
     std::vector<Stay> all;
     const auto steps = static_cast<std::uint32_t>(schedule.steps.size());
     for (std::uint32_t item = 0; item < uses.size(); ++item)
-        for (const Stay& stay :
-             stays_of(item, schedule.items[item].persistent, uses[item], steps))
+        for (const Stay& stay : stays_of(item, schedule.items[item].persistent, uses[item], steps))
             all.push_back(stay);
     return all;
 }

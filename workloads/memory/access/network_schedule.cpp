@@ -85,9 +85,7 @@ private:
         if (kept_tensors(layer).mask)
             items.mask = add("mask of " + layer.name, MemoryClass::kActivations, out);
         items.output_gradient = add(
-            "gradient of " + layer.name,
-            MemoryClass::kActivationGradients,
-            out * options_.element);
+            "gradient of " + layer.name, MemoryClass::kActivationGradients, out * options_.element);
         if (layer.parameters > 0)
             add_weights(i);
     }
@@ -110,10 +108,8 @@ private:
                 add("weight gradient of " + layer.name, MemoryClass::kGradients, gradient);
             schedule_.items.back().scratch = options_.update_in_backward;
         }
-        items.moments =
-            add("moments of " + layer.name,
-                MemoryClass::kMoments,
-                layer.parameters * options_.moments);
+        items.moments = add(
+            "moments of " + layer.name, MemoryClass::kMoments, layer.parameters * options_.moments);
     }
 
     static void open(AccessStep& step, std::uint32_t item, bool writes) {

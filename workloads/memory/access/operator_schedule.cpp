@@ -41,7 +41,9 @@ public:
         for (const std::string& column : needed) {
             const auto found = std::find(header.begin(), header.end(), column);
             if (found == header.end())
-                fail(1, fmt::format("has no column {}; expected {}", column, fmt::join(needed, ", ")));
+                fail(
+                    1,
+                    fmt::format("has no column {}; expected {}", column, fmt::join(needed, ", ")));
             at_[column] = static_cast<std::size_t>(found - header.begin());
         }
         for (std::size_t n = 1; n < lines.size() && problems_.empty(); ++n) {
@@ -71,8 +73,7 @@ public:
         if (!value)
             fail(
                 row.line,
-                fmt::format(
-                    "{} is \"{}\"; expected a whole number", column, cell(row, column)));
+                fmt::format("{} is \"{}\"; expected a whole number", column, cell(row, column)));
         return value.value_or(0);
     }
     void fail(std::size_t line, std::string what) {
@@ -118,8 +119,8 @@ private:
     void read_tensors() {
         for (const Table::Row& row : tensors_.rows()) {
             const std::uint64_t storage = tensors_.count(row, "TensorStorgeid");
-            const std::uint64_t bytes = tensors_.count(row, "TensorNumElement") *
-                                        tensors_.count(row, "TensorEachByte");
+            const std::uint64_t bytes =
+                tensors_.count(row, "TensorNumElement") * tensors_.count(row, "TensorEachByte");
             storage_of_[tensors_.count(row, "TensorID")] = storage;
             storages_[storage].bytes = std::max(storages_[storage].bytes, bytes);
         }
@@ -207,16 +208,16 @@ private:
         for (const auto& [id, storage] : storages_) {
             if (storage.steps.empty())
                 continue;
-            const bool input = storage.read_first && !storage.written && *storage.steps.begin() == 0 &&
-                               !storage.of_optimizer;
+            const bool input = storage.read_first && !storage.written &&
+                               *storage.steps.begin() == 0 && !storage.of_optimizer;
             if (storage.of_optimizer || (storage.read_first && !input)) {
                 schedule_.resident_bytes += storage.bytes;
                 continue;
             }
             MemoryItem item{fmt::format("storage {}", id)};
             item.bytes = storage.bytes;
-            item.kind = storage.in_forward ? MemoryClass::kActivations
-                                           : MemoryClass::kActivationGradients;
+            item.kind =
+                storage.in_forward ? MemoryClass::kActivations : MemoryClass::kActivationGradients;
             item.scratch = storage.steps.size() == 1;
             if (item.scratch)
                 item.kind = MemoryClass::kWorkspace;
@@ -243,11 +244,7 @@ AccessSchedule parse_operator_schedule(
     Table steps(
         operators,
         label,
-        {"OperatorName",
-         "Operator_input",
-         "Operator_output",
-         "Operator_cudatime",
-         "stage"});
+        {"OperatorName", "Operator_input", "Operator_output", "Operator_cudatime", "stage"});
     Table items(
         tensors,
         label + " (tensors)",

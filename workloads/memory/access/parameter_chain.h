@@ -20,7 +20,6 @@ struct ChainOptions {
 /// optimizer), a_(l-1), a_l, d_l, d_(l-1). Weights and gradients lie in the staging area while they
 /// are open and are never pinned, as GeePS counts them. It has no pools, activation functions or
 /// skips: a yardstick for planners, no model of a network. Inputs of the layers are not read.
-[[nodiscard]] AccessSchedule
-parameter_chain(const Network& network, const ChainOptions& options);
+[[nodiscard]] AccessSchedule parameter_chain(const Network& network, const ChainOptions& options);
 
 }  // namespace switchfold

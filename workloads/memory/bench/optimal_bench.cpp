@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/memory/access/network_schedule.h"
 #include "workloads/memory/pinning/optimal.h"
+
+#include "workloads/memory/access/network_schedule.h"
 #include "workloads/network/zoo/zoo.h"
 
 #include <benchmark/benchmark.h>

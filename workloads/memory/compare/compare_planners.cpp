@@ -33,10 +33,9 @@ std::optional<PinGain> gain(const PinningPlan& more, const PinningPlan& less) {
 }
 
 bool has_convolutions(const AccessSchedule& schedule) {
-    return std::any_of(
-        schedule.items.begin(), schedule.items.end(), [](const MemoryItem& item) {
-            return item.read_by_convolution;
-        });
+    return std::any_of(schedule.items.begin(), schedule.items.end(), [](const MemoryItem& item) {
+        return item.read_by_convolution;
+    });
 }
 
 }  // namespace
@@ -81,15 +80,16 @@ std::vector<std::uint64_t> interesting_memories(const AccessSchedule& schedule, 
     const PinProblem problem = pin_problem(schedule, Staging::kWindow);
     const LeastCapacity least = least_capacity(problem);
     const std::uint64_t lowest =
-        schedule.resident_bytes +
-        (least.refusal.empty() ? least.bytes
-                               : staging_bytes(problem, std::vector<bool>(problem.size())));
+        schedule.resident_bytes + (least.refusal.empty()
+                                       ? least.bytes
+                                       : staging_bytes(problem, std::vector<bool>(problem.size())));
     const std::uint64_t highest = schedule.resident_bytes + problem.total() +
                                   staging_bytes(problem, std::vector<bool>(problem.size(), true));
     std::vector<std::uint64_t> sizes;
     for (std::size_t i = 0; i < many; ++i) {
         // Granules cost a little at the lower end.
-        const double share = many == 1 ? 1.0 : static_cast<double>(i) / static_cast<double>(many - 1);
+        const double share =
+            many == 1 ? 1.0 : static_cast<double>(i) / static_cast<double>(many - 1);
         const auto size =
             lowest + static_cast<std::uint64_t>(share * static_cast<double>(highest - lowest));
         sizes.push_back((size + size / 200 + kMiB - 1) / kMiB * kMiB);

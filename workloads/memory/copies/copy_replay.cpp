@@ -105,9 +105,7 @@ CopyReplay replay_copies(
     replay.stall = replay.seconds - replay.compute;
     replay.staging = ring.most();
     replay.at_least = std::max(
-        {replay.compute,
-         static_cast<double>(in) / rates.in,
-         static_cast<double>(out) / rates.out});
+        {replay.compute, static_cast<double>(in) / rates.in, static_cast<double>(out) / rates.out});
     return replay;
 }
 

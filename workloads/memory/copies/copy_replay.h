@@ -24,10 +24,10 @@ struct StepReplay {
 };
 
 struct CopyReplay {
-    double seconds = 0;        ///< until the last step and the last copy end
-    double compute = 0;        ///< of all steps
-    double stall = 0;          ///< steps waited for data or room, and the end for copies
-    double at_least = 0;       ///< no order of copies is faster
+    double seconds = 0;         ///< until the last step and the last copy end
+    double compute = 0;         ///< of all steps
+    double stall = 0;           ///< steps waited for data or room, and the end for copies
+    double at_least = 0;        ///< no order of copies is faster
     std::uint64_t staging = 0;  ///< most bytes of the ring in use
     std::vector<StepReplay> steps;
 };

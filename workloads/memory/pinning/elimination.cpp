@@ -19,12 +19,11 @@ std::vector<PinWindow> without_smaller(std::vector<PinWindow> windows, std::size
         // Those that hold it hold its first candidate.
         const auto& others = seen_by[window.candidates.front()];
         const bool held = std::any_of(others.begin(), others.end(), [&](std::size_t other) {
-            return kept[other].fixed >= window.fixed &&
-                   std::includes(
-                       kept[other].candidates.begin(),
-                       kept[other].candidates.end(),
-                       window.candidates.begin(),
-                       window.candidates.end());
+            return kept[other].fixed >= window.fixed && std::includes(
+                                                            kept[other].candidates.begin(),
+                                                            kept[other].candidates.end(),
+                                                            window.candidates.begin(),
+                                                            window.candidates.end());
         });
         if (held)
             continue;
@@ -137,7 +136,8 @@ EliminationOrder::EliminationOrder(const PinProblem& problem, std::uint64_t leas
     // A start in the middle of a chain costs twice the flags of one at its end.
     constexpr std::size_t kStarts = 24;
     const std::size_t stride = std::max<std::size_t>(1, windows_.size() / kStarts);
-    for (std::size_t start = 0; start < std::max<std::size_t>(1, windows_.size()); start += stride) {
+    for (std::size_t start = 0; start < std::max<std::size_t>(1, windows_.size());
+         start += stride) {
         std::vector<std::uint32_t> order;
         const std::uint32_t width = Walk(*this).run(start, order);
         if (width < width_) {

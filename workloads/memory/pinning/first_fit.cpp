@@ -80,8 +80,7 @@ private:
     bool pin_what_fits() {
         bool any = false;
         for (const std::uint32_t candidate : order_)
-            if (!pinned_[candidate] &&
-                used_ + problem_.bytes[candidate] + 2 * peak_ <= capacity_) {
+            if (!pinned_[candidate] && used_ + problem_.bytes[candidate] + 2 * peak_ <= capacity_) {
                 pin(candidate);
                 any = true;
             }
@@ -102,8 +101,7 @@ private:
 
 }  // namespace
 
-std::vector<std::uint32_t>
-access_order(const AccessSchedule& schedule, const PinProblem& problem) {
+std::vector<std::uint32_t> access_order(const AccessSchedule& schedule, const PinProblem& problem) {
     std::vector<std::uint32_t> order;
     std::vector<bool> seen(schedule.items.size());
     std::vector<std::uint32_t> candidate_of(schedule.items.size());
@@ -127,8 +125,8 @@ std::vector<std::uint32_t> seeded_order(const PinProblem& problem, std::uint64_t
     return order;
 }
 
-std::optional<std::vector<bool>> first_fit(
-    const PinProblem& problem, std::uint64_t capacity, std::span<const std::uint32_t> order) {
+std::optional<std::vector<bool>>
+first_fit(const PinProblem& problem, std::uint64_t capacity, std::span<const std::uint32_t> order) {
     SWITCHFOLD_CHECK(
         problem.factor == 2 && !problem.windows.empty() && order.size() == problem.size(),
         "GeePS's rule is of double_peak staging");

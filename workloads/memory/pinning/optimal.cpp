@@ -142,8 +142,11 @@ filled_exactly(const PinProblem& problem, std::uint64_t window, std::uint64_t li
 }
 
 /// Bytes of the tables that are kept at the same time.
-std::uint64_t
-table_bytes(const PinProblem& problem, const std::vector<PinStage>& stages, std::uint64_t limit, bool equal) {
+std::uint64_t table_bytes(
+    const PinProblem& problem,
+    const std::vector<PinStage>& stages,
+    std::uint64_t limit,
+    bool equal) {
     std::uint64_t sums = 0;
     std::vector<std::uint64_t> sizes;
     for (const PinStage& stage : stages) {
@@ -201,8 +204,8 @@ public:
         if (!choice_.refusal.empty())
             choice_.pinned.clear();
         else if (!best_)
-            choice_.refusal =
-                too_little(capacity_ * options_.granule, limits_.least_capacity() * options_.granule);
+            choice_.refusal = too_little(
+                capacity_ * options_.granule, limits_.least_capacity() * options_.granule);
     }
 
 private:
@@ -249,8 +252,8 @@ bool every_size_divides(const PinProblem& problem, std::uint64_t granule) {
 
 }  // namespace
 
-PinChoice pin_optimally(
-    const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options) {
+PinChoice
+pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options) {
     SWITCHFOLD_CHECK(options.granule > 0, "a granule of nothing");
     PinChoice choice;
     choice.certificate.granule = options.granule;
@@ -285,8 +288,8 @@ PinChoice pin_optimally(
     return choice;
 }
 
-std::optional<std::uint64_t> most_saved(
-    const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options) {
+std::optional<std::uint64_t>
+most_saved(const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options) {
     const EliminationOrder order(problem, largest_fixed(problem));
     if (order.width() > options.most_flags)
         return {};

@@ -24,11 +24,11 @@ struct PinCertificate {
     bool optimal = false;  ///< no choice saves more
     /// No choice saves more bytes of copies than this, whatever the planner.
     std::uint64_t saved_at_most = 0;
-    std::uint64_t window = 0;     ///< what the fullest window may hold unpinned (P), bytes
+    std::uint64_t window = 0;  ///< what the fullest window may hold unpinned (P), bytes
     std::uint32_t windows_tried = 0;
-    std::uint32_t flags = 0;      ///< of the programme's state
-    std::uint64_t granule = 0;    ///< bytes
-    std::uint64_t rounding = 0;   ///< bytes that rounding to granules adds to all candidates
+    std::uint32_t flags = 0;     ///< of the programme's state
+    std::uint64_t granule = 0;   ///< bytes
+    std::uint64_t rounding = 0;  ///< bytes that rounding to granules adds to all candidates
 };
 
 struct PinChoice {
@@ -42,13 +42,13 @@ struct PinChoice {
 /// fixed, and for each of its values, upwards, candidates are decided in an order in which few are
 /// still seen by later windows. With sizes that the granule does not divide the choice is optimal
 /// for the rounded ones, and the certificate says how much a better one could still save.
-[[nodiscard]] PinChoice
-pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options = {});
+[[nodiscard]] PinChoice pin_optimally(
+    const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options = {});
 
 /// The bound of the certificate alone, for choices of other planners: bytes of copies that none
 /// under this staging saves more than; empty where the programme is too wide, or nothing fits.
-[[nodiscard]] std::optional<std::uint64_t> most_saved(
-    const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options = {});
+[[nodiscard]] std::optional<std::uint64_t>
+most_saved(const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options = {});
 
 /// The least capacity that a choice exists for, bytes; with `refusal` where the programme is too
 /// wide.

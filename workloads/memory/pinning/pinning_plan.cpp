@@ -30,7 +30,8 @@ std::vector<bool> greedy(
     return {};
 }
 
-std::vector<bool> by_rule(const AccessSchedule& schedule, const PinProblem& problem, PinPlanner rule) {
+std::vector<bool>
+by_rule(const AccessSchedule& schedule, const PinProblem& problem, PinPlanner rule) {
     std::vector<bool> pinned(problem.size(), rule != PinPlanner::kOffloadAll);
     if (rule == PinPlanner::kOffloadConv)
         for (std::size_t i = 0; i < problem.size(); ++i)
@@ -126,8 +127,7 @@ PinningPlan plan_pinning(const AccessSchedule& schedule, const PinningOptions& o
     return plan;
 }
 
-std::vector<StepMoves>
-step_moves(const AccessSchedule& schedule, const std::vector<bool>& pinned) {
+std::vector<StepMoves> step_moves(const AccessSchedule& schedule, const std::vector<bool>& pinned) {
     SWITCHFOLD_CHECK(pinned.size() == schedule.items.size(), "a plan of another schedule");
     std::vector<StepMoves> moves(schedule.steps.size());
     for (const Stay& stay : stays_of(schedule)) {

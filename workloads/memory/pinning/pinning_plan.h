@@ -50,9 +50,9 @@ struct PinningPlan {
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
     std::uint64_t staging_bytes = 0;
-    std::uint64_t resident_bytes = 0;  ///< what is no item
+    std::uint64_t resident_bytes = 0;       ///< what is no item
     std::vector<std::uint64_t> step_bytes;  ///< in use, by step
-    std::uint64_t saved_bytes = 0;  ///< of copies that pinned items would need
+    std::uint64_t saved_bytes = 0;          ///< of copies that pinned items would need
     /// No choice under this staging saves more; empty where that is not known.
     std::optional<std::uint64_t> saved_at_most;
     PinCertificate certificate;  ///< of optimal
@@ -69,7 +69,8 @@ struct PinningPlan {
 
 /// first_fit decides by twice the fullest step, as GeePS does, and is then given the staging that
 /// it is asked for. optimal is never worse than first_fit, at any granule.
-[[nodiscard]] PinningPlan plan_pinning(const AccessSchedule& schedule, const PinningOptions& options);
+[[nodiscard]] PinningPlan
+plan_pinning(const AccessSchedule& schedule, const PinningOptions& options);
 
 /// What a step needs done around it.
 struct StepMoves {

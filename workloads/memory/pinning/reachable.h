@@ -50,8 +50,8 @@ public:
         return zero;
     }
     [[nodiscard]] bool empty() const { return bits_ == 0; }
-    void absorb(
-        const ReachableSums& from, std::uint64_t granules, std::uint64_t, std::uint64_t limit) {
+    void
+    absorb(const ReachableSums& from, std::uint64_t granules, std::uint64_t, std::uint64_t limit) {
         if (granules > limit)
             return;
         const std::uint64_t bits = std::min(from.bits_ + granules, limit + 1);
@@ -111,7 +111,8 @@ public:
         std::uint64_t limit) {
         if (granules > limit)
             return;
-        const std::uint64_t sums = std::min<std::uint64_t>(from.values_.size() + granules, limit + 1);
+        const std::uint64_t sums =
+            std::min<std::uint64_t>(from.values_.size() + granules, limit + 1);
         if (sums > values_.size())
             values_.resize(sums, kNone);
         const std::size_t many = std::min<std::size_t>(from.values_.size(), sums - granules);

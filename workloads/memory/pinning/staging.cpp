@@ -53,8 +53,8 @@ PinProblem pin_problem(const AccessSchedule& schedule, Staging staging) {
     return problem;
 }
 
-std::uint64_t unpinned(
-    const PinProblem& problem, const PinWindow& window, const std::vector<bool>& pinned) {
+std::uint64_t
+unpinned(const PinProblem& problem, const PinWindow& window, const std::vector<bool>& pinned) {
     std::uint64_t sum = window.fixed;
     for (const std::uint32_t candidate : window.candidates)
         sum += pinned[candidate] ? 0 : problem.bytes[candidate];

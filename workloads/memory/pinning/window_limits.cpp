@@ -32,8 +32,7 @@ WindowLimits::WindowLimits(const PinProblem& problem, const EliminationOrder& or
 
 std::optional<std::uint64_t> WindowLimits::least_pinned(std::uint64_t limit) const {
     const std::vector<PinStage> stages = order_.stages(limit);
-    const auto best =
-        PinProgramme<LeastPinned>(problem_, stages, limit, problem_.total()).best();
+    const auto best = PinProgramme<LeastPinned>(problem_, stages, limit, problem_.total()).best();
     if (!best)
         return {};
     return best->granules;

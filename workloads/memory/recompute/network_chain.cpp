@@ -68,8 +68,7 @@ private:
             const std::uint64_t scores = bytes_of_scores(layer, options_);
             unit.inside += scores;
             unit.selective += scores;
-            unit.working =
-                std::max(unit.working, bytes(layer.out_elements + layer.in_elements));
+            unit.working = std::max(unit.working, bytes(layer.out_elements + layer.in_elements));
             if (!times_.empty()) {
                 unit.forward += times_[i].forward;
                 unit.selective_seconds += scores > 0 ? times_[i].forward : 0;
@@ -98,9 +97,7 @@ private:
 }  // namespace
 
 std::vector<ChainUnit> network_chain(
-    const Network& network,
-    const NetworkChainOptions& options,
-    std::span<const LayerTimes> times) {
+    const Network& network, const NetworkChainOptions& options, std::span<const LayerTimes> times) {
     return Chain(network, options, times).take();
 }
 

@@ -11,7 +11,7 @@ namespace switchfold {
 
 struct NetworkChainOptions {
     std::uint32_t batch = 1;
-    std::uint64_t element = 2;         ///< bytes
+    std::uint64_t element = 2;       ///< bytes
     bool unfused_attention = false;  ///< scores, softmax and dropout from memory to memory
 };
 

@@ -79,7 +79,8 @@ void keep_best(std::vector<Partial>& partials) {
                std::tuple(b.extra, b.stored, b.offloaded);
     });
     std::vector<Partial> best;
-    std::map<std::uint64_t, std::uint64_t> stairs;  // stored -> least offloaded with as much or less
+    std::map<std::uint64_t, std::uint64_t>
+        stairs;  // stored -> least offloaded with as much or less
     for (const Partial& partial : partials) {
         auto above = stairs.upper_bound(partial.stored);
         if (above != stairs.begin() && std::prev(above)->second <= partial.offloaded)
@@ -144,8 +145,7 @@ private:
         const std::uint64_t offloaded = before.offloaded + cost.offloaded;
         if (stored + cost.beside > options_.memory || offloaded > options_.offload_budget)
             return false;
-        at_[segment.last + 1].push_back(
-            {stored, offloaded, before.extra + cost.extra, segment, p});
+        at_[segment.last + 1].push_back({stored, offloaded, before.extra + cost.extra, segment, p});
         return true;
     }
 

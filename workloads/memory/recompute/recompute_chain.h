@@ -48,8 +48,7 @@ struct RecomputeCost {
 
 /// At the backward of a segment what earlier segments left is there, and all that the segment makes
 /// again or fetches; what later ones left is gone.
-[[nodiscard]] RecomputeCost
-cost_of(const std::vector<ChainUnit>& chain, const RecomputePlan& plan);
+[[nodiscard]] RecomputeCost cost_of(const std::vector<ChainUnit>& chain, const RecomputePlan& plan);
 
 [[nodiscard]] RecomputePlan keep_all(const std::vector<ChainUnit>& chain);
 /// Every unit from its own input.
@@ -57,8 +56,7 @@ cost_of(const std::vector<ChainUnit>& chain, const RecomputePlan& plan);
 /// Units without a selective part are kept.
 [[nodiscard]] RecomputePlan recompute_selective(const std::vector<ChainUnit>& chain);
 /// Segments of k units; the square root of their number is Chen et al.'s choice (2016).
-[[nodiscard]] RecomputePlan
-recompute_every(const std::vector<ChainUnit>& chain, std::uint32_t k);
+[[nodiscard]] RecomputePlan recompute_every(const std::vector<ChainUnit>& chain, std::uint32_t k);
 
 struct ExactRecompute {
     std::uint64_t memory = 0;          ///< bytes for activations and gradients

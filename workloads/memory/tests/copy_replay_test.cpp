@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/copies/copy_replay.h"
+
 #include "workloads/memory/tests/random_pins.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +11,8 @@ namespace {
 
 PinningPlan random_plan(const AccessSchedule& schedule, std::uint64_t& memory) {
     PinningOptions options;
-    options.planner = *rc::gen::element(
-        PinPlanner::kOffloadAll, PinPlanner::kOptimal, PinPlanner::kFirstFit);
+    options.planner =
+        *rc::gen::element(PinPlanner::kOffloadAll, PinPlanner::kOptimal, PinPlanner::kFirstFit);
     options.staging = *rc::gen::element(Staging::kSingle, Staging::kDoublePeak, Staging::kWindow);
     options.optimal.granule = *rc::gen::element<std::uint64_t>(1, 7);
     memory = options.memory = *rc::gen::inRange<std::uint64_t>(60, 600);
@@ -119,7 +120,8 @@ TEST(PinningPlan, SaysWhyThereIsNone) {
         options.optimal.granule = 1;
         return plan_pinning(schedule, options).refusal;
     };
-    EXPECT_EQ(refusal(PinPlanner::kOptimal, 999), "what always stays takes 1000 B; there are 999 B");
+    EXPECT_EQ(
+        refusal(PinPlanner::kOptimal, 999), "what always stays takes 1000 B; there are 999 B");
     EXPECT_EQ(
         refusal(PinPlanner::kNone, 1140),
         "needs 150 B for pinned data and staging; there are 140 B");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/pinning/first_fit.h"
+
 #include "workloads/memory/tests/random_pins.h"
 
 #include <gtest/gtest.h>

@@ -13,8 +13,8 @@ namespace switchfold {
 namespace {
 
 const MemoryItem& item_named(const AccessSchedule& schedule, const std::string& name) {
-    const auto found = std::find_if(
-        schedule.items.begin(), schedule.items.end(), [&](const MemoryItem& item) {
+    const auto found =
+        std::find_if(schedule.items.begin(), schedule.items.end(), [&](const MemoryItem& item) {
             return item.name == name;
         });
     if (found == schedule.items.end())

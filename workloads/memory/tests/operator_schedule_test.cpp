@@ -14,19 +14,19 @@ namespace {
 
 constexpr const char* kOperators =
     "OperatorName,Operator_input,Operator_output,Operator_cudatime,stage\n";
-constexpr const char* kTensors = "TensorID,TensorShape,TensorNumElement,TensorEachByte,TensorStorgeid\n";
+constexpr const char* kTensors =
+    "TensorID,TensorShape,TensorNumElement,TensorEachByte,TensorStorgeid\n";
 
 TEST(OperatorSchedule, StoragesAreItems) {
     // x (1) and w (2) give y (3), relu in place; its view (4) is read in backward; dw (5), dx (6).
     const AccessSchedule schedule = parse_operator_schedule(
-        std::string(kOperators) +
-            "conv,[1; 2],[3],10,forward\n"
-            "relu_,[3],[3],5,forward\n"
-            "other,[3],[7],5,forward\n"
-            "loss,[7],[8],1,backward\n"
-            "relu_back,[8; 4],[6],5,backward\n"
-            "conv_back,[6; 1; 2],[5],20,backward\n"
-            "_foreach_add_,[2; 5],[],2,optimizer\n",
+        std::string(kOperators) + "conv,[1; 2],[3],10,forward\n"
+                                  "relu_,[3],[3],5,forward\n"
+                                  "other,[3],[7],5,forward\n"
+                                  "loss,[7],[8],1,backward\n"
+                                  "relu_back,[8; 4],[6],5,backward\n"
+                                  "conv_back,[6; 1; 2],[5],20,backward\n"
+                                  "_foreach_add_,[2; 5],[],2,optimizer\n",
         std::string(kTensors) +
             "1,\"[2, 5]\",10,4,1\n2,[3],3,4,2\n3,[20],20,4,3\n4,[20],20,4,3\n5,[3],3,4,5\n"
             "6,[20],20,4,6\n7,[1],1,4,7\n8,[1],1,4,8\n",
@@ -61,8 +61,8 @@ TEST(OperatorSchedule, SaysWhatIsWrong) {
     EXPECT_NE(
         problems("OperatorName\n", kTensors).find("table: line 1: has no column Operator_input"),
         std::string::npos);
-    const std::string wrong = problems(
-        std::string(kOperators) + "a,[9],[],1,sideways\nb,nine,[],x,forward\n", kTensors);
+    const std::string wrong =
+        problems(std::string(kOperators) + "a,[9],[],1,sideways\nb,nine,[],x,forward\n", kTensors);
     for (const char* says :
          {"line 2: Operator_input names tensor 9",
           "line 2: stage is \"sideways\"",

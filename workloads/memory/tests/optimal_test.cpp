@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/pinning/optimal.h"
+
 #include "workloads/memory/pinning/first_fit.h"
 #include "workloads/memory/tests/random_pins.h"
 
@@ -26,8 +27,7 @@ Brute by_brute_force(const PinProblem& problem, std::uint64_t capacity) {
     for (std::uint32_t bits = 0; bits < 1U << problem.size(); ++bits) {
         for (std::size_t i = 0; i < problem.size(); ++i)
             pinned[i] = (bits >> i & 1U) != 0;
-        const std::uint64_t needed =
-            pinned_bytes(problem, pinned) + staging_bytes(problem, pinned);
+        const std::uint64_t needed = pinned_bytes(problem, pinned) + staging_bytes(problem, pinned);
         brute.least_capacity = std::min(brute.least_capacity, needed);
         if (needed <= capacity)
             brute.saved = std::max(brute.saved.value_or(0), saved_bytes(problem, pinned));
@@ -59,9 +59,8 @@ void expect_brute_force(Staging staging) {
 TEST(OptimalPins, AreThoseOfBruteForce) {
     for (const auto& [staging, name] : kStagingNames) {
         for (int i = 0; i < 4; ++i)
-            EXPECT_TRUE(rc::check(std::string(name), [staging = staging] {
-                expect_brute_force(staging);
-            }));
+            EXPECT_TRUE(
+                rc::check(std::string(name), [staging = staging] { expect_brute_force(staging); }));
     }
 }
 

@@ -138,9 +138,8 @@ TEST(Recompute, BlocksOfATransformerKeepWhatIsPublished) {
     options.unfused_attention = true;
     const auto chain = network_chain(network, options);
     const double sbh = 2048.0 * 4 * 6144;
-    const auto block = std::find_if(chain.begin(), chain.end(), [](const ChainUnit& unit) {
-        return unit.selective > 0;
-    });
+    const auto block = std::find_if(
+        chain.begin(), chain.end(), [](const ChainUnit& unit) { return unit.selective > 0; });
     ASSERT_NE(block, chain.end());
     EXPECT_DOUBLE_EQ(static_cast<double>(block->input), 2 * sbh);
     EXPECT_DOUBLE_EQ(static_cast<double>(block->selective), 5.0 * 64 * 2048 * 2048 * 4);
@@ -148,9 +147,7 @@ TEST(Recompute, BlocksOfATransformerKeepWhatIsPublished) {
     EXPECT_NEAR(kept / sbh, 32, 0.05 * 32);
     EXPECT_EQ(
         std::count_if(
-            chain.begin(),
-            chain.end(),
-            [](const ChainUnit& unit) { return unit.selective > 0; }),
+            chain.begin(), chain.end(), [](const ChainUnit& unit) { return unit.selective > 0; }),
         48);
     ExactRecompute exact;
     exact.memory = cost_of(chain, recompute_selective(chain)).peak / 2;

@@ -39,7 +39,7 @@ std::vector<UpdateLayer> random_layers() {
     return layers;
 }
 
-double sum_of(const std::vector<UpdateLayer>& layers, double UpdateLayer::* what) {
+double sum_of(const std::vector<UpdateLayer>& layers, double UpdateLayer::*what) {
     double sum = 0;
     for (const UpdateLayer& layer : layers)
         sum += layer.*what;
@@ -160,10 +160,10 @@ TEST(UpdatePolicy, RefusesWhatNeedsAllGradientsTogether) {
 // The table of gradient memory by policy, in percent saved of all gradients.
 struct Saved {
     std::string name;
-    double one;          ///< delayed
-    double two_fixed;    ///< overlapped, two buffers of the largest layer
-    double neighbours;   ///< overlapped, a ring of two neighbours
-    double one_bucket;   ///< buckets of 1, then 25 MiB
+    double one;         ///< delayed
+    double two_fixed;   ///< overlapped, two buffers of the largest layer
+    double neighbours;  ///< overlapped, a ring of two neighbours
+    double one_bucket;  ///< buckets of 1, then 25 MiB
     double two_buckets;
 };
 constexpr double kTenth = 0.1;  // point, the digits of the table
@@ -172,8 +172,8 @@ class GradientTable : public ::testing::TestWithParam<Saved> {};
 
 TEST_P(GradientTable, IsWhatTheReplayHolds) {
     const Saved& want = GetParam();
-    const std::filesystem::path path = std::filesystem::path(SWITCHFOLD_SOURCE_DIR) /
-                                       "../shared/models" / (want.name + ".csv");
+    const std::filesystem::path path =
+        std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "../shared/models" / (want.name + ".csv");
     if (!std::filesystem::exists(path))
         GTEST_SKIP() << "no " << path;
     std::vector<UpdateLayer> layers;

@@ -26,8 +26,8 @@ std::vector<GradientGroup> layer_groups(const std::vector<UpdateLayer>& layers) 
     return groups;
 }
 
-std::vector<GradientGroup> bucket_groups(
-    const std::vector<UpdateLayer>& layers, std::uint64_t first, std::uint64_t others) {
+std::vector<GradientGroup>
+bucket_groups(const std::vector<UpdateLayer>& layers, std::uint64_t first, std::uint64_t others) {
     std::vector<GradientGroup> buckets;
     bool open = false;
     // By the layer that completes a gradient: the order in which they can travel.

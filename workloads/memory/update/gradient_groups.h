@@ -16,7 +16,8 @@ struct UpdateLayer {
     double update = 0;           ///< seconds: U, which reads the gradient and writes the weights
     std::uint64_t gradient = 0;  ///< bytes
     std::uint64_t weights = 0;   ///< bytes
-    std::optional<std::uint32_t> shares = {};  ///< the earlier layer into whose gradient it adds too
+    std::optional<std::uint32_t> shares =
+        {};  ///< the earlier layer into whose gradient it adds too
 };
 
 /// Gradients that come, are reduced and updated together: a layer's, or a bucket's.
@@ -32,8 +33,8 @@ struct GradientGroup {
 [[nodiscard]] std::vector<GradientGroup> layer_groups(const std::vector<UpdateLayer>& layers);
 
 /// Buckets that close once they hold so many bytes (PyTorch's DistributedDataParallel).
-[[nodiscard]] std::vector<GradientGroup> bucket_groups(
-    const std::vector<UpdateLayer>& layers, std::uint64_t first, std::uint64_t others);
+[[nodiscard]] std::vector<GradientGroup>
+bucket_groups(const std::vector<UpdateLayer>& layers, std::uint64_t first, std::uint64_t others);
 
 [[nodiscard]] std::uint64_t sum_of_bytes(const std::vector<GradientGroup>& groups);
 [[nodiscard]] std::uint64_t largest(const std::vector<GradientGroup>& groups);

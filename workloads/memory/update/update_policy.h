@@ -33,9 +33,9 @@ inline constexpr std::array<std::pair<UpdatePolicy, std::string_view>, 4> kUpdat
 
 /// What else training does with gradients.
 struct GradientUses {
-    std::uint32_t accumulate = 1;    ///< micro-batches of an update
+    std::uint32_t accumulate = 1;  ///< micro-batches of an update
     bool clip_by_global_norm = false;
-    bool check_loss_scale = false;   ///< an overflow anywhere skips the whole update
+    bool check_loss_scale = false;  ///< an overflow anywhere skips the whole update
 };
 
 /// Why a policy other than batch would give other weights; empty if it does not.
@@ -48,8 +48,8 @@ struct UpdateOptions {
     std::uint64_t ring = 0;
     /// So many buffers of the largest group instead of a ring of bytes; 0: a ring.
     std::uint32_t fixed_buffers = 0;
-    double reduce_latency = 0;           ///< seconds, of a group's all-reduce
-    double reduce_seconds_a_byte = 0;    ///< 0 and no latency: one GPU
+    double reduce_latency = 0;         ///< seconds, of a group's all-reduce
+    double reduce_seconds_a_byte = 0;  ///< 0 and no latency: one GPU
 };
 
 struct LiveGradients {
@@ -58,12 +58,12 @@ struct LiveGradients {
 };
 
 struct UpdateReplay {
-    std::string refusal;      ///< "what; what was expected"; the rest is empty then
-    double seconds = 0;       ///< backward pass and updates
-    double stall = 0;         ///< backward waited for room
-    std::uint64_t reserved = 0;  ///< memory set aside for gradients
-    std::uint64_t peak = 0;      ///< of them live at the same time
-    std::uint64_t shadow = 0;    ///< of weights, beside the gradients
+    std::string refusal;              ///< "what; what was expected"; the rest is empty then
+    double seconds = 0;               ///< backward pass and updates
+    double stall = 0;                 ///< backward waited for room
+    std::uint64_t reserved = 0;       ///< memory set aside for gradients
+    std::uint64_t peak = 0;           ///< of them live at the same time
+    std::uint64_t shadow = 0;         ///< of weights, beside the gradients
     std::vector<LiveGradients> live;  ///< from that time on, ascending
 };
 
