@@ -12,6 +12,8 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <queue>
+#include <utility>
 
 namespace switchfold {
 
@@ -141,6 +143,9 @@ filled_exactly(const PinProblem& problem, std::uint64_t window, std::uint64_t li
     return pinned;
 }
 
+/// Of a table of values: what cannot be has to stay below zero.
+constexpr std::uint64_t kMostValue = 1U << 29U;
+
 /// Bytes of the tables that are kept at the same time.
 std::uint64_t table_bytes(
     const PinProblem& problem,
@@ -168,8 +173,67 @@ std::uint64_t table_bytes(
     return kept + worst;
 }
 
-/// Tries the values of the fullest window, upwards: the best choice for each, until no larger one
-/// can save more.
+/// Values of the fullest window from `begin` to before `end`, and what no choice of theirs saves
+/// more than.
+struct Range {
+    std::uint64_t most = 0;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    bool operator<(const Range& other) const {
+        return std::pair(most, other.begin) < std::pair(other.most, begin);
+    }
+};
+
+/// Ranges, those that promise most first.
+class Ranges {
+public:
+    Ranges(const WindowLimits& limits, std::uint64_t capacity) :
+        limits_(limits), capacity_(capacity) {
+        if (const auto first = limits.first_that_fits(capacity))
+            add(*first, limits.values().size());
+    }
+    [[nodiscard]] bool empty() const { return queue_.empty(); }
+    /// What nothing that is left saves more than.
+    [[nodiscard]] std::uint64_t most() const { return queue_.top().most; }
+    [[nodiscard]] Range take() {
+        const Range range = queue_.top();
+        queue_.pop();
+        return range;
+    }
+    void split(const Range& range) {
+        const std::size_t middle = range.begin + (range.end - range.begin) / 2;
+        add(range.begin, middle);
+        add(middle, range.end);
+    }
+
+private:
+    void add(std::size_t begin, std::size_t end) {
+        if (const auto most = limits_.most_saved(capacity_, begin, end))
+            queue_.push({*most, begin, end});
+    }
+
+    const WindowLimits& limits_;
+    std::uint64_t capacity_;
+    std::priority_queue<Range> queue_;
+};
+
+/// What no choice saves more than, in bytes; ranges are split so many times at most.
+std::uint64_t bound_of(const WindowLimits& limits, std::uint64_t capacity, std::uint64_t saved) {
+    constexpr int kSplits = 100;
+    std::uint64_t most = saved;
+    Ranges ranges(limits, capacity);
+    for (int i = 0; i < kSplits && !ranges.empty() && ranges.most() > most; ++i) {
+        const Range range = ranges.take();
+        if (range.end - range.begin == 1)
+            most = range.most;
+        else
+            ranges.split(range);
+    }
+    return ranges.empty() ? most : std::max(most, ranges.most());
+}
+
+/// Tries the values of the fullest window, those that promise most first: the best choice for each,
+/// until no other can save more.
 class Search {
 public:
     Search(
@@ -186,20 +250,13 @@ public:
         limits_(problem, order_) {}
 
     void run() {
-        for (auto at = limits_.first_that_fits(capacity_); at && choice_.refusal.empty();
-             at = limits_.first_that_fits(capacity_, *at + 1)) {
-            const std::uint64_t window = limits_.values()[*at];
-            const std::uint64_t limit = capacity_ - problem_.factor * window;
-            const std::uint64_t most = saved_by_cutting(problem_, limit);
-            if (best_ && *best_ >= most)
-                break;
-            ++choice_.certificate.windows_tried;
-            if (equal_)
-                try_one<ReachableSums>(window, limit);
-            else if (auto filled = filled_exactly(problem_, window, limit); !filled.empty())
-                take(most, window, std::move(filled));
+        Ranges ranges(limits_, capacity_);
+        while (!ranges.empty() && choice_.refusal.empty() && (!best_ || ranges.most() > *best_)) {
+            const Range range = ranges.take();
+            if (range.end - range.begin > 1)
+                ranges.split(range);
             else
-                try_one<ReachableValues>(window, limit);
+                try_window(limits_.values()[range.begin]);
         }
         if (!choice_.refusal.empty())
             choice_.pinned.clear();
@@ -209,7 +266,20 @@ public:
     }
 
 private:
+    void try_window(std::uint64_t window) {
+        const std::uint64_t limit = capacity_ - problem_.factor * window;
+        ++choice_.certificate.windows_tried;
+        if (equal_)
+            try_one<ReachableSums>(window, limit);
+        else if (auto filled = filled_exactly(problem_, window, limit); !filled.empty())
+            take(saved_by_cutting(problem_, limit), window, std::move(filled));
+        else
+            try_one<ReachableValues>(window, limit);
+    }
+
     void take(std::uint64_t saved, std::uint64_t window, std::vector<bool> pinned) {
+        if (best_ && saved <= *best_)
+            return;
         best_ = saved;
         choice_.certificate.window = window * options_.granule;
         choice_.pinned = std::move(pinned);
@@ -219,7 +289,8 @@ private:
     void try_one(std::uint64_t window, std::uint64_t limit) {
         const std::vector<PinStage> stages = order_.stages(window);
         if (const std::uint64_t bytes = table_bytes(problem_, stages, limit, equal_);
-            bytes > options_.most_table_bytes) {
+            bytes > options_.most_table_bytes ||
+            (!equal_ && saved_by_cutting(problem_, problem_.total()) > kMostValue)) {
             choice_.refusal = fmt::format(
                 "its tables would take {} of this computer's memory; expected a granule above {} "
                 "bytes",
@@ -264,14 +335,10 @@ pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOp
         return choice;
     }
     const WindowLimits exact(problem, exact_order);
-    const auto least = exact.first_that_fits(capacity);
-    if (!least) {
+    if (!exact.first_that_fits(capacity)) {
         choice.refusal = too_little(capacity, exact.least_capacity());
         return choice;
     }
-    choice.certificate.saved_at_most =
-        saved_by_cutting(problem, capacity - problem.factor * exact.values()[*least]);
-
     PinProblem small = in_granules(problem, options.granule);
     if (all_copies_equal(problem))
         std::fill(small.copies.begin(), small.copies.end(), 1U);
@@ -281,10 +348,9 @@ pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOp
     if (!choice.refusal.empty())
         return choice;
     const std::uint64_t saved = saved_bytes(problem, choice.pinned);
-    choice.certificate.optimal =
-        every_size_divides(problem, options.granule) || saved == choice.certificate.saved_at_most;
-    if (choice.certificate.optimal)
-        choice.certificate.saved_at_most = saved;
+    const bool whole = every_size_divides(problem, options.granule);
+    choice.certificate.saved_at_most = whole ? saved : bound_of(exact, capacity, saved);
+    choice.certificate.optimal = choice.certificate.saved_at_most == saved;
     return choice;
 }
 
@@ -294,10 +360,9 @@ most_saved(const PinProblem& problem, std::uint64_t capacity, const OptimalOptio
     if (order.width() > options.most_flags)
         return {};
     const WindowLimits limits(problem, order);
-    const auto least = limits.first_that_fits(capacity);
-    if (!least)
+    if (!limits.first_that_fits(capacity))
         return {};
-    return saved_by_cutting(problem, capacity - problem.factor * limits.values()[*least]);
+    return bound_of(limits, capacity, 0);
 }
 
 LeastCapacity least_capacity(const PinProblem& problem, const OptimalOptions& options) {

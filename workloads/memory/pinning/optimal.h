@@ -39,9 +39,10 @@ struct PinChoice {
 
 /// The choice that saves most copies, by a dynamic programme in pseudo-polynomial time (number of
 /// candidates x capacity in granules); the problem is NP-complete. The largest unpinned window is
-/// fixed, and for each of its values, upwards, candidates are decided in an order in which few are
-/// still seen by later windows. With sizes that the granule does not divide the choice is optimal
-/// for the rounded ones, and the certificate says how much a better one could still save.
+/// fixed, and candidates are decided in an order in which few are still seen by later windows; of
+/// the values that the window can have, those that may be better than what is found are tried. With
+/// sizes that the granule does not divide the choice is optimal for the rounded ones, and the
+/// certificate says how much a better one could still save.
 [[nodiscard]] PinChoice pin_optimally(
     const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options = {});
 

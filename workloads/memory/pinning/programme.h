@@ -18,7 +18,8 @@ namespace switchfold {
 template <class State>
 class PinProgramme {
 public:
-    /// `most`: unpinned granules of a window; `limit`: pinned granules.
+    /// `most`: unpinned granules of a window; `limit`: what states are told, the most pinned
+    /// granules for all but MostBeyondPrice.
     PinProgramme(
         const PinProblem& problem,
         const std::vector<PinStage>& stages,
@@ -28,12 +29,18 @@ public:
 
     /// Empty: no choice keeps all windows.
     [[nodiscard]] std::optional<PinBest> best() const {
+        const State last = this->last();
+        if (last.empty())
+            return {};
+        return last.best();
+    }
+
+    /// What is known when all candidates are decided.
+    [[nodiscard]] State last() const {
         std::vector<State> states{State::start()};
         for (const PinStage& stage : stages_)
             states = step(stage, states);
-        if (states.front().empty())
-            return {};
-        return states.front().best();
+        return std::move(states.front());
     }
 
     /// A choice that reaches it, by candidate. Keeps the states of some stages and computes those

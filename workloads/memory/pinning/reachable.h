@@ -10,9 +10,11 @@
 
 namespace switchfold {
 
-/// What a programme knows of a state: which sums of pinned granules can be, and what is best of
-/// each. Three kinds with one interface: `absorb` adds what a predecessor with one more candidate
-/// reaches.
+/// What a programme knows of a state. Kinds with one interface: `absorb` adds what a predecessor
+/// reaches with one more candidate; its last argument is what the programme was given: the most
+/// granules that may be pinned, or the price of one.
+
+/// Granules that are pinned, and what that is worth.
 struct PinBest {
     std::uint64_t granules = 0;
     std::uint64_t value = 0;
@@ -38,6 +40,32 @@ public:
 private:
     static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max() / 2;
     std::uint64_t least_ = kNone;
+};
+
+/// The most that candidates are worth beyond a price of each of their granules.
+class MostBeyondPrice {
+public:
+    static MostBeyondPrice start() {
+        MostBeyondPrice zero;
+        zero.worth_ = 0;
+        return zero;
+    }
+    [[nodiscard]] bool empty() const { return worth_ == kNone; }
+    void absorb(
+        const MostBeyondPrice& from,
+        std::uint64_t granules,
+        std::uint64_t value,
+        std::uint64_t price) {
+        worth_ = std::max(
+            worth_,
+            from.worth_ + static_cast<std::int64_t>(value) -
+                static_cast<std::int64_t>(price * granules));
+    }
+    [[nodiscard]] std::int64_t worth() const { return worth_; }
+
+private:
+    static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min() / 2;
+    std::int64_t worth_ = kNone;
 };
 
 /// Every copy is worth the same: a bit a sum, and adding a candidate is a shift.
@@ -119,9 +147,15 @@ public:
         const std::int32_t* in = from.values_.data();
         std::int32_t* out = values_.data() + granules;
         const auto more = static_cast<std::int32_t>(value);
-        // What cannot be stays below zero whatever is added to it.
-        for (std::size_t i = 0; i < many; ++i)
-            out[i] = std::max(out[i], in[i] < 0 ? kNone : in[i] + more);
+        // What cannot be stays below zero whatever is added to it. Blocks of a fixed length are
+        // what compilers make vector instructions of.
+        constexpr std::size_t kBlock = 16;
+        std::size_t i = 0;
+        for (; i + kBlock <= many; i += kBlock)
+            for (std::size_t j = 0; j < kBlock; ++j)
+                out[i + j] = std::max(out[i + j], in[i + j] + more);
+        for (; i < many; ++i)
+            out[i] = std::max(out[i], in[i] + more);
     }
     [[nodiscard]] PinBest best() const {
         const auto most = std::max_element(values_.begin(), values_.end());
@@ -134,7 +168,7 @@ public:
     }
 
 private:
-    static constexpr std::int32_t kNone = -1;
+    static constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::min() / 2;
     std::vector<std::int32_t> values_;
 };
 

@@ -10,6 +10,10 @@ namespace switchfold {
 
 WindowLimits::WindowLimits(const PinProblem& problem, const EliminationOrder& order) :
     problem_(problem), order_(order) {
+    prices_.assign(problem.copies.begin(), problem.copies.end());
+    prices_.push_back(0);
+    std::sort(prices_.begin(), prices_.end());
+    prices_.erase(std::unique(prices_.begin(), prices_.end()), prices_.end());
     const std::uint64_t least = largest_fixed(problem);
     values_.push_back(least);
     // Windows that never bind give no limit above it.
@@ -28,6 +32,25 @@ WindowLimits::WindowLimits(const PinProblem& problem, const EliminationOrder& or
     }
     std::sort(values_.begin(), values_.end());
     values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+}
+
+std::optional<std::uint64_t>
+WindowLimits::most_saved(std::uint64_t capacity, std::size_t begin, std::size_t end) const {
+    const std::uint64_t staging = problem_.factor * values_[begin];
+    const auto least = least_pinned(values_[end - 1]);
+    if (staging > capacity || !least || *least > capacity - staging)
+        return {};
+    const std::vector<PinStage> stages = order_.stages(values_[end - 1]);
+    std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    for (const std::uint64_t price : prices_) {
+        const std::int64_t beyond =
+            PinProgramme<MostBeyondPrice>(problem_, stages, values_[end - 1], price).last().worth();
+        most = std::min(
+            most,
+            static_cast<std::uint64_t>(
+                beyond + static_cast<std::int64_t>(price * (capacity - staging))));
+    }
+    return most;
 }
 
 std::optional<std::uint64_t> WindowLimits::least_pinned(std::uint64_t limit) const {

@@ -22,6 +22,11 @@ public:
     /// Index of the first value from `from` on with which least_pinned and staging fit.
     [[nodiscard]] std::optional<std::size_t>
     first_that_fits(std::uint64_t capacity, std::size_t from = 0) const;
+    /// What no choice saves more than whose fullest window is one of the values from `begin` to
+    /// before `end`: candidates are paid for by the granule, at the best of a few prices
+    /// (Lagrange), and windows are kept. Empty: there is no such choice.
+    [[nodiscard]] std::optional<std::uint64_t>
+    most_saved(std::uint64_t capacity, std::size_t begin, std::size_t end) const;
     /// The least capacity with which any choice fits.
     [[nodiscard]] std::uint64_t least_capacity() const;
 
@@ -33,6 +38,7 @@ private:
     const PinProblem& problem_;
     const EliminationOrder& order_;
     std::vector<std::uint64_t> values_;
+    std::vector<std::uint64_t> prices_;  ///< copies that candidates have, and 0
 };
 
 /// Of windows that nobody can make smaller: their bytes that are no candidates'.
