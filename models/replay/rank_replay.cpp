@@ -11,7 +11,7 @@ namespace switchfold {
 
 namespace {
 // Tags: the operation, and whether its gap or its host delay is over.
-constexpr std::uint64_t kHostDelayOver = 1;
+constexpr std::uint64_t kDelayOver = 1;
 }  // namespace
 
 RankReplay::RankReplay(
@@ -71,7 +71,7 @@ void RankReplay::ready(std::uint32_t operation) {
 
 void RankReplay::on_event(std::uint64_t tag) {
     const auto operation = static_cast<std::uint32_t>(tag >> 1U);
-    if ((tag & kHostDelayOver) != 0)
+    if ((tag & kDelayOver) != 0)
         end(operation);
     else
         run(operation);
@@ -99,11 +99,14 @@ void RankReplay::run(std::uint32_t index) {
                 launch.priority = priority;
                 gpu_.launch(launch, *this);
             } else if constexpr (std::is_same_v<Body, CollectiveOperation>) {
-                collectives_.start(rank_, index, body, priority, *this);
+                if (body.given > Time())
+                    clock_.after(body.given, *this, std::uint64_t{index} << 1U | kDelayOver);
+                else
+                    collectives_.start(rank_, index, body, priority, *this);
             } else if constexpr (std::is_same_v<Body, CopyOperation>) {
                 copies_.start(index, body, *this);
             } else if constexpr (std::is_same_v<Body, HostDelayOperation>) {
-                clock_.after(body.duration, *this, std::uint64_t{index} << 1U | kHostDelayOver);
+                clock_.after(body.duration, *this, std::uint64_t{index} << 1U | kDelayOver);
             } else {
                 constexpr bool kSends = std::is_same_v<Body, SendOperation>;
                 const TransferEnd end{

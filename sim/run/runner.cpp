@@ -286,7 +286,7 @@ private:
                 const auto [run, without] = run_without(scenario, mechanism);
                 times.push_back(class_times(run, without, kCauseSteps));
             }
-        const double share = 1.0 / static_cast<double>(graph.ranks.size()) / graph.steps;
+        const double share = 1.0 / static_cast<double>(ranks_at_work(graph)) / graph.steps;
         for (const auto& [name, all] : class_times(graph, outcome, graph.steps)) {
             KernelClassResult result;
             result.kernel_class = name;

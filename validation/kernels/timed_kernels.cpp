@@ -29,8 +29,7 @@ TimedKernel timed_kernel(const MatrixProduct& product, const GpuRates& gpu) {
     MatrixProduct looped = product;
     const bool eight_bits = product.datatype == Datatype::kFloat8;
     const auto k = static_cast<double>(product.k);
-    const double weights =
-        static_cast<double>(product.n) * k * static_cast<double>(size_of(product.datatype).count());
+    const double weights = static_cast<double>(product.n) * k * element_bytes(product.datatype);
     constexpr double kMostCopies = 5;
     const double copies =
         std::clamp(std::ceil(static_cast<double>(gpu.l2_capacity) / weights), 1.0, kMostCopies);
@@ -50,7 +49,7 @@ TimedKernel timed_kernel(const Attention& attention, const GpuRates& gpu) {
     const double keys = static_cast<double>(attention.batch) * static_cast<double>(attention.keys) *
                         static_cast<double>(attention.kv_heads) *
                         static_cast<double>(attention.head_width) *
-                        static_cast<double>(size_of(attention.datatype).count());
+                        element_bytes(attention.datatype);
     const double beside =
         estimate(MemoryKernel{}, gpu).seconds() + estimate(copy(2 * keys), gpu).seconds();
     return {kernel.seconds() + beside, kernel.choice};

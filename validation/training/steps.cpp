@@ -6,6 +6,7 @@
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/training.h"
+#include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/kernel_model.h"
 #include "validation/machines/machines.h"
 #include "validation/training/step_rows.h"
@@ -26,28 +27,42 @@ namespace {
 constexpr double kZeroBubble = 0.05;
 constexpr double kKorthikanti = 0.08;
 constexpr double kOthers = 0.10;
-constexpr std::uint32_t kMostRanks = 16;  ///< that are simulated one by one
+constexpr std::uint32_t kMostRanks = 16;  ///< that are simulated one by one; more are folded
 
 struct Planned {
     const StepRow* row;
     std::shared_ptr<const SystemParams> system;
+    std::shared_ptr<const PlannedStep> step;
 };
+
+Planned planned_row(const StepRow& row, const SystemParams& system) {
+    return {
+        &row,
+        std::make_shared<const SystemParams>(system),
+        std::make_shared<const PlannedStep>(
+            *row.network, KernelTimes(gpu_rates(*system.gpu)), row.plan)};
+}
 
 /// \returns seconds of a step.
 double simulated(const Planned& planned, const JobProgress& progress) {
-    const KernelTimes times(gpu_rates(*planned.system->gpu));
-    const ExecutionGraph graph = plan_step(*planned.row->network, times, planned.row->plan);
     SimulateOptions options;
     options.progress = progress;
+    const ExecutionGraph graph =
+        planned.row->gpus > kMostRanks
+            ? measured_step(
+                  FoldedStep(*planned.step, gpus_of_machine(*planned.system)),
+                  *planned.system,
+                  {},
+                  options)
+            : plan_step(*planned.step);
     const Outcome outcome = simulate(*planned.system, graph, {}, options);
     return round_us(graph, outcome) * 1e-6;
 }
 
 /// What the fullest GPU holds; frameworks' own memory and workspaces are left out of ours.
 Case memory_case(const Planned& planned) {
-    const KernelTimes times(gpu_rates(*planned.system->gpu));
     double most = 0;
-    for (const DeviceMemory& device : plan_memory(*planned.row->network, times, planned.row->plan))
+    for (const DeviceMemory& device : plan_memory(*planned.step))
         most = std::max(most, device.all());
     Case c;
     c.id = planned.row->id + "/memory";
@@ -74,17 +89,19 @@ void compare_steps(
         std::string why = row.why;
         if (why.empty() && row.seconds == 0)
             why = "it states no time of a step";
-        if (why.empty() && row.gpus > kMostRanks)
-            why = fmt::format(
-                "{} GPUs; up to {} are simulated one by one here", row.gpus, kMostRanks);
         MachineMatch match;
         if (why.empty()) {
             match = machines.find({row.gpu, row.interconnect, row.gpus, row.nodes});
             why = match.machine ? why_no_kernel_times(*match.machine->system.gpu) : match.why;
         }
-        if (why.empty())
-            planned.push_back({&row, std::make_shared<const SystemParams>(match.machine->system)});
-        else
+        if (why.empty()) {
+            planned.push_back(planned_row(row, match.machine->system));
+            if (row.gpus > kMostRanks)
+                why = why_not_folded(*planned.back().step, gpus_of_machine(*planned.back().system));
+            if (!why.empty())
+                planned.pop_back();
+        }
+        if (!why.empty())
             result.unmatched.push_back({row.id, why});
     }
     std::vector<Job> jobs;

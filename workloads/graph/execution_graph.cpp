@@ -3,7 +3,16 @@
 
 #include "sim/core/error.h"
 
+#include <algorithm>
+
 namespace switchfold {
+
+std::size_t ranks_at_work(const ExecutionGraph& graph) {
+    return static_cast<std::size_t>(
+        std::count_if(graph.ranks.begin(), graph.ranks.end(), [](const auto& rank) {
+            return !rank->operations.empty();
+        }));
+}
 
 Bytes size_of(Datatype type) {
     switch (type) {

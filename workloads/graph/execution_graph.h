@@ -58,6 +58,10 @@ enum class Datatype : std::uint8_t {
     kFloat8,
 };
 [[nodiscard]] Bytes size_of(Datatype type);
+/// The same, for arithmetic on counts that are no whole numbers.
+[[nodiscard]] inline double element_bytes(Datatype type) {
+    return static_cast<double>(size_of(type).count());
+}
 
 /// What a kernel does, judged by its name: decides default bytes and how results are grouped.
 enum class KernelClass : std::uint8_t {
@@ -125,7 +129,9 @@ struct CollectiveOperation {
     std::uint64_t sequence = 0;  ///< counts this group's collectives on this rank
     SizeSource size_source = SizeSource::kTrace;
     std::uint32_t experts = 0;  ///< of a dispatch or combine: index into ExecutionGraph::experts
-    Time measured;              ///< duration in the trace, waiting for peers included; zero if none
+    Time
+        given;  ///< it takes so long and moves nothing: measured in a run of its own; zero: it runs
+    Time measured;    ///< duration in the trace, waiting for peers included; zero if none
     Time peers_late;  ///< how much later than this rank the last of the others comes, if they
                       ///< were not traced
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose
@@ -265,6 +271,9 @@ struct ExecutionGraph {
     Provenance provenance;
     TrainingFacts training;
 };
+
+/// Ranks that do anything: a rank may stand for others, which then do nothing.
+[[nodiscard]] std::size_t ranks_at_work(const ExecutionGraph& graph);
 
 /// Gives each distinct name one index.
 class NameTable {

@@ -139,7 +139,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     const double compute = makespan(seconds, heads, !a.backward, persistent(gpu.kernels), sms);
 
     // Queries, keys, values and the result once each; backward also the gradients of all four.
-    const double element = static_cast<double>(size_of(a.datatype).count());
+    const double element = element_bytes(a.datatype);
     const auto samples = static_cast<double>(a.batch);
     const double of_queries =
         samples * static_cast<double>(a.queries) * static_cast<double>(a.heads) * width * element;

@@ -65,7 +65,8 @@ shape(const GpuRates& gpu, MatrixKernels kernels, std::uint32_t rows, std::uint3
         tile.blocks = sums <= kSmall ? 2 : 1;
         tile.stages = std::min(kAtMost, held(tile.blocks));
         tile.threads = rows > 64 ? 384 : 256;  // one group copies, the others multiply
-        tile.registers = kAllRegisters / tile.blocks / tile.threads;
+        constexpr std::uint32_t kGranule = 8;  // in which a thread gets registers
+        tile.registers = kAllRegisters / tile.blocks / tile.threads / kGranule * kGranule;
     } else {
         // A thread keeps some 72 registers beside its sums.
         constexpr std::uint32_t kOthers = 72 * 128;

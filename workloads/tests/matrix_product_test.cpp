@@ -60,7 +60,7 @@ RC_GTEST_PROP(MatrixProductProperty, ColdOperandsAreNeverFasterThanMemory, ()) {
     MatrixProduct product = any_product();
     product.since_left = kFar;
     const KernelEstimate kernel = estimate(product, gpu);
-    const double element = static_cast<double>(size_of(product.datatype).count());
+    const double element = element_bytes(product.datatype);
     const double m = static_cast<double>(product.m);
     const double n = static_cast<double>(product.n);
     const double k = static_cast<double>(product.k);
@@ -231,6 +231,9 @@ TEST(TileShapes, AreTheLibrarysAndFit) {
             EXPECT_LE(
                 tile.blocks * (tile.shared_memory + gpu.shared_memory_of_a_block),
                 gpu.shared_memory);
+            // A warp gets registers in grains of 256.
+            const std::uint32_t warp = (tile.registers * 32 + 255) / 256 * 256;
+            EXPECT_LE(tile.blocks * (tile.threads / 32) * warp, gpu.registers) << tile.threads;
             most = std::max(most, tile.rows * tile.columns);
         }
         return most;

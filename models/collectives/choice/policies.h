@@ -25,6 +25,7 @@ struct CollectivePolicies {
     std::uint32_t most_blocks = 0;
     ExpertsPolicy experts;
 
+    bool operator==(const CollectivePolicies&) const = default;
     CollectivePolicies() = default;
     CollectivePolicies(const CollectivePolicy& all_reduces) :
         // NOLINT(google-explicit-constructor)

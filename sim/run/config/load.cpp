@@ -245,12 +245,29 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
     return Completer(std::move(experiment), file).run({}, {});
 }
 
+namespace {
+
+bool is_folded(const Experiment& experiment) {
+    const auto* training = std::get_if<TrainingWorkloadParams>(&experiment.workload);
+    return training != nullptr && training->plan && training->plan->fold;
+}
+
+/// Passes of a folded plan are measured with their collectives.
+bool same_communication(const LoadedExperiment& loaded, std::size_t a, std::size_t b) {
+    const ScenarioParams& x = loaded.experiment.scenarios[a];
+    const ScenarioParams& y = loaded.experiment.scenarios[b];
+    return x.policies() == y.policies() && x.communication_sms == y.communication_sms;
+}
+
+}  // namespace
+
 std::vector<Variant> variants_of(const LoadedExperiment& loaded) {
     std::vector<Variant> variants;
     for (std::size_t i = 0; i < loaded.experiment.scenarios.size(); ++i) {
         const Experiment* experiment = &loaded.of(i);
         const auto same = std::find_if(variants.begin(), variants.end(), [&](const Variant& v) {
-            return v.experiment == experiment;
+            return v.experiment == experiment &&
+                   (!is_folded(*experiment) || same_communication(loaded, v.scenarios.front(), i));
         });
         if (same != variants.end())
             same->scenarios.push_back(i);

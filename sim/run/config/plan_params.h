@@ -54,7 +54,6 @@ struct EnumNames<AttentionKernels> {
     static constexpr std::array<std::pair<AttentionKernels, std::string_view>, 2> kNames{
         {{AttentionKernels::kFused, "fused"}, {AttentionKernels::kUnfused, "unfused"}}};
 };
-enum class OptimizerKind : std::uint8_t { kAdam, kMomentum };
 template <>
 struct EnumNames<OptimizerKind> {
     static constexpr std::array<std::pair<OptimizerKind, std::string_view>, 2> kNames{
@@ -75,30 +74,12 @@ struct SchemaOf<PartitionParams> {
     static OrderedJson make();
 };
 
-/// How a network is trained on the ranks of a workload; docs/plans.md.
-struct PlanParams {
-    std::uint32_t data = 1;
-    std::uint32_t context = 1;
-    std::uint32_t tensor = 1;
-    std::uint32_t pipeline = 1;
-    std::uint32_t expert = 1;
-    bool sequence = false;
-    Sharding sharding = Sharding::kNone;
-    std::uint32_t micro_batch = 1;
-    std::uint32_t accumulate = 1;
-    Recompute recompute = Recompute::kNone;
-    std::string schedule = "1f1b";
-    std::uint32_t chunks = 1;
-    PartitionParams partition;
+/// How a network is trained on the ranks of a workload; docs/plans.md. What a workload says for all
+/// its ways of training (precision, buckets) is not among the keys.
+struct PlanParams : ParallelPlan {
+    bool fold = false;  ///< ranks that do the same are simulated once
+    PartitionParams cut;
     Bandwidth link_bandwidth = gigabytes_per_second(10);
-    std::vector<std::uint32_t> replicas;
-    std::uint32_t mini_batches = 32;
-    std::uint32_t update_every = 1;
-    WeightPolicy weights = WeightPolicy::kLatest;
-    Messages messages = Messages::kOverlapped;
-    AttentionKernels attention = AttentionKernels::kFused;
-    bool overlap_gradients = true;
-    OptimizerKind optimizer = OptimizerKind::kAdam;
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return std::tuple{
@@ -153,7 +134,7 @@ struct PlanParams {
                 1024U),
             field(
                 "partition",
-                &PlanParams::partition,
+                &PlanParams::cut,
                 "\"auto\", stages of about the same time; \"equal\", as many blocks each; "
                 "\"planner\", PipeDream's, which weighs messages over link_bandwidth too; or the "
                 "first layer of each stage by name or number."),
@@ -200,7 +181,12 @@ struct PlanParams {
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
                 "Gradients travel beside the last backward; else after it."),
-            field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum.")};
+            field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
+            field(
+                "fold",
+                &PlanParams::fold,
+                "Ranks that do the same are simulated once: hundreds of GPUs in seconds; "
+                "docs/plans.md says when that is exact.")};
     }
 };
 

@@ -5,6 +5,7 @@
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -12,6 +13,11 @@ namespace switchfold {
 
 std::uint32_t gpus_of(const SystemParams& system) {
     return build_topology(system.topology).gpus();
+}
+
+std::uint32_t gpus_of_machine(const SystemParams& system) {
+    const Topology topology = build_topology(system.topology);
+    return topology.gpus() / std::max(1U, topology.machines());
 }
 
 bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {

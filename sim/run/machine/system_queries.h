@@ -10,6 +10,8 @@ namespace switchfold {
 
 /// Number of GPUs of a system.
 [[nodiscard]] std::uint32_t gpus_of(const SystemParams& system);
+/// GPUs of one of its machines.
+[[nodiscard]] std::uint32_t gpus_of_machine(const SystemParams& system);
 /// Whether a system's switches can reduce for its first `ranks` GPUs.
 [[nodiscard]] bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks);
 

@@ -59,7 +59,7 @@ class_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t s
 std::vector<WorstKernelResult>
 worst_kernels(const ExecutionGraph& graph, const Outcome& outcome, std::size_t count) {
     std::map<std::uint32_t, WorstKernelResult> names;
-    const double share = 1.0 / static_cast<double>(graph.ranks.size()) / graph.steps;
+    const double share = 1.0 / static_cast<double>(ranks_at_work(graph)) / graph.steps;
     for_each(
         graph,
         outcome,

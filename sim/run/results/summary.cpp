@@ -94,7 +94,7 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             merge_intervals(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
         sum.exposed += static_cast<double>(exposed);
     }
-    const double share = 1e-6 / static_cast<double>(graph.ranks.size()) /
+    const double share = 1e-6 / static_cast<double>(ranks_at_work(graph)) /
                          std::min(steps, graph.steps) / graph.training.rounds;
     sum.forward *= share;
     sum.backward *= share;

@@ -97,7 +97,7 @@ std::optional<TrainingPace> training_pace(const ExecutionGraph& graph, const Out
         busy += use.busy;
     }
     if (longest > 0)
-        pace.bubble_share = 1 - busy / static_cast<double>(graph.ranks.size()) / longest;
+        pace.bubble_share = 1 - busy / static_cast<double>(ranks_at_work(graph)) / longest;
     return pace;
 }
 

@@ -18,8 +18,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint64_t kSingle = 4;  // bytes
-
 /// What a rank of the plan trains alone.
 ParallelPlan single_gpu_plan(const TrainingWorkloadParams& workload) {
     ParallelPlan plan;
@@ -29,7 +27,7 @@ ParallelPlan single_gpu_plan(const TrainingWorkloadParams& workload) {
     plan.gradient = workload.gradient;
     if (workload.plan) {
         plan.attention = workload.plan->attention;
-        plan.adam = workload.plan->optimizer == OptimizerKind::kAdam;
+        plan.optimizer = workload.plan->optimizer;
     }
     return plan;
 }
@@ -103,7 +101,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     options.batch = plan.micro_batch;
     options.element = size_of(plan.datatype).count();
     options.gradient = size_of(plan.gradient).count();
-    options.moments = (plan.adam ? 2 : 1) * kSingle + (options.element < kSingle ? kSingle : 0);
+    options.moments = static_cast<std::uint64_t>(optimizer_state_bytes(plan));
     options.update_in_backward = update_in_backward;
     const std::vector<LayerTimes> times = times_of_layers(
         network, kernel_times(gpu, workload->kernel_times, folder), plan, options.moments);

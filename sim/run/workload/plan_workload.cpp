@@ -48,35 +48,15 @@ ParallelPlan plan_of(
     const std::filesystem::path& folder,
     PlanProblems& problems) {
     const PlanParams& p = *workload.plan;
-    ParallelPlan plan;
-    plan.data = p.data;
-    plan.context = p.context;
-    plan.tensor = p.tensor;
-    plan.pipeline = p.pipeline;
-    plan.expert = p.expert;
-    plan.sequence = p.sequence;
-    plan.sharding = p.sharding;
-    plan.micro_batch = p.micro_batch;
-    plan.accumulate = p.accumulate;
-    plan.recompute = p.recompute;
-    plan.schedule = p.schedule;
+    ParallelPlan plan = p;
     if (p.schedule.ends_with(".json"))
         plan.given = std::make_shared<PipelineSchedule>(read_schedule(folder / p.schedule));
-    plan.chunks = p.chunks;
-    plan.replicas = p.replicas;
-    plan.mini_batches = p.mini_batches;
-    plan.update_every = p.update_every;
-    plan.weights = p.weights;
-    plan.messages = p.messages;
-    plan.attention = p.attention;
-    plan.overlap_gradients = p.overlap_gradients;
-    plan.adam = p.optimizer == OptimizerKind::kAdam;
     plan.bucket = workload.bucket;
     plan.first_bucket = workload.first_bucket;
     plan.gradient = workload.gradient;
     plan.datatype =
         workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
-    if (p.partition.equal && problems_of(plan, network).empty()) {
+    if (p.cut.equal && problems_of(plan, network).empty()) {
         const std::uint32_t stages = schedule_of(plan).stages();
         plan.partition = equal_partition(network, stages);
         if (plan.partition.empty())
@@ -87,8 +67,8 @@ ParallelPlan plan_of(
                     network.name,
                     stages));
     }
-    for (std::size_t i = 0; i < p.partition.first.size(); ++i) {
-        const std::string& word = p.partition.first[i];
+    for (std::size_t i = 0; i < p.cut.first.size(); ++i) {
+        const std::string& word = p.cut.first[i];
         if (const auto layer = layer_named(network, word))
             plan.partition.push_back(*layer);
         else
@@ -111,13 +91,13 @@ void plan_partition(
     Bytes memory,
     ParallelPlan& plan,
     PlanProblems& problems) {
-    if (!params.partition.planner || !problems.empty())
+    if (!params.cut.planner || !problems.empty())
         return;
     const std::uint32_t stages = schedule_of(plan).stages();
     std::vector<std::uint32_t> each(network.layers.size());
     std::iota(each.begin(), each.end(), 0U);
     const StageWork work(network, times, plan, each);
-    const double element = static_cast<double>(size_of(plan.datatype).count());
+    const double element = element_bytes(plan.datatype);
     std::vector<PlannerLayer> layers;
     for (std::uint32_t i = 0; i < each.size(); ++i)
         layers.push_back(
@@ -190,24 +170,24 @@ std::optional<PreparedPlan> prepare_plan(
         problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
         return {};
     }
-    PreparedPlan step{
-        network_of(workload, folder),
-        kernel_times(gpu, workload.kernel_times, folder),
-        {},
-        {"a generated step: kernels take what the model of docs/kernel_times.md gives them"}};
-    step.plan = plan_of(workload, step.network, folder, problems);
+    Network network = network_of(workload, folder);
+    KernelTimes times = kernel_times(gpu, workload.kernel_times, folder);
+    ParallelPlan plan = plan_of(workload, network, folder, problems);
     if (problems.empty())
-        problems = problems_of(step.plan, step.network);
-    plan_partition(
-        *workload.plan, step.network, step.times, gpu.memory.capacity, step.plan, problems);
-    if (problems.empty())
-        step.notes.push_back(
-            "the plan needs up to " +
-            check_memory(
-                gpu, step.plan, plan_memory(step.network, step.times, step.plan), problems));
+        problems = problems_of(plan, network);
+    plan_partition(*workload.plan, network, times, gpu.memory.capacity, plan, problems);
     if (!problems.empty())
         return {};
-    return step;
+    PreparedPlan prepared{
+        std::make_unique<PlannedStep>(std::move(network), std::move(times), std::move(plan)), {}};
+    prepared.notes.emplace_back(
+        "a generated step: kernels take what the model of docs/kernel_times.md gives them");
+    prepared.notes.push_back(
+        "the plan needs up to " +
+        check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), problems));
+    if (!problems.empty())
+        return {};
+    return prepared;
 }
 
 }  // namespace switchfold

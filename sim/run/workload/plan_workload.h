@@ -3,11 +3,10 @@
 
 #include "models/gpu/parameters.h"
 #include "sim/run/config/training_params.h"
-#include "workloads/kernels/kernel_times.h"
-#include "workloads/network/network.h"
 #include "workloads/plan/step/plan_step.h"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,9 +15,7 @@ namespace switchfold {
 
 /// A training workload with a plan, as its generator reads it.
 struct PreparedPlan {
-    Network network;
-    KernelTimes times;
-    ParallelPlan plan;
+    std::unique_ptr<PlannedStep> step;
     std::vector<std::string> notes;  ///< for the results
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/prepared_variant.h"
 
+#include "sim/run/workload/folded_plan.h"
 #include "workloads/graph/without_overlap.h"
 
 #include <algorithm>
@@ -50,6 +51,15 @@ PreparedVariant prepare_variant(const LoadedExperiment& loaded, const Variant& v
         variant.experiment->faults.begin(),
         variant.experiment->faults.end());
     prepared.workload = prepare_workload(loaded, variant);
+    if (prepared.workload.folded) {
+        const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
+        SimulateOptions options;
+        options.limits = variant.experiment->limits;
+        options.exact = variant.experiment->exact;
+        options.communication_sms = scenario.communication_sms.value_or(0);
+        prepared.workload.graph = measured_step_apart(
+            *prepared.workload.folded, prepared.system, scenario.policies(), options);
+    }
     if (!prepared.computes())
         return prepared;
     prepared.serial = without_overlap(prepared.workload.graph);

@@ -5,6 +5,7 @@
 #include "models/collectives/choice/machine_view.h"
 #include "sim/core/error.h"
 #include "sim/run/config/scenario_set.h"
+#include "sim/run/machine/system_queries.h"
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/experts_workload.h"
 #include "sim/run/workload/late_peers.h"
@@ -101,12 +102,13 @@ private:
 
     void read_plan(const TrainingWorkloadParams& w) {
         PlanProblems problems;
-        auto step = prepare_plan(w, *experiment_.system->gpu, loaded_.file.parent_path(), problems);
+        auto prepared =
+            prepare_plan(w, *experiment_.system->gpu, loaded_.file.parent_path(), problems);
         for (auto& [pointer, what] : problems)
             pointer = "/workload/plan" + pointer;
-        if (!step)
+        if (!prepared)
             fail_all(problems);
-        const std::uint32_t planned = switchfold::ranks_of(step->plan);
+        const std::uint32_t planned = switchfold::ranks_of(prepared->step->plan());
         if (ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
             fail(
                 "/workload/ranks",
@@ -114,8 +116,11 @@ private:
                     "is {}, and the plan is for {}: data x context x tensor x pipeline",
                     w.ranks,
                     planned));
-        prepared_.graph = plan_step(step->network, step->times, step->plan);
-        for (std::string& note : step->notes)
+        if (w.plan->fold)
+            fold(*prepared->step);
+        else
+            prepared_.graph = plan_step(*prepared->step);
+        for (std::string& note : prepared->notes)
             prepared_.report.notes.push_back(std::move(note));
         const TrainingFacts& training = prepared_.graph.training;
         if (training.rounds > 1)
@@ -124,6 +129,22 @@ private:
                 "first and the last {} of {}",
                 training.warm_up,
                 training.rounds));
+    }
+
+    void fold(const PlannedStep& step) {
+        const std::uint32_t machine = gpus_of_machine(*experiment_.system);
+        if (const std::string why = why_not_folded(step, machine); !why.empty())
+            fail("/workload/plan/fold", "folds no such plan: " + why);
+        prepared_.folded = std::make_shared<const FoldedStep>(step, machine);
+        prepared_.graph = prepared_.folded->probe();
+        const ParallelPlan& plan = step.plan();
+        prepared_.report.notes.push_back(fmt::format(
+            "folded: one rank of each device stands for {}; a pass is one kernel that takes what it "
+            "took with its collectives on the ranks of a machine{}",
+            plan.tensor * plan.context * plan.data,
+            plan.messages == Messages::kBlocking || plan.pipeline == 1
+                ? ""
+                : "; what messages slow beside them is left out"));
     }
 
     void read(const CollectiveWorkloadParams& w) {

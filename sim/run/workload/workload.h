@@ -4,7 +4,9 @@
 #include "sim/output/result.h"
 #include "sim/run/config/load.h"
 #include "workloads/graph/execution_graph.h"
+#include "workloads/plan/fold/folded_step.h"
 
+#include <memory>
 #include <set>
 #include <string>
 
@@ -12,7 +14,8 @@ namespace switchfold {
 
 /// An experiment's workload, ready to run on its machine.
 struct PreparedWorkload {
-    ExecutionGraph graph;
+    ExecutionGraph graph;               ///< of a folded plan what is to be measured first
+    std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
     WorkloadResult report;
     bool peers_late = false;         ///< some rank that was not traced is
     std::set<std::string> left_out;  ///< default scenarios that the machine cannot run

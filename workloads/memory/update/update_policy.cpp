@@ -38,9 +38,9 @@ public:
             const UpdateLayer& layer = layers_[i];
             if (options_.policy == UpdatePolicy::kOverlapped) {
                 weight_gradient(i);
-                now_ += layer.input_gradient;
+                work(UpdateEvent::Kind::kInputGradient, i, layer.input_gradient);
             } else {
-                now_ += layer.input_gradient;
+                work(UpdateEvent::Kind::kInputGradient, i, layer.input_gradient);
                 weight_gradient(i);
             }
         }
@@ -83,10 +83,16 @@ private:
         result_.reserved = ring_;
     }
 
+    /// On the stream of gradients.
+    void work(UpdateEvent::Kind kind, std::size_t layer, double seconds) {
+        result_.events.push_back({kind, static_cast<std::uint32_t>(layer), now_, now_ + seconds});
+        now_ += seconds;
+    }
+
     void weight_gradient(std::size_t i) {
         for (const std::size_t group : opens_[i])
             take(group);
-        now_ += layers_[i].weight_gradient;
+        work(UpdateEvent::Kind::kWeightGradient, i, layers_[i].weight_gradient);
         for (const std::size_t group : completes_[i])
             complete(group);
     }
@@ -130,7 +136,10 @@ private:
     }
 
     void update(std::size_t group, double ready) {
-        updated_ = std::max(updated_, ready) + groups_[group].update;
+        const double begin = std::max(updated_, ready);
+        updated_ = begin + groups_[group].update;
+        result_.events.push_back(
+            {UpdateEvent::Kind::kUpdate, static_cast<std::uint32_t>(group), begin, updated_});
         freed_.emplace(updated_, groups_[group].bytes);
         changes_.emplace(updated_, -static_cast<std::int64_t>(groups_[group].bytes));
     }

@@ -57,6 +57,15 @@ struct LiveGradients {
     std::uint64_t bytes = 0;
 };
 
+/// X or D of a layer, or the update of a group's layers.
+struct UpdateEvent {
+    enum class Kind : std::uint8_t { kInputGradient, kWeightGradient, kUpdate };
+    Kind kind = Kind::kUpdate;
+    std::uint32_t index = 0;  ///< of the layer, or of the group
+    double begin = 0;
+    double end = 0;
+};
+
 struct UpdateReplay {
     std::string refusal;              ///< "what; what was expected"; the rest is empty then
     double seconds = 0;               ///< backward pass and updates
@@ -65,6 +74,7 @@ struct UpdateReplay {
     std::uint64_t peak = 0;           ///< of them live at the same time
     std::uint64_t shadow = 0;         ///< of weights, beside the gradients
     std::vector<LiveGradients> live;  ///< from that time on, ascending
+    std::vector<UpdateEvent> events;  ///< in the order in which they were begun on their streams
 };
 
 /// The backward pass and updates without contention: gradients on one stream, all-reduces on a

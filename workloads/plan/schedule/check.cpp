@@ -122,20 +122,15 @@ private:
 
     /// Gradients of this device's micro-batches so far go into the update.
     void update(std::uint32_t device, std::uint32_t stage) {
-        bool held = false;
+        if (!schedule_.devices_with(stage).contains(device))
+            problem("device {} updates stage {}, which is not on it", device, stage);
         for (std::uint32_t j = 0; j < schedule_.micro_batches; ++j) {
             if (schedule_.route(j)[stage] != device)
                 continue;
-            held = true;
             Count& counted = count({PassKind::kUpdate, j, stage});
             counted.updated =
                 counted.updated || counted.backward == 1 || counted.weight_gradient == 1;
         }
-        // A device of a route that no micro-batch of these takes still holds its stage.
-        for (const std::vector<std::uint32_t>& route : schedule_.routes)
-            held = held || route[stage] == device;
-        if (!held)
-            problem("device {} updates stage {}, which is not on it", device, stage);
     }
 
     void complete(std::uint32_t j, std::uint32_t s) {

@@ -33,9 +33,7 @@ std::string even_ways(const ScheduleShape& shape) {
         shape.micro_batches);
 }
 
-std::string enough_for_both_ways(const ScheduleShape& shape) {
-    if (std::string odd = even_ways(shape); !odd.empty())
-        return odd;
+std::string twice_the_devices(const ScheduleShape& shape) {
     if (shape.micro_batches >= 2 * shape.devices)
         return {};
     return fmt::format(
@@ -44,13 +42,9 @@ std::string enough_for_both_ways(const ScheduleShape& shape) {
         shape.devices);
 }
 
-std::string twice_the_devices(const ScheduleShape& shape) {
-    if (shape.micro_batches >= 2 * shape.devices)
-        return {};
-    return fmt::format(
-        "{} micro-batches; expected at least twice the {} devices",
-        shape.micro_batches,
-        shape.devices);
+std::string enough_for_both_ways(const ScheduleShape& shape) {
+    std::string odd = even_ways(shape);
+    return odd.empty() ? twice_the_devices(shape) : odd;
 }
 
 std::string replicas_fit(const ScheduleShape& shape) {

@@ -15,6 +15,28 @@ PassTable::PassTable(const PipelineSchedule& schedule) :
             });
 }
 
+std::optional<Pass> receiver_of(const PipelineSchedule& schedule, const Pass& pass) {
+    Pass to = pass;
+    if (pass.kind == PassKind::kForward && pass.stage + 1 < schedule.stages())
+        ++to.stage;
+    else if (is_backward(pass.kind) && pass.stage > 0)
+        --to.stage;
+    else
+        return {};
+    if (schedule.device_of(to) == schedule.device_of(pass))
+        return {};
+    return to;
+}
+
+std::optional<Pass> sender_to(const PipelineSchedule& schedule, const Pass& pass) {
+    std::optional<Pass> from;
+    for_each_need(schedule, pass, [&](const Pass& need) {
+        if (schedule.device_of(need) != schedule.device_of(pass))
+            from = need;
+    });
+    return from;
+}
+
 bool walk(
     const PipelineSchedule& schedule, const VisitSlot& visit, std::vector<std::size_t>* left) {
     const PassTable table(schedule);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace switchfold {
@@ -57,6 +58,11 @@ void for_each_need(const PipelineSchedule& schedule, const Pass& pass, Visit vis
     if (pass.kind == PassKind::kWeightGradient)
         visit(Pass{PassKind::kInputGradient, pass.micro_batch, pass.stage});
 }
+
+/// The pass on another device that waits for this one's message; none if there is none.
+[[nodiscard]] std::optional<Pass> receiver_of(const PipelineSchedule& schedule, const Pass& pass);
+/// The pass on another device whose message this one waits for.
+[[nodiscard]] std::optional<Pass> sender_to(const PipelineSchedule& schedule, const Pass& pass);
 
 /// Visits every slot in an order in which each comes after what it needs. False: some are left that
 /// wait for each other, and `left` has the first of them on every device.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,10 @@ struct PipelineSchedule {
     [[nodiscard]] std::uint32_t device_of(const Pass& pass) const {
         return route(pass.micro_batch)[pass.stage];
     }
+    /// Stages that a device holds, on any route, ascending.
+    [[nodiscard]] std::set<std::uint32_t> stages_on(std::uint32_t device) const;
+    /// Devices that hold a stage, on any route, ascending.
+    [[nodiscard]] std::set<std::uint32_t> devices_with(std::uint32_t stage) const;
     bool operator==(const PipelineSchedule&) const = default;
 };
 

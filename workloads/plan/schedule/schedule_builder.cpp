@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/schedule/schedule_builder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
 namespace switchfold {
 
 void ScheduleBuilder::update_at_the_end() {
-    for (std::uint32_t device = 0; device < schedule_.devices(); ++device) {
-        std::vector<std::uint32_t> held;
-        for (const std::vector<std::uint32_t>& route : schedule_.routes)
-            for (std::uint32_t stage = 0; stage < route.size(); ++stage)
-                if (route[stage] == device)
-                    held.push_back(stage);
-        std::sort(held.begin(), held.end());
-        held.erase(std::unique(held.begin(), held.end()), held.end());
-        for (const std::uint32_t stage : held)
+    for (std::uint32_t device = 0; device < schedule_.devices(); ++device)
+        for (const std::uint32_t stage : schedule_.stages_on(device))
             add(device, PassKind::kUpdate, schedule_.micro_batches - 1, stage);
-    }
 }
 
 std::vector<std::uint32_t> straight(std::uint32_t devices) {
@@ -41,26 +31,6 @@ void order_by_time(ScheduleBuilder& builder, std::uint32_t device, std::vector<T
     });
     for (const TimedPass& timed : passes)
         builder.add(device, timed.pass.kind, timed.pass.micro_batch, timed.pass.stage);
-}
-
-std::string_view to_string(PassKind kind) {
-    switch (kind) {
-    case PassKind::kForward:
-        return "F";
-    case PassKind::kBackward:
-        return "BW";
-    case PassKind::kInputGradient:
-        return "B";
-    case PassKind::kWeightGradient:
-        return "W";
-    case PassKind::kUpdate:
-        return "U";
-    }
-    return "?";
-}
-
-std::string to_string(const Pass& pass) {
-    return fmt::format("{}{}@{}", to_string(pass.kind), pass.micro_batch, pass.stage);
 }
 
 }  // namespace switchfold

@@ -3,7 +3,6 @@
 
 #include "sim/core/error.h"
 #include "sim/core/json.h"
-#include "workloads/plan/schedule/pass_needs.h"
 #include "workloads/plan/schedule/replay.h"
 
 #include <fmt/format.h>
@@ -150,17 +149,8 @@ private:
 
     static std::optional<std::uint32_t>
     only_stage(const PipelineSchedule& schedule, std::uint32_t device) {
-        std::optional<std::uint32_t> only;
-        for (const std::vector<std::uint32_t>& route : schedule.routes) {
-            for (std::uint32_t stage = 0; stage < route.size(); ++stage) {
-                if (route[stage] != device)
-                    continue;
-                if (only && *only != stage)
-                    return {};
-                only = stage;
-            }
-        }
-        return only;
+        const std::set<std::uint32_t> held = schedule.stages_on(device);
+        return held.size() == 1 ? std::optional(*held.begin()) : std::nullopt;
     }
 
     static std::optional<Slot> slot_of(const std::string& text, std::optional<std::uint32_t> only) {
@@ -216,30 +206,6 @@ PipelineSchedule parse_schedule(std::string_view text, const std::string& file) 
 
 PipelineSchedule read_schedule(const std::filesystem::path& path) {
     return Reader(path.string()).run(load_json(path));
-}
-
-std::string schedule_text(const PipelineSchedule& schedule) {
-    std::string out = fmt::format("{{\n  \"micro_batches\": {},\n", schedule.micro_batches);
-    std::vector<std::string> routes;
-    for (const std::vector<std::uint32_t>& route : schedule.routes)
-        routes.push_back(fmt::format("[{}]", fmt::join(route, ", ")));
-    out += fmt::format("  \"routes\": [{}],\n", fmt::join(routes, ", "));
-    if (!schedule.route_of.empty())
-        out += fmt::format("  \"route_of\": [{}],\n", fmt::join(schedule.route_of, ", "));
-    if (schedule.asynchronous)
-        out += "  \"asynchronous\": true,\n";
-    out += "  \"order\": [";
-    for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
-        std::vector<std::string> passes;
-        for (const Slot& slot : schedule.order[device]) {
-            std::string text = to_string(slot.pass);
-            if (slot.beside)
-                text += "&" + to_string(*slot.beside);
-            passes.push_back(fmt::format("\"{}\"", text));
-        }
-        out += fmt::format("{}\n    [{}]", device == 0 ? "" : ",", fmt::join(passes, ", "));
-    }
-    return out + "\n  ]\n}\n";
 }
 
 }  // namespace switchfold

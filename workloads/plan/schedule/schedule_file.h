@@ -19,7 +19,4 @@ namespace switchfold {
 [[nodiscard]] PipelineSchedule read_schedule(const std::filesystem::path& path);
 [[nodiscard]] PipelineSchedule parse_schedule(std::string_view text, const std::string& file);
 
-/// The same form, one line a device.
-[[nodiscard]] std::string schedule_text(const PipelineSchedule& schedule);
-
 }  // namespace switchfold

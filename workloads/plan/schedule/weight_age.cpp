@@ -28,18 +28,11 @@ void for_each_with_updates(
     }
 }
 
-std::set<std::uint32_t> devices_of(const PipelineSchedule& schedule, std::uint32_t stage) {
-    std::set<std::uint32_t> devices;
-    for (const std::vector<std::uint32_t>& route : schedule.routes)
-        devices.insert(route[stage]);
-    return devices;
-}
-
 }  // namespace
 
 std::vector<WeightAge> weight_ages(const PipelineSchedule& schedule, std::uint32_t stage) {
     std::vector<WeightAge> ages(schedule.micro_batches);
-    for (const std::uint32_t device : devices_of(schedule, stage)) {
+    for (const std::uint32_t device : schedule.devices_with(stage)) {
         std::vector<std::uint32_t> updated_by;
         for (const Slot& slot : schedule.order[device])
             if (slot.pass.kind == PassKind::kUpdate && slot.pass.stage == stage)
@@ -65,7 +58,7 @@ std::vector<WeightAge> weight_ages(const PipelineSchedule& schedule, std::uint32
 
 std::uint32_t versions_stashed(const PipelineSchedule& schedule, std::uint32_t stage) {
     std::size_t most = 1;
-    for (const std::uint32_t device : devices_of(schedule, stage)) {
+    for (const std::uint32_t device : schedule.devices_with(stage)) {
         std::map<std::uint32_t, std::uint32_t> seen;  // version by micro-batch in flight
         for_each_with_updates(
             schedule, device, stage, [&](const Pass& pass, std::uint32_t updates) {

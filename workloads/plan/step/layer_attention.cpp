@@ -10,15 +10,6 @@
 
 namespace switchfold {
 
-namespace {
-
-/// At least one.
-std::uint64_t whole(double value) {
-    return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
-}
-
-}  // namespace
-
 double LayerWork::kept_scores(std::uint32_t layer) const {
     const std::optional<AttentionShape> shape = attention_of(network_.layers[layer]);
     if (!shape || plan_.attention == AttentionKernels::kFused ||
@@ -66,7 +57,6 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
             CollectiveKind::kAllGather,
             keys_and_values,
             Sharing::kContext,
-            false,
             work);
     if (plan_.attention == AttentionKernels::kUnfused) {
         unfused_attention(layer, a, backward, work);
@@ -85,7 +75,6 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
             CollectiveKind::kReduceScatter,
             keys_and_values,
             Sharing::kContext,
-            false,
             work);
 }
 

@@ -27,12 +27,13 @@ bool leaves_partial_sums(const Layer& layer) {
            (layer.split == TensorSplit::kVocabulary && layer.type == "embedding");
 }
 
-bool is_norm(const Layer& layer) {
-    return layer.type.find("norm") != std::string::npos;
+/// A part of a layer's experts: this rank's, of the ranks that share them.
+bool of_experts(const Layer& layer) {
+    return layer.split == TensorSplit::kExperts;
 }
 
-std::uint64_t whole(double value) {
-    return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
+bool is_norm(const Layer& layer) {
+    return layer.type.find("norm") != std::string::npos;
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ LayerWork::LayerWork(const Network& network, const KernelTimes& times, const Par
     network_(network),
     times_(times),
     plan_(plan),
-    element_(static_cast<double>(size_of(plan.datatype).count())),
+    element_(element_bytes(plan.datatype)),
     leader_(network.layers.size()) {
     std::map<std::vector<std::uint32_t>, std::uint32_t> first;
     for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
@@ -51,11 +52,25 @@ LayerWork::LayerWork(const Network& network, const KernelTimes& times, const Par
     }
 }
 
+/// An expert's second product: it reads what tensor-parallel ranks made parts of.
+bool LayerWork::closes_experts(std::uint32_t layer) const {
+    const Layer& l = network_.layers[layer];
+    return of_experts(l) && is_product(layer) &&
+           std::any_of(l.inputs.begin(), l.inputs.end(), [&](std::uint32_t input) {
+               return of_experts(network_.layers[input]);
+           });
+}
+
+bool LayerWork::has_partial_sums(std::uint32_t layer) const {
+    return leaves_partial_sums(network_.layers[layer]) || closes_experts(layer);
+}
+
 /// Part of a layer's work and output that falls to this rank.
 double LayerWork::share_of(std::uint32_t layer) const {
-    const TensorSplit split = network_.layers[layer].split;
-    const bool divided =
-        split == TensorSplit::kNone ? plan_.sequence : !leaves_partial_sums(network_.layers[layer]);
+    const Layer& l = network_.layers[layer];
+    // Every tensor-parallel rank of an expert has all tokens that came to it.
+    const bool divided = l.split == TensorSplit::kNone ? plan_.sequence && l.type != "dispatch"
+                                                       : !has_partial_sums(layer);
     return 1.0 / plan_.context / (divided ? plan_.tensor : 1);
 }
 
@@ -67,7 +82,7 @@ double LayerWork::out_elements(std::uint32_t layer) const {
 double LayerWork::in_elements(std::uint32_t layer) const {
     const Layer& l = network_.layers[layer];
     const bool divided = l.split == TensorSplit::kRows || l.split == TensorSplit::kHeads ||
-                         (l.split == TensorSplit::kNone && plan_.sequence);
+                         closes_experts(layer) || (l.split == TensorSplit::kNone && plan_.sequence);
     const std::uint64_t elements = l.in_elements == 0 ? l.out_elements : l.in_elements;
     return static_cast<double>(elements) * plan_.micro_batch / plan_.context /
            (divided ? plan_.tensor : 1);
@@ -90,7 +105,7 @@ double LayerWork::output_bytes(std::uint32_t layer) const {
 double LayerWork::parameters(std::uint32_t layer) const {
     const Layer& l = network_.layers[layer];
     double held = static_cast<double>(l.parameters);
-    if (l.split == TensorSplit::kExperts)
+    if (of_experts(l))
         held /= plan_.expert;
     // A row-parallel layer divides its weights too.
     const bool divided = l.split != TensorSplit::kNone;
@@ -102,12 +117,20 @@ bool LayerWork::is_product(std::uint32_t layer) const {
     return type == "conv" || type == "linear" || type == "lstm";
 }
 
+bool LayerWork::shared_by_experts(std::uint32_t layer) const {
+    return plan_.expert > 1 && of_experts(network_.layers[layer]);
+}
+
 bool LayerWork::gathers_input(std::uint32_t layer) const {
     return plan_.tensor > 1 && splits_by_columns(network_.layers[layer]) && leader_[layer] == layer;
 }
 
 bool LayerWork::sums_output(std::uint32_t layer) const {
-    return plan_.tensor > 1 && leaves_partial_sums(network_.layers[layer]);
+    return plan_.tensor > 1 && has_partial_sums(layer);
+}
+
+CollectiveKind LayerWork::summing() const {
+    return plan_.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
 }
 
 void LayerWork::kernel(
@@ -122,8 +145,8 @@ void LayerWork::collective(
     CollectiveKind kind,
     double bytes,
     Sharing sharing,
-    bool beside,
-    Work& work) const {
+    Work& work,
+    bool beside) const {
     work.push_back(CollectiveItem{
         fmt::format("{} {}", network_.layers[layer].name, what),
         kind,
@@ -152,18 +175,23 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
     }
     double columns = static_cast<double>(shape->columns);
     double depth = static_cast<double>(shape->depth);
-    if (splits_by_columns(l) || l.split == TensorSplit::kExperts)
-        columns /= plan_.tensor;
-    else if (l.split == TensorSplit::kRows)
+    if (l.split == TensorSplit::kRows || closes_experts(layer))
         depth /= plan_.tensor;
-    const double rows = static_cast<double>(shape->rows) * plan_.micro_batch / plan_.context;
+    else if (splits_by_columns(l) || of_experts(l))
+        columns /= plan_.tensor;
+    double rows = static_cast<double>(shape->rows) * plan_.micro_batch / plan_.context;
+    double count = static_cast<double>(shape->count);
+    if (of_experts(l)) {  // fewer experts, and the tokens of all ranks that share them
+        count /= plan_.expert;
+        rows *= plan_.expert;
+    }
     MatrixProduct product{
-        whole(rows), whole(columns), whole(depth), shape->count, plan_.datatype, plan_.tf32};
+        whole(rows), whole(columns), whole(depth), whole(count), plan_.datatype, plan_.tf32};
     if (which == Which::kInputGradient)
         std::swap(product.n, product.k);
     else if (which == Which::kWeightGradient)
         product = {
-            whole(depth), whole(columns), whole(rows), shape->count, plan_.datatype, plan_.tf32};
+            whole(depth), whole(columns), whole(rows), product.count, plan_.datatype, plan_.tf32};
     if (l.type != "lstm") {
         kernel(layer, what, times_.estimate(product), work);
         return;
@@ -188,7 +216,9 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
 /// Layers whose bytes decide.
 void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
     const Layer& l = network_.layers[layer];
-    const double out = out_elements(layer);
+    // A rank puts its own tokens in order before those of the others come.
+    const bool orders = l.type == "dispatch" && plan_.sequence;
+    const double out = out_elements(layer) / (orders ? plan_.tensor : 1);
     const double in = in_elements(layer);
     const char* what = backward ? "backward" : "forward";
     MemoryKernel k;
@@ -227,6 +257,19 @@ void LayerWork::measured(
     kernel(layer, what, estimate, work);
 }
 
+/// Tokens go to the ranks that hold their experts, or come back from them. `layer` is the dispatch,
+/// or what a combine reads.
+void LayerWork::exchange(std::uint32_t layer, const char* what, Work& work) const {
+    if (plan_.expert > 1)
+        collective(
+            layer,
+            what,
+            CollectiveKind::kAllToAll,
+            full_output_bytes(layer) / (plan_.sequence ? plan_.tensor : 1),
+            Sharing::kExpert,
+            work);
+}
+
 /// What tensor-parallel ranks do before a layer that needs the whole input.
 void LayerWork::before_products(std::uint32_t layer, Work& work) const {
     if (plan_.sequence && gathers_input(layer))
@@ -236,13 +279,14 @@ void LayerWork::before_products(std::uint32_t layer, Work& work) const {
             CollectiveKind::kAllGather,
             full_input_bytes(layer),
             Sharing::kTensor,
-            false,
             work);
 }
 
 void LayerWork::forward(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
     before_products(layer, work);
+    if (l.type == "combine")
+        exchange(l.inputs.front(), "tokens back", work);
     if (l.forward_us)
         measured(layer, *l.forward_us, "forward", work);
     else if (is_product(layer))
@@ -252,21 +296,24 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
     else
         other(layer, false, work);
     if (sums_output(layer))
-        collective(
-            layer,
-            "output",
-            plan_.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-            full_output_bytes(layer),
-            Sharing::kTensor,
-            false,
-            work);
+        collective(layer, "output", summing(), full_output_bytes(layer), Sharing::kTensor, work);
+    if (l.type == "dispatch") {
+        exchange(layer, "tokens to experts", work);
+        if (plan_.tensor > 1 && plan_.sequence)
+            collective(
+                layer,
+                "tokens of all ranks",
+                CollectiveKind::kAllGather,
+                full_output_bytes(layer),
+                Sharing::kTensor,
+                work);
+    }
     if (plan_.tensor > 1 && l.split == TensorSplit::kVocabulary && l.type == "softmax_loss") {
         // The largest logit, the sum and the target's logit of each token.
         const double tokens = std::max<double>(1, static_cast<double>(network_.tokens)) *
                               plan_.micro_batch / plan_.context;
         for (const char* what : {"largest", "sum", "target"})
-            collective(
-                layer, what, CollectiveKind::kAllReduce, 4 * tokens, Sharing::kTensor, false, work);
+            collective(layer, what, CollectiveKind::kAllReduce, 4 * tokens, Sharing::kTensor, work);
     }
 }
 
@@ -276,11 +323,11 @@ void LayerWork::after_input_gradient(std::uint32_t layer, bool beside, Work& wor
         collective(
             layer,
             "gradient of the input",
-            plan_.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+            summing(),
             full_input_bytes(layer),
             Sharing::kTensor,
-            beside,
-            work);
+            work,
+            beside);
 }
 
 void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
@@ -292,8 +339,18 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
             CollectiveKind::kAllGather,
             full_output_bytes(layer),
             Sharing::kTensor,
-            false,
             work);
+    if (l.type == "dispatch") {
+        if (plan_.tensor > 1)
+            collective(
+                layer,
+                "gradient of the tokens",
+                summing(),
+                full_output_bytes(layer),
+                Sharing::kTensor,
+                work);
+        exchange(layer, "gradients back", work);
+    }
     const bool needed = !l.inputs.empty();  // nobody needs the gradient of the network's input
     if (l.backward_us)
         measured(layer, *l.backward_us / (is_product(layer) ? 2 : 1), "input gradient", work);
@@ -303,6 +360,8 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
         attention(layer, true, work);
     else if (!is_product(layer))
         other(layer, true, work);
+    if (l.type == "combine")
+        exchange(l.inputs.front(), "gradients to experts", work);
 }
 
 /// The input that was gathered is not kept: it is gathered again for the weights' gradient.
@@ -314,8 +373,8 @@ void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const
             CollectiveKind::kAllGather,
             full_input_bytes(layer),
             Sharing::kTensor,
-            beside,
-            work);
+            work,
+            beside);
 }
 
 void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {

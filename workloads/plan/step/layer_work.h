@@ -35,10 +35,14 @@ public:
     /// else what softmax and dropout put out, and dropout's mask.
     [[nodiscard]] double kept_scores(std::uint32_t layer) const;
     [[nodiscard]] bool is_product(std::uint32_t layer) const;
+    /// Ranks of an expert-parallel group hold different parameters of the layer.
+    [[nodiscard]] bool shared_by_experts(std::uint32_t layer) const;
 
 private:
     enum class Which : std::uint8_t { kForward, kInputGradient, kWeightGradient };
 
+    [[nodiscard]] bool closes_experts(std::uint32_t layer) const;
+    [[nodiscard]] bool has_partial_sums(std::uint32_t layer) const;
     [[nodiscard]] double share_of(std::uint32_t layer) const;
     [[nodiscard]] double in_elements(std::uint32_t layer) const;
     [[nodiscard]] double out_elements(std::uint32_t layer) const;
@@ -46,6 +50,8 @@ private:
     [[nodiscard]] double full_output_bytes(std::uint32_t layer) const;
     [[nodiscard]] bool gathers_input(std::uint32_t layer) const;
     [[nodiscard]] bool sums_output(std::uint32_t layer) const;
+    /// What makes whole values of tensor-parallel ranks' partial sums.
+    [[nodiscard]] CollectiveKind summing() const;
     void
     kernel(std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const;
     void product(std::uint32_t layer, Which which, Work& work) const;
@@ -60,8 +66,9 @@ private:
         CollectiveKind kind,
         double bytes,
         Sharing sharing,
-        bool beside,
-        Work& work) const;
+        Work& work,
+        bool beside = false) const;
+    void exchange(std::uint32_t layer, const char* what, Work& work) const;
     void before_products(std::uint32_t layer, Work& work) const;
     void gather_again(std::uint32_t layer, bool beside, Work& work) const;
     void own_input_gradient(std::uint32_t layer, Work& work) const;

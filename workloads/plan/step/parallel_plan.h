@@ -40,6 +40,8 @@ enum class Messages : std::uint8_t {
     kBlocking,  ///< a device goes on once its sends and receives are done (Megatron-LM's 1F1B)
 };
 
+enum class OptimizerKind : std::uint8_t { kAdam, kMomentum };
+
 /// How attention is computed.
 enum class AttentionKernels : std::uint8_t {
     kFused,    ///< one kernel, scores never leave the SMs (FlashAttention)
@@ -78,11 +80,19 @@ struct ParallelPlan {
     Datatype datatype = Datatype::kBfloat16;  ///< of weights and activations
     Datatype gradient = Datatype::kFloat32;   ///< of gradients that travel
     bool tf32 = false;                        ///< 32-bit products round their operands
-    bool adam = true;                         ///< or SGD with momentum
+    OptimizerKind optimizer = OptimizerKind::kAdam;
 };
 
 [[nodiscard]] constexpr std::uint32_t ranks_of(const ParallelPlan& plan) {
     return plan.data * plan.context * plan.tensor * plan.pipeline;
+}
+
+/// Bytes a parameter that an update reads and writes beside weights and gradients: moments, and
+/// the 32-bit copy of 16-bit weights.
+[[nodiscard]] inline double optimizer_state_bytes(const ParallelPlan& plan) {
+    constexpr double kSingle = 4;
+    const double moments = plan.optimizer == OptimizerKind::kAdam ? 2 : 1;
+    return moments * kSingle + (element_bytes(plan.datatype) < kSingle ? kSingle : 0);
 }
 
 }  // namespace switchfold

@@ -16,12 +16,8 @@ std::string_view name_of(Sharing sharing) {
         return "tensor";
     case Sharing::kContext:
         return "context";
-    case Sharing::kData:
-        return "data";
     case Sharing::kExpert:
         return "expert";
-    case Sharing::kReplicas:
-        return "replicas";
     case Sharing::kModel:
         return "model";
     }
@@ -42,7 +38,7 @@ Communicators::find(const std::string& name, const std::vector<std::uint32_t>& r
 PassWriter::PassWriter(
     const RankMap& map, std::uint32_t rank, Communicators& groups, NameTable& names) :
     map_(map), rank_(rank), groups_(groups), names_(names) {
-    lanes_[0].compute = stream("compute");
+    stream("compute");  // the first
 }
 
 std::uint32_t PassWriter::stream(const std::string& name) {
@@ -74,8 +70,8 @@ PassWriter::Index PassWriter::add(
 void PassWriter::kernel(
     std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel) {
     Lane& l = lanes_[lane];
-    l.compute = stream(lane == 0 ? "compute" : "compute beside");
-    l.last = add(name, l.compute, phase, std::exchange(l.waits, {}), kernel);
+    const std::uint32_t compute = stream(lane == 0 ? "compute" : "compute beside");
+    l.last = add(name, compute, phase, std::exchange(l.waits, {}), kernel);
 }
 
 std::optional<CollectiveOperation>
@@ -123,20 +119,44 @@ void PassWriter::join(std::size_t lane) {
     l.beside.clear();
 }
 
+PassWriter::Index PassWriter::one_kernel(std::size_t lane, std::string_view name, Phase phase) {
+    KernelOperation kernel;
+    kernel.kernel_class = KernelClass::kOther;
+    kernel.isolated = nanoseconds(1);
+    kernel.byte_source = ByteSource::kShapes;
+    kernel.duration_source = DurationSource::kModel;
+    this->kernel(lane, name, phase, kernel);
+    return *lanes_[lane].last;
+}
+
+bool PassWriter::layer_work(std::size_t lane, const WorkItem& item, Phase phase) {
+    if (const auto* computes = std::get_if<KernelItem>(&item))
+        kernel(lane, computes->name, phase, computes->kernel);
+    else if (const auto* collective = std::get_if<CollectiveItem>(&item))
+        wait_for_collective(lane, *collective, phase);
+    else if (std::holds_alternative<JoinItem>(item))
+        join(lane);
+    else
+        return false;
+    return true;
+}
+
 void PassWriter::gather(
-    std::size_t lane, Bytes bytes, Datatype datatype, const Team& team, Phase phase) {
+    std::size_t lane, const std::vector<Gathered>& parts, Datatype datatype, Phase phase) {
     Lane& l = lanes_[lane];
-    const std::vector<Index> now = ends(lane);
-    const auto index = collective(
-        "gather weights",
-        CollectiveKind::kAllGather,
-        bytes,
-        datatype,
-        team,
-        phase,
-        std::exchange(l.unit, now));
-    if (index)
-        l.waits.push_back(*index);
+    const std::vector<Index> after = std::exchange(l.unit, ends(lane));
+    for (const Gathered& part : parts) {
+        const auto index = collective(
+            "gather weights",
+            CollectiveKind::kAllGather,
+            part.bytes,
+            datatype,
+            part.team,
+            phase,
+            after);
+        if (index)
+            l.waits.push_back(*index);
+    }
 }
 
 std::optional<PassWriter::Index> PassWriter::collective(
@@ -175,6 +195,13 @@ std::vector<PassWriter::Index> PassWriter::ends(std::size_t lane) const {
     if (lanes_[lane].last)
         all.push_back(*lanes_[lane].last);
     return all;
+}
+
+std::optional<PassWriter::Index> PassWriter::last(std::size_t lane) const {
+    const std::vector<Index> all = ends(lane);
+    if (all.empty())
+        return {};
+    return *std::max_element(all.begin(), all.end());
 }
 
 void PassWriter::span(

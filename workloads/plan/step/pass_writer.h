@@ -47,7 +47,17 @@ public:
     kernel(std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel);
     void wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase);
     void join(std::size_t lane);
-    void gather(std::size_t lane, Bytes bytes, Datatype datatype, const Team& team, Phase phase);
+    /// A kernel that stands for many and takes a nanosecond until its time is known.
+    Index one_kernel(std::size_t lane, std::string_view name, Phase phase);
+    /// A kernel, a collective among the ranks of a layer, or a join; false for what is none.
+    bool layer_work(std::size_t lane, const WorkItem& item, Phase phase);
+    /// Weights of one unit, from each team its part.
+    struct Gathered {
+        Bytes bytes;
+        const Team& team;
+    };
+    void
+    gather(std::size_t lane, const std::vector<Gathered>& parts, Datatype datatype, Phase phase);
     /// A collective on the team's stream, unless the rank is alone in it; nothing on a lane waits
     /// for it.
     std::optional<Index> collective(
@@ -74,13 +84,14 @@ public:
     [[nodiscard]] std::optional<Index> last_kernel(std::size_t lane) const {
         return lanes_[lane].last;
     }
+    /// The last thing that the lane waits for: a sum of the last kernel's results, or that kernel.
+    [[nodiscard]] std::optional<Index> last(std::size_t lane) const;
     [[nodiscard]] Index next() const { return static_cast<Index>(rank_graph_.operations.size()); }
     void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);
     [[nodiscard]] RankGraph take() { return std::move(rank_graph_); }
 
 private:
     struct Lane {
-        std::uint32_t compute = 0;  ///< stream
         std::vector<Index> waits;
         std::vector<Index> beside;
         std::optional<Index> last;  ///< kernel

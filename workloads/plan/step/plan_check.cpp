@@ -25,20 +25,6 @@ ScheduleShape shape_of(const ParallelPlan& plan, const ScheduleGenerator& genera
     return shape;
 }
 
-/// The pass on another device that a pass's message is for.
-std::optional<Pass> receiver_of(const PipelineSchedule& schedule, const Pass& pass) {
-    Pass to = pass;
-    if (pass.kind == PassKind::kForward && pass.stage + 1 < schedule.stages())
-        ++to.stage;
-    else if (is_backward(pass.kind) && pass.stage > 0)
-        --to.stage;
-    else
-        return {};
-    if (schedule.device_of(to) == schedule.device_of(pass))
-        return {};
-    return to;
-}
-
 /// Whether a schedule ends where a device goes on only once its messages have been taken: a receive
 /// is posted when what needs it is next.
 bool ends_blocking(const PipelineSchedule& schedule) {
@@ -143,9 +129,20 @@ private:
                     "{} expert-parallel ranks do not divide {} data-parallel ones",
                     plan_.expert,
                     plan_.data));
-        const auto has = [](const Layer& layer) { return layer.split == TensorSplit::kExperts; };
-        if (std::none_of(network_.layers.begin(), network_.layers.end(), has))
+        const auto experts =
+            std::find_if(network_.layers.begin(), network_.layers.end(), [](const Layer& layer) {
+                return layer.split == TensorSplit::kExperts && layer.groups > 1;
+            });
+        if (experts == network_.layers.end())
             problem("/expert", fmt::format("{} has no experts", network_.name));
+        else if (experts->groups % plan_.expert != 0)
+            problem(
+                "/expert",
+                fmt::format(
+                    "{} ranks do not divide the {} experts of {}",
+                    plan_.expert,
+                    experts->groups,
+                    experts->name));
     }
 
     /// A schedule from a file says itself how many devices and micro-batches it is for.

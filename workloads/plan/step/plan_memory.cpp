@@ -3,16 +3,10 @@
 
 #include "workloads/plan/schedule/in_flight.h"
 #include "workloads/plan/schedule/weight_age.h"
-#include "workloads/plan/step/plan_step.h"
-
-#include <algorithm>
-#include <set>
 
 namespace switchfold {
 
 namespace {
-
-constexpr double kSingle = 4;  // bytes
 
 double
 versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uint32_t stage) {
@@ -33,32 +27,28 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
 
 }  // namespace
 
-std::vector<DeviceMemory>
-plan_memory(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
-    const PlannedStep step = planned_step(network, times, plan);
-    const PipelineSchedule& schedule = step.schedule;
+std::vector<DeviceMemory> plan_memory(const PlannedStep& step) {
+    const ParallelPlan& plan = step.plan();
+    const PipelineSchedule& schedule = step.schedule();
     std::vector<Kept> kept;
-    for (std::uint32_t stage = 0; stage < step.work->stages(); ++stage)
-        kept.push_back(step.work->kept(stage));
-    const double shards = static_cast<double>(plan.data) * plan.context;
-    const auto part = [&](Sharding least) { return plan.sharding >= least ? shards : 1.0; };
-    const double element = static_cast<double>(size_of(plan.datatype).count());
-    const double moments = (plan.adam ? 2 : 1) * kSingle + (element < kSingle ? kSingle : 0);
+    for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
+        kept.push_back(step.work().kept(stage));
+    const double replicas = static_cast<double>(plan.data) * plan.context;
+    // What a rank keeps of a stage's parameters; an expert has fewer replicas.
+    const auto held = [&](std::uint32_t stage, Sharding least) {
+        const double experts = step.work().expert_parameters(stage);
+        const double others = step.work().parameters(stage) - experts;
+        return plan.sharding < least ? others + experts
+                                     : others / replicas + experts / (replicas / plan.expert);
+    };
     std::vector<DeviceMemory> devices(schedule.devices());
     for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
-        std::set<std::uint32_t> held;
-        for (const std::vector<std::uint32_t>& route : schedule.routes)
-            for (std::uint32_t stage = 0; stage < route.size(); ++stage)
-                if (route[stage] == device)
-                    held.insert(stage);
         DeviceMemory& memory = devices[device];
-        for (const std::uint32_t stage : held) {
-            const double parameters = step.work->parameters(stage);
-            memory.weights += parameters * element * versions_of(plan, schedule, stage) /
-                              part(Sharding::kParameters);
-            memory.gradients += parameters * static_cast<double>(size_of(plan.gradient).count()) /
-                                part(Sharding::kGradients);
-            memory.moments += parameters * moments / part(Sharding::kOptimizer);
+        for (const std::uint32_t stage : schedule.stages_on(device)) {
+            memory.weights += held(stage, Sharding::kParameters) * element_bytes(plan.datatype) *
+                              versions_of(plan, schedule, stage);
+            memory.gradients += held(stage, Sharding::kGradients) * element_bytes(plan.gradient);
+            memory.moments += held(stage, Sharding::kOptimizer) * optimizer_state_bytes(plan);
         }
         memory.activations = most_in_flight(schedule, device, kept);
     }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/kernels/kernel_times.h"
-#include "workloads/network/network.h"
-#include "workloads/plan/step/parallel_plan.h"
+#include "workloads/plan/step/plan_step.h"
 
 #include <vector>
 
@@ -20,7 +18,6 @@ struct DeviceMemory {
 
 /// By device. Weights that come together for a moment (ZeRO 3), workspaces and the framework's own
 /// memory are left out.
-[[nodiscard]] std::vector<DeviceMemory>
-plan_memory(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
+[[nodiscard]] std::vector<DeviceMemory> plan_memory(const PlannedStep& step);
 
 }  // namespace switchfold

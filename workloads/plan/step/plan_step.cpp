@@ -31,15 +31,16 @@ std::vector<std::uint32_t> places_to_cut(const Network& network, std::uint32_t s
     return places;
 }
 
-TrainingFacts
-facts_of(const ParallelPlan& plan, const PipelineSchedule& schedule, const StageWork& work) {
+TrainingFacts facts_of(const PlannedStep& step) {
+    const ParallelPlan& plan = step.plan();
+    const StageWork& work = step.work();
     TrainingFacts facts;
-    const double micro_batches = schedule.asynchronous ? 1 : plan.accumulate;
+    const double micro_batches = step.schedule().asynchronous ? 1 : plan.accumulate;
     facts.samples = micro_batches * plan.micro_batch * plan.data;
     for (std::uint32_t stage = 0; stage < work.stages(); ++stage)
         facts.flops +=
             work.model_flops(stage) * micro_batches * plan.tensor * plan.context * plan.data;
-    if (schedule.asynchronous) {
+    if (step.schedule().asynchronous) {
         facts.rounds = plan.mini_batches;
         facts.warm_up = rounds_to_fill(plan);
     }
@@ -89,43 +90,42 @@ std::vector<std::uint32_t> balanced_partition(
     return first;
 }
 
-PlannedStep
-planned_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
-    SWITCHFOLD_CHECK(problems_of(plan, network).empty(), "a plan with problems");
-    PlannedStep step;
-    step.schedule = schedule_of(plan);
-    step.work = std::make_unique<StageWork>(
-        network,
-        times,
-        plan,
-        plan.partition.empty() ? balanced_partition(network, times, plan, step.schedule.stages())
-                               : plan.partition);
-    if (!plan.given)
-        step.schedule = schedule_of(plan, step.work.get());  // some are searched for these times
-    const std::vector<std::string> wrong = problems_of(step.schedule);
-    SWITCHFOLD_CHECK(wrong.empty(), "{}: {}", step.schedule.name, wrong.front());
-    return step;
+PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) :
+    network_(std::move(network)),
+    times_(std::move(times)),
+    plan_(std::move(plan)),
+    schedule_(schedule_of(plan_)) {
+    if (plan_.partition.empty())
+        plan_.partition = balanced_partition(network_, times_, plan_, schedule_.stages());
+    work_ = std::make_unique<StageWork>(network_, times_, plan_, plan_.partition);
+    if (!plan_.given)
+        schedule_ = schedule_of(plan_, work_.get());  // some are searched for these times
+    const std::vector<std::string> wrong = problems_of(schedule_);
+    SWITCHFOLD_CHECK(wrong.empty(), "{}: {}", schedule_.name, wrong.front());
 }
 
-ExecutionGraph
-plan_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
-    const PlannedStep step = planned_step(network, times, plan);
-    const PipelineSchedule& schedule = step.schedule;
-    const StageWork& work = *step.work;
-    const RankMap map(plan);
-    const StepParts parts{plan, schedule, work, times, map};
+ExecutionGraph plan_step(const PlannedStep& step) {
+    const RankMap map(step.plan());
+    const StepParts parts(step, map);
     Communicators groups;
     NameTable names;
-    ExecutionGraph graph;
+    std::vector<RankGraph> ranks;
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank)
-        graph.ranks.push_back(
-            std::make_shared<RankGraph>(RankWriter(parts, rank, groups, names).write()));
+        ranks.push_back(RankWriter(parts, rank, groups, names).write());
+    return graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+}
+
+ExecutionGraph graph_of(
+    const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
+    ExecutionGraph graph;
+    for (RankGraph& rank : ranks)
+        graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(rank)));
     graph.groups = groups.take();
     graph.names = names.take();
-    graph.provenance.source = network.name;
+    graph.provenance.source = step.network().name;
     graph.provenance.synthetic = true;
-    graph.provenance.world_size = map.ranks();
-    graph.training = facts_of(plan, schedule, work);
+    graph.provenance.world_size = static_cast<std::uint32_t>(graph.ranks.size());
+    graph.training = facts_of(step);
     return graph;
 }
 

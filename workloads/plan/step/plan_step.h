@@ -40,17 +40,30 @@ schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 [[nodiscard]] std::vector<std::uint32_t>
 equal_partition(const Network& network, std::uint32_t stages);
 
-/// A plan's stages and schedule, for the network and the times of its kernels.
-struct PlannedStep {
-    std::unique_ptr<StageWork> work;
-    PipelineSchedule schedule;
-};
-[[nodiscard]] PlannedStep
-planned_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
+/// A plan without problems, cut into stages and put in order, for a network and the times of its
+/// kernels. Its parts refer to each other: it stays where it is.
+class PlannedStep {
+public:
+    PlannedStep(Network network, KernelTimes times, ParallelPlan plan);
+    PlannedStep(const PlannedStep&) = delete;
+    PlannedStep& operator=(const PlannedStep&) = delete;
 
-/// One step of training a network by a plan; of a schedule without flush as many mini-batches as
-/// the plan says. Ranks are those of RankMap.
-[[nodiscard]] ExecutionGraph
-plan_step(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
+    [[nodiscard]] const Network& network() const { return network_; }
+    [[nodiscard]] const KernelTimes& times() const { return times_; }
+    [[nodiscard]] const ParallelPlan& plan() const { return plan_; }
+    [[nodiscard]] const StageWork& work() const { return *work_; }
+    [[nodiscard]] const PipelineSchedule& schedule() const { return schedule_; }
+
+private:
+    Network network_;
+    KernelTimes times_;
+    ParallelPlan plan_;
+    PipelineSchedule schedule_;
+    std::unique_ptr<StageWork> work_;
+};
+
+/// One step of training; of a schedule without flush as many mini-batches as the plan says. Ranks
+/// are those of RankMap.
+[[nodiscard]] ExecutionGraph plan_step(const PlannedStep& step);
 
 }  // namespace switchfold

@@ -32,13 +32,9 @@ std::vector<std::uint32_t> RankMap::sharing(Sharing what, std::uint32_t rank) co
             return context && data && device;
         case Sharing::kContext:
             return tensor && data && device;
-        case Sharing::kData:
-            return tensor && device;
         case Sharing::kExpert:
             return tensor && context && device &&
                    other.data / plan_.expert == own.data / plan_.expert;
-        case Sharing::kReplicas:
-            return tensor && device && other.data % plan_.expert == own.data % plan_.expert;
         case Sharing::kModel:
             return context && data;
         }

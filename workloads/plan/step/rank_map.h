@@ -21,10 +21,8 @@ struct RankPlace {
 enum class Sharing : std::uint8_t {
     kTensor,
     kContext,
-    kData,      ///< the same weights: replicas, and the parts of a sample's tokens
-    kExpert,    ///< one layer's experts between them
-    kReplicas,  ///< the same experts
-    kModel,     ///< one copy of all weights
+    kExpert,  ///< one layer's experts between them
+    kModel,   ///< one copy of all weights
 };
 
 /// Ranks lie in Megatron's order: tensor-parallel ones next to each other, then the parts of a

@@ -2,10 +2,12 @@
 #include "workloads/plan/step/rank_writer.h"
 
 #include "workloads/kernels/memory_kernel.h"
+#include "workloads/plan/schedule/pass_needs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -74,9 +76,8 @@ std::vector<std::uint32_t>
 RankWriter::holders(const std::vector<std::uint32_t>& stages, bool replicas) const {
     const RankPlace own = parts_.map.place(rank_);
     std::set<std::uint32_t> devices;
-    for (const std::vector<std::uint32_t>& route : parts_.schedule.routes)
-        for (const std::uint32_t stage : stages)
-            devices.insert(route[stage]);
+    for (const std::uint32_t stage : stages)
+        devices.merge(parts_.schedule.devices_with(stage));
     std::set<std::uint32_t> ranks;
     RankPlace place = own;
     for (const std::uint32_t device : devices) {
@@ -89,17 +90,29 @@ RankWriter::holders(const std::vector<std::uint32_t>& stages, bool replicas) con
     return {ranks.begin(), ranks.end()};
 }
 
-const Team& RankWriter::team(std::uint32_t stage) {
-    const auto [at, fresh] = teams_.try_emplace(stage);
+const Team& RankWriter::team(Weights weights) {
+    const auto [at, fresh] = teams_.try_emplace(weights);
     if (!fresh)
         return at->second;
     // One communicator for all stages, whose ranks go through them in one order; where pipelines
     // run both ways the orders differ, and each stage has its own.
     const bool one_way = parts_.schedule.routes.size() == 1;
+    std::vector<std::uint32_t> ranks = holders({weights.stage}, true);
+    if (weights.experts) {
+        const auto expert = [&](std::uint32_t rank) {
+            return parts_.map.place(rank).data % parts_.plan.expert;
+        };
+        std::erase_if(ranks, [&](std::uint32_t rank) { return expert(rank) != expert(rank_); });
+    }
+    const char* what = weights.experts ? "gradients of experts" : "gradients";
     at->second = {
-        one_way ? "gradients" : fmt::format("gradients of stage {}", stage),
-        holders({stage}, true)};
+        one_way ? what : fmt::format("{} of stage {}", what, weights.stage), std::move(ranks)};
     return at->second;
+}
+
+double RankWriter::parameters(Weights weights) const {
+    const double experts = parts_.work.expert_parameters(weights.stage);
+    return weights.experts ? experts : parts_.work.parameters(weights.stage) - experts;
 }
 
 std::uint32_t RankWriter::peer(std::uint32_t device) const {
@@ -110,10 +123,6 @@ std::uint32_t RankWriter::peer(std::uint32_t device) const {
 
 std::uint32_t RankWriter::round_of(const Pass& pass) const {
     return parts_.schedule.asynchronous ? pass.micro_batch : 0;
-}
-
-bool RankWriter::elsewhere(const Pass& pass, std::uint32_t stage) const {
-    return parts_.schedule.route(pass.micro_batch)[stage] != device_;
 }
 
 void RankWriter::slot(std::size_t at) {
@@ -145,38 +154,33 @@ void RankWriter::slot(std::size_t at) {
 }
 
 void RankWriter::receive(std::size_t lane, const Pass& pass) {
+    const auto from = sender_to(parts_.schedule, pass);
+    if (!from)
+        return;
     const bool forward = pass.kind == PassKind::kForward;
-    if (forward ? pass.stage == 0 : pass.stage + 1 == parts_.schedule.stages())
-        return;
-    const std::uint32_t from = forward ? pass.stage - 1 : pass.stage + 1;
-    if (!elsewhere(pass, from))
-        return;
-    const std::uint32_t boundary = std::min(from, pass.stage);
     const Index index = writer_.message(
         fmt::format("receive {}{}", forward ? "f" : "b", pass.stage),
         forward ? "receive activations" : "receive gradients",
         false,
-        peer(parts_.schedule.route(pass.micro_batch)[from]),
-        parts_.work.message(boundary),
-        tag_of({pass.kind, pass.micro_batch, from}, parts_.schedule),
+        peer(parts_.schedule.device_of(*from)),
+        parts_.work.message(std::min(from->stage, pass.stage)),
+        tag_of(*from, parts_.schedule),
         phase_of(pass.kind),
         before_);
     writer_.wait_for(lane, index);
 }
 
 void RankWriter::send(std::size_t lane, const Pass& pass) {
+    const auto to = receiver_of(parts_.schedule, pass);
+    if (!to)
+        return;
     const bool forward = pass.kind == PassKind::kForward;
-    if (forward ? pass.stage + 1 == parts_.schedule.stages() : pass.stage == 0)
-        return;
-    const std::uint32_t to = forward ? pass.stage + 1 : pass.stage - 1;
-    if (!elsewhere(pass, to))
-        return;
     sends_.push_back(writer_.message(
         fmt::format("send {}{}", forward ? "f" : "b", pass.stage),
         forward ? "send activations" : "send gradients",
         true,
-        peer(parts_.schedule.route(pass.micro_batch)[to]),
-        parts_.work.message(std::min(to, pass.stage)),
+        peer(parts_.schedule.device_of(*to)),
+        parts_.work.message(std::min(to->stage, pass.stage)),
         tag_of(pass, parts_.schedule),
         phase_of(pass.kind),
         writer_.ends(lane)));
@@ -201,43 +205,50 @@ void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
 void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     const Phase phase = phase_of(pass.kind);
     const bool reduces = last_gradients || parts_.plan.sharding >= Sharding::kGradients;
-    if (pass.kind != PassKind::kWeightGradient)
-        receive(lane, pass);
+    receive(lane, pass);
     const Index first = writer_.next();
     predict(lane, pass, phase);
+    if (parts_.fold != nullptr)
+        parts_.fold->pass(rank_, writer_.one_kernel(lane, to_string(pass.kind), phase), pass);
+    else
+        work(lane, pass, phase, reduces);
+    const auto ended = writer_.last(lane);
+    if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
+        pass.kind != PassKind::kInputGradient)
+        for (const bool experts : {false, true})
+            flush({pass.stage, experts}, writer_.ends(lane), phase);
+    if (ended && *ended >= first)
+        writer_.span(to_string(pass), first, *ended, round_of(pass), phase);
+    send(lane, pass);
+}
+
+void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces) {
     for (const WorkItem& item : parts_.work.work(pass.kind, pass.stage)) {
-        if (const auto* kernel = std::get_if<KernelItem>(&item))
-            writer_.kernel(lane, kernel->name, phase, kernel->kernel);
-        else if (const auto* collective = std::get_if<CollectiveItem>(&item))
-            writer_.wait_for_collective(lane, *collective, phase);
-        else if (std::holds_alternative<JoinItem>(item))
-            writer_.join(lane);
-        else if (const auto* gather = std::get_if<GatherItem>(&item))
-            writer_.gather(lane, gather->bytes, parts_.plan.datatype, team(pass.stage), phase);
+        if (writer_.layer_work(lane, item, phase))
+            continue;
+        if (const auto* gather = std::get_if<GatherItem>(&item))
+            writer_.gather(
+                lane,
+                {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
+                parts_.plan.datatype,
+                phase);
         else if (reduces && parts_.plan.overlap_gradients)
             gradients_ready(lane, std::get<GradientsItem>(item).layer);
     }
-    if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
-        pass.kind != PassKind::kInputGradient)
-        flush(pass.stage, writer_.ends(lane), phase);
-    if (const auto last = writer_.last_kernel(lane); last && *last >= first)
-        writer_.span(to_string(pass), first, *last, round_of(pass), phase);
-    if (pass.kind != PassKind::kWeightGradient)
-        send(lane, pass);
 }
 
 void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer) {
-    const std::uint32_t stage = parts_.work.stage_of(layer);
-    Pending& pending = pending_[stage];
-    pending.bytes += bytes_of(
-        parts_.work.layers().parameters(layer) *
-        static_cast<double>(size_of(parts_.plan.gradient).count()));
+    const Weights weights{
+        parts_.work.stage_of(layer), parts_.work.layers().shared_by_experts(layer)};
+    Pending& pending = pending_[weights];
+    pending.bytes +=
+        bytes_of(parts_.work.layers().parameters(layer) * element_bytes(parts_.plan.gradient));
     if (pending.bytes >= (pending.any ? parts_.plan.bucket : parts_.plan.first_bucket))
-        flush(stage, writer_.ends(lane), Phase::kBackward);
+        flush(weights, writer_.ends(lane), Phase::kBackward);
 }
 
-void RankWriter::flush(std::uint32_t stage, std::vector<Index> dependencies, Phase phase) {
-    Pending& pending = pending_[stage];
+void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase phase) {
+    Pending& pending = pending_[weights];
     const Bytes bytes = std::exchange(pending.bytes, Bytes(0));
     pending.any = true;
     const bool whole = parts_.plan.sharding == Sharding::kNone;
@@ -246,19 +257,23 @@ void RankWriter::flush(std::uint32_t stage, std::vector<Index> dependencies, Pha
         whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter,
         bytes,
         parts_.plan.gradient,
-        team(stage),
+        team(weights),
         phase,
         std::move(dependencies));
-    if (index)
-        pending.reduced.push_back(*index);
+    if (!index)
+        return;
+    pending.reduced.push_back(*index);
+    if (parts_.fold != nullptr)
+        parts_.fold->collective(rank_, *index);
 }
 
-void RankWriter::reduce_before_update(
+std::optional<RankWriter::Index> RankWriter::reduce_before_update(
     const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team) {
     const auto index =
         writer_.collective(name, kind, bytes, datatype, team, Phase::kOptimizer, writer_.ends(0));
     if (index)
         writer_.wait_for(0, *index);
+    return index;
 }
 
 /// Weights that two stages use: their gradients are added up between the two.
@@ -273,8 +288,8 @@ void RankWriter::reduce_tied(const std::vector<std::uint32_t>& stages) {
         const std::uint32_t owner = parts_.work.stage_of(*layer);
         if (!held(owner) && !held(user))
             continue;
-        const double bytes = parts_.work.layers().parameters(*layer) *
-                             static_cast<double>(size_of(parts_.plan.gradient).count());
+        const double bytes =
+            parts_.work.layers().parameters(*layer) * element_bytes(parts_.plan.gradient);
         reduce_before_update(
             "tied gradients",
             CollectiveKind::kAllReduce,
@@ -293,42 +308,51 @@ void RankWriter::before_updates(std::size_t at) {
     for (; at < order.size() && order[at].pass.kind == PassKind::kUpdate; ++at)
         stages.push_back(order[at].pass.stage);
     for (const std::uint32_t stage : stages) {
-        Pending& pending = pending_[stage];
-        if (!plan.overlap_gradients) {
-            pending.bytes = bytes_of(
-                parts_.work.parameters(stage) *
-                static_cast<double>(size_of(plan.gradient).count()));
-            flush(stage, writer_.ends(0), Phase::kBackward);
+        for (const bool experts : {false, true}) {
+            const Weights weights{stage, experts};
+            Pending& pending = pending_[weights];
+            if (!plan.overlap_gradients) {
+                pending.bytes = bytes_of(parameters(weights) * element_bytes(plan.gradient));
+                flush(weights, writer_.ends(0), Phase::kBackward);
+            }
+            for (const Index reduced : std::exchange(pending.reduced, {}))
+                writer_.wait_for(0, reduced);
+            pending.any = false;
         }
-        for (const Index reduced : std::exchange(pending.reduced, {}))
-            writer_.wait_for(0, reduced);
-        pending.any = false;
     }
     if (parts_.schedule.asynchronous)
         return;  // each stage goes on with a copy of its own
     reduce_tied(stages);
-    if (!parts_.schedule.no_barrier)
-        reduce_before_update(
-            "norm of gradients",
-            CollectiveKind::kAllReduce,
-            Bytes(16),
-            Datatype::kFloat32,
-            {"norm of gradients", parts_.map.sharing(Sharing::kModel, rank_)});
+    if (parts_.schedule.no_barrier)
+        return;
+    std::vector<std::uint32_t> model = parts_.map.sharing(Sharing::kModel, rank_);
+    if (parts_.fold != nullptr)  // those that stand for the others
+        std::erase_if(
+            model, [&](std::uint32_t rank) { return parts_.map.place(rank).tensor != 0; });
+    reduce_before_update(
+        "norm of gradients",
+        CollectiveKind::kAllReduce,
+        Bytes(16),
+        Datatype::kFloat32,
+        {"norm of gradients", std::move(model)});
 }
 
 void RankWriter::update(const Pass& pass) {
     const ParallelPlan& plan = parts_.plan;
-    const double parameters = parts_.work.parameters(pass.stage);
-    const double shards =
-        plan.sharding == Sharding::kNone ? 1 : static_cast<double>(team(pass.stage).ranks.size());
-    const double element = static_cast<double>(size_of(plan.datatype).count());
-    const double state = (plan.adam ? 2 : 1) * kSingle + (element < kSingle ? kSingle : 0);
+    const std::array<Weights, 2> kinds{Weights{pass.stage, false}, Weights{pass.stage, true}};
+    double held = 0;
+    for (const Weights& weights : kinds)
+        held += parameters(weights) / (plan.sharding == Sharding::kNone
+                                           ? 1
+                                           : static_cast<double>(team(weights).ranks.size()));
+    const double element = element_bytes(plan.datatype);
     const Index first = writer_.next();
     writer_.kernel(
         0,
         "update",
         Phase::kOptimizer,
-        parts_.times.estimate(optimizer(parameters / shards, element, kSingle, state)).kernel);
+        parts_.times.estimate(optimizer(held, element, kSingle, optimizer_state_bytes(plan)))
+            .kernel);
     const bool keeps_versions = plan.weights == WeightPolicy::kStash ||
                                 plan.weights == WeightPolicy::kVerticalSync ||
                                 plan.weights == WeightPolicy::kDoubleBuffered;
@@ -337,16 +361,20 @@ void RankWriter::update(const Pass& pass) {
             0,
             "keep version",
             Phase::kOptimizer,
-            parts_.times.estimate(copy(parameters * element)).kernel);
+            parts_.times.estimate(copy(parts_.work.parameters(pass.stage) * element)).kernel);
     writer_.span(
         to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
     if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
-        reduce_before_update(
-            "gather weights",
-            CollectiveKind::kAllGather,
-            bytes_of(parameters * element),
-            plan.datatype,
-            team(pass.stage));
+        for (const Weights& weights : kinds) {
+            const auto index = reduce_before_update(
+                "gather weights",
+                CollectiveKind::kAllGather,
+                bytes_of(parameters(weights) * element),
+                plan.datatype,
+                team(weights));
+            if (index && parts_.fold != nullptr)
+                parts_.fold->collective(rank_, *index);
+        }
 }
 
 }  // namespace switchfold

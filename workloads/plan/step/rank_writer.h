@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/plan/schedule/pipeline_schedule.h"
 #include "workloads/plan/step/pass_writer.h"
-#include "workloads/plan/step/stage_work.h"
+#include "workloads/plan/step/plan_step.h"
 
 #include <cstdint>
 #include <map>
@@ -11,14 +10,35 @@
 
 namespace switchfold {
 
+/// Told of operations whose times a run of their own gives, where a rank stands for others.
+class FoldedParts {
+public:
+    virtual ~FoldedParts() = default;
+    virtual void pass(std::uint32_t rank, std::uint32_t operation, const Pass& pass) = 0;
+    /// A collective of ranks that hold the same weights.
+    virtual void collective(std::uint32_t rank, std::uint32_t operation) = 0;
+};
+
 /// Everything that the ranks of a step have in common.
 struct StepParts {
+    StepParts(const PlannedStep& step, const RankMap& ranks, FoldedParts* folded = nullptr) :
+        plan(step.plan()),
+        schedule(step.schedule()),
+        work(step.work()),
+        times(step.times()),
+        map(ranks),
+        fold(folded) {}
     const ParallelPlan& plan;
     const PipelineSchedule& schedule;
     const StageWork& work;
     const KernelTimes& times;
     const RankMap& map;
+    FoldedParts* fold;  ///< none: every rank does its own
 };
+
+/// A graph of what a step's ranks do.
+[[nodiscard]] ExecutionGraph graph_of(
+    const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
 
 /// Lays the schedule of a rank's device down: passes, messages to its neighbours, gradients and
 /// updates.
@@ -29,29 +49,36 @@ public:
 
 private:
     using Index = PassWriter::Index;
+    /// Weights of a stage that the same ranks share: all, but for experts' where ranks hold
+    /// different ones of these.
+    struct Weights {
+        std::uint32_t stage = 0;
+        bool experts = false;
+        auto operator<=>(const Weights&) const = default;
+    };
 
     void mark_last_gradients();
     void slot(std::size_t at);
     void pass(std::size_t lane, const Pass& pass, bool last_gradients);
+    void work(std::size_t lane, const Pass& pass, Phase phase, bool reduces);
     void receive(std::size_t lane, const Pass& pass);
     void send(std::size_t lane, const Pass& pass);
     void predict(std::size_t lane, const Pass& pass, Phase phase);
     void before_updates(std::size_t at);
     void update(const Pass& pass);
     void gradients_ready(std::size_t lane, std::uint32_t layer);
-    void flush(std::uint32_t stage, std::vector<Index> dependencies, Phase phase);
+    void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
     /// A collective on all gradients, which the update waits for.
-    void reduce_before_update(
+    std::optional<Index> reduce_before_update(
         const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
     void reduce_tied(const std::vector<std::uint32_t>& stages);
     /// Every rank that holds these stages of the same weights.
     [[nodiscard]] std::vector<std::uint32_t>
     holders(const std::vector<std::uint32_t>& stages, bool replicas) const;
-    const Team& team(std::uint32_t stage);
+    const Team& team(Weights weights);
+    [[nodiscard]] double parameters(Weights weights) const;
     [[nodiscard]] std::uint32_t round_of(const Pass& pass) const;
     [[nodiscard]] std::uint32_t peer(std::uint32_t device) const;
-    /// The stage's neighbour of a pass lives on another device; its rank.
-    [[nodiscard]] bool elsewhere(const Pass& pass, std::uint32_t stage) const;
 
     struct Pending {
         Bytes bytes;                 ///< gradients that wait for their bucket to fill
@@ -63,11 +90,11 @@ private:
     std::uint32_t rank_;
     std::uint32_t device_;
     PassWriter writer_;
-    std::vector<bool> last_gradients_;          ///< by slot: the last before an update
-    std::map<std::uint32_t, Pending> pending_;  ///< by stage
-    std::map<std::uint32_t, Team> teams_;       ///< by stage: who shares its weights
-    std::vector<Index> before_;                 ///< what a receive waits for
-    std::vector<Index> sends_;                  ///< of the last slot
+    std::vector<bool> last_gradients_;  ///< by slot: the last before an update
+    std::map<Weights, Pending> pending_;
+    std::map<Weights, Team> teams_;  ///< who shares them
+    std::vector<Index> before_;      ///< what a receive waits for
+    std::vector<Index> sends_;       ///< of the last slot
 };
 
 }  // namespace switchfold

@@ -50,15 +50,16 @@ void StageWork::gather(std::uint32_t stage, std::uint32_t layer, bool upwards, W
                                 : layer == first(stage) || !same_unit(layer, layer - 1);
     if (!begins)
         return;
-    double parameters = 0;
+    GatherItem item;
     for (std::uint32_t i = layer; same_unit(i, layer); upwards ? --i : ++i) {
-        parameters += layers_.parameters(i);
+        Bytes& bytes = layers_.shared_by_experts(i) ? item.experts : item.bytes;
+        bytes += Bytes(
+            static_cast<std::uint64_t>(layers_.parameters(i) * element_bytes(plan_.datatype)));
         if (i == (upwards ? first(stage) : end(stage) - 1))
             break;
     }
-    if (parameters > 0)
-        work.push_back(GatherItem{Bytes(static_cast<std::uint64_t>(
-            parameters * static_cast<double>(size_of(plan_.datatype).count())))});
+    if ((item.bytes + item.experts).count() > 0)
+        work.push_back(item);
 }
 
 void StageWork::build(std::uint32_t stage) {
@@ -119,11 +120,18 @@ double StageWork::parameters(std::uint32_t stage) const {
     return sum;
 }
 
+double StageWork::expert_parameters(std::uint32_t stage) const {
+    double sum = 0;
+    for (std::uint32_t i = first(stage); i < end(stage); ++i)
+        if (layers_.shared_by_experts(i))
+            sum += layers_.parameters(i);
+    return sum;
+}
+
 Bytes StageWork::message(std::uint32_t stage) const {
     const double elements = static_cast<double>(crossing_[end(stage) - 1]) * plan_.micro_batch /
                             plan_.context / (plan_.sequence ? plan_.tensor : 1);
-    return Bytes(static_cast<std::uint64_t>(
-        std::ceil(elements * static_cast<double>(size_of(plan_.datatype).count()))));
+    return Bytes(static_cast<std::uint64_t>(std::ceil(elements * element_bytes(plan_.datatype))));
 }
 
 Kept StageWork::activations(std::uint32_t stage) const {
@@ -140,7 +148,7 @@ Kept StageWork::activations(std::uint32_t stage) const {
         if (keeps.output)
             all.insert(i);
         if (keeps.mask)
-            masks += layers_.output_bytes(i) / static_cast<double>(size_of(plan_.datatype).count());
+            masks += layers_.output_bytes(i) / element_bytes(plan_.datatype);
         if (layer.type == "attention")
             masks += layers_.kept_scores(i);
         if (layers_.is_product(i))

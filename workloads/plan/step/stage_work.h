@@ -39,6 +39,8 @@ public:
 
     /// That the rank holds, those that it shares with an earlier stage among them.
     [[nodiscard]] double parameters(std::uint32_t stage) const;
+    /// Those of them that expert-parallel ranks hold different ones of.
+    [[nodiscard]] double expert_parameters(std::uint32_t stage) const;
     /// The owner of weights that a stage uses and another stage owns (an embedding at the head).
     [[nodiscard]] std::optional<std::uint32_t> shared_layer(std::uint32_t stage) const;
     [[nodiscard]] std::uint32_t stage_of(std::uint32_t layer) const;

@@ -4,12 +4,19 @@
 #include "workloads/graph/execution_graph.h"
 #include "workloads/plan/step/rank_map.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace switchfold {
+
+/// A share of a whole that comes out in whole numbers, at least one.
+[[nodiscard]] inline std::uint64_t whole(double value) {
+    return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
+}
 
 struct KernelItem {
     std::string name;
@@ -37,6 +44,7 @@ struct GradientsItem {
 /// while the layers before compute.
 struct GatherItem {
     Bytes bytes;
+    Bytes experts;  ///< those that expert-parallel ranks hold different ones of
 };
 
 /// What a rank does in a pass, one after the other.

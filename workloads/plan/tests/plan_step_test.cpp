@@ -4,6 +4,7 @@
 #include "workloads/network/decoder.h"
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/schedule/generators.h"
+#include "workloads/plan/step/plan_memory.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>
@@ -26,6 +27,20 @@ Network small_gpt(std::uint32_t layers = 8) {
     shape.sequence = 256;
     shape.vocabulary = 1024;
     return decoder("small", shape);
+}
+
+Network small_mixture() {
+    MixtureShape shape;
+    shape.layers = 4;
+    shape.hidden = 256;
+    shape.heads = 8;
+    shape.kv_heads = 4;
+    shape.sequence = 128;
+    shape.vocabulary = 512;
+    shape.feed_forward = 512;
+    shape.experts = 8;
+    shape.top_k = 2;
+    return decoder("mixture", shape);
 }
 
 const KernelTimes& a100() {
@@ -131,14 +146,16 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
     plan.overlap_gradients = *rc::gen::arbitrary<bool>();
     plan.sharding = *rc::gen::element(
         Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
-    const Network network = small_gpt();
+    const bool mixture = *rc::gen::arbitrary<bool>();
+    plan.expert = mixture ? *rc::gen::element(1U, plan.data) : 1;
+    const Network network = mixture ? small_mixture() : small_gpt();
     std::size_t made = 0;
     for (const ScheduleGenerator& generator : schedule_generators()) {
         plan.schedule = generator.name;
         plan.update_every = plan.schedule == "1f1b_double_buffered" ? plan.pipeline : 1;
         if (!problems_of(plan, network).empty())
             continue;
-        const ExecutionGraph graph = plan_step(network, a100(), plan);
+        const ExecutionGraph graph = plan_step({network, a100(), plan});
         check(graph);
         ++made;
         RC_LOG() << plan.schedule;
@@ -156,13 +173,66 @@ TEST(PlanStep, TensorParallelRanksMoveWhatMegatronMoves) {
     plan.micro_batch = 2;
     const Network network = small_gpt(8);
     const std::uint64_t tensor = 2ULL * 256 * 512 * 2;
-    const auto moved = traffic(plan_step(network, a100(), plan), 0);
+    const auto moved = traffic(plan_step({network, a100(), plan}), 0);
     EXPECT_EQ(moved.at("tensor"), (4 * 8 + 2) * tensor + 3 * 4 * 2 * 256);
     // With sequence parallelism each all-reduce is a reduce-scatter and an all-gather, and what
     // was gathered is gathered again for the weights' gradient.
     plan.sequence = true;
-    const auto parts = traffic(plan_step(network, a100(), plan), 0);
+    const auto parts = traffic(plan_step({network, a100(), plan}), 0);
     EXPECT_EQ(parts.at("tensor"), (8 * (2 * 4 + 2) + 2 * 2 + 1) * tensor + 3 * 4 * 2 * 256);
+}
+
+TEST(PlanStep, ExpertParallelRanksExchangeTokensAndReduceTheirExpertsApart) {
+    // Tokens go out and come back in both passes: four times k s b h a block.
+    ParallelPlan plan;
+    plan.data = 4;
+    plan.expert = 2;
+    plan.micro_batch = 3;
+    const Network network = small_mixture();
+    const double experts = 4 * 3 * 256.0 * 512 * 8;
+    const double others = static_cast<double>(parameters(network)) - experts;
+    const PlannedStep step(network, a100(), plan);
+    const auto moved = traffic(plan_step(step), 1);
+    EXPECT_EQ(moved.at("expert"), 4 * 4 * 3 * 2ULL * 128 * 256 * 2);
+    // Gradients of 4 bytes; a rank holds half of the experts.
+    EXPECT_NEAR(static_cast<double>(moved.at("gradients of experts")), 4 * experts / 2, 64.0 * 20);
+    EXPECT_NEAR(static_cast<double>(moved.at("gradients")), 4 * others, 64.0 * 20);
+    const ExecutionGraph graph = plan_step(step);
+    for (const Group& group : graph.groups) {
+        if (group.name == "gradients of experts") {
+            EXPECT_EQ(group.ranks[1] - group.ranks[0], 2U);
+        }
+    }
+    EXPECT_EQ(plan_memory(step)[0].moments, (others + experts / 2) * 12);
+    plan.sharding = Sharding::kOptimizer;
+    EXPECT_EQ(plan_memory({network, a100(), plan})[0].moments, (others / 4 + experts / 2 / 2) * 12);
+    plan.sharding = Sharding::kNone;
+    // As much work: fewer experts, each with the tokens of all ranks that share them.
+    ParallelPlan alone = plan;
+    alone.expert = 1;
+    EXPECT_EQ(traffic(plan_step({network, a100(), alone}), 1).count("expert"), 0U);
+    plan.expert = 3;
+    plan.data = 3;
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/expert 3 ranks do not divide the 8 experts of layers.0.moe.gate_proj");
+}
+
+TEST(PlanStep, TensorParallelRanksShareExpertsByColumnsAndRows) {
+    ParallelPlan plan;
+    plan.tensor = 2;
+    const Network network = small_mixture();
+    // A block's attention as in a dense one; of the experts' tokens (two a token) a sum forward and
+    // one backward.
+    const std::uint64_t tokens = 128ULL * 256 * 2;
+    const std::uint64_t blocks = 4 * (2 * tokens + 2 * 2 * tokens);
+    EXPECT_EQ(
+        traffic(plan_step({network, a100(), plan}), 0).at("tensor"),
+        blocks + 2 * tokens + 3 * 4 * 128);
+    plan.data = 2;
+    plan.expert = 2;
+    plan.sequence = true;  // each tensor rank sends its own tokens
+    EXPECT_EQ(traffic(plan_step({network, a100(), plan}), 0).at("expert"), 4 * 4 * 2 * tokens / 2);
 }
 
 TEST(PlanStep, DataParallelRanksReduceEveryGradientOnce) {
@@ -171,11 +241,11 @@ TEST(PlanStep, DataParallelRanksReduceEveryGradientOnce) {
     plan.accumulate = 3;
     const Network network = small_gpt(4);
     const std::uint64_t gradients = 4 * parameters(network);
-    const auto moved = traffic(plan_step(network, a100(), plan), 2);
+    const auto moved = traffic(plan_step({network, a100(), plan}), 2);
     EXPECT_NEAR(
         static_cast<double>(moved.at("gradients")), static_cast<double>(gradients), 64.0 * 20);
     plan.sharding = Sharding::kParameters;  // weights forward and backward, gradients: each time
-    const auto sharded = traffic(plan_step(network, a100(), plan), 2);
+    const auto sharded = traffic(plan_step({network, a100(), plan}), 2);
     EXPECT_NEAR(
         static_cast<double>(sharded.at("gradients")),
         3.0 * static_cast<double>(gradients + 2 * 2 * parameters(network)),

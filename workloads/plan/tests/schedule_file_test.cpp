@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "workloads/plan/schedule/generators.h"
+#include "workloads/plan/tests/schedule_text.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ TEST(ScheduleFile, WritesWhatItReads) {
         ScheduleShape shape{4, 8, 2};
         shape.update_every = 4;
         PipelineSchedule schedule = generator.make(shape);
-        PipelineSchedule read = parse_schedule(schedule_text(schedule), "s.json");
+        PipelineSchedule read = parse_schedule(testing::schedule_text(schedule), "s.json");
         read.name = schedule.name;
         read.no_barrier = schedule.no_barrier;
         EXPECT_EQ(read, schedule) << generator.name;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "sim/run/config/load.h"
+#include "sim/run/runner.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace switchfold {
+namespace {
+
+const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/folded.json";
+
+/// The plan with every rank and folded, on HGX H100.
+ExperimentResult both(const std::string& plan) {
+    const std::string text = fmt::format(
+        R"({{
+          "name": "folded", "system": "../systems/hgx_h100.json", "causes": false,
+          "workload": {{
+            "type": "training", "gradient": "bfloat16", "plan": {{{0}}},
+            "network": {{"type": "gpt", "layers": 4, "hidden": 2048, "heads": 16, "sequence": 1024, "vocabulary": 4096}}
+          }},
+          "scenarios": [
+            {{"name": "all"}},
+            {{"name": "folded", "set": {{"/workload/plan/fold": true}}}},
+            {{"name": "all, in switch", "all_reduce": {{"algorithm": "in_switch"}}}},
+            {{"name": "folded, in switch", "set": {{"/workload/plan/fold": true}}, "all_reduce": {{"algorithm": "in_switch"}}}}
+          ]
+        }})",
+        plan);
+    return run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
+}
+
+std::string refused(const std::string& plan) {
+    try {
+        static_cast<void>(both(plan + ", \"fold\": true"));
+    } catch (const ConfigError& error) {
+        return error.problems().front().pointer + " " + error.problems().front().message;
+    }
+    return "";
+}
+
+void expect_same(const std::string& plan, double of_rings) {
+    const ExperimentResult result = both(plan);
+    for (const std::size_t i : {0U, 2U}) {
+        // Groups of one machine share its switches' adders, and the probe has one device's.
+        const double tolerance = i == 0 ? of_rings : of_rings + 0.005;
+        const ScenarioResult& all = result.scenarios[i];
+        const ScenarioResult& folded = result.scenarios[i + 1];
+        EXPECT_NEAR(folded.iteration_us / all.iteration_us, 1, tolerance) << plan << all.name;
+        EXPECT_NEAR(*folded.bubble_share, *all.bubble_share, 0.01) << plan << all.name;
+        EXPECT_NEAR(*folded.tflops_per_gpu / *all.tflops_per_gpu, 1, tolerance) << plan << all.name;
+        EXPECT_LT(folded.events, all.events);
+    }
+}
+
+TEST(FoldedPlan, TakesWhatAllRanksTake) {
+    // Tensor-parallel groups, blocking messages: nothing but the norm's group is smaller.
+    expect_same(
+        R"("tensor": 4, "pipeline": 2, "micro_batch": 2, "accumulate": 6, "messages": "blocking")",
+        0.005);
+    // Replicas whose gradients travel at the end, with sharded moments.
+    expect_same(
+        R"("tensor": 2, "sequence": true, "data": 4, "micro_batch": 2, "accumulate": 2,
+           "overlap_gradients": false, "sharding": "optimizer")",
+        0.005);
+    expect_same(
+        R"("tensor": 2, "pipeline": 2, "data": 2, "micro_batch": 2, "accumulate": 4,
+           "overlap_gradients": false, "messages": "blocking", "recompute": "full")",
+        0.005);
+}
+
+TEST(FoldedPlan, LeavesOutOnlyWhatOverlappedMessagesSlow) {
+    expect_same(
+        R"("tensor": 2, "pipeline": 4, "micro_batch": 2, "accumulate": 8, "schedule": "zb_h1")",
+        0.02);
+}
+
+TEST(FoldedPlan, RefusesWhatIsNotTheSameWhenFolded) {
+    EXPECT_EQ(
+        refused(R"("data": 8)"),
+        "/workload/plan/fold folds no such plan: its gradients travel beside a pass; expected "
+        "overlap_gradients false");
+    EXPECT_EQ(
+        refused(R"("data": 8, "overlap_gradients": false, "sharding": "parameters")"),
+        "/workload/plan/fold folds no such plan: its ranks share gradients in every pass; expected "
+        "sharding none or optimizer");
+    EXPECT_EQ(
+        refused(R"("pipeline": 4, "accumulate": 8, "schedule": "chimera")"),
+        "/workload/plan/fold folds no such plan: chimera runs both ways; expected one");
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/workload/folded_plan.h"
+
+#include "sim/run/pool/outcome_codec.h"
+#include "sim/run/pool/pool.h"
+
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+std::vector<Time> times_of(const FoldedStep& folded, const Outcome& outcome) {
+    std::vector<Time> times;
+    for (const FoldedStep::Marks& piece : folded.pieces())
+        times.push_back(
+            outcome.times[0][piece.before].start - outcome.times[0][piece.after].end);
+    return times;
+}
+
+}  // namespace
+
+ExecutionGraph measured_step(
+    const FoldedStep& folded,
+    const SystemParams& system,
+    const CollectivePolicies& policies,
+    const SimulateOptions& options) {
+    return folded.graph(times_of(folded, simulate(system, folded.probe(), policies, options)));
+}
+
+ExecutionGraph measured_step_apart(
+    const FoldedStep& folded,
+    const SystemParams& system,
+    const CollectivePolicies& policies,
+    const SimulateOptions& options) {
+    const std::vector<Job> jobs{{"pieces of the step", [&](const JobProgress& progress) {
+                                     SimulateOptions told = options;
+                                     told.progress = progress;
+                                     return encode(
+                                         simulate(system, folded.probe(), policies, told));
+                                 }}};
+    Outcome outcome;
+    run_jobs(jobs, 1, {}, [&](std::size_t job, const JobResult& result) {
+        if (result.code != ExitCode::kDone)
+            rethrow(jobs[job], result);
+        outcome = decode(result.bytes);
+    });
+    return folded.graph(times_of(folded, outcome));
+}
+
+}  // namespace switchfold
