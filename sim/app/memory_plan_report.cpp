@@ -252,6 +252,13 @@ std::string memory_plan_text(const MemoryWorkload& workload, const MemoryCompari
         for (const ComparedPlan& plan : compared.plans)
             text += plan_line(plan);
         text += gain_line(compared);
+        if (compared.orders)
+            text += fmt::format(
+                "  first_fit in {} seeded orders: pins {:.0f} to {:.0f} MiB, {:.0f} on average\n",
+                kSeededOrders,
+                mebi(compared.orders->least),
+                mebi(compared.orders->most),
+                compared.orders->mean / (1024.0 * 1024));
     }
     return text + update_table(workload, comparison.updates) +
            recompute_table(comparison.recomputes);
@@ -278,6 +285,12 @@ std::string memory_plan_json(const MemoryWorkload& workload, const MemoryCompari
             if (of)
                 one[whose] = {{"pinned_bytes", of->pinned}, {"saved_bytes", of->saved}};
         };
+        if (compared.orders)
+            one["first_fit_orders"] = {
+                {"orders", kSeededOrders},
+                {"least_pinned_bytes", compared.orders->least},
+                {"mean_pinned_bytes", compared.orders->mean},
+                {"most_pinned_bytes", compared.orders->most}};
         gain("gain_of_programme", compared.by_programme);
         gain("gain_of_staging", compared.by_staging);
         json["memories"].push_back(std::move(one));

@@ -44,6 +44,9 @@ class PlanMemory(unittest.TestCase):
             self.assertGreaterEqual(exact["saved_bytes"], programme["saved_bytes"])
             self.assertEqual(memory["gain_of_staging"]["pinned_bytes"],
                              exact["pinned_bytes"] - programme["pinned_bytes"])
+            orders = memory["first_fit_orders"]
+            self.assertLessEqual(orders["least_pinned_bytes"], orders["mean_pinned_bytes"])
+            self.assertLessEqual(orders["mean_pinned_bytes"], orders["most_pinned_bytes"])
             # A named network and memory in which a fifth more is pinned than by GeePS's rule.
             self.assertGreaterEqual(exact["pinned_bytes"], 1.2 * greedy["pinned_bytes"])
             self.assertEqual(len(exact["pinned"]), len(set(exact["pinned"])))

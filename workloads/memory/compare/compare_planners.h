@@ -23,6 +23,14 @@ struct PinGain {
     std::int64_t saved = 0;  ///< of copies: what the exact programme makes most of
 };
 
+/// Pinned bytes of GeePS's rule over seeded orders of its candidates.
+struct OrderSpread {
+    std::uint64_t least = 0;
+    double mean = 0;
+    std::uint64_t most = 0;
+};
+inline constexpr std::uint64_t kSeededOrders = 32;
+
 /// Planners beside each other.
 struct ComparedMemory {
     std::uint64_t memory = 0;  ///< bytes for everything
@@ -31,6 +39,7 @@ struct ComparedMemory {
     /// the staging exactly adds to that; none where one of them has no plan.
     std::optional<PinGain> by_programme;
     std::optional<PinGain> by_staging;
+    std::optional<OrderSpread> orders;  ///< none where the rule has no plan
 };
 
 /// None, both offload rules, GeePS's, and the exact programme with the three stagings.
