@@ -68,6 +68,10 @@ struct Named {
     double share;  ///< of all candidates, beside the least capacity
 };
 
+void PrintTo(const Named& named, std::ostream* out) {
+    *out << named.name;
+}
+
 class IntegerProgramme : public ::testing::TestWithParam<Named> {};
 
 TEST_P(IntegerProgramme, HasTheSameOptimum) {

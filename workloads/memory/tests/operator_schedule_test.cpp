@@ -83,6 +83,10 @@ struct Traced {
     double update_ms;
 };
 
+void PrintTo(const Traced& traced, std::ostream* out) {
+    *out << traced.name;
+}
+
 class TracedStep : public ::testing::TestWithParam<Traced> {};
 
 TEST_P(TracedStep, IsPlanned) {

@@ -43,6 +43,10 @@ struct Named {
     std::vector<Row> rows;
 };
 
+void PrintTo(const Named& named, std::ostream* out) {
+    *out << named.name;
+}
+
 constexpr std::uint64_t kImage = 3ULL * 224 * 224;
 
 class PublishedPins : public ::testing::TestWithParam<Named> {

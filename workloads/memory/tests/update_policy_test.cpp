@@ -166,6 +166,9 @@ struct Saved {
     double one_bucket;  ///< buckets of 1, then 25 MiB
     double two_buckets;
 };
+void PrintTo(const Saved& saved, std::ostream* out) {
+    *out << saved.name;
+}
 constexpr double kTenth = 0.1;  // point, the digits of the table
 
 class GradientTable : public ::testing::TestWithParam<Saved> {};
