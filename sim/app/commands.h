@@ -16,6 +16,7 @@ void add_run(CLI::App& app, Chosen& chosen, const Log& log);
 void add_sweep(CLI::App& app, Chosen& chosen, const Log& log);
 void add_report(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen, const Log& log);
+void add_plan(CLI::App& app, Chosen& chosen, const Log& log);
 void add_describe(CLI::App& app, Chosen& chosen);
 void add_schema(CLI::App& app, Chosen& chosen);
 void add_validate(CLI::App& app, Chosen& chosen, const Log& log);

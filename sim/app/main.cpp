@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
     add_sweep(app, chosen, log);
     add_report(app, chosen);
     add_trace(app, chosen, log);
+    add_plan(app, chosen, log);
     add_describe(app, chosen);
     add_schema(app, chosen);
     add_validate(app, chosen, log);

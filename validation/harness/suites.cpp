@@ -15,10 +15,11 @@ SuiteResult run_step(const SuiteOptions& options);
 SuiteResult run_experts(const SuiteOptions& options);
 SuiteResult run_low_sm(const SuiteOptions& options);
 SuiteResult run_training(const SuiteOptions& options);
+SuiteResult run_memory(const SuiteOptions& options);
 SuiteResult run_kernels(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 8> kSuites{
+    static constexpr std::array<Suite, 9> kSuites{
         {{"collectives",
           "times of collectives against logs of nccl-tests and tables",
           DataKind::kFiles,
@@ -59,7 +60,12 @@ std::span<const Suite> suites() {
           "pipeline schedules against what their authors computed, steps against measured ones",
           DataKind::kFolder,
           "reference/training",
-          run_training}}};
+          run_training},
+         {"memory",
+          "what planners pin, update policies hold and published rules of memory count",
+          DataKind::kFile,
+          "reference/training/memory.csv",
+          run_memory}}};
     return kSuites;
 }
 

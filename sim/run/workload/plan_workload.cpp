@@ -162,7 +162,7 @@ std::string check_memory(
         fullest->gradients / kGiB,
         fullest->moments / kGiB,
         fullest->activations / kGiB);
-    const auto capacity = static_cast<double>(gpu.memory.capacity.count());
+    const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
     if (capacity > 0 && fullest->all() > capacity) {
         const double rest = capacity - (fullest->all() - fullest->activations);
         const double largest = std::floor(plan.micro_batch * rest / fullest->activations);
@@ -196,7 +196,7 @@ std::optional<PreparedPlan> prepare_plan(
     ParallelPlan plan = plan_of(workload, network, folder, problems);
     if (problems.empty())
         problems = problems_of(plan, network);
-    plan_partition(*workload.plan, network, times, gpu.memory.capacity, plan, problems);
+    plan_partition(*workload.plan, network, times, gpu.memory.for_plans(), plan, problems);
     if (!problems.empty())
         return {};
     PreparedPlan prepared{

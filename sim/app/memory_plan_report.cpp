@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/memory_plan_report.h"
+
+#include "sim/core/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace switchfold {
+
+namespace {
+
+double mebi(std::uint64_t bytes) {
+    return static_cast<double>(bytes) / (1024.0 * 1024);
+}
+
+double percent(double part, double whole) {
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+double milliseconds(double seconds) {
+    return seconds * 1e3;
+}
+
+double kernel_seconds(const AccessSchedule& schedule) {
+    double seconds = 0;
+    for (const AccessStep& step : schedule.steps)
+        seconds += step.seconds;
+    return seconds;
+}
+
+std::string head(const MemoryWorkload& workload) {
+    const AccessSchedule& schedule = workload.schedule;
+    return fmt::format(
+        "{}, batch {}, on {}: {} steps, {:.3f} ms of kernels\n"
+        "always there {:.0f} MiB, may travel {:.0f} MiB; copies {:.1f} GB/s in, {:.1f} GB/s out\n",
+        workload.network,
+        workload.batch,
+        workload.gpu,
+        schedule.steps.size(),
+        milliseconds(kernel_seconds(schedule)),
+        mebi(schedule.resident_bytes),
+        mebi(candidate_bytes(schedule)),
+        workload.rates.in / 1e9,
+        workload.rates.out / 1e9);
+}
+
+std::string proof_of(const PinningPlan& plan) {
+    if (!plan.saved_at_most)
+        return "no bound";
+    if (plan.certificate.optimal || *plan.gap() == 0)
+        return "optimal";
+    return fmt::format("{:.0f} MiB", mebi(*plan.gap()));
+}
+
+std::string plan_line(const ComparedPlan& compared) {
+    const PinningPlan& plan = compared.plan;
+    const std::string who =
+        fmt::format("  {:<12} {:<11}", name_of(plan.planner), name_of(plan.staging));
+    if (!compared.replay)
+        return fmt::format("{}  {}\n", who, plan.refusal);
+    return fmt::format(
+        "{} {:>9.0f} {:>6.1f} {:>9.0f} {:>11} {:>9.0f} {:>9.3f} {:>9.3f} {:>9.3f}\n",
+        who,
+        mebi(plan.pinned_bytes),
+        percent(static_cast<double>(plan.pinned_bytes), static_cast<double>(plan.candidate_bytes)),
+        mebi(plan.moved_bytes()),
+        proof_of(plan),
+        mebi(plan.floor_bytes()),
+        milliseconds(compared.replay->seconds),
+        milliseconds(compared.replay->stall),
+        milliseconds(compared.replay->at_least));
+}
+
+/// Whose gain it is: pinned bytes in percent of what first_fit pins, copies in percent of what it
+/// moves.
+std::string gain_line(const ComparedMemory& compared) {
+    for (const ComparedPlan& one : compared.plans) {
+        if (one.plan.planner != PinPlanner::kFirstFit || !compared.by_programme)
+            continue;
+        const auto words = [&](const PinGain& gain) {
+            return fmt::format(
+                "{:+.1f} % pinned, {:+.1f} % copies",
+                percent(
+                    static_cast<double>(gain.pinned), static_cast<double>(one.plan.pinned_bytes)),
+                -percent(
+                    static_cast<double>(gain.saved), static_cast<double>(one.plan.moved_bytes())));
+        };
+        return fmt::format(
+            "  beyond first_fit: the programme {}; exact staging {} more\n",
+            words(*compared.by_programme),
+            compared.by_staging ? words(*compared.by_staging) : std::string("?"));
+    }
+    return {};
+}
+
+std::string
+update_table(const MemoryWorkload& workload, const std::vector<ComparedUpdate>& updates) {
+    const std::uint64_t all = sum_of_bytes(layer_groups(workload.layers));
+    std::string text = fmt::format(
+        "\ngradients, {:.0f} MiB of all layers; backward pass and updates without contention\n"
+        "  {:<38} {:>9} {:>7} {:>9} {:>9} {:>9}\n",
+        mebi(all),
+        "updates",
+        "MiB",
+        "saved %",
+        "shadow",
+        "time ms",
+        "stall ms");
+    for (const ComparedUpdate& one : updates)
+        text += fmt::format(
+            "  {:<38} {:>9.1f} {:>7.1f} {:>9.1f} {:>9.3f} {:>9.3f}\n",
+            one.what,
+            mebi(one.replay.reserved),
+            100 - percent(static_cast<double>(one.replay.reserved), static_cast<double>(all)),
+            mebi(one.replay.shadow),
+            milliseconds(one.replay.seconds),
+            milliseconds(one.replay.stall));
+    return text;
+}
+
+std::string recompute_table(const std::vector<ComparedRecompute>& recomputes) {
+    std::string text = fmt::format(
+        "\nactivations and their gradients, block by block, nothing pinned or moved otherwise\n"
+        "  {:<38} {:>9} {:>9} {:>9}\n",
+        "recomputed",
+        "MiB",
+        "moved",
+        "extra ms");
+    for (const ComparedRecompute& one : recomputes)
+        text += fmt::format(
+            "  {:<38} {:>9.0f} {:>9.0f} {:>9.3f}\n",
+            one.what,
+            mebi(one.cost.peak),
+            mebi(2 * one.cost.offloaded),
+            milliseconds(one.cost.extra));
+    return text;
+}
+
+OrderedJson to_json(const ComparedPlan& compared) {
+    const PinningPlan& plan = compared.plan;
+    OrderedJson json{{"planner", name_of(plan.planner)}, {"staging", name_of(plan.staging)}};
+    if (!compared.replay) {
+        json["refused"] = plan.refusal;
+        return json;
+    }
+    json["pinned_bytes"] = plan.pinned_bytes;
+    json["bytes_in"] = plan.bytes_in;
+    json["bytes_out"] = plan.bytes_out;
+    json["staging_bytes"] = plan.staging_bytes;
+    json["floor_bytes"] = plan.floor_bytes();
+    json["saved_bytes"] = plan.saved_bytes;
+    if (plan.saved_at_most)
+        json["saved_at_most_bytes"] = *plan.saved_at_most;
+    if (plan.planner == PinPlanner::kOptimal)
+        json["certificate"] = {
+            {"optimal", plan.certificate.optimal},
+            {"window_bytes", plan.certificate.window},
+            {"windows_tried", plan.certificate.windows_tried},
+            {"flags", plan.certificate.flags},
+            {"granule_bytes", plan.certificate.granule},
+            {"rounding_bytes", plan.certificate.rounding}};
+    json["seconds"] = compared.replay->seconds;
+    json["stall_s"] = compared.replay->stall;
+    json["at_least_s"] = compared.replay->at_least;
+    json["step_bytes"] = plan.step_bytes;
+    return json;
+}
+
+OrderedJson pinned_items(const MemoryWorkload& workload, const PinningPlan& plan) {
+    OrderedJson names = OrderedJson::array();
+    for (std::size_t i = 0; i < plan.pinned.size(); ++i)
+        if (plan.pinned[i])
+            names.push_back(workload.schedule.items[i].name);
+    return names;
+}
+
+}  // namespace
+
+std::vector<ComparedUpdate> compare_updates(const MemoryWorkload& workload) {
+    std::vector<ComparedUpdate> compared;
+    const auto groups = layer_groups(workload.layers);
+    const auto add = [&](const char* what,
+                         UpdatePolicy policy,
+                         std::uint64_t ring,
+                         std::uint32_t buffers,
+                         const std::vector<GradientGroup>& of) {
+        UpdateOptions options;
+        options.policy = policy;
+        options.ring = ring;
+        options.fixed_buffers = buffers;
+        compared.push_back({what, replay_update(workload.layers, of, options)});
+    };
+    add("batch", UpdatePolicy::kBatch, 0, 0, groups);
+    add("immediate", UpdatePolicy::kImmediate, 0, 0, groups);
+    add("overlapped, ring of two neighbours", UpdatePolicy::kOverlapped, 0, 0, groups);
+    add("delayed, one buffer", UpdatePolicy::kDelayed, 0, 0, groups);
+    const std::uint64_t pair = std::max(largest_pair(groups), least_ring(workload.layers, groups));
+    add("delayed, ring of two neighbours", UpdatePolicy::kDelayed, pair, 0, groups);
+    const auto buckets = bucket_groups(workload.layers, workload.first_bucket, workload.bucket);
+    add("delayed, one bucket", UpdatePolicy::kDelayed, 0, 0, buckets);
+    return compared;
+}
+
+std::vector<ComparedRecompute> compare_recompute(const MemoryWorkload& workload) {
+    const std::vector<ChainUnit>& chain = workload.chain;
+    std::vector<ComparedRecompute> compared;
+    const auto rule = [&](std::string what, const RecomputePlan& plan) {
+        compared.push_back({std::move(what), cost_of(chain, plan)});
+    };
+    rule("none", keep_all(chain));
+    rule("selective", recompute_selective(chain));
+    rule("full", recompute_full(chain));
+    const auto root = static_cast<std::uint32_t>(std::lround(std::sqrt(chain.size())));
+    rule(fmt::format("every {}", root), recompute_every(chain, root));
+    const std::uint64_t least = least_recompute_memory(chain);
+    const std::uint64_t most = compared.front().cost.peak;
+    const auto exact = [&](const char* what, std::uint64_t memory, std::uint64_t budget) {
+        const RecomputeChoice choice = recompute_exactly(chain, {memory, budget});
+        if (choice.plan)
+            compared.push_back({what, choice.cost});
+    };
+    for (const std::uint64_t quarters : {0U, 1U, 2U, 3U})
+        exact("exact", least + (most - least) / 4 * quarters, 0);
+    for (const std::uint64_t quarters : {0U, 1U, 2U, 3U})
+        exact(
+            "exact, and copies that hide",
+            least + (most - least) / 4 * quarters,
+            workload.hidden_copies);
+    return compared;
+}
+
+std::string memory_plan_text(const MemoryWorkload& workload, const MemoryComparison& comparison) {
+    std::string text = head(workload);
+    for (const ComparedMemory& compared : comparison.memories) {
+        text += fmt::format(
+            "\n{:.0f} MiB of memory\n  {:<12} {:<11} {:>9} {:>6} {:>9} {:>11} {:>9} {:>9} {:>9} "
+            "{:>9}\n",
+            mebi(compared.memory),
+            "planner",
+            "staging",
+            "pinned",
+            "%",
+            "moved",
+            "from best",
+            "floor",
+            "time ms",
+            "stall ms",
+            "bound ms");
+        for (const ComparedPlan& plan : compared.plans)
+            text += plan_line(plan);
+        text += gain_line(compared);
+        if (compared.orders)
+            text += fmt::format(
+                "  first_fit in {} seeded orders: pins {:.0f} to {:.0f} MiB, {:.0f} on average\n",
+                kSeededOrders,
+                mebi(compared.orders->least),
+                mebi(compared.orders->most),
+                compared.orders->mean / (1024.0 * 1024));
+    }
+    return text + update_table(workload, comparison.updates) +
+           recompute_table(comparison.recomputes);
+}
+
+std::string memory_plan_json(const MemoryWorkload& workload, const MemoryComparison& comparison) {
+    OrderedJson json{
+        {"network", workload.network},
+        {"batch", workload.batch},
+        {"gpu", workload.gpu},
+        {"steps", workload.schedule.steps.size()},
+        {"kernels_s", kernel_seconds(workload.schedule)},
+        {"resident_bytes", workload.schedule.resident_bytes},
+        {"candidate_bytes", candidate_bytes(workload.schedule)}};
+    json["memories"] = OrderedJson::array();
+    for (const ComparedMemory& compared : comparison.memories) {
+        OrderedJson one{{"memory_bytes", compared.memory}, {"plans", OrderedJson::array()}};
+        for (const ComparedPlan& plan : compared.plans) {
+            one["plans"].push_back(to_json(plan));
+            if (plan.replay)
+                one["plans"].back()["pinned"] = pinned_items(workload, plan.plan);
+        }
+        const auto gain = [&](const char* whose, const std::optional<PinGain>& of) {
+            if (of)
+                one[whose] = {{"pinned_bytes", of->pinned}, {"saved_bytes", of->saved}};
+        };
+        if (compared.orders)
+            one["first_fit_orders"] = {
+                {"orders", kSeededOrders},
+                {"least_pinned_bytes", compared.orders->least},
+                {"mean_pinned_bytes", compared.orders->mean},
+                {"most_pinned_bytes", compared.orders->most}};
+        gain("gain_of_programme", compared.by_programme);
+        gain("gain_of_staging", compared.by_staging);
+        json["memories"].push_back(std::move(one));
+    }
+    json["updates"] = OrderedJson::array();
+    for (const ComparedUpdate& update : comparison.updates)
+        json["updates"].push_back(
+            {{"policy", update.what},
+             {"gradient_bytes", update.replay.reserved},
+             {"shadow_bytes", update.replay.shadow},
+             {"seconds", update.replay.seconds},
+             {"stall_s", update.replay.stall}});
+    json["recompute"] = OrderedJson::array();
+    for (const ComparedRecompute& one : comparison.recomputes)
+        json["recompute"].push_back(
+            {{"what", one.what},
+             {"activation_bytes", one.cost.peak},
+             {"offloaded_bytes", one.cost.offloaded},
+             {"extra_s", one.cost.extra}});
+    return json.dump(2) + "\n";
+}
+
+}  // namespace switchfold

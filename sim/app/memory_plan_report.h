@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/workload/memory_plans.h"
+#include "workloads/memory/compare/compare_planners.h"
+#include "workloads/memory/update/update_policy.h"
+
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// What a policy needs for gradients, and how long the backward pass and the updates take.
+struct ComparedUpdate {
+    std::string what;
+    UpdateReplay replay;
+};
+[[nodiscard]] std::vector<ComparedUpdate> compare_updates(const MemoryWorkload& workload);
+
+/// Recomputation of a chain of blocks: what a rule or the exact planner needs and costs.
+struct ComparedRecompute {
+    std::string what;
+    RecomputeCost cost;
+};
+[[nodiscard]] std::vector<ComparedRecompute> compare_recompute(const MemoryWorkload& workload);
+
+/// All that is compared.
+struct MemoryComparison {
+    std::vector<ComparedMemory> memories;
+    std::vector<ComparedUpdate> updates;
+    std::vector<ComparedRecompute> recomputes;
+};
+
+/// Tables: planners by size of memory, whose gain is whose, update policies, recomputation.
+[[nodiscard]] std::string
+memory_plan_text(const MemoryWorkload& workload, const MemoryComparison& comparison);
+/// The same as JSON, bytes and seconds.
+[[nodiscard]] std::string
+memory_plan_json(const MemoryWorkload& workload, const MemoryComparison& comparison);
+
+}  // namespace switchfold

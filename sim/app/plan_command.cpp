@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/commands.h"
+#include "sim/app/log.h"
+#include "sim/app/memory_plan_report.h"
+#include "sim/core/error.h"
+#include "sim/core/units.h"
+#include "sim/run/config/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+namespace switchfold {
+
+namespace {
+
+struct Arguments {
+    std::string file;
+    std::vector<std::string> set;
+    std::vector<std::string> memory;
+    std::string granule = "64 KiB";
+    std::string updates = "batch";
+    bool json = false;
+};
+
+std::uint64_t bytes_of(const std::string& text, const char* option) {
+    try {
+        return parse_bytes(text).count();
+    } catch (const std::invalid_argument& error) {
+        throw ConfigError(option, "", error.what());
+    }
+}
+
+/// Those that are asked for, else a few around what the network needs, and the GPU's.
+std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const MemoryWorkload& workload) {
+    std::vector<std::uint64_t> sizes;
+    for (const std::string& text : arguments.memory)
+        sizes.push_back(bytes_of(text, "--memory"));
+    if (sizes.empty()) {
+        constexpr std::size_t kMany = 5;
+        sizes = interesting_memories(workload.schedule, kMany);
+        if (workload.capacity > 0)
+            sizes.push_back(workload.capacity);
+    }
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+}
+
+int plan_memory_of(const Arguments& arguments, const Log& log) {
+    std::vector<Override> overrides;
+    for (const std::string& text : arguments.set)
+        overrides.push_back(parse_override(text));
+    OptimalOptions optimal;
+    optimal.granule = bytes_of(arguments.granule, "--granule");
+    if (optimal.granule == 0)
+        throw ConfigError("--granule", "", "is 0 B; expected 1 B or more");
+    log.step(fmt::format("reading {}", arguments.file));
+    const LoadedExperiment loaded = load_experiment(arguments.file, overrides);
+    const MemoryWorkload workload = memory_workload(loaded, arguments.updates != "batch");
+    MemoryComparison comparison;
+    for (const std::uint64_t size : sizes_of(arguments, workload)) {
+        log.step(fmt::format("planning for {}", to_string(Bytes(size))));
+        comparison.memories.push_back(
+            compare_planners(workload.schedule, size, workload.rates, optimal));
+    }
+    comparison.updates = compare_updates(workload);
+    comparison.recomputes = compare_recompute(workload);
+    const std::string text = arguments.json ? memory_plan_json(workload, comparison)
+                                            : memory_plan_text(workload, comparison);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* plan = app.add_subcommand(
+        "plan",
+        "Compare plans without simulating.\n\nExample:\n"
+        "  switchfold plan memory configs/experiments/vgg16_memory.json");
+    plan->require_subcommand(1);
+    CLI::App* command = plan->add_subcommand(
+        "memory",
+        "Which data stay on the GPU and which travel, by planner and size of memory: what is "
+        "pinned and moved, how far from the best, and the time without contention. Then what "
+        "update policies need for gradients, and what recomputation costs.\n\nExample:\n"
+        "  switchfold plan memory configs/experiments/vgg16_memory.json --memory \"8 GiB\"");
+    command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON)")->required();
+    command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
+        ->allow_extra_args(false);
+    command
+        ->add_option(
+            "--memory",
+            arguments->memory,
+            "Size for everything, such as \"8 GiB\"; several; without: a few and the GPU's")
+        ->allow_extra_args(false);
+    command->add_option(
+        "--granule", arguments->granule, "Sizes are rounded up to it by the exact programme");
+    command
+        ->add_option(
+            "--updates",
+            arguments->updates,
+            "batch: after the backward pass; backward: each layer's within it")
+        ->check(CLI::IsMember({"batch", "backward"}));
+    command->add_flag("--json", arguments->json, "Print JSON");
+    command->callback([arguments, &chosen, &log] {
+        chosen = [arguments, &log] { return plan_memory_of(*arguments, log); };
+    });
+}
+
+}  // namespace switchfold

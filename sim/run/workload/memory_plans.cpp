@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/workload/memory_plans.h"
+
+#include "sim/core/error.h"
+#include "sim/run/workload/kernel_model.h"
+#include "sim/run/workload/training_workload.h"
+#include "workloads/kernels/memory_kernel.h"
+#include "workloads/memory/recompute/network_chain.h"
+#include "workloads/plan/step/stage_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <variant>
+
+namespace switchfold {
+
+namespace {
+
+/// What a rank of the plan trains alone.
+ParallelPlan single_gpu_plan(const TrainingWorkloadParams& workload) {
+    ParallelPlan plan;
+    plan.micro_batch = workload.plan ? workload.plan->micro_batch : workload.batch;
+    plan.datatype =
+        workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
+    plan.gradient = workload.gradient;
+    if (workload.plan) {
+        plan.attention = workload.plan->attention;
+        plan.optimizer = workload.plan->optimizer;
+    }
+    return plan;
+}
+
+void refuse_shared_layers(const LoadedExperiment& loaded, const TrainingWorkloadParams& workload) {
+    if (!workload.plan)
+        return;
+    const PlanParams& plan = *workload.plan;
+    std::vector<Problem> problems;
+    const auto refuse = [&](const char* pointer, bool wrong, const char* what) {
+        if (wrong)
+            problems.push_back(
+                {loaded.file.string(),
+                 std::string("/workload/plan/") + pointer,
+                 fmt::format(
+                     "{}, and memory is planned for a GPU that has the whole network", what)});
+    };
+    refuse("tensor", plan.tensor > 1, "shares each layer among ranks; expected 1");
+    refuse("context", plan.context > 1, "shares samples among ranks; expected 1");
+    refuse("pipeline", plan.pipeline > 1, "cuts the network; expected 1");
+    refuse("expert", plan.expert > 1, "shares experts among ranks; expected 1");
+    refuse("sharding", plan.sharding != Sharding::kNone, "keeps a part only; expected none");
+    refuse("recompute", plan.recompute != Recompute::kNone, "computes again; expected none");
+    if (!problems.empty())
+        throw ConfigError(std::move(problems));
+}
+
+/// A layer a stage: its kernels' times.
+std::vector<LayerTimes> times_of_layers(
+    const Network& network,
+    const KernelTimes& times,
+    const ParallelPlan& plan,
+    std::uint64_t moments) {
+    std::vector<std::uint32_t> each(network.layers.size());
+    std::iota(each.begin(), each.end(), 0U);
+    const StageWork work(network, times, plan, each);
+    const double element = static_cast<double>(size_of(plan.datatype).count());
+    const double gradient = static_cast<double>(size_of(plan.gradient).count());
+    std::vector<LayerTimes> layers;
+    for (std::uint32_t i = 0; i < each.size(); ++i) {
+        const auto parameters = static_cast<double>(network.layers[i].parameters);
+        LayerTimes layer;
+        layer.forward = work.seconds(PassKind::kForward, i);
+        layer.input_gradient = work.seconds(PassKind::kInputGradient, i);
+        layer.weight_gradient = work.seconds(PassKind::kWeightGradient, i);
+        if (parameters > 0)
+            layer.update = times
+                               .estimate(optimizer(
+                                   parameters, element, gradient, static_cast<double>(moments)))
+                               .seconds();
+        layers.push_back(layer);
+    }
+    return layers;
+}
+
+}  // namespace
+
+MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_backward) {
+    const auto* workload = std::get_if<TrainingWorkloadParams>(&loaded.experiment.workload);
+    if (workload == nullptr)
+        throw ConfigError(
+            loaded.file.string(), "/workload/type", "is no training; expected training");
+    refuse_shared_layers(loaded, *workload);
+    const GpuParams& gpu = *loaded.experiment.system->gpu;
+    if (const std::string why = why_no_kernel_times(gpu); !why.empty())
+        throw ConfigError(loaded.file.string(), "/system/gpu", fmt::format("{} {}", gpu.name, why));
+    const std::filesystem::path folder = loaded.file.parent_path();
+    const Network network = network_of(*workload, folder);
+    const ParallelPlan plan = single_gpu_plan(*workload);
+    NetworkScheduleOptions options;
+    options.batch = plan.micro_batch;
+    options.element = size_of(plan.datatype).count();
+    options.gradient = size_of(plan.gradient).count();
+    options.moments = static_cast<std::uint64_t>(optimizer_state_bytes(plan));
+    options.update_in_backward = update_in_backward;
+    const std::vector<LayerTimes> times = times_of_layers(
+        network, kernel_times(gpu, workload->kernel_times, folder), plan, options.moments);
+    MemoryWorkload made;
+    made.network = network.name;
+    made.gpu = gpu.name;
+    made.batch = plan.micro_batch;
+    made.capacity = gpu.memory.capacity.count();
+    const auto host = static_cast<double>(gpu.copy.host_bandwidth.count());
+    made.rates = {host, host};
+    made.schedule = network_schedule(network, options, times);
+    for (std::size_t i = 0; i < network.layers.size(); ++i) {
+        const Layer& layer = network.layers[i];
+        made.layers.push_back(
+            {layer.name,
+             times[i].input_gradient,
+             times[i].weight_gradient,
+             times[i].update,
+             layer.parameters * options.gradient,
+             layer.parameters * options.element,
+             layer.shares});
+    }
+    made.chain = network_chain(
+        network,
+        {plan.micro_batch, options.element, plan.attention == AttentionKernels::kUnfused},
+        times);
+    double forward = 0;
+    double backward = 0;
+    for (const LayerTimes& layer : times) {
+        forward += layer.forward;
+        backward += layer.input_gradient + layer.weight_gradient;
+    }
+    made.hidden_copies = static_cast<std::uint64_t>(host * std::min(forward, backward));
+    made.bucket = workload->bucket.count();
+    made.first_bucket = workload->first_bucket.count();
+    return made;
+}
+
+}  // namespace switchfold

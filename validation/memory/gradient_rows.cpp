@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/memory/gradient_rows.h"
+
+#include "workloads/memory/update/update_policy.h"
+#include "workloads/network/table.h"
+#include "workloads/network/zoo/zoo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::uint64_t kMiB = 1U << 20U;
+constexpr std::uint64_t kSingle = 4;
+
+/// Updates take longer than the layers before them: a ring gets as full as it can.
+UpdateLayer layer_of(const Layer& layer) {
+    return {
+        layer.name, 1, 1, 10, kSingle * layer.parameters, kSingle * layer.parameters, layer.shares};
+}
+
+std::vector<UpdateLayer> layers_of(const Network& network) {
+    std::vector<UpdateLayer> layers;
+    for (const Layer& layer : network.layers)
+        layers.push_back(layer_of(layer));
+    return layers;
+}
+
+/// A residual block, or a layer outside of them, at a time.
+std::vector<UpdateLayer> blocks_of(const Network& network) {
+    std::vector<UpdateLayer> blocks;
+    std::uint32_t last = kNoBlock;
+    for (const Layer& layer : network.layers) {
+        if (blocks.empty() || layer.block == kNoBlock || layer.block != last) {
+            blocks.push_back(layer_of(layer));
+        } else {
+            blocks.back().gradient += kSingle * layer.parameters;
+            blocks.back().weights += kSingle * layer.parameters;
+        }
+        last = layer.block;
+    }
+    return blocks;
+}
+
+/// Networks without the head of their pre-training get one. \returns whether it was missing.
+bool add_head(std::vector<UpdateLayer>& layers, const Network& network) {
+    const auto shares = [](const UpdateLayer& layer) { return layer.shares.has_value(); };
+    if (std::any_of(layers.begin(), layers.end(), shares))
+        return false;
+    UpdateLayer head{"head", 1, 1, 0, 0, 0};
+    for (std::uint32_t i = 0; i < network.layers.size() && !head.shares; ++i)
+        if (network.layers[i].type == "embedding")
+            head.shares = i;
+    layers.push_back(head);
+    return true;
+}
+
+struct Policy {
+    const char* words;
+    UpdatePolicy policy;
+    std::uint32_t fixed_buffers;
+    bool buckets;
+    bool pair;  ///< a ring of two neighbours
+};
+constexpr Policy kPolicies[]{
+    {"delayed, one buffer of the largest layer", UpdatePolicy::kDelayed, 0, false, false},
+    {"overlapped, two fixed buffers of the largest layer",
+     UpdatePolicy::kOverlapped,
+     2,
+     false,
+     false},
+    {"overlapped, ring of two neighbouring layers", UpdatePolicy::kOverlapped, 0, false, true},
+    {"buckets of 1 then 25 MiB fp32, one in flight", UpdatePolicy::kDelayed, 0, true, false},
+    {"buckets of 1 then 25 MiB fp32, two in flight", UpdatePolicy::kDelayed, 0, true, true},
+    {"delayed, one buffer, the shared embedding's gradient alive from the head to the last "
+     "backward",
+     UpdatePolicy::kDelayed,
+     0,
+     false,
+     false},
+    {"delayed, one buffer a bottleneck block", UpdatePolicy::kDelayed, 0, false, false}};
+
+}  // namespace
+
+std::string GradientRows::answer(const MemoryRow& row, Case& c) {
+    const auto* const found =
+        std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const Policy& policy) {
+            return row.policy == policy.words;
+        });
+    if (found == std::end(kPolicies))
+        return fmt::format("policy {} is not known", row.policy);
+    const bool shared = row.policy.find("shared") != std::string::npos;
+    const bool block = row.policy.find("block") != std::string::npos;
+    std::vector<UpdateLayer> layers;
+    if (shared || block) {
+        // Which layers share weights or make a block only our own networks say.
+        const auto network = find_network(row.network);
+        if (!network)
+            return "no network " + row.network;
+        layers = block ? blocks_of(*network) : layers_of(*network);
+        if (shared && add_head(layers, *network))
+            c.how = "with a head that shares the first table, which our network does not have";
+    } else {
+        const auto table = find_table_(row.network);
+        if (!table)
+            return "no table models/" + row.network + ".csv";
+        layers = layers_of(read_network_table(*table));
+    }
+    const auto groups =
+        found->buckets ? bucket_groups(layers, kMiB, 25 * kMiB) : layer_groups(layers);
+    UpdateOptions options;
+    options.policy = found->policy;
+    options.fixed_buffers = found->fixed_buffers;
+    options.ring = found->pair ? largest_pair(groups) : 0;
+    const UpdateReplay replay = replay_update(layers, groups, options);
+    // Of buffers of fixed size all of it is taken, whatever lies in it.
+    const std::uint64_t bytes = found->fixed_buffers > 0 ? replay.reserved : replay.peak;
+    c.group = "gradients by update policy";
+    c.simulated =
+        100 * (1 - static_cast<double>(bytes) / static_cast<double>(sum_of_bytes(groups)));
+    ++compared_;
+    worst_ = std::max(worst_, std::abs(c.simulated - c.measured));
+    return {};
+}
+
+void GradientRows::verdicts(SuiteResult& result) const {
+    if (compared_ > 0)
+        result.verdicts.push_back(
+            {fmt::format(
+                 "{} rows of memory for gradients: largest difference of a share", compared_),
+             worst_ / 100,
+             0.001});
+}
+
+}  // namespace switchfold::validation

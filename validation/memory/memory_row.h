@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "validation/harness/csv.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// A row of the table of memory: what a policy needs, moves or saves.
+struct MemoryRow {
+    std::string id;
+    std::string network;
+    std::uint32_t batch = 1;
+    std::optional<std::uint64_t> capacity_mib;
+    std::string input;  ///< "3x224x224", "1024 tokens"
+    std::string policy;
+    std::string quantity;
+    std::string unit;
+    std::string kind;  ///< measured, claimed, simulated, derived
+    double value = 0;
+    bool known = true;  ///< a value stands there
+};
+
+/// Throws ConfigError with everything that is wrong: columns that are missing, what is no number.
+[[nodiscard]] std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table);
+
+/// Elements of a sample of the network's own input: of `input`, else of the networks whose input
+/// everybody knows. Empty: not known.
+[[nodiscard]] std::optional<std::uint64_t> input_elements(const MemoryRow& row);
+
+/// The table of layers of that name (models/NAME.csv), where it is at hand.
+using FindTable = std::function<std::optional<std::filesystem::path>(const std::string& name)>;
+
+}  // namespace switchfold::validation

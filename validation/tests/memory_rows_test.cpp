@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "validation/harness/suite.h"
+#include "validation/memory/accounting_rows.h"
+#include "validation/memory/memory_row.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace switchfold::validation {
+namespace {
+
+constexpr const char* kHeader =
+    "id,network,batch,capacity_mib,input,policy,quantity,value,unit,kind\n";
+
+class MemoryRows : public ::testing::Test {
+protected:
+    void SetUp() override { std::filesystem::create_directories(folder_ / "models"); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    /// A folder of measurements: two layers of 1 and 3 MiB of weights, outputs of 2 and 1 MiB.
+    SuiteResult run(const std::string& rows) {
+        std::filesystem::create_directories(folder_ / "reference/training");
+        std::ofstream(folder_ / "reference/training/memory.csv") << kHeader << rows;
+        std::ofstream(folder_ / "models/two.csv")
+            << "layer,type,params,fwd_macs_per_sample,out_elems_per_sample\n"
+               "a,linear,262144,1,524288\n"
+               "b,linear,786432,1,262144\n";
+        SuiteOptions options;
+        options.measurements = folder_;
+        return suite_named("memory").run(options);
+    }
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / "switchfold_memory_rows";
+};
+
+TEST_F(MemoryRows, PinsAndGradientsComeFromTheTablesBeside) {
+    // a_0 of 1 MiB, h_1, h_2: 1 + 1 + 3.
+    const SuiteResult result =
+        run("pin_two_candidates,two,1,,262144 tokens,,candidate_bytes,5,MiB,derived\n"
+            "pin_two_big,two,1,100,262144 tokens,optimal window,pinned_bytes,5,MiB,derived\n"
+            "pin_two_other,two,1,100,262144 tokens,\"first_fit candidates in the order of first "
+            "use\",pinned_bytes,4,MiB,derived\n"
+            "grad_two,two,,,,\"delayed, one buffer of the largest "
+            "layer\",gradient_memory_saved,25,percent,derived\n"
+            "pin_none,three,1,,8 tokens,,candidate_bytes,5,MiB,derived\n"
+            "x_y,VGG,1,,,,largest_batch,5,samples,measured\n"
+            "zero_offload_t1_14,any,,,,,bytes,14,B,measured\n");
+    ASSERT_EQ(result.cases.size(), 5U);
+    EXPECT_EQ(result.cases[0].simulated, 5);
+    EXPECT_EQ(result.cases[1].simulated, 5);
+    EXPECT_EQ(result.cases[2].simulated, 5);
+    EXPECT_NEAR(result.cases[3].simulated, 25, 1e-9);
+    EXPECT_EQ(result.cases[4].simulated, 14);
+    ASSERT_EQ(result.unmatched.size(), 2U);
+    EXPECT_EQ(result.unmatched[0].why, "no table models/three.csv");
+    EXPECT_NE(result.unmatched[1].why.find("framework"), std::string::npos);
+    ASSERT_EQ(result.verdicts.size(), 4U);
+    EXPECT_TRUE(result.verdicts[0].kept());
+    EXPECT_FALSE(result.verdicts[1].kept()) << "a greedy row that differs";
+    EXPECT_TRUE(result.verdicts[2].kept());
+    EXPECT_TRUE(result.verdicts[3].kept());
+    EXPECT_EQ(
+        result.notes.front(), "5 of 7 rows are answered; the others are listed with the reason");
+}
+
+TEST_F(MemoryRows, SaysWhatIsWrongWithTheTable) {
+    try {
+        (void)run("a,two,none,,,,q,1,MiB,derived\nb,two,1,,,,q,x,MiB,derived\n");
+        FAIL();
+    } catch (const ConfigError& error) {
+        EXPECT_NE(std::string(error.what()).find("line 2"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("line 3"), std::string::npos);
+    }
+}
+
+TEST_F(MemoryRows, PublishedRulesGiveTheirNumbers) {
+    AccountingRows rows;
+    const auto answered = [&](const char* id, const char* kind) {
+        MemoryRow row;
+        row.id = id;
+        row.kind = kind;
+        Case c;
+        EXPECT_EQ(rows.answer(row, c), "") << id;
+        return c.simulated;
+    };
+    EXPECT_DOUBLE_EQ(
+        answered("sn_alexnet200_lrn1_shape", "derived"),
+        4.0 * 96 * 55 * 55 * 4 * 200 / (1024 * 1024));
+    EXPECT_NEAR(answered("pt_vitl_after_shapes", "derived"), 6.09, 0.005);
+    EXPECT_NEAR(answered("pt_vitl_fused_shapes", "derived"), 4.05, 4.05 * 0.03);
+    EXPECT_NEAR(answered("capuchin_vgg16_relu1", "derived"), 5.86, 0.005);
+    EXPECT_NEAR(answered("vdnn_vgg16_b256_offload_shapes", "derived"), 15.6, 0.05);
+    EXPECT_NEAR(answered("checkmate_vgg19_sample", "derived"), 91.8, 0.1);
+    EXPECT_NEAR(answered("zero_infinity_5T_par_formula", "derived"), 0.246, 0.0005);
+    EXPECT_NEAR(answered("zero_infinity_5T_opt_formula", "derived"), 0.100, 0.0005);
+}
+
+}  // namespace
+}  // namespace switchfold::validation

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/memory/access/access_schedule.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// Bytes in use by step if nothing travels and everything is given back as soon as nobody needs it:
+/// what persists always, other items from their first to their last step.
+[[nodiscard]] std::vector<std::uint64_t> live_bytes(const AccessSchedule& schedule);
+[[nodiscard]] std::uint64_t peak_of_live_bytes(const AccessSchedule& schedule);
+
+/// Of the items that a step has open, scratch too.
+[[nodiscard]] std::uint64_t open_bytes(const AccessSchedule& schedule, std::size_t step);
+
+}  // namespace switchfold

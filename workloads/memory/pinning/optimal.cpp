@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/memory/pinning/optimal.h"
+
+#include "workloads/memory/pinning/elimination.h"
+#include "workloads/memory/pinning/mebibytes.h"
+#include "workloads/memory/pinning/programme.h"
+#include "workloads/memory/pinning/window_limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <queue>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+std::string too_wide(std::uint32_t width, const OptimalOptions& options) {
+    return fmt::format(
+        "steps that depend on each other have {} candidates open at a time; the exact programme "
+        "takes {}, expected first_fit for this one",
+        width,
+        options.most_flags);
+}
+
+std::string too_little(std::uint64_t capacity, std::uint64_t least) {
+    return fmt::format(
+        "{} for pinned data and staging are less than any choice needs; expected {} or more",
+        in_mebibytes(capacity),
+        in_mebibytes(least));
+}
+
+/// In granules. Copies that are all worth the same count once: a sum says all then.
+PinProblem in_granules(const PinProblem& problem, std::uint64_t granule) {
+    const auto rounded = [&](std::uint64_t bytes) { return (bytes + granule - 1) / granule; };
+    PinProblem small = problem;
+    for (std::uint64_t& bytes : small.bytes)
+        bytes = rounded(bytes);
+    for (PinWindow& window : small.windows)
+        window.fixed = rounded(window.fixed);
+    return small;
+}
+
+bool all_copies_equal(const PinProblem& problem) {
+    return std::all_of(problem.copies.begin(), problem.copies.end(), [&](std::uint32_t copies) {
+        return copies == problem.copies.front();
+    });
+}
+
+/// What fits into so many bytes if candidates could be cut: those with most copies first.
+std::uint64_t saved_by_cutting(const PinProblem& problem, std::uint64_t bytes) {
+    std::vector<std::uint32_t> order(problem.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return problem.copies[a] > problem.copies[b];
+    });
+    std::uint64_t saved = 0;
+    for (const std::uint32_t candidate : order) {
+        const std::uint64_t part = std::min(bytes, problem.bytes[candidate]);
+        saved += part * problem.copies[candidate];
+        bytes -= part;
+    }
+    return saved;
+}
+
+/// What is still open of a problem when some candidates are decided.
+struct Reduced {
+    PinProblem problem;
+    std::vector<std::uint32_t> candidates;  ///< of the whole problem
+    std::uint64_t pinned = 0;               ///< by decision
+};
+
+/// Candidates with more copies than `copies` are pinned, those with fewer are not.
+Reduced only_equal(const PinProblem& whole, std::uint32_t copies) {
+    Reduced reduced;
+    std::vector<std::uint32_t> index(whole.size());
+    for (std::uint32_t c = 0; c < whole.size(); ++c) {
+        if (whole.copies[c] > copies)
+            reduced.pinned += whole.bytes[c];
+        if (whole.copies[c] != copies)
+            continue;
+        index[c] = static_cast<std::uint32_t>(reduced.candidates.size());
+        reduced.candidates.push_back(c);
+        reduced.problem.bytes.push_back(whole.bytes[c]);
+        reduced.problem.copies.push_back(1);
+        reduced.problem.items.push_back(whole.items[c]);
+    }
+    reduced.problem.factor = whole.factor;
+    for (const PinWindow& window : whole.windows) {
+        PinWindow rest{window.fixed, {}};
+        for (const std::uint32_t c : window.candidates) {
+            if (whole.copies[c] == copies)
+                rest.candidates.push_back(index[c]);
+            else if (whole.copies[c] < copies)
+                rest.fixed += whole.bytes[c];
+        }
+        reduced.problem.windows.push_back(std::move(rest));
+    }
+    return reduced;
+}
+
+/// Of the candidate that `bytes` cut in two when those with most copies are pinned first.
+std::uint32_t copies_at(const PinProblem& problem, std::uint64_t bytes) {
+    std::vector<std::uint32_t> kinds = problem.copies;
+    std::sort(kinds.rbegin(), kinds.rend());
+    kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+    for (const std::uint32_t copies : kinds) {
+        std::uint64_t more = 0;
+        for (std::size_t c = 0; c < problem.size(); ++c)
+            more += problem.copies[c] >= copies ? problem.bytes[c] : 0;
+        if (more >= bytes)
+            return copies;
+    }
+    return kinds.back();
+}
+
+/// Candidates with different numbers of copies need a table of values, 32 times a set of bits. It
+/// is not needed where those with most copies all fit and the rest can be filled to the last
+/// granule: then cutting candidates would save no more. Empty where that is not so.
+std::vector<bool>
+filled_exactly(const PinProblem& problem, std::uint64_t window, std::uint64_t limit) {
+    const Reduced reduced = only_equal(problem, copies_at(problem, limit));
+    if (reduced.pinned > limit || largest_fixed(reduced.problem) > window)
+        return {};
+    const std::uint64_t rest = std::min(limit - reduced.pinned, reduced.problem.total());
+    const EliminationOrder order(reduced.problem, window);
+    const std::vector<PinStage> stages = order.stages(window);
+    const PinProgramme<ReachableSums> programme(reduced.problem, stages, window, rest);
+    const auto best = programme.best();
+    if (!best || best->granules < rest)
+        return {};
+    const std::vector<bool> chosen = programme.choice(*best);
+    std::vector<bool> pinned(problem.size());
+    const std::uint32_t copies = copies_at(problem, limit);
+    for (std::size_t c = 0; c < problem.size(); ++c)
+        pinned[c] = problem.copies[c] > copies;
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+        pinned[reduced.candidates[i]] = chosen[i];
+    return pinned;
+}
+
+/// Of a table of values: what cannot be has to stay below zero.
+constexpr std::uint64_t kMostValue = 1U << 29U;
+
+/// Bytes of the tables that are kept at the same time.
+std::uint64_t table_bytes(
+    const PinProblem& problem,
+    const std::vector<PinStage>& stages,
+    std::uint64_t limit,
+    bool equal) {
+    std::uint64_t sums = 0;
+    std::vector<std::uint64_t> sizes;
+    for (const PinStage& stage : stages) {
+        sums = std::min(limit, sums + problem.bytes[stage.candidate]);
+        const std::uint64_t one = equal ? sums / 8 : sums * sizeof(std::int32_t);
+        sizes.push_back(one << (stage.flags + 1 - stage.dropped.size()));
+    }
+    // Every stride-th, and the worst stretch between two of them.
+    const auto stride = static_cast<std::size_t>(std::sqrt(sizes.size())) + 1;
+    std::uint64_t kept = 0;
+    std::uint64_t worst = 0;
+    for (std::size_t i = 0; i < sizes.size(); i += stride) {
+        kept += sizes[i];
+        std::uint64_t stretch = 0;
+        for (std::size_t j = i; j < std::min(sizes.size(), i + stride); ++j)
+            stretch += sizes[j];
+        worst = std::max(worst, stretch);
+    }
+    return kept + worst;
+}
+
+/// Values of the fullest window from `begin` to before `end`, and what no choice of theirs saves
+/// more than.
+struct Range {
+    std::uint64_t most = 0;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    bool operator<(const Range& other) const {
+        return std::pair(most, other.begin) < std::pair(other.most, begin);
+    }
+};
+
+/// Ranges, those that promise most first.
+class Ranges {
+public:
+    Ranges(const WindowLimits& limits, std::uint64_t capacity) :
+        limits_(limits), capacity_(capacity) {
+        if (const auto first = limits.first_that_fits(capacity))
+            add(*first, limits.values().size());
+    }
+    [[nodiscard]] bool empty() const { return queue_.empty(); }
+    /// What nothing that is left saves more than.
+    [[nodiscard]] std::uint64_t most() const { return queue_.top().most; }
+    [[nodiscard]] Range take() {
+        const Range range = queue_.top();
+        queue_.pop();
+        return range;
+    }
+    void split(const Range& range) {
+        const std::size_t middle = range.begin + (range.end - range.begin) / 2;
+        add(range.begin, middle);
+        add(middle, range.end);
+    }
+
+private:
+    void add(std::size_t begin, std::size_t end) {
+        if (const auto most = limits_.most_saved(capacity_, begin, end))
+            queue_.push({*most, begin, end});
+    }
+
+    const WindowLimits& limits_;
+    std::uint64_t capacity_;
+    std::priority_queue<Range> queue_;
+};
+
+/// What no choice saves more than, in bytes; ranges are split so many times at most.
+std::uint64_t bound_of(const WindowLimits& limits, std::uint64_t capacity, std::uint64_t saved) {
+    constexpr int kSplits = 100;
+    std::uint64_t most = saved;
+    Ranges ranges(limits, capacity);
+    for (int i = 0; i < kSplits && !ranges.empty() && ranges.most() > most; ++i) {
+        const Range range = ranges.take();
+        if (range.end - range.begin == 1)
+            most = range.most;
+        else
+            ranges.split(range);
+    }
+    return ranges.empty() ? most : std::max(most, ranges.most());
+}
+
+/// Tries the values of the fullest window, those that promise most first: the best choice for each,
+/// until no other can save more.
+class Search {
+public:
+    Search(
+        const PinProblem& problem,
+        std::uint64_t capacity,
+        const OptimalOptions& options,
+        PinChoice& choice) :
+        problem_(problem),
+        capacity_(capacity),
+        options_(options),
+        choice_(choice),
+        equal_(all_copies_equal(problem)),
+        order_(problem, largest_fixed(problem)),
+        limits_(problem, order_) {}
+
+    void run() {
+        Ranges ranges(limits_, capacity_);
+        while (!ranges.empty() && choice_.refusal.empty() && (!best_ || ranges.most() > *best_)) {
+            const Range range = ranges.take();
+            if (range.end - range.begin > 1)
+                ranges.split(range);
+            else
+                try_window(limits_.values()[range.begin]);
+        }
+        if (!choice_.refusal.empty())
+            choice_.pinned.clear();
+        else if (!best_)
+            choice_.refusal = too_little(
+                capacity_ * options_.granule, limits_.least_capacity() * options_.granule);
+    }
+
+private:
+    void try_window(std::uint64_t window) {
+        const std::uint64_t limit = capacity_ - problem_.factor * window;
+        ++choice_.certificate.windows_tried;
+        if (equal_)
+            try_one<ReachableSums>(window, limit);
+        else if (auto filled = filled_exactly(problem_, window, limit); !filled.empty())
+            take(saved_by_cutting(problem_, limit), window, std::move(filled));
+        else
+            try_one<ReachableValues>(window, limit);
+    }
+
+    void take(std::uint64_t saved, std::uint64_t window, std::vector<bool> pinned) {
+        if (best_ && saved <= *best_)
+            return;
+        best_ = saved;
+        choice_.certificate.window = window * options_.granule;
+        choice_.pinned = std::move(pinned);
+    }
+
+    template <class State>
+    void try_one(std::uint64_t window, std::uint64_t limit) {
+        const std::vector<PinStage> stages = order_.stages(window);
+        if (const std::uint64_t bytes = table_bytes(problem_, stages, limit, equal_);
+            bytes > options_.most_table_bytes ||
+            (!equal_ && saved_by_cutting(problem_, problem_.total()) > kMostValue)) {
+            choice_.refusal = fmt::format(
+                "its tables would take {} of this computer's memory; expected a granule above {} "
+                "bytes",
+                in_mebibytes(bytes),
+                options_.granule);
+            return;
+        }
+        const PinProgramme<State> programme(problem_, stages, window, limit);
+        if (const auto best = programme.best(); best && (!best_ || best->value > *best_))
+            take(best->value, window, programme.choice(*best));
+    }
+
+    const PinProblem& problem_;
+    std::uint64_t capacity_;
+    const OptimalOptions& options_;
+    PinChoice& choice_;
+    bool equal_;
+    EliminationOrder order_;
+    WindowLimits limits_;
+    std::optional<std::uint64_t> best_;
+};
+
+bool every_size_divides(const PinProblem& problem, std::uint64_t granule) {
+    const auto whole = [&](std::uint64_t bytes) { return bytes % granule == 0; };
+    return std::all_of(problem.bytes.begin(), problem.bytes.end(), whole) &&
+           std::all_of(problem.windows.begin(), problem.windows.end(), [&](const PinWindow& w) {
+               return whole(w.fixed);
+           });
+}
+
+}  // namespace
+
+PinChoice
+pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options) {
+    SWITCHFOLD_CHECK(options.granule > 0, "a granule of nothing");
+    PinChoice choice;
+    choice.certificate.granule = options.granule;
+    const EliminationOrder exact_order(problem, largest_fixed(problem));
+    choice.certificate.flags = exact_order.width();
+    if (exact_order.width() > options.most_flags) {
+        choice.refusal = too_wide(exact_order.width(), options);
+        return choice;
+    }
+    const WindowLimits exact(problem, exact_order);
+    if (!exact.first_that_fits(capacity)) {
+        choice.refusal = too_little(capacity, exact.least_capacity());
+        return choice;
+    }
+    PinProblem small = in_granules(problem, options.granule);
+    if (all_copies_equal(problem))
+        std::fill(small.copies.begin(), small.copies.end(), 1U);
+    for (std::size_t i = 0; i < problem.size(); ++i)
+        choice.certificate.rounding += small.bytes[i] * options.granule - problem.bytes[i];
+    Search(small, capacity / options.granule, options, choice).run();
+    if (!choice.refusal.empty())
+        return choice;
+    const std::uint64_t saved = saved_bytes(problem, choice.pinned);
+    const bool whole = every_size_divides(problem, options.granule);
+    choice.certificate.saved_at_most = whole ? saved : bound_of(exact, capacity, saved);
+    choice.certificate.optimal = choice.certificate.saved_at_most == saved;
+    return choice;
+}
+
+std::optional<std::uint64_t>
+most_saved(const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options) {
+    const EliminationOrder order(problem, largest_fixed(problem));
+    if (order.width() > options.most_flags)
+        return {};
+    const WindowLimits limits(problem, order);
+    if (!limits.first_that_fits(capacity))
+        return {};
+    return bound_of(limits, capacity, 0);
+}
+
+LeastCapacity least_capacity(const PinProblem& problem, const OptimalOptions& options) {
+    const EliminationOrder order(problem, largest_fixed(problem));
+    if (order.width() > options.most_flags)
+        return {0, too_wide(order.width(), options)};
+    return {WindowLimits(problem, order).least_capacity(), {}};
+}
+
+}  // namespace switchfold

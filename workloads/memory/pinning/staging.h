@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/memory/access/access_schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// How much memory is set aside for what is not pinned.
+enum class Staging : std::uint8_t {
+    kSingle,      ///< the fullest step: nothing is fetched ahead, every copy stalls
+    kDoublePeak,  ///< twice the fullest step (GeePS)
+    kWindow,      ///< the fullest two steps in a row, what both have open once: double buffering
+};
+inline constexpr std::array<std::pair<Staging, std::string_view>, 3> kStagingNames{
+    {{Staging::kSingle, "single"},
+     {Staging::kDoublePeak, "double_peak"},
+     {Staging::kWindow, "window"}}};
+[[nodiscard]] std::string_view name_of(Staging staging);
+
+/// Items that have to be in memory together.
+struct PinWindow {
+    std::uint64_t fixed = 0;                ///< bytes that nobody may pin
+    std::vector<std::uint32_t> candidates;  ///< ascending; indices into PinProblem
+};
+
+/// Which candidates to pin: most copies saved, such that pinned bytes and `factor` times the
+/// fullest window's unpinned bytes fit.
+struct PinProblem {
+    std::vector<std::uint32_t> items;   ///< of the schedule, by candidate
+    std::vector<std::uint64_t> bytes;   ///< by candidate
+    std::vector<std::uint32_t> copies;  ///< by candidate: what pinning it saves, times its bytes
+    std::vector<PinWindow> windows;     ///< one a step
+    std::uint32_t factor = 1;           ///< 2 for double_peak
+    [[nodiscard]] std::size_t size() const { return bytes.size(); }
+    [[nodiscard]] std::uint64_t total() const;
+};
+
+[[nodiscard]] PinProblem pin_problem(const AccessSchedule& schedule, Staging staging);
+
+/// Unpinned bytes of a window.
+[[nodiscard]] std::uint64_t
+unpinned(const PinProblem& problem, const PinWindow& window, const std::vector<bool>& pinned);
+/// Of that window, which is largest, times the factor.
+[[nodiscard]] std::uint64_t
+staging_bytes(const PinProblem& problem, const std::vector<bool>& pinned);
+[[nodiscard]] std::uint64_t
+pinned_bytes(const PinProblem& problem, const std::vector<bool>& pinned);
+/// Bytes that pinning saves in an iteration.
+[[nodiscard]] std::uint64_t saved_bytes(const PinProblem& problem, const std::vector<bool>& pinned);
+
+}  // namespace switchfold
