@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/speedups.h"
 
-#include "models/collectives/choice/machine_view.h"
 #include "sim/core/json.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/machine/system_queries.h"
@@ -55,15 +54,6 @@ ParallelPlan pipeline(const StepRow& row) {
     return plan;
 }
 
-/// Payload a second between two of a system's GPUs in different machines, or in one.
-double pair_bandwidth(const SystemParams& system) {
-    const GroupView view =
-        view_group(build_topology(system.topology), system.collectives->transfer_unit, {0, 1});
-    const MachineView& machine = view.machine;
-    return static_cast<double>(
-        (machine.machines > 1 ? machine.rail_bandwidth : machine.pair_bandwidth).count());
-}
-
 std::vector<std::uint32_t> replicas_of(const PlannedPipeline& pipeline) {
     std::vector<std::uint32_t> replicas;
     for (const PlannedStage& stage : pipeline.stages)
@@ -79,7 +69,7 @@ Compared compared(const StepRow& row, const SystemParams& system) {
     Compared c{&row, std::make_shared<const SystemParams>(system), {}, {}, {}};
     PlannerOptions options;
     options.workers = row.gpus;
-    options.levels = {{row.gpus, pair_bandwidth(system)}};
+    options.levels = {{row.gpus, static_cast<double>(bandwidth_between(system).count())}};
     options.memory = static_cast<double>(system.gpu->memory.capacity.count());
     ParallelPlan plan = pipeline(row);
     const auto layers = planner_layers(*row.network, times, plan);

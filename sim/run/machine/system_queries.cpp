@@ -20,11 +20,25 @@ std::uint32_t gpus_of_machine(const SystemParams& system) {
     return topology.gpus() / std::max(1U, topology.machines());
 }
 
-bool own_ways_out(const SystemParams& system) {
+namespace {
+
+/// All GPUs of a system as one group.
+MachineView whole(const SystemParams& system) {
     const Topology topology = build_topology(system.topology);
     std::vector<std::uint32_t> ranks(topology.gpus());
     std::iota(ranks.begin(), ranks.end(), 0U);
-    const MachineView view = view_group(topology, system.collectives->transfer_unit, ranks).machine;
+    return view_group(topology, system.collectives->transfer_unit, ranks).machine;
+}
+
+}  // namespace
+
+Bandwidth bandwidth_between(const SystemParams& system) {
+    const MachineView view = whole(system);
+    return view.machines > 1 ? view.rail_bandwidth : view.pair_bandwidth;
+}
+
+bool own_ways_out(const SystemParams& system) {
+    const MachineView view = whole(system);
     return view.machines > 1 && view.rails >= view.per_machine;
 }
 

@@ -12,6 +12,8 @@ namespace switchfold {
 [[nodiscard]] std::uint32_t gpus_of(const SystemParams& system);
 /// GPUs of one of its machines.
 [[nodiscard]] std::uint32_t gpus_of_machine(const SystemParams& system);
+/// Payload a second from a GPU to the next: of another machine, where there are several.
+[[nodiscard]] Bandwidth bandwidth_between(const SystemParams& system);
 /// Whether each GPU of a machine has a way to other machines of its own; false for one machine.
 [[nodiscard]] bool own_ways_out(const SystemParams& system);
 /// Whether a system's switches can reduce for its first `ranks` GPUs.

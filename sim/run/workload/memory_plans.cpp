@@ -109,9 +109,10 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     made.network = network.name;
     made.gpu = gpu.name;
     made.batch = plan.micro_batch;
-    made.capacity = gpu.memory.capacity.count();
-    const auto host = static_cast<double>(gpu.copy.host_bandwidth.count());
-    made.rates = {host, host};
+    made.capacity = gpu.memory.for_plans().count();
+    made.rates = {
+        static_cast<double>(gpu.copy.host_bandwidth.count()),
+        static_cast<double>(gpu.copy.rate_to_host().count())};
     made.schedule = network_schedule(network, options, times);
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
         const Layer& layer = network.layers[i];
@@ -134,7 +135,8 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
         forward += layer.forward;
         backward += layer.input_gradient + layer.weight_gradient;
     }
-    made.hidden_copies = static_cast<std::uint64_t>(host * std::min(forward, backward));
+    made.hidden_copies = static_cast<std::uint64_t>(
+        std::min(made.rates.in, made.rates.out) * std::min(forward, backward));
     made.bucket = workload->bucket.count();
     made.first_bucket = workload->first_bucket.count();
     return made;

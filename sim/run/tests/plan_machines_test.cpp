@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans on machines that they met badly once.
+#include "sim/core/json.h"
+#include "sim/run/config/load.h"
+#include "sim/run/runner.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace switchfold {
+namespace {
+
+const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
+
+ExperimentResult run(const std::string& system, const std::string& plan) {
+    const std::string text = fmt::format(
+        R"({{
+          "name": "test", "system": "../systems/{}.json", "causes": false,
+          "workload": {{
+            "type": "training", "plan": {{{}}},
+            "network": {{"type": "llama", "layers": 8, "hidden": 512, "heads": 8, "sequence": 256, "feed_forward": 1024}}
+          }},
+          "scenarios": [{{
+            "name": "in switch", "all_reduce": {{"algorithm": "in_switch"}},
+            "collectives": {{
+              "reduce_scatter": {{"algorithm": "in_switch"}}, "all_gather": {{"algorithm": "in_switch"}}
+            }}
+          }}]
+        }})",
+        system,
+        plan);
+    return run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
+}
+
+TEST(PlanMachines, CollectivesThroughSeveralSwitchesStayUntilNothingWouldWakeThem) {
+    // Groups of tensor- and data-parallel ranks reduce through the same switches at the same time.
+    const ExperimentResult result =
+        run("gb200_nvl72",
+            R"("tensor": 2, "data": 2, "sequence": true, "sharding": "gradients", "accumulate": 2,
+           "schedule": "zb_v")");
+    EXPECT_GT(result.scenarios.front().iteration_us, 0);
+}
+
+TEST(PlanMachines, ReplicatedStagesOfSeveralSizesEnd) {
+    // Fewer mini-batches ahead than PipeDream admits would hang here.
+    const ExperimentResult result = run(
+        "gb200_nvl72",
+        R"("pipeline": 16, "replicas": [9, 5, 1, 1], "schedule": "1f1b_async", "weights": "stash",
+           "mini_batches": 135)");
+    EXPECT_GT(*result.scenarios.front().samples_per_s, 0);
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "validation/harness/suite.h"
+#include "validation/memory/memory_row.h"
+
+namespace switchfold::validation {
+
+/// Adds cases for rows of copies between GPUs and their host, simulated on the shipped machine that
+/// the row was measured on: one GPU, all of a machine's, both directions together. \returns ids
+/// that were answered.
+[[nodiscard]] std::vector<std::string> compare_host_copies(
+    const std::vector<MemoryRow>& rows, const SuiteOptions& options, SuiteResult& result);
+
+}  // namespace switchfold::validation
