@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's pipelines: a panel for each scenario with passes, a row for each rank that runs others than those before it,
-time to the right, idle left blank. Panels of about the same length have one scale."""
+time to the right, idle left blank; of many rows eight, evenly from the first to the last. Panels of about the same
+length have one scale."""
 import csv
 import json
 
 import svg
 
 WIDTH, LEFT, RIGHT, ROW, TOP, PANEL, LEGEND = 760, 62, 12, 13, 44, 46, 20
+MOST_ROWS = 8
 # As in the report; backward and gradient of the inputs share one.
 COLORS = {"F": "#0072b2", "BW": "#e69f00", "B": "#e69f00", "W": "#009e73", "U": "#ecb7d4"}
 WORDS = {"F": "forward", "BW": "backward", "B": "gradient of the inputs", "W": "gradient of the weights", "U": "update"}
@@ -27,6 +29,10 @@ def read(folder):
         passes = [(row["pass"].partition("@")[0].rstrip("0123456789"), float(row["start_us"]),
                    float(row["start_us"]) + float(row["duration_us"])) for row in rows]
         scenarios.setdefault(scenario, {})[rank] = sorted(passes, key=lambda p: p[1])
+    for scenario, ranks in scenarios.items():
+        if len(ranks) > MOST_ROWS:
+            chosen = {round(i * (len(ranks) - 1) / (MOST_ROWS - 1)) for i in range(MOST_ROWS)}
+            scenarios[scenario] = {rank: passes for i, (rank, passes) in enumerate(ranks.items()) if i in chosen}
     return scenarios
 
 

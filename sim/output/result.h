@@ -69,6 +69,17 @@ struct PassRow {
     double duration_us = 0;
 };
 
+/// What a rank holds from a moment on.
+struct MemoryRow {
+    std::uint32_t rank = 0;
+    double time_us = 0;
+    double weights = 0;  ///< bytes
+    double gradients = 0;
+    double moments = 0;
+    double activations = 0;
+    [[nodiscard]] double all() const { return weights + gradients + moments + activations; }
+};
+
 /// One value of a counter track of the timeline.
 struct CounterSample {
     std::string track;

@@ -57,6 +57,7 @@ struct ScenarioFigures {
     std::optional<double> samples_per_s;      ///< of a generated step
     std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
     std::optional<double> bubble_share;       ///< of the time of the device that is at it longest
+    std::optional<double> peak_memory_gib;    ///< of the fullest GPU, by a plan's passes
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;
 };
@@ -187,7 +188,18 @@ inline constexpr Figure kFigures[] = {
      "which GPUs on average run no pass; none without a plan.",
      11,
      {},
-     "bubble_share"}};
+     "bubble_share"},
+    {"peak_memory_gib",
+     &ScenarioFigures::peak_memory_gib,
+     Unit::kCount,
+     "memory GiB",
+     "What the fullest GPU holds at its fullest: weights, gradients, moments and the activations "
+     "of "
+     "the micro-batches in flight; none without a plan. Workspaces and what a framework needs are "
+     "left out.",
+     12,
+     {},
+     "peak_memory_gib"}};
 
 /// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a
 /// hundredth of its iteration.

@@ -179,6 +179,22 @@ std::string pass_csv_line(std::string_view scenario, const PassRow& row) {
         row.duration_us);
 }
 
+std::string memory_csv_header() {
+    return "scenario,rank,time_us,weights,gradients,moments,activations\n";
+}
+
+std::string memory_csv_line(std::string_view scenario, const MemoryRow& row) {
+    return fmt::format(
+        "{},{},{:.6f},{:.0f},{:.0f},{:.0f},{:.0f}\n",
+        csv_field(scenario),
+        row.rank,
+        row.time_us,
+        row.weights,
+        row.gradients,
+        row.moments,
+        row.activations);
+}
+
 std::string counter_csv_header() {
     return "scenario,track,time_us,value\n";
 }

@@ -26,6 +26,9 @@ namespace switchfold {
 /// Header line of passes.csv, and one line.
 [[nodiscard]] std::string pass_csv_header();
 [[nodiscard]] std::string pass_csv_line(std::string_view scenario, const PassRow& row);
+/// Header line of memory.csv, and one line.
+[[nodiscard]] std::string memory_csv_header();
+[[nodiscard]] std::string memory_csv_line(std::string_view scenario, const MemoryRow& row);
 /// Header line of counters.csv, and one line.
 [[nodiscard]] std::string counter_csv_header();
 [[nodiscard]] std::string counter_csv_line(std::string_view scenario, const CounterSample& sample);

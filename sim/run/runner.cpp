@@ -9,6 +9,7 @@
 #include "sim/run/pool/outcome_codec.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/causes.h"
+#include "sim/run/results/memory_over_time.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/results/timeline.h"
 #include "sim/run/results/training.h"
@@ -22,6 +23,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <sys/resource.h>
@@ -106,9 +108,34 @@ private:
                 variant_of_[scenario] = v;
             log_workload(variants_.back().prepared.workload);
         }
-        // Only an experiment without scenarios of its own leaves some out, and those set nothing.
-        if (const auto& left_out = variants_.front().prepared.workload.left_out; !left_out.empty())
-            leave_out(loaded_, left_out);
+        leave_out_scenarios();
+    }
+
+    /// Of an experiment without scenarios of its own those that the machine cannot run. They set
+    /// nothing; only of a folded plan do they run graphs of their own.
+    void leave_out_scenarios() {
+        std::set<std::string> left_out;
+        for (const Shared& shared : variants_)
+            left_out.insert(
+                shared.prepared.workload.left_out.begin(), shared.prepared.workload.left_out.end());
+        if (left_out.empty())
+            return;
+        std::vector<std::size_t> variant_of;
+        std::vector<std::size_t> moved(variants_.size(), SIZE_MAX);
+        std::deque<Shared> kept;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            if (left_out.contains(experiment_.scenarios[i].name))
+                continue;
+            std::size_t& at = moved[variant_of_[i]];
+            if (at == SIZE_MAX) {
+                at = kept.size();
+                kept.push_back(std::move(variants_[variant_of_[i]]));
+            }
+            variant_of.push_back(at);
+        }
+        variants_ = std::move(kept);
+        variant_of_ = std::move(variant_of);
+        leave_out(loaded_, left_out);
     }
 
     struct Planned {
@@ -366,6 +393,7 @@ private:
             s.tflops_per_gpu = pace->tflops_per_gpu;
             s.bubble_share = pace->bubble_share;
         }
+        s.peak_memory_gib = peak_memory_gib(graph, outcome);
         s.collectives = collective_results(graph, outcome);
         s.statistics = outcome.statistics;
         s.notes = outcome.notes;
@@ -411,6 +439,7 @@ private:
         }
         kernels.close();
         write_passes(folder);
+        write_memory(folder);
         if (options_.timeline) {
             write_timeline(folder.stage("timeline.json.gz"));
             write_counters(folder.stage("counters.csv"));
@@ -435,6 +464,28 @@ private:
                 file->write(pass_csv_header());
             }
             file->write(block);
+        }
+        if (file)
+            file->close();
+    }
+
+    /// What ranks hold from moment to moment; no file where no scenario runs passes.
+    void write_memory(ResultFolder& folder) const {
+        std::optional<TextFile> file;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            const Outcome& outcome = outcomes_[planned_[i].main];
+            for (std::uint32_t rank = 0; rank < graph_of(i).ranks.size(); ++rank) {
+                std::string block;
+                for (const MemoryRow& row : memory_over_time(graph_of(i), outcome, rank))
+                    block += memory_csv_line(experiment_.scenarios[i].name, row);
+                if (block.empty())
+                    continue;
+                if (!file) {
+                    file.emplace(folder.stage("memory.csv"));
+                    file->write(memory_csv_header());
+                }
+                file->write(block);
+            }
         }
         if (file)
             file->close();

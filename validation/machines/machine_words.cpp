@@ -171,6 +171,10 @@ void read_network(const std::string& text, MachineWords& words) {
         }
     std::smatch found;
     static const std::regex kWritten(R"((\d{2,3}) ?(GB/S|GBPS|GBIT/S|GBE|G\b))");
+    // Ethernet is sold by bits.
+    static const std::regex kEthernet(R"((\d{1,3}) ?G(B/S|BPS|BIT/S)? ETHERNET)");
+    if (!words.network_Gbps && std::regex_search(text, found, kEthernet))
+        words.network_Gbps = std::stod(found[1].str());
     // GB/s with a large B is a rate of bytes: only Gb/s, Gbps and the like name a NIC. The text is
     // all upper case here, so what is written with "/s" is left alone.
     if (words.network != Network::kUnknown && !words.network_Gbps &&

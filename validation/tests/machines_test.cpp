@@ -54,6 +54,9 @@ TEST_F(MachinesTest, MachinesAddedLaterTakeWhatIsTheirsAndNothingElse) {
         "rtxpro6000_pcie");
     EXPECT_EQ(name("Tesla P40", "PCIe", 8, 1), "p40_pcie");
     EXPECT_EQ(name("Tesla K40", "Ethernet", 8, 8), "k40_ethernet");
+    EXPECT_EQ(
+        name("Titan X (12 GB)", "one GPU a machine, 25 Gb/s Ethernet", 8, 8), "titan_x_25gbe");
+    EXPECT_EQ(name("Titan X", "40 Gb/s Ethernet", 8, 8), "titan_x_ethernet");
     EXPECT_EQ(name("NVIDIA H20", "HGX NVSwitch", 8, 1), "hgx_h20");
     EXPECT_EQ(name("NVIDIA H800", "NVSwitch, InfiniBand NDR", 16, 2), "hgx_h800_ndr");
     EXPECT_EQ(name("NVIDIA B300", "HGX NVSwitch", 8, 1), "hgx_b300");

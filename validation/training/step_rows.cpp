@@ -173,11 +173,17 @@ private:
             r.network = decoder(model, shape);
             return;
         }
-        std::string name;
-        for (const char c : model)
-            if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-                name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        r.network = find_network(name);
+        // "Inception-v3" is inception_v3.
+        const auto bare = [](std::string_view words) {
+            std::string name;
+            for (const char c : words)
+                if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+                    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+            return name;
+        };
+        for (const std::string_view name : network_names())
+            if (bare(name) == bare(model))
+                r.network = find_network(name);
         if (!r.network)
             r.why = fmt::format("no network {} here", model);
     }

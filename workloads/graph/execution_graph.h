@@ -220,7 +220,17 @@ struct Span {
     std::uint32_t last = 0;
     std::uint32_t round = 0;  ///< of TrainingFacts
     Phase phase = Phase::kOther;
+    /// Bytes of activations: that many more from its begin on or, below 0, fewer from its end on.
+    std::int64_t keeps = 0;
     bool operator==(const Span&) const = default;
+};
+
+/// What a rank of a generated step holds all along, bytes.
+struct HeldBytes {
+    double weights = 0;
+    double gradients = 0;
+    double moments = 0;
+    bool operator==(const HeldBytes&) const = default;
 };
 
 /// What one rank does. Operations on a stream run in the order of their index; dependencies point
@@ -229,6 +239,7 @@ struct RankGraph {
     std::vector<Stream> streams;
     BigVector<Operation> operations;
     std::vector<Span> spans;
+    HeldBytes held;
     bool operator==(const RankGraph&) const = default;
 };
 

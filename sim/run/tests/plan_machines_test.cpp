@@ -50,5 +50,23 @@ TEST(PlanMachines, ReplicatedStagesOfSeveralSizesEnd) {
     EXPECT_GT(*result.scenarios.front().samples_per_s, 0);
 }
 
+TEST(PlanMachines, DefaultScenariosOfAFoldedPlanLeaveOutWhatTheMachineCannotDo) {
+    const std::string text = R"({
+      "name": "test", "system": "../systems/v100_pcie.json", "causes": false,
+      "workload": {
+        "type": "training", "plan": {"pipeline": 2, "data": 2, "accumulate": 2, "overlap_gradients": false, "fold": true},
+        "network": {"type": "gpt", "layers": 4, "hidden": 256, "heads": 4, "sequence": 64, "vocabulary": 512}
+      }
+    })";
+    const ExperimentResult result =
+        run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
+    EXPECT_FALSE(result.scenarios.empty());
+    for (const ScenarioResult& scenario : result.scenarios) {
+        EXPECT_EQ(scenario.name.find("in_switch"), std::string::npos);
+        EXPECT_GT(scenario.iteration_us, 0);
+        EXPECT_GT(*scenario.peak_memory_gib, 0);
+    }
+}
+
 }  // namespace
 }  // namespace switchfold

@@ -51,8 +51,10 @@ PreparedVariant prepare_variant(const LoadedExperiment& loaded, const Variant& v
         variant.experiment->faults.begin(),
         variant.experiment->faults.end());
     prepared.workload = prepare_workload(loaded, variant);
+    const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
+    if (prepared.workload.left_out.contains(scenario.name))
+        return prepared;
     if (prepared.workload.folded) {
-        const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
         SimulateOptions options;
         options.limits = variant.experiment->limits;
         options.exact = variant.experiment->exact;

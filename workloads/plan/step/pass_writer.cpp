@@ -205,8 +205,13 @@ std::optional<PassWriter::Index> PassWriter::last(std::size_t lane) const {
 }
 
 void PassWriter::span(
-    std::string_view name, Index first, Index last, std::uint32_t round, Phase phase) {
-    rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase});
+    std::string_view name,
+    Index first,
+    Index last,
+    std::uint32_t round,
+    Phase phase,
+    std::int64_t keeps) {
+    rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase, keeps});
 }
 
 }  // namespace switchfold

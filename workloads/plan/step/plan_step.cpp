@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "workloads/plan/schedule/replay.h"
+#include "workloads/plan/step/plan_memory.h"
 #include "workloads/plan/step/rank_writer.h"
 
 #include <fmt/format.h>
@@ -126,8 +127,13 @@ ExecutionGraph plan_step(const PlannedStep& step) {
 ExecutionGraph graph_of(
     const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
     ExecutionGraph graph;
-    for (RankGraph& rank : ranks)
-        graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(rank)));
+    const RankMap map(step.plan());
+    const std::vector<DeviceMemory> memory = plan_memory(step);
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+        const DeviceMemory& device = memory[map.place(rank).device];
+        ranks[rank].held = {device.weights, device.gradients, device.moments};
+        graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(ranks[rank])));
+    }
     graph.groups = groups.take();
     graph.names = names.take();
     graph.provenance.source = step.network().name;

@@ -28,6 +28,25 @@ Phase phase_of(PassKind kind) {
                                        : Phase::kBackward;
 }
 
+/// Bytes that a pass leaves behind, or frees.
+std::int64_t keeps(PassKind kind, const Kept& kept) {
+    const std::int64_t all = std::llround(kept.until_input_gradient);
+    const std::int64_t for_weights = std::llround(kept.until_weight_gradient);
+    switch (kind) {
+    case PassKind::kForward:
+        return all;
+    case PassKind::kBackward:
+        return -all;
+    case PassKind::kInputGradient:
+        return for_weights - all;
+    case PassKind::kWeightGradient:
+        return -for_weights;
+    case PassKind::kUpdate:
+        break;
+    }
+    return 0;
+}
+
 /// A message's two ends find each other by it.
 std::uint64_t tag_of(const Pass& pass, const PipelineSchedule& schedule) {
     return (std::uint64_t{pass.micro_batch} * schedule.stages() + pass.stage) * 2 +
@@ -218,7 +237,13 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         for (const bool experts : {false, true})
             flush({pass.stage, experts}, writer_.ends(lane), phase);
     if (ended && *ended >= first)
-        writer_.span(to_string(pass), first, *ended, round_of(pass), phase);
+        writer_.span(
+            to_string(pass),
+            first,
+            *ended,
+            round_of(pass),
+            phase,
+            keeps(pass.kind, parts_.work.kept(pass.stage)));
     send(lane, pass);
 }
 

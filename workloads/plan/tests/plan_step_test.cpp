@@ -187,6 +187,32 @@ RC_GTEST_PROP(PlanStepProperty, ReplicatedStagesEnd, ()) {
     RC_ASSERT(problem_of(uneven, network).empty() == (turns == 1));
 }
 
+TEST(PlanStep, PassesKeepWhatThePlanCountsAndFreeAllOfIt) {
+    const Network network = small_gpt();
+    for (const char* schedule :
+         {"gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_v", "1f1b_async"}) {
+        ParallelPlan plan;
+        plan.schedule = schedule;
+        plan.pipeline = 4;
+        plan.chunks = 2;
+        plan.accumulate = 8;
+        const PlannedStep step(network, a100(), plan);
+        const std::vector<DeviceMemory> memory = plan_memory(step);
+        const ExecutionGraph graph = plan_step(step);
+        for (std::uint32_t device = 0; device < 4; ++device) {
+            std::int64_t kept = 0;
+            std::int64_t most = 0;
+            for (const Span& span : graph.ranks[device]->spans) {
+                kept += span.keeps;
+                most = std::max(most, kept);
+            }
+            EXPECT_EQ(kept, 0) << schedule;
+            EXPECT_NEAR(static_cast<double>(most), memory[device].activations, 64) << schedule;
+            EXPECT_EQ(graph.ranks[device]->held.moments, memory[device].moments);
+        }
+    }
+}
+
 TEST(PlanStep, TensorParallelRanksMoveWhatMegatronMoves) {
     // 2 all-reduces of b s h forward and 2 backward a block; one more behind the embedding, one
     // for the head's input gradient, three of a number a token in the loss.
