@@ -3,15 +3,14 @@
 
 #include "sim/core/error.h"
 #include "sim/core/version.h"
-#include "sim/output/timeline.h"
 #include "sim/output/writers.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/pool/outcome_codec.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/causes.h"
 #include "sim/run/results/memory_over_time.h"
+#include "sim/run/results/run_files.h"
 #include "sim/run/results/summary.h"
-#include "sim/run/results/timeline.h"
 #include "sim/run/results/training.h"
 #include "sim/run/workload/prepared_variant.h"
 
@@ -422,97 +421,16 @@ private:
 
     void write(ResultFolder& folder, const ExperimentResult& result) const {
         folder.write("effective-config.json", loaded_.effective_config);
-        TextFile kernels(folder.stage("kernels.csv"));
-        kernels.write(kernel_csv_header());
-        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
-            std::string block;
-            constexpr std::size_t kBlock = 1U << 20U;
-            const std::string& name = experiment_.scenarios[i].name;
-            for_each_kernel(graph_of(i), outcomes_[planned_[i].main], [&](const KernelRow& row) {
-                block += kernel_csv_line(name, row);
-                if (block.size() > kBlock) {
-                    kernels.write(block);
-                    block.clear();
-                }
-            });
-            kernels.write(block);
-        }
-        kernels.close();
-        write_passes(folder);
-        write_memory(folder);
-        if (options_.timeline) {
-            write_timeline(folder.stage("timeline.json.gz"));
-            write_counters(folder.stage("counters.csv"));
-        }
+        std::vector<RanScenario> scenarios;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i)
+            scenarios.push_back(
+                {experiment_.scenarios[i].name, graph_of(i), outcomes_[planned_[i].main]});
+        write_tables(folder, scenarios);
+        if (options_.timeline)
+            write_timeline(folder, scenarios, *variants_.front().prepared.system.gpu);
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log([&] { return fmt::format("wrote {}", options_.out->string()); });
-    }
-
-    /// Of the scenarios that run passes; no file where none does.
-    void write_passes(ResultFolder& folder) const {
-        std::optional<TextFile> file;
-        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
-            std::string block;
-            for_each_pass(graph_of(i), outcomes_[planned_[i].main], [&](const PassRow& row) {
-                block += pass_csv_line(experiment_.scenarios[i].name, row);
-            });
-            if (block.empty())
-                continue;
-            if (!file) {
-                file.emplace(folder.stage("passes.csv"));
-                file->write(pass_csv_header());
-            }
-            file->write(block);
-        }
-        if (file)
-            file->close();
-    }
-
-    /// What ranks hold from moment to moment; no file where no scenario runs passes.
-    void write_memory(ResultFolder& folder) const {
-        std::optional<TextFile> file;
-        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
-            const Outcome& outcome = outcomes_[planned_[i].main];
-            for (std::uint32_t rank = 0; rank < graph_of(i).ranks.size(); ++rank) {
-                std::string block;
-                for (const MemoryRow& row : memory_over_time(graph_of(i), outcome, rank))
-                    block += memory_csv_line(experiment_.scenarios[i].name, row);
-                if (block.empty())
-                    continue;
-                if (!file) {
-                    file.emplace(folder.stage("memory.csv"));
-                    file->write(memory_csv_header());
-                }
-                file->write(block);
-            }
-        }
-        if (file)
-            file->close();
-    }
-
-    void write_counters(const std::filesystem::path& path) const {
-        TextFile file(path);
-        file.write(counter_csv_header());
-        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
-            std::string block;
-            for (const CounterSample& sample : outcomes_[planned_[i].main].counters)
-                block += counter_csv_line(experiment_.scenarios[i].name, sample);
-            file.write(block);
-        }
-        file.close();
-    }
-
-    void write_timeline(const std::filesystem::path& path) const {
-        // The head is of the first scenario; ranks of another are processes of their own.
-        const PreparedVariant& first = variants_.front().prepared;
-        const GpuParams& gpu = *first.system.gpu;
-        TimelineWriter writer(
-            path, gpu.name, static_cast<std::uint32_t>(first.workload.graph.ranks.size()), gpu.sms);
-        for (std::size_t s = 0; s < experiment_.scenarios.size(); ++s)
-            add_to_timeline(
-                writer, experiment_.scenarios[s].name, graph_of(s), outcomes_[planned_[s].main]);
-        writer.close();
     }
 
     LoadedExperiment loaded_;
