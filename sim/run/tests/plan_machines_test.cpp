@@ -51,10 +51,11 @@ TEST(PlanMachines, ReplicatedStagesOfSeveralSizesEnd) {
 }
 
 TEST(PlanMachines, DefaultScenariosOfAFoldedPlanLeaveOutWhatTheMachineCannotDo) {
+    // All-reduces travel between devices alone: the probe has none.
     const std::string text = R"({
       "name": "test", "system": "../systems/v100_pcie.json", "causes": false,
       "workload": {
-        "type": "training", "plan": {"pipeline": 2, "data": 2, "accumulate": 2, "overlap_gradients": false, "fold": true},
+        "type": "training", "plan": {"pipeline": 2, "data": 2, "accumulate": 2, "overlap_gradients": false, "sharding": "optimizer", "fold": true},
         "network": {"type": "gpt", "layers": 4, "hidden": 256, "heads": 4, "sequence": 64, "vocabulary": 512}
       }
     })";

@@ -38,6 +38,13 @@ public:
         std::visit([&](const auto& workload) { read(workload); }, experiment_.workload);
         check(prepared_.graph);
         check_scenarios();
+        if (prepared_.folded && prepared_.left_out.empty()) {
+            // The step has collectives that the probe has not: what devices agree on.
+            const std::vector<Time> any(prepared_.folded->pieces().size(), nanoseconds(1));
+            prepared_.graph = prepared_.folded->graph(any);
+            check(prepared_.graph);
+            check_scenarios();
+        }
         prepared_.report.ranks = static_cast<std::uint32_t>(prepared_.graph.ranks.size());
         prepared_.report.steps = prepared_.graph.steps;
         return std::move(prepared_);

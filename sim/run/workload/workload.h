@@ -14,7 +14,7 @@ namespace switchfold {
 
 /// An experiment's workload, ready to run on its machine.
 struct PreparedWorkload {
-    ExecutionGraph graph;                      ///< of a folded plan what is to be measured first
+    ExecutionGraph graph;  ///< of a folded plan with times that stand for those of its probe
     std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
     WorkloadResult report;
     bool peers_late = false;         ///< some rank that was not traced is
