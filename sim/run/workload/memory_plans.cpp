@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <variant>
 
 namespace switchfold {
@@ -61,13 +60,9 @@ std::vector<LayerTimes> times_of_layers(
     const KernelTimes& times,
     const ParallelPlan& plan,
     std::uint64_t moments) {
-    std::vector<std::uint32_t> each(network.layers.size());
-    std::iota(each.begin(), each.end(), 0U);
-    const StageWork work(network, times, plan, each);
-    const double element = static_cast<double>(size_of(plan.datatype).count());
-    const double gradient = static_cast<double>(size_of(plan.gradient).count());
+    const StageWork work = layer_by_layer(network, times, plan);
     std::vector<LayerTimes> layers;
-    for (std::uint32_t i = 0; i < each.size(); ++i) {
+    for (std::uint32_t i = 0; i < work.stages(); ++i) {
         const auto parameters = static_cast<double>(network.layers[i].parameters);
         LayerTimes layer;
         layer.forward = work.seconds(PassKind::kForward, i);
@@ -76,7 +71,10 @@ std::vector<LayerTimes> times_of_layers(
         if (parameters > 0)
             layer.update = times
                                .estimate(optimizer(
-                                   parameters, element, gradient, static_cast<double>(moments)))
+                                   parameters,
+                                   element_bytes(plan.datatype),
+                                   element_bytes(plan.gradient),
+                                   static_cast<double>(moments)))
                                .seconds();
         layers.push_back(layer);
     }

@@ -144,7 +144,7 @@ public:
                 reduction.kind,
                 reduction.bytes,
                 reduction.datatype,
-                {"gradients", replicas(rank)},
+                {"gradients", map_.replicas(rank)},
                 Phase::kBackward,
                 writer.ends(0));
             if (index)
@@ -168,16 +168,6 @@ private:
     static PassWriter::Index mark(PassWriter& writer) {
         return writer.one_kernel(0, "mark", Phase::kOther);
     }
-    /// Ranks of the device that hold what this one does.
-    [[nodiscard]] std::vector<std::uint32_t> replicas(std::uint32_t rank) const {
-        RankPlace place = map_.place(rank);
-        std::vector<std::uint32_t> ranks;
-        for (place.data = 0; place.data < step_.plan().data; ++place.data)
-            for (place.context = 0; place.context < step_.plan().context; ++place.context)
-                ranks.push_back(map_.rank(place));
-        return ranks;
-    }
-
     const PlannedStep& step_;
     const RankMap& map_;
     const Recorder& pieces_;

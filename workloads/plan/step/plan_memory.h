@@ -7,11 +7,10 @@
 
 namespace switchfold {
 
-/// What a rank of a pipeline's device holds at its fullest, bytes.
-struct DeviceMemory {
-    double weights = 0;      ///< all versions that a schedule without flush keeps
-    double gradients = 0;    ///< in the type in which they travel
-    double moments = 0;      ///< and 32-bit copies of 16-bit weights
+/// What a rank of a pipeline's device holds at its fullest, bytes: weights in all versions that a
+/// schedule without flush keeps, gradients in the type in which they travel, moments and 32-bit
+/// copies of 16-bit weights.
+struct DeviceMemory : HeldBytes {
     double activations = 0;  ///< of the micro-batches in flight
     [[nodiscard]] double all() const { return weights + gradients + moments + activations; }
 };

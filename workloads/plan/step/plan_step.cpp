@@ -130,8 +130,7 @@ ExecutionGraph graph_of(
     const RankMap map(step.plan());
     const std::vector<DeviceMemory> memory = plan_memory(step);
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        const DeviceMemory& device = memory[map.place(rank).device];
-        ranks[rank].held = {device.weights, device.gradients, device.moments};
+        ranks[rank].held = memory[map.place(rank).device];
         graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(ranks[rank])));
     }
     graph.groups = groups.take();

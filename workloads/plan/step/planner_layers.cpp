@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/step/planner_layers.h"
 
-#include <numeric>
-
 namespace switchfold {
 
 std::vector<PlannerLayer>
 planner_layers(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
-    std::vector<std::uint32_t> each(network.layers.size());
-    std::iota(each.begin(), each.end(), 0U);
-    const StageWork work(network, times, plan, each);
+    const StageWork work = layer_by_layer(network, times, plan);
+    const std::uint32_t count = work.stages();
     std::vector<PlannerLayer> layers;
-    for (std::uint32_t i = 0; i < each.size(); ++i)
+    for (std::uint32_t i = 0; i < count; ++i)
         layers.push_back(
             {work.seconds(PassKind::kForward, i) + work.seconds(PassKind::kBackward, i),
-             i + 1 < each.size() ? static_cast<double>(work.message(i).count()) : 0.0,
+             i + 1 < count ? static_cast<double>(work.message(i).count()) : 0.0,
              work.parameters(i) * element_bytes(plan.datatype),
              work.kept(i).until_input_gradient});
     return layers;

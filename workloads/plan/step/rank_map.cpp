@@ -20,6 +20,15 @@ std::uint32_t RankMap::rank(const RankPlace& place) const {
            place.tensor;
 }
 
+std::vector<std::uint32_t> RankMap::replicas(std::uint32_t rank) const {
+    RankPlace place = this->place(rank);
+    std::vector<std::uint32_t> ranks;
+    for (place.data = 0; place.data < plan_.data; ++place.data)
+        for (place.context = 0; place.context < plan_.context; ++place.context)
+            ranks.push_back(this->rank(place));
+    return ranks;
+}
+
 std::vector<std::uint32_t> RankMap::sharing(Sharing what, std::uint32_t rank) const {
     const RankPlace own = place(rank);
     const auto same = [&](const RankPlace& other) {

@@ -93,18 +93,16 @@ void RankWriter::mark_last_gradients() {
 
 std::vector<std::uint32_t>
 RankWriter::holders(const std::vector<std::uint32_t>& stages, bool replicas) const {
-    const RankPlace own = parts_.map.place(rank_);
     std::set<std::uint32_t> devices;
     for (const std::uint32_t stage : stages)
         devices.merge(parts_.schedule.devices_with(stage));
     std::set<std::uint32_t> ranks;
-    RankPlace place = own;
     for (const std::uint32_t device : devices) {
-        place.device = device;
-        for (place.data = 0; place.data < parts_.plan.data; ++place.data)
-            for (place.context = 0; place.context < parts_.plan.context; ++place.context)
-                if (replicas || (place.data == own.data && place.context == own.context))
-                    ranks.insert(parts_.map.rank(place));
+        const std::uint32_t like = peer(device);
+        ranks.insert(like);
+        if (replicas)
+            for (const std::uint32_t rank : parts_.map.replicas(like))
+                ranks.insert(rank);
     }
     return {ranks.begin(), ranks.end()};
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -27,6 +28,13 @@ StageWork::StageWork(
         build(stage);
         kept_.push_back(activations(stage));
     }
+}
+
+StageWork
+layer_by_layer(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
+    std::vector<std::uint32_t> each(network.layers.size());
+    std::iota(each.begin(), each.end(), 0U);
+    return {network, times, plan, std::move(each)};
 }
 
 std::uint32_t StageWork::end(std::uint32_t stage) const {

@@ -64,4 +64,8 @@ private:
     std::vector<Kept> kept_;
 };
 
+/// A layer a stage.
+[[nodiscard]] StageWork
+layer_by_layer(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
+
 }  // namespace switchfold
