@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/host_copy_rows.h"
 
-#include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/host_copy_rates.h"
-#include "sim/run/pool/pool.h"
+#include "validation/harness/number_jobs.h"
 
 #include <algorithm>
 #include <array>
@@ -52,21 +51,16 @@ std::vector<std::string> compare_host_copies(
         for (const Measurement& measured : kMeasured)
             if (row.id == measured.row && row.known)
                 pairs.push_back({&row, &measured});
-    std::vector<Job> jobs;
+    std::vector<NumberJob> jobs;
     for (const Pair& pair : pairs)
         jobs.push_back({pair.row->id, [&options, pair](const JobProgress&) {
                             const SystemParams system = load_system(
                                 options.root / "configs/systems" /
                                     (std::string(pair.measured->system) + ".json"),
                                 {});
-                            return OrderedJson(simulated(*pair.measured, system)).dump();
+                            return simulated(*pair.measured, system);
                         }});
-    std::vector<double> found(pairs.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& done) {
-        if (done.code != ExitCode::kDone)
-            rethrow(jobs[job], done);
-        found[job] = OrderedJson::parse(done.bytes).get<double>();
-    });
+    const std::vector<double> found = run_number_jobs(jobs, options);
     std::vector<std::string> answered;
     double worst = 0;
     for (std::size_t i = 0; i < pairs.size(); ++i) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/speedups.h"
 
-#include "sim/core/json.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/machine/system_queries.h"
-#include "sim/run/pool/pool.h"
 #include "sim/run/results/training.h"
 #include "sim/run/workload/kernel_model.h"
+#include "validation/harness/number_jobs.h"
 #include "workloads/plan/step/plan_step.h"
 #include "workloads/plan/step/planner_layers.h"
 
@@ -141,18 +140,13 @@ void compare_speedups(
         else
             result.unmatched.push_back({row.id, why});
     }
-    std::vector<Job> jobs;
+    std::vector<NumberJob> jobs;
     for (const Compared& c : all)
         for (const auto& step : {c.step, c.baseline})
             jobs.push_back({c.row->id, [&c, step](const JobProgress& progress) {
-                                return OrderedJson(pace(*step, *c.system, progress)).dump();
+                                return pace(*step, *c.system, progress);
                             }});
-    std::vector<double> paces(jobs.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& done) {
-        if (done.code != ExitCode::kDone)
-            rethrow(jobs[job], done);
-        paces[job] = OrderedJson::parse(done.bytes).get<double>();
-    });
+    const std::vector<double> paces = run_number_jobs(jobs, options);
     const std::size_t from = result.cases.size();
     double plans = 0;
     double others = 0;

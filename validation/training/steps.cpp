@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/steps.h"
 
-#include "sim/core/json.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/machine/system_queries.h"
-#include "sim/run/pool/pool.h"
 #include "sim/run/results/training.h"
 #include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/kernel_model.h"
+#include "validation/harness/number_jobs.h"
 #include "validation/machines/machines.h"
 #include "validation/training/speedups.h"
 #include "validation/training/step_rows.h"
@@ -104,17 +103,11 @@ void compare_steps(
         if (!why.empty())
             result.unmatched.push_back({row.id, why});
     }
-    std::vector<Job> jobs;
+    std::vector<NumberJob> jobs;
     for (const Planned& p : planned)
-        jobs.push_back({p.row->id, [&p](const JobProgress& progress) {
-                            return OrderedJson(simulated(p, progress)).dump();
-                        }});
-    std::vector<double> seconds(planned.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& done) {
-        if (done.code != ExitCode::kDone)
-            rethrow(jobs[job], done);
-        seconds[job] = OrderedJson::parse(done.bytes).get<double>();
-    });
+        jobs.push_back(
+            {p.row->id, [&p](const JobProgress& progress) { return simulated(p, progress); }});
+    const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::map<std::string, std::vector<const Case*>> by_source;
     const std::size_t from = result.cases.size();
     for (std::size_t i = 0; i < planned.size(); ++i) {
