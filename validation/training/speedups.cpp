@@ -132,8 +132,8 @@ void compare_speedups(
         std::string why = row.why;
         MachineMatch match;
         if (why.empty()) {
-            match = machines.find({row.gpu, row.interconnect, row.gpus, row.nodes});
-            why = match.machine ? why_no_kernel_times(*match.machine->system.gpu) : match.why;
+            match = machine_of(row, machines);
+            why = match.why;
         }
         if (why.empty())
             all.push_back(compared(row, match.machine->system));

@@ -2,6 +2,7 @@
 #include "validation/training/step_rows.h"
 
 #include "sim/core/error.h"
+#include "sim/run/workload/kernel_model.h"
 #include "validation/harness/csv.h"
 #include "workloads/network/decoder.h"
 #include "workloads/network/zoo/zoo.h"
@@ -203,6 +204,13 @@ private:
 };
 
 }  // namespace
+
+MachineMatch machine_of(const StepRow& row, const Machines& machines) {
+    MachineMatch match = machines.find({row.gpu, row.interconnect, row.gpus, row.nodes});
+    if (match.machine)
+        match.why = why_no_kernel_times(*match.machine->system.gpu);
+    return match;
+}
 
 std::vector<StepRow> read_step_rows(const std::filesystem::path& path) {
     const CsvTable table = read_csv(path);

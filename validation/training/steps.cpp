@@ -90,8 +90,8 @@ void compare_steps(
             why = "it states no time of a step";
         MachineMatch match;
         if (why.empty()) {
-            match = machines.find({row.gpu, row.interconnect, row.gpus, row.nodes});
-            why = match.machine ? why_no_kernel_times(*match.machine->system.gpu) : match.why;
+            match = machine_of(row, machines);
+            why = match.why;
         }
         if (why.empty()) {
             planned.push_back(planned_row(row, match.machine->system));
