@@ -79,6 +79,24 @@ public:
         Phase phase,
         std::vector<Index> dependencies);
 
+    /// A kernel beside the lanes, on a stream of its own, by its name.
+    Index kernel_beside(
+        const std::string& stream,
+        std::string_view name,
+        Phase phase,
+        const KernelOperation& kernel,
+        std::vector<Index> dependencies);
+    /// To or from the host, on a stream a direction.
+    Index host_copy(
+        std::string_view name,
+        CopyKind kind,
+        Bytes bytes,
+        Phase phase,
+        std::vector<Index> dependencies);
+    /// What a host thread computes.
+    Index host_work(
+        std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
+
     /// What the lane would wait for if it went on now: its last kernel and what it still waits for.
     [[nodiscard]] std::vector<Index> ends(std::size_t lane) const;
     [[nodiscard]] std::optional<Index> last_kernel(std::size_t lane) const {
@@ -104,7 +122,7 @@ private:
         std::vector<Index> unit;    ///< what the gather of the unit after the next waits for
     };
 
-    std::uint32_t stream(const std::string& name);
+    std::uint32_t stream(const std::string& name, StreamKind kind = StreamKind::kGpu);
     Index
     add(std::string_view name,
         std::uint32_t stream,
