@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/memory_classes.h"
 #include "sim/core/statistics.h"
 #include "sim/output/scenario_figures.h"
 
@@ -73,11 +74,7 @@ struct PassRow {
 struct MemoryRow {
     std::uint32_t rank = 0;
     double time_us = 0;
-    double weights = 0;  ///< bytes
-    double gradients = 0;
-    double moments = 0;
-    double activations = 0;
-    [[nodiscard]] double all() const { return weights + gradients + moments + activations; }
+    MemoryBytes bytes;
 };
 
 /// One value of a counter track of the timeline.

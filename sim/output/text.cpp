@@ -189,10 +189,10 @@ std::string memory_csv_line(std::string_view scenario, const MemoryRow& row) {
         csv_field(scenario),
         row.rank,
         row.time_us,
-        row.weights,
-        row.gradients,
-        row.moments,
-        row.activations);
+        row.bytes[MemoryClass::kWeights],
+        row.bytes[MemoryClass::kGradients],
+        row.bytes[MemoryClass::kMoments],
+        row.bytes[MemoryClass::kActivations]);
 }
 
 std::string counter_csv_header() {

@@ -10,36 +10,32 @@ memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint3
     const RankGraph& operations = *graph.ranks[rank];
     struct Change {
         std::uint64_t at;
+        MemoryClass what;
         std::int64_t bytes;
     };
     std::vector<Change> changes;
-    for (const Span& span : operations.spans)
-        if (span.keeps != 0)
-            changes.push_back(
-                {span.keeps > 0 ? outcome.times[rank][span.first].start.count()
-                                : outcome.times[rank][span.last].end.count(),
-                 span.keeps});
+    for (const MemoryChange& change : operations.memory) {
+        const OperationTimes& times = outcome.times[rank][change.operation];
+        const Time at = change.at_end ? times.end : times.start;
+        changes.push_back({at.count(), change.what, change.bytes});
+    }
     if (changes.empty())
         return {};
-    // What is freed at a moment is there for what begins then.
-    std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-        return a.at != b.at ? a.at < b.at : a.bytes < b.bytes;
+    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+        return a.at < b.at;
     });
     MemoryRow row;
     row.rank = rank;
-    row.weights = operations.held.weights;
-    row.gradients = operations.held.gradients;
-    row.moments = operations.held.moments;
+    row.bytes = operations.held;
     std::vector<MemoryRow> rows;
     if (changes.front().at > 0)
         rows.push_back(row);
-    std::int64_t kept = 0;
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        kept += changes[i].bytes;
+        row.bytes[changes[i].what] += static_cast<double>(changes[i].bytes);
+        // What is freed at a moment is there for what begins then.
         if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at)
             continue;
         row.time_us = to_microseconds(Time(changes[i].at));
-        row.activations = static_cast<double>(kept);
         rows.push_back(row);
     }
     return rows;
@@ -50,7 +46,7 @@ std::optional<double> peak_memory_gib(const ExecutionGraph& graph, const Outcome
     std::optional<double> peak;
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)
         for (const MemoryRow& row : memory_over_time(graph, outcome, rank))
-            peak = std::max(peak.value_or(0), row.all() / kGiB);
+            peak = std::max(peak.value_or(0), row.bytes.all() / kGiB);
     return peak;
 }
 

@@ -143,11 +143,11 @@ std::string told_stages(const ParallelPlan& plan, const Network& network) {
 std::string check_memory(
     const GpuParams& gpu,
     const ParallelPlan& plan,
-    const std::vector<DeviceMemory>& devices,
+    const std::vector<MemoryBytes>& devices,
     PlanProblems& problems) {
     constexpr double kGiB = 1024.0 * 1024 * 1024;
     const auto fullest = std::max_element(
-        devices.begin(), devices.end(), [](const DeviceMemory& a, const DeviceMemory& b) {
+        devices.begin(), devices.end(), [](const MemoryBytes& a, const MemoryBytes& b) {
             return a.all() < b.all();
         });
     std::string what = fmt::format(
@@ -155,14 +155,15 @@ std::string check_memory(
         "{:.1f}",
         fullest->all() / kGiB,
         fullest - devices.begin(),
-        fullest->weights / kGiB,
-        fullest->gradients / kGiB,
-        fullest->moments / kGiB,
-        fullest->activations / kGiB);
+        (*fullest)[MemoryClass::kWeights] / kGiB,
+        (*fullest)[MemoryClass::kGradients] / kGiB,
+        (*fullest)[MemoryClass::kMoments] / kGiB,
+        (*fullest)[MemoryClass::kActivations] / kGiB);
     const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
     if (capacity > 0 && fullest->all() > capacity) {
-        const double rest = capacity - (fullest->all() - fullest->activations);
-        const double largest = std::floor(plan.micro_batch * rest / fullest->activations);
+        const double rest = capacity - (fullest->all() - (*fullest)[MemoryClass::kActivations]);
+        const double largest =
+            std::floor(plan.micro_batch * rest / (*fullest)[MemoryClass::kActivations]);
         problems.emplace_back(
             "/micro_batch",
             fmt::format(

@@ -235,13 +235,13 @@ std::optional<PassWriter::Index> PassWriter::last(std::size_t lane) const {
 }
 
 void PassWriter::span(
-    std::string_view name,
-    Index first,
-    Index last,
-    std::uint32_t round,
-    Phase phase,
-    std::int64_t keeps) {
-    rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase, keeps});
+    std::string_view name, Index first, Index last, std::uint32_t round, Phase phase) {
+    rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase});
+}
+
+void PassWriter::memory(MemoryClass what, std::int64_t bytes, Index operation, bool at_end) {
+    if (bytes != 0)
+        rank_graph_.memory.push_back({operation, at_end, what, bytes});
 }
 
 }  // namespace switchfold

@@ -105,13 +105,9 @@ public:
     /// The last thing that the lane waits for: a sum of the last kernel's results, or that kernel.
     [[nodiscard]] std::optional<Index> last(std::size_t lane) const;
     [[nodiscard]] Index next() const { return static_cast<Index>(rank_graph_.operations.size()); }
-    void span(
-        std::string_view name,
-        Index first,
-        Index last,
-        std::uint32_t round,
-        Phase phase,
-        std::int64_t keeps = 0);
+    void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);
+    /// So many bytes more or, below 0, fewer, from the operation's begin or end on.
+    void memory(MemoryClass what, std::int64_t bytes, Index operation, bool at_end);
     [[nodiscard]] RankGraph take() { return std::move(rank_graph_); }
 
 private:

@@ -27,7 +27,7 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
 
 }  // namespace
 
-std::vector<DeviceMemory> plan_memory(const PlannedStep& step) {
+std::vector<MemoryBytes> plan_memory(const PlannedStep& step) {
     const ParallelPlan& plan = step.plan();
     const PipelineSchedule& schedule = step.schedule();
     std::vector<Kept> kept;
@@ -41,16 +41,19 @@ std::vector<DeviceMemory> plan_memory(const PlannedStep& step) {
         return plan.sharding < least ? others + experts
                                      : others / replicas + experts / (replicas / plan.expert);
     };
-    std::vector<DeviceMemory> devices(schedule.devices());
+    std::vector<MemoryBytes> devices(schedule.devices());
     for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
-        DeviceMemory& memory = devices[device];
+        MemoryBytes& memory = devices[device];
         for (const std::uint32_t stage : schedule.stages_on(device)) {
-            memory.weights += held(stage, Sharding::kParameters) * element_bytes(plan.datatype) *
-                              versions_of(plan, schedule, stage);
-            memory.gradients += held(stage, Sharding::kGradients) * element_bytes(plan.gradient);
-            memory.moments += held(stage, Sharding::kOptimizer) * optimizer_state_bytes(plan);
+            memory[MemoryClass::kWeights] += held(stage, Sharding::kParameters) *
+                                             element_bytes(plan.datatype) *
+                                             versions_of(plan, schedule, stage);
+            memory[MemoryClass::kGradients] +=
+                held(stage, Sharding::kGradients) * element_bytes(plan.gradient);
+            memory[MemoryClass::kMoments] +=
+                held(stage, Sharding::kOptimizer) * optimizer_state_bytes(plan);
         }
-        memory.activations = most_in_flight(schedule, device, kept);
+        memory[MemoryClass::kActivations] = most_in_flight(schedule, device, kept);
     }
     return devices;
 }

@@ -128,9 +128,11 @@ ExecutionGraph graph_of(
     const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
     ExecutionGraph graph;
     const RankMap map(step.plan());
-    const std::vector<DeviceMemory> memory = plan_memory(step);
+    const std::vector<MemoryBytes> fullest = plan_memory(step);
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        ranks[rank].held = memory[map.place(rank).device];
+        MemoryBytes& held = ranks[rank].held;
+        held = fullest[map.place(rank).device];
+        held[MemoryClass::kActivations] = 0;  // they come and go
         graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(ranks[rank])));
     }
     graph.groups = groups.take();

@@ -234,14 +234,11 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         pass.kind != PassKind::kInputGradient)
         for (const bool experts : {false, true})
             flush({pass.stage, experts}, writer_.ends(lane), phase);
-    if (ended && *ended >= first)
-        writer_.span(
-            to_string(pass),
-            first,
-            *ended,
-            round_of(pass),
-            phase,
-            keeps(pass.kind, parts_.work.kept(pass.stage)));
+    if (ended && *ended >= first) {
+        writer_.span(to_string(pass), first, *ended, round_of(pass), phase);
+        const std::int64_t bytes = keeps(pass.kind, parts_.work.kept(pass.stage));
+        writer_.memory(MemoryClass::kActivations, bytes, bytes > 0 ? first : *ended, bytes < 0);
+    }
     send(lane, pass);
 }
 

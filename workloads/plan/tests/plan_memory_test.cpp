@@ -22,14 +22,15 @@ TEST(PlanMemory, WeightsAndMomentsAreThoseOfMegatron) {
     plan.recompute = Recompute::kSelective;
     const Network network = *find_network("gpt_22b");
     const KernelTimes times(testing::ampere());
-    const DeviceMemory memory = plan_memory({network, times, plan}).front();
+    const MemoryBytes memory = plan_memory({network, times, plan}).front();
     const double blocks = 12.0 * 48 * 6144 * 6144 * 18 / 8;
     EXPECT_NEAR(blocks / kGiB, 45.5625, 1e-9);
-    const double held = memory.weights + memory.gradients + memory.moments;
+    const double held = memory[MemoryClass::kWeights] + memory[MemoryClass::kGradients] +
+                        memory[MemoryClass::kMoments];
     EXPECT_GT(held, blocks);
     EXPECT_LT(held, blocks * 1.03);
     // 34 s b h / t bytes a layer, 9.5625 GiB; without dropout's two masks 32, and head and loss.
-    EXPECT_NEAR(memory.activations / kGiB, 9.5625 * 32 / 34, 1.0);
+    EXPECT_NEAR(memory[MemoryClass::kActivations] / kGiB, 9.5625 * 32 / 34, 1.0);
 }
 
 TEST(PlanMemory, ShardsAndVersionsDivideAndMultiply) {
@@ -43,21 +44,21 @@ TEST(PlanMemory, ShardsAndVersionsDivideAndMultiply) {
     const KernelTimes times(testing::ampere());
     ParallelPlan plan;
     plan.data = 4;
-    const DeviceMemory whole = plan_memory({network, times, plan}).front();
+    const MemoryBytes whole = plan_memory({network, times, plan}).front();
     plan.sharding = Sharding::kOptimizer;
-    const DeviceMemory zero1 = plan_memory({network, times, plan}).front();
-    EXPECT_EQ(zero1.moments, whole.moments / 4);
-    EXPECT_EQ(zero1.gradients, whole.gradients);
+    const MemoryBytes zero1 = plan_memory({network, times, plan}).front();
+    EXPECT_EQ(zero1[MemoryClass::kMoments], whole[MemoryClass::kMoments] / 4);
+    EXPECT_EQ(zero1[MemoryClass::kGradients], whole[MemoryClass::kGradients]);
     plan.sharding = Sharding::kParameters;
-    const DeviceMemory zero3 = plan_memory({network, times, plan}).front();
-    EXPECT_EQ(zero3.weights, whole.weights / 4);
-    EXPECT_EQ(zero3.gradients, whole.gradients / 4);
+    const MemoryBytes zero3 = plan_memory({network, times, plan}).front();
+    EXPECT_EQ(zero3[MemoryClass::kWeights], whole[MemoryClass::kWeights] / 4);
+    EXPECT_EQ(zero3[MemoryClass::kGradients], whole[MemoryClass::kGradients] / 4);
     ParallelPlan pipeline;
     pipeline.pipeline = 4;
     pipeline.schedule = "1f1b_async";
-    const double one = plan_memory({network, times, pipeline})[0].weights;
+    const double one = plan_memory({network, times, pipeline})[0][MemoryClass::kWeights];
     pipeline.weights = WeightPolicy::kStash;
-    EXPECT_EQ(plan_memory({network, times, pipeline})[0].weights, 4 * one);
+    EXPECT_EQ(plan_memory({network, times, pipeline})[0][MemoryClass::kWeights], 4 * one);
 }
 
 }  // namespace
