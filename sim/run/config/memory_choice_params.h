@@ -48,6 +48,13 @@ struct MemoryChoiceParams : MemoryChoice {
                 Bytes(0),
                 Bytes(1ULL << 50U)),
             field(
+                "granule",
+                &MemoryChoiceParams::granule,
+                "planner optimal: sizes are rounded up to multiples of it. Larger ones are "
+                "planned faster.",
+                Bytes(1),
+                Bytes(1ULL << 40U)),
+            field(
                 "weights_travel",
                 &MemoryChoiceParams::weights_travel,
                 "Weights may lie on the host too, as moments and activations may."),

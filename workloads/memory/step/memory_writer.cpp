@@ -74,6 +74,8 @@ RankGraph MemoryWriter::write() {
             backward(step, data);
         else
             update(step, data);
+        const Index end = ended_.empty() ? 0 : *std::max_element(ended_.begin(), ended_.end());
+        laid_.push_back({writer_.next() > first ? first : end, end});
         if (writer_.next() > first) {
             Range& pass = passes_.try_emplace(step.kind, Range{first, first}).first->second;
             pass.last = std::max(pass.last, writer_.next() - 1);
@@ -86,6 +88,7 @@ RankGraph MemoryWriter::write() {
         given_back_.push_back(std::move(all));
     }
     spans();
+    memory();
     return writer_.take();
 }
 
@@ -102,6 +105,7 @@ MemoryWriter::Indices MemoryWriter::fetch(std::size_t at, Phase phase) {
             Bytes(fetched.bytes),
             phase,
             std::exchange(room, {}));
+        fetched_[{at, item}] = *last;
     }
     return last ? Indices{*last} : room;
 }
@@ -111,6 +115,7 @@ void MemoryWriter::keep(std::size_t at, const Indices& ended, Phase phase) {
         const MemoryItem& kept = parts_.memory.schedule.items[item];
         last_keep_ = writer_.host_copy(
             "keep " + kept.name, CopyKind::kDeviceToHost, Bytes(kept.bytes), phase, ended);
+        kept_[{at, item}] = *last_keep_;
     }
 }
 
@@ -158,8 +163,20 @@ void MemoryWriter::take_gradients(std::uint32_t layer) {
     const std::vector<GradientGroup>& groups = parts_.memory.groups;
     for (std::size_t group = 0; group < groups.size(); ++group)
         if (groups[group].layers.front() == layer)
-            if (const auto wait = gradients_.take(group))
-                writer_.wait_for(0, *wait);
+            take(group);
+}
+
+void MemoryWriter::take(std::size_t group) {
+    if (const auto wait = gradients_.take(group))
+        writer_.wait_for(0, *wait);
+    const auto bytes = static_cast<std::int64_t>(parts_.memory.groups[group].bytes);
+    writer_.memory(MemoryClass::kGradients, bytes, writer_.next(), false);
+}
+
+void MemoryWriter::give_back(std::size_t group, Index operation) {
+    gradients_.give_back(group, operation);
+    const auto bytes = static_cast<std::int64_t>(parts_.memory.groups[group].bytes);
+    writer_.memory(MemoryClass::kGradients, -bytes, operation, true);
 }
 
 /// Gradients that the layer is the last to add to travel, or wait for those of the whole pass.
@@ -205,7 +222,7 @@ void MemoryWriter::to_host(std::size_t group, Indices ready) {
         part(parts_.memory.groups[group].bytes),
         Phase::kBackward,
         std::move(ready));
-    gradients_.give_back(group, out);
+    give_back(group, out);
     on_host_.push_back(group);
     if (choice_.updates == UpdatePolicy::kBatch && on_host_.size() < parts_.memory.groups.size())
         return;
@@ -272,7 +289,7 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
     }
     ended_ = {*last_update_};
     if (--left_[group] == 0)
-        gradients_.give_back(group, *last_update_);
+        give_back(group, *last_update_);
 }
 
 /// The passes, from their first operation to their last; updates within the backward pass are no
@@ -284,6 +301,56 @@ void MemoryWriter::spans() {
         writer_.span(
             to_string(Pass{pass_of(kind), 0, 0}), range.first, range.last, 0, phase_of(kind));
     }
+}
+
+/// Weights and what is pinned of the next iteration's; what is on its way over the end of the
+/// iteration; shadows.
+MemoryBytes MemoryWriter::held() const {
+    const PlannedMemory& planned = parts_.memory;
+    MemoryBytes held;
+    held[MemoryClass::kWeights] = static_cast<double>(
+        planned.schedule.resident_bytes - planned.gradients - planned.shadow);
+    held[MemoryClass::kWorkspace] = static_cast<double>(planned.shadow);
+    for (std::size_t i = 0; i < planned.schedule.items.size(); ++i) {
+        const MemoryItem& item = planned.schedule.items[i];
+        if (item.persistent && planned.plan.pinned[i])
+            held[item.kind] += static_cast<double>(item.bytes);
+    }
+    return held;
+}
+
+void MemoryWriter::memory() {
+    const PlannedMemory& planned = parts_.memory;
+    MemoryBytes all_along = held();
+    std::map<std::uint32_t, Range> pinned;  // by item: access steps
+    for (const Stay& stay : stays_of(planned.schedule)) {
+        const MemoryItem& item = planned.schedule.items[stay.item];
+        const auto bytes = static_cast<std::int64_t>(item.bytes);
+        if (planned.plan.pinned[stay.item]) {
+            Range& steps = pinned.try_emplace(stay.item, Range{stay.first, stay.last}).first->second;
+            steps.first = std::min(steps.first, stay.first);
+            steps.last = std::max(steps.last, stay.last);
+            continue;
+        }
+        const MemoryClass what = item.candidate() ? MemoryClass::kStaging : item.kind;
+        const auto fetched = fetched_.find({stay.first, stay.item});
+        const auto kept = kept_.find({stay.last, stay.item});
+        const Index begin = fetched != fetched_.end() ? fetched->second : laid_[stay.first].first;
+        const Index end = kept != kept_.end() ? kept->second : laid_[stay.last].last;
+        writer_.memory(what, bytes, begin, false);
+        writer_.memory(what, -bytes, end, true);
+        if (stay.first > stay.last)
+            all_along[what] += static_cast<double>(item.bytes);
+    }
+    for (const auto& [i, steps] : pinned) {
+        const MemoryItem& item = planned.schedule.items[i];
+        if (item.persistent)
+            continue;
+        const auto bytes = static_cast<std::int64_t>(item.bytes);
+        writer_.memory(item.kind, bytes, laid_[steps.first].first, false);
+        writer_.memory(item.kind, -bytes, laid_[steps.last].last, true);
+    }
+    writer_.hold(all_along);
 }
 
 }  // namespace switchfold

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -46,11 +47,16 @@ private:
     void weight_gradient(std::uint32_t layer);
     void take_gradients(std::uint32_t layer);
     void complete_gradients(std::uint32_t layer);
+    void take(std::size_t group);
+    void give_back(std::size_t group, Index operation);
     [[nodiscard]] std::optional<Index> reduce(std::size_t group, Indices ready);
     void to_host(std::size_t group, Indices ready);
     void update_on_host(std::size_t group, Index there);
     [[nodiscard]] Bytes part(std::uint64_t bytes) const;  ///< a rank's
     void spans();
+    /// Of all stays: whose memory they take, from when until when.
+    void memory();
+    [[nodiscard]] MemoryBytes held() const;
 
     const MemoryStepParts& parts_;
     const MemoryChoice& choice_;
@@ -71,6 +77,10 @@ private:
         Index last = 0;
     };
     std::map<StepKind, Range> passes_;
+    std::vector<Range> laid_;  ///< by access step: its first operation that computes, and its end
+    using Moved = std::map<std::pair<std::size_t, std::uint32_t>, Index>;
+    Moved fetched_;  ///< by access step and item
+    Moved kept_;
 };
 
 }  // namespace switchfold

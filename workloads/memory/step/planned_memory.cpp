@@ -45,6 +45,7 @@ PinningPlan pin(const PlannedMemory& planned, const AccessSchedule& schedule) {
     options.planner = planned.choice.planner;
     options.staging = planned.choice.staging;
     options.memory = planned.choice.bytes.count();
+    options.optimal.granule = planned.choice.granule.count();
     return plan_pinning(schedule, options);
 }
 

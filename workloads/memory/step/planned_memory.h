@@ -27,7 +27,8 @@ inline constexpr std::array<std::pair<Updater, std::string_view>, 2> kUpdaterNam
 struct MemoryChoice {
     PinPlanner planner = PinPlanner::kOptimal;
     Staging staging = Staging::kWindow;
-    Bytes bytes;  ///< of GPU memory for all of it
+    Bytes bytes;                   ///< of GPU memory for all of it
+    Bytes granule = kibibytes(64);  ///< optimal: sizes are rounded up to multiples of it
     bool weights_travel = false;
     UpdatePolicy updates = UpdatePolicy::kBatch;
     /// Memory for gradients of weights, unless all stay until a batch's updates; 0: the least with

@@ -108,6 +108,8 @@ public:
     void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);
     /// So many bytes more or, below 0, fewer, from the operation's begin or end on.
     void memory(MemoryClass what, std::int64_t bytes, Index operation, bool at_end);
+    /// All along.
+    void hold(const MemoryBytes& bytes) { rank_graph_.held = bytes; }
     [[nodiscard]] RankGraph take() { return std::move(rank_graph_); }
 
 private:
