@@ -128,11 +128,9 @@ ExecutionGraph graph_of(
     const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
     ExecutionGraph graph;
     const RankMap map(step.plan());
-    const std::vector<MemoryBytes> fullest = plan_memory(step);
+    const std::vector<MemoryBytes> held = held_all_along(step);
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        MemoryBytes& held = ranks[rank].held;
-        held = fullest[map.place(rank).device];
-        held[MemoryClass::kActivations] = 0;  // they come and go
+        ranks[rank].held = held[map.place(rank).device];
         graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(ranks[rank])));
     }
     graph.groups = groups.take();
