@@ -77,6 +77,14 @@ struct MemoryRow {
     MemoryBytes bytes;
 };
 
+/// The fullest rank at its fullest, the first time.
+struct PeakMemoryResult {
+    std::uint32_t rank = 0;
+    double time_us = 0;
+    std::string pass;  ///< that runs then; of two beside each other both; empty if none
+    MemoryBytes bytes;
+};
+
 /// One value of a counter track of the timeline.
 struct CounterSample {
     std::string track;
@@ -110,9 +118,10 @@ struct WorkloadResult {
 };
 
 struct ScenarioResult : ScenarioFigures {
-    std::map<std::string, std::string> set;  ///< what it sets, JSON by pointer
-    std::optional<WorkloadResult> workload;  ///< its own, if not that of the first scenario
-    std::optional<TogetherResult> together;  ///< none if no rank is late that was not traced
+    std::map<std::string, std::string> set;       ///< what it sets, JSON by pointer
+    std::optional<WorkloadResult> workload;       ///< its own, if not that of the first scenario
+    std::optional<PeakMemoryResult> peak_memory;  ///< none without a plan
+    std::optional<TogetherResult> together;       ///< none if no rank is late that was not traced
     std::vector<KernelClassResult> kernel_classes;
     std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
     std::vector<CollectiveResult> collectives;

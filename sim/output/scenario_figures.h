@@ -193,10 +193,11 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::peak_memory_gib,
      Unit::kCount,
      "memory GiB",
-     "What the fullest GPU holds at its fullest: weights, gradients, moments and the activations "
-     "of "
-     "the micro-batches in flight; none without a plan. Workspaces and what a framework needs are "
-     "left out.",
+     "What the fullest GPU holds at its fullest: weights, moments, gradients and their buckets, "
+     "the "
+     "activations of the micro-batches in flight, what backward computes again and room for what "
+     "comes from the host; none without a plan. Libraries' workspaces and what a framework needs "
+     "are left out.",
      12,
      {},
      "peak_memory_gib"}};

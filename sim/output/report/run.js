@@ -193,6 +193,7 @@
     summary(data, scenarios);
     causeChart(scenarios);
     switchfold.schedules(data, scenarios);
+    switchfold.memory(data, scenarios);
     stretchChart(data);
     counterCharts(data);
     partChart(data, scenarios);

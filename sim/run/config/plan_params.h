@@ -186,6 +186,11 @@ struct PlanParams : ParallelPlan {
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
                 "Gradients travel beside the last backward; else after it."),
+            field(
+                "gradient_as_bucket_view",
+                &PlanParams::gradient_as_bucket_view,
+                "Gradients lie in the buckets that travel; else they are copied there and are held "
+                "twice (PyTorch's DistributedDataParallel, unless told)."),
             field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
             field(
                 "memory",

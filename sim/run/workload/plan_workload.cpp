@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/plan_workload.h"
 
+#include "sim/core/gibibytes.h"
 #include "sim/core/json.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/training_workload.h"
@@ -16,6 +17,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace switchfold {
 
@@ -145,25 +147,26 @@ std::string check_memory(
     const ParallelPlan& plan,
     const std::vector<MemoryBytes>& devices,
     PlanProblems& problems) {
-    constexpr double kGiB = 1024.0 * 1024 * 1024;
     const auto fullest = std::max_element(
         devices.begin(), devices.end(), [](const MemoryBytes& a, const MemoryBytes& b) {
             return a.all() < b.all();
         });
     std::string what = fmt::format(
-        "{:.1f} GiB on device {}: weights {:.1f}, gradients {:.1f}, moments {:.1f}, activations "
-        "{:.1f}",
-        fullest->all() / kGiB,
-        fullest - devices.begin(),
-        (*fullest)[MemoryClass::kWeights] / kGiB,
-        (*fullest)[MemoryClass::kGradients] / kGiB,
-        (*fullest)[MemoryClass::kMoments] / kGiB,
-        (*fullest)[MemoryClass::kActivations] / kGiB);
+        "{:.1f} GiB on device {}", in_gibibytes(fullest->all()), fullest - devices.begin());
+    const char* separator = ": ";
+    for (const MemoryClassText& memory : kMemoryClasses)
+        if ((*fullest)[memory.value] > 0)
+            what += fmt::format(
+                "{}{} {:.1f}",
+                std::exchange(separator, ", "),
+                memory.name,
+                in_gibibytes((*fullest)[memory.value]));
     const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
     if (capacity > 0 && fullest->all() > capacity) {
-        const double rest = capacity - (fullest->all() - (*fullest)[MemoryClass::kActivations]);
-        const double largest =
-            std::floor(plan.micro_batch * rest / (*fullest)[MemoryClass::kActivations]);
+        const double of_samples =
+            (*fullest)[MemoryClass::kActivations] + (*fullest)[MemoryClass::kWorkspace];
+        const double rest = capacity - (fullest->all() - of_samples);
+        const double largest = std::floor(plan.micro_batch * rest / of_samples);
         problems.emplace_back(
             "/micro_batch",
             fmt::format(
@@ -171,7 +174,7 @@ std::string check_memory(
                 plan.micro_batch,
                 what,
                 gpu.name,
-                capacity / kGiB,
+                in_gibibytes(capacity),
                 largest >= 1 ? fmt::format(": at most {} fit", largest)
                              : ": not even one sample fits"));
     }

@@ -27,12 +27,9 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
 
 }  // namespace
 
-std::vector<MemoryBytes> plan_memory(const PlannedStep& step) {
+std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
     const ParallelPlan& plan = step.plan();
     const PipelineSchedule& schedule = step.schedule();
-    std::vector<Kept> kept;
-    for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
-        kept.push_back(step.work().kept(stage));
     const double replicas = static_cast<double>(plan.data) * plan.context;
     // What a rank keeps of a stage's parameters; an expert has fewer replicas.
     const auto held = [&](std::uint32_t stage, Sharding least) {
@@ -53,7 +50,21 @@ std::vector<MemoryBytes> plan_memory(const PlannedStep& step) {
             memory[MemoryClass::kMoments] +=
                 held(stage, Sharding::kOptimizer) * optimizer_state_bytes(plan);
         }
-        memory[MemoryClass::kActivations] = most_in_flight(schedule, device, kept);
+        if (replicas > 1 && plan.sharding < Sharding::kGradients && !plan.gradient_as_bucket_view)
+            memory[MemoryClass::kBuckets] = memory[MemoryClass::kGradients];
+    }
+    return devices;
+}
+
+std::vector<MemoryBytes> plan_memory(const PlannedStep& step) {
+    std::vector<Kept> kept;
+    for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
+        kept.push_back(step.work().kept(stage));
+    std::vector<MemoryBytes> devices = held_all_along(step);
+    for (std::uint32_t device = 0; device < devices.size(); ++device) {
+        const InFlight in_flight = most_in_flight(step.schedule(), device, kept);
+        devices[device][MemoryClass::kActivations] = in_flight.kept;
+        devices[device][MemoryClass::kWorkspace] = in_flight.again;
     }
     return devices;
 }

@@ -127,11 +127,9 @@ ExecutionGraph plan_step(const PlannedStep& step) {
 
 void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks) {
     const RankMap map(step.plan());
-    const std::vector<MemoryBytes> fullest = plan_memory(step);
-    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        ranks[rank].held = fullest[map.place(rank).device];
-        ranks[rank].held[MemoryClass::kActivations] = 0;  // they come and go
-    }
+    const std::vector<MemoryBytes> held = held_all_along(step);
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+        ranks[rank].held = held[map.place(rank).device];
 }
 
 ExecutionGraph graph_of(
