@@ -136,7 +136,7 @@ bool PassWriter::layer_work(std::size_t lane, const WorkItem& item, Phase phase)
         wait_for_collective(lane, *collective, phase);
     else if (std::holds_alternative<JoinItem>(item))
         join(lane);
-    else if (const auto* change = std::get_if<MemoryItem>(&item))
+    else if (const auto* change = std::get_if<HoldItem>(&item))
         memory(
             change->what,
             change->bytes,
