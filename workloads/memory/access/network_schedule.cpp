@@ -85,7 +85,7 @@ private:
         if (kept_tensors(layer).mask)
             items.mask = add("mask of " + layer.name, MemoryClass::kActivations, out);
         items.output_gradient = add(
-            "gradient of " + layer.name, MemoryClass::kActivationGradients, out * options_.element);
+            "gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
         if (layer.parameters > 0)
             add_weights(i);
     }

@@ -38,7 +38,7 @@ bool same(const Work& a, const Work& b) {
     const auto timed = [](const Work& work) {
         std::vector<const WorkItem*> items;
         for (const WorkItem& item : work)
-            if (!std::holds_alternative<MemoryItem>(item))
+            if (!std::holds_alternative<HeldItem>(item))
                 items.push_back(&item);
         return items;
     };
@@ -166,8 +166,7 @@ public:
             const Pass& pass = pieces_.passes()[piece];
             const PassWriter::Index after = mark(writer);
             for (const WorkItem& item : step_.work().work(pass.kind, pass.stage))
-                if (!std::holds_alternative<MemoryItem>(item))
-                    writer.layer_work(0, item, Phase::kForward);
+                writer.layer_work(0, item, Phase::kForward);
             writer.join(0);
             marks[piece] = {after, mark(writer)};
         }
