@@ -38,7 +38,7 @@ bool same(const Work& a, const Work& b) {
     const auto timed = [](const Work& work) {
         std::vector<const WorkItem*> items;
         for (const WorkItem& item : work)
-            if (!std::holds_alternative<HeldItem>(item))
+            if (!std::holds_alternative<HoldItem>(item))
                 items.push_back(&item);
         return items;
     };

@@ -230,7 +230,7 @@ void RankWriter::one_kernel(std::size_t lane, const Pass& pass, Phase phase) {
     };
     std::array<Taken, kMemoryClasses.size()> taken;
     for (const WorkItem& item : parts_.work.work(pass.kind, pass.stage))
-        if (const auto* change = std::get_if<HeldItem>(&item)) {
+        if (const auto* change = std::get_if<HoldItem>(&item)) {
             Taken& of_class = taken[static_cast<std::size_t>(change->what)];
             of_class.now += change->bytes;
             of_class.most = std::max(of_class.most, of_class.now);
@@ -252,7 +252,7 @@ void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool redu
                 {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
                 parts_.plan.datatype,
                 phase);
-        else if (const auto* held = std::get_if<HeldItem>(&item))
+        else if (const auto* held = std::get_if<HoldItem>(&item))
             writer_.memory(
                 held->what,
                 held->bytes,

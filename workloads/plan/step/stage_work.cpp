@@ -71,7 +71,7 @@ namespace {
 /// Adds what changes memory, if it does.
 void change(Work& work, MemoryClass what, double bytes, bool at_end) {
     if (std::llround(bytes) != 0)
-        work.push_back(HeldItem{what, std::llround(bytes), at_end});
+        work.push_back(HoldItem{what, std::llround(bytes), at_end});
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct GatherItem {
 };
 
 /// That many bytes more or, below 0, fewer: once what comes next begins, or what came before ends.
-struct HeldItem {
+struct HoldItem {
     MemoryClass what = MemoryClass::kActivations;
     std::int64_t bytes = 0;
     bool at_end = false;
@@ -56,7 +56,7 @@ struct HeldItem {
 
 /// What a rank does in a pass, one after the other.
 using WorkItem =
-    std::variant<KernelItem, CollectiveItem, JoinItem, GradientsItem, GatherItem, HeldItem>;
+    std::variant<KernelItem, CollectiveItem, JoinItem, GradientsItem, GatherItem, HoldItem>;
 using Work = std::vector<WorkItem>;
 
 }  // namespace switchfold
