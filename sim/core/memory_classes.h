@@ -39,7 +39,10 @@ inline constexpr std::array kMemoryClasses{
         "activations",
         "what forward passes leave behind, until the passes that need it have ended"},
     MemoryClassText{
-        MemoryClass::kWorkspace, "workspace", "what backward computes again, while it is there"},
+        MemoryClass::kWorkspace,
+        "workspace",
+        "what backward computes again, gradients of activations where memory is planned, and copies "
+        "of weights that an update needs"},
     MemoryClassText{
         MemoryClass::kStaging, "staging", "room for what comes from the host or goes there"},
     MemoryClassText{

@@ -5,6 +5,8 @@
 #include "sim/core/json.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/training_workload.h"
+#include "workloads/memory/pinning/mebibytes.h"
+#include "workloads/memory/step/memory_step.h"
 #include "workloads/plan/schedule/schedule_file.h"
 #include "workloads/plan/step/plan_memory.h"
 #include "workloads/plan/step/planner_layers.h"
@@ -50,14 +52,9 @@ ParallelPlan plan_of(
     const std::filesystem::path& folder,
     PlanProblems& problems) {
     const PlanParams& p = *workload.plan;
-    ParallelPlan plan = p;
+    ParallelPlan plan = plan_without_network(workload);
     if (p.schedule.ends_with(".json"))
         plan.given = std::make_shared<PipelineSchedule>(read_schedule(folder / p.schedule));
-    plan.bucket = workload.bucket;
-    plan.first_bucket = workload.first_bucket;
-    plan.gradient = workload.gradient;
-    plan.datatype =
-        workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
     if (p.cut.equal && problems_of(plan, network).empty()) {
         const std::uint32_t stages = schedule_of(plan).stages();
         plan.partition = equal_partition(network, stages);
@@ -184,7 +181,77 @@ std::string check_memory(
     return what;
 }
 
+std::string told_memory(const PlannedMemory& planned) {
+    const PinningPlan& plan = planned.plan;
+    return fmt::format(
+        "of {} that may travel {} stay on the GPU; {} are copied in and {} out; {} are set aside "
+        "for what travels, {} for gradients of weights; {} of memory would do",
+        in_mebibytes(plan.candidate_bytes),
+        in_mebibytes(plan.pinned_bytes),
+        in_mebibytes(plan.bytes_in),
+        in_mebibytes(plan.bytes_out),
+        in_mebibytes(
+            planned.choice.bytes.count() - plan.resident_bytes - plan.pinned_bytes),
+        in_mebibytes(planned.gradients),
+        in_mebibytes(plan.floor_bytes()));
+}
+
+/// What stays on the GPU. Refuses what cannot be planned or does not fit, with the largest
+/// micro-batch that does.
+void use_memory(
+    const GpuParams& gpu,
+    const PlanParams& params,
+    PreparedPlan& prepared,
+    PlanProblems& problems) {
+    MemoryChoice choice = *params.memory;
+    if (choice.bytes.count() == 0)
+        choice.bytes = gpu.memory.for_plans();
+    PlanProblems found = problems_of(choice, prepared.step->plan());
+    if (params.fold)
+        found.emplace_back("", "plans the memory of every rank; expected fold false");
+    if (choice.bytes.count() == 0)
+        found.emplace_back(
+            "/bytes", fmt::format("is none, and {} states no capacity; expected it", gpu.name));
+    if (found.empty()) {
+        prepared.memory = planned_memory(*prepared.step, choice, found);
+        const PinningPlan& plan = prepared.memory->plan;
+        if (found.empty() && !plan.refusal.empty()) {
+            const std::uint32_t largest = largest_micro_batch(*prepared.step, *prepared.memory);
+            found.emplace_back(
+                "/bytes",
+                fmt::format(
+                    "is {}: {}; {}",
+                    in_mebibytes(choice.bytes.count()),
+                    plan.refusal,
+                    largest > 0 ? fmt::format("at most micro_batch {} fits", largest)
+                                : "not even one sample fits"));
+        } else if (found.empty()) {
+            prepared.notes.push_back(told_memory(*prepared.memory));
+        }
+    }
+    for (auto& [pointer, what] : found)
+        problems.emplace_back("/memory" + pointer, std::move(what));
+}
+
 }  // namespace
+
+ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
+    ParallelPlan plan;
+    if (workload.plan)
+        plan = *workload.plan;
+    else
+        plan.micro_batch = workload.batch;
+    plan.bucket = workload.bucket;
+    plan.first_bucket = workload.first_bucket;
+    plan.gradient = workload.gradient;
+    plan.datatype =
+        workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
+    return plan;
+}
+
+ExecutionGraph PreparedPlan::graph() const {
+    return memory ? memory_step(*step, *memory) : plan_step(*step);
+}
 
 std::optional<PreparedPlan> prepare_plan(
     const TrainingWorkloadParams& workload,
@@ -204,14 +271,19 @@ std::optional<PreparedPlan> prepare_plan(
     if (!problems.empty())
         return {};
     PreparedPlan prepared{
-        std::make_unique<PlannedStep>(std::move(network), std::move(times), std::move(plan)), {}};
+        std::make_unique<PlannedStep>(std::move(network), std::move(times), std::move(plan)),
+        {},
+        {}};
     prepared.notes.emplace_back(
         "a generated step: kernels take what the model of docs/kernel_times.md gives them");
     if (workload.plan->cut.replicated)
         prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
-    prepared.notes.push_back(
-        "the plan needs up to " +
-        check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), problems));
+    if (workload.plan->memory)
+        use_memory(gpu, *workload.plan, prepared, problems);
+    else
+        prepared.notes.push_back(
+            "the plan needs up to " +
+            check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), problems));
     if (!problems.empty())
         return {};
     return prepared;

@@ -127,7 +127,7 @@ private:
         if (w.plan->fold)
             fold(*prepared->step);
         else
-            prepared_.graph = plan_step(*prepared->step);
+            prepared_.graph = prepared->graph();
         for (std::string& note : prepared->notes)
             prepared_.report.notes.push_back(std::move(note));
         const TrainingFacts& training = prepared_.graph.training;

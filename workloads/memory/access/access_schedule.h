@@ -41,6 +41,7 @@ struct AccessStep {
     StepKind kind = StepKind::kForward;
     double seconds = 0;
     std::vector<ItemAccess> open = {};
+    std::uint32_t layer = 0;  ///< of the network that the schedule was made of
 };
 
 /// An iteration as memory sees it: F_1 .. F_L, B_L .. B_1, updates; the next one follows.

@@ -31,10 +31,15 @@ public:
             add_items(i);
         for (std::uint32_t i = 0; i < layers_.size(); ++i)
             forward(i);
-        for (std::uint32_t i = size(); i-- > 0;)
+        for (std::uint32_t i = size(); i-- > 0;) {
             backward(i);
-        for (std::uint32_t i = 0; i < layers_.size(); ++i)
-            update(i);
+            if (!options_.updates_behind.empty())
+                for (const std::uint32_t owner : options_.updates_behind[i])
+                    update(owner);
+        }
+        if (!options_.update_in_backward && options_.updates_behind.empty())
+            for (std::uint32_t i = 0; i < layers_.size(); ++i)
+                update(i);
         count_copies(schedule_);
         return std::move(schedule_);
     }
@@ -101,15 +106,18 @@ private:
         else
             schedule_.resident_bytes += layer.parameters * options_.element;
         const std::uint64_t gradient = layer.parameters * options_.gradient;
-        if (options_.update_in_backward && items.shared) {
+        if (options_.update_in_backward && items.shared && !options_.gradients_apart) {
             schedule_.resident_bytes += gradient;
-        } else {
+        } else if (!options_.gradients_apart) {
             items.gradient =
                 add("weight gradient of " + layer.name, MemoryClass::kGradients, gradient);
             schedule_.items.back().scratch = options_.update_in_backward;
         }
-        items.moments = add(
-            "moments of " + layer.name, MemoryClass::kMoments, layer.parameters * options_.moments);
+        if (options_.moments > 0)
+            items.moments =
+                add("moments of " + layer.name,
+                    MemoryClass::kMoments,
+                    layer.parameters * options_.moments);
     }
 
     static void open(AccessStep& step, std::uint32_t item, bool writes) {
@@ -133,7 +141,7 @@ private:
 
     void forward(std::uint32_t i) {
         const Layer& layer = network_.layers[i];
-        AccessStep step{"F " + layer.name, StepKind::kForward, times(i).forward};
+        AccessStep step{"F " + layer.name, StepKind::kForward, times(i).forward, {}, i};
         open_weights(step, i, false);
         open(step, layers_[i].input, false);
         for (const std::uint32_t input : layer.inputs)
@@ -148,7 +156,7 @@ private:
         const KeptTensors kept = kept_tensors(layer);
         const LayerTimes t = times(i);
         AccessStep step{
-            "B " + layer.name, StepKind::kBackward, t.input_gradient + t.weight_gradient};
+            "B " + layer.name, StepKind::kBackward, t.input_gradient + t.weight_gradient, {}, i};
         const auto read = [&](std::uint32_t item) {
             open(step, item, false);
             if (item != kNone && layer.type == "conv")
@@ -179,9 +187,9 @@ private:
 
     void update(std::uint32_t i) {
         const Layer& layer = network_.layers[i];
-        if (options_.update_in_backward || layer.parameters == 0)
+        if (layer.parameters == 0)
             return;
-        AccessStep step{"U " + layer.name, StepKind::kUpdate, times(i).update};
+        AccessStep step{"U " + layer.name, StepKind::kUpdate, times(i).update, {}, i};
         open(step, layers_[i].weights, true);
         open(step, layers_[i].gradient, false);
         open(step, layers_[i].moments, true);

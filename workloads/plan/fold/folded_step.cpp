@@ -198,6 +198,7 @@ FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_
             ranks[rank] = RankWriter(parts, rank, groups, names).write();
         }
         pieces.find_collectives(ranks);
+        hold_all_along(step, ranks);
         skeleton_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
     }
     Communicators groups;
@@ -214,6 +215,7 @@ FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_
             marks_ = std::move(marks);
         ranks[rank] = writer.take();
     }
+    hold_all_along(step, ranks);
     probe_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
 }
 

@@ -41,11 +41,11 @@ PassWriter::PassWriter(
     stream("compute");  // the first
 }
 
-std::uint32_t PassWriter::stream(const std::string& name) {
+std::uint32_t PassWriter::stream(const std::string& name, StreamKind kind) {
     const auto [at, fresh] =
         streams_.try_emplace(name, static_cast<std::uint32_t>(rank_graph_.streams.size()));
     if (fresh)
-        rank_graph_.streams.push_back({StreamKind::kGpu, name, 0});
+        rank_graph_.streams.push_back({kind, name, 0});
     return at->second;
 }
 
@@ -188,6 +188,36 @@ PassWriter::Index PassWriter::message(
     else
         body = ReceiveOperation{peer, bytes, tag};
     return add(name, stream(stream_name), phase, std::move(dependencies), body);
+}
+
+PassWriter::Index PassWriter::kernel_beside(
+    const std::string& stream_name,
+    std::string_view name,
+    Phase phase,
+    const KernelOperation& kernel,
+    std::vector<Index> dependencies) {
+    return add(name, stream(stream_name), phase, std::move(dependencies), kernel);
+}
+
+PassWriter::Index PassWriter::host_copy(
+    std::string_view name,
+    CopyKind kind,
+    Bytes bytes,
+    Phase phase,
+    std::vector<Index> dependencies) {
+    const char* queue = kind == CopyKind::kHostToDevice ? "copies in" : "copies out";
+    return add(
+        name, stream(queue), phase, std::move(dependencies), CopyOperation{kind, bytes, Time()});
+}
+
+PassWriter::Index PassWriter::host_work(
+    std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies) {
+    return add(
+        name,
+        stream("host", StreamKind::kHost),
+        phase,
+        std::move(dependencies),
+        HostDelayOperation{duration});
 }
 
 std::vector<PassWriter::Index> PassWriter::ends(std::size_t lane) const {

@@ -37,6 +37,9 @@ struct StepParts {
     FoldedParts* fold;  ///< none: every rank does its own
 };
 
+/// Weights, gradients and moments of each rank's stages, which stay in memory.
+void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks);
+
 /// A graph of what a step's ranks do.
 [[nodiscard]] ExecutionGraph graph_of(
     const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
