@@ -43,8 +43,8 @@ async function check(browser, file, colorScheme) {
     expect((await chart.locator("svg.marks .mark-rect path").count()) > 2, `${where}: a schedule without passes`);
   for (const chart of await page.locator("figure.memory").all()) {
     expect((await chart.locator("svg.marks .mark-area path").count()) > 2, `${where}: memory without classes`);
-    expect(/ [0-9.]+ [GMK]iB in F/.test(await chart.locator("figcaption").textContent()), `${where}: memory without its peak`);
-    expect((await chart.locator("svg.marks .mark-symbol path[aria-label*='memory']").count()) === 1, `${where}: a peak without a mark`);
+    expect(/ peak [0-9.]+ [GM]iB at .* in [A-Z]+[0-9]/.test(await chart.locator("figcaption").textContent()), `${where}: memory without its peak`);
+    expect((await chart.locator("svg.marks .mark-symbol.role-mark path").count()) === 1, `${where}: a peak without a mark`);
   }
   const untitled = await page.locator("figcaption:empty").count();
   expect(untitled === 0, `${where}: a chart without a title`);

@@ -3,14 +3,14 @@
 "use strict";
 (() => {
   const { element, section, chart, time, size, timeUnit } = switchfold;
-  const gibibyte = 2 ** 30;
+  const bytesUnit = (bytes) => (bytes >= 2 ** 30 ? { bytes: 2 ** 30, name: "GiB" } : { bytes: 2 ** 20, name: "MiB" });
 
   // A row a moment and class; what is held in the end lasts until the iteration ends.
-  function valuesOf(memory, unit, end) {
+  function valuesOf(memory, end, unit, amount) {
     const times = [...memory.time_us, Math.max(end, memory.time_us.at(-1))];
-    return memory.classes.flatMap((held, order) => times.map((us, i) => {
-      const bytes = held.bytes[Math.min(i, held.bytes.length - 1)];
-      return { class: held.name, order, time_us: us, at: us / unit.us, bytes, gib: bytes / gibibyte };
+    return memory.classes.flatMap((one, order) => times.map((us, i) => {
+      const bytes = one.bytes[Math.min(i, one.bytes.length - 1)];
+      return { class: one.name, order, time_us: us, at: us / unit.us, held: bytes / amount.bytes };
     }));
   }
 
@@ -18,27 +18,28 @@
     const peak = scenario.peak_memory;
     const end = scenario.iteration_us;
     const unit = timeUnit(Math.max(end, memory.time_us.at(-1)));
-    const values = valuesOf(memory, unit, end);
     const all = Object.values(peak.bytes).reduce((a, b) => a + b, 0);
+    const amount = bytesUnit(all);
+    const values = valuesOf(memory, end, unit, amount);
     const during = peak.pass ? ` in ${peak.pass}` : "";
-    const mark = [{ at: peak.time_us / unit.us, gib: all / gibibyte, label: `${size(all)}${during}` }];
+    const mark = [{ at: peak.time_us / unit.us, held: all / amount.bytes, label: `${size(all)}${during}` }];
     const x = { type: "quantitative", title: `time (${unit.name})`, scale: { nice: false } };
     // A label near the right edge stands to the left of its mark.
     const left = peak.time_us > 0.7 * Math.max(end, memory.time_us.at(-1));
     const figure = chart(box, `${scenario.name}, rank ${peak.rank}: peak ${size(all)} at ${time(peak.time_us)}${during}`, {
-      width: 500, height: 220,
+      width: 900, height: 200,
       layer: [
-        { mark: { type: "area", interpolate: "step-after", line: false, opacity: 0.9 },
+        { data: { values }, mark: { type: "area", interpolate: "step-after", opacity: 0.9 },
           encoding: {
-            x: { field: "at", ...x }, y: { field: "gib", type: "quantitative", stack: "zero", title: "memory (GiB)" },
+            x: { field: "at", ...x }, y: { field: "held", type: "quantitative", stack: "zero", title: `memory (${amount.name})` },
             color: { field: "class", type: "nominal", title: "class", sort: null, scale: { domain: memory.classes.map((c) => c.name) } },
             order: { field: "order" },
-            tooltip: [{ field: "class" }, { field: "time_us", type: "quantitative", format: ",.2f" }, { field: "gib", type: "quantitative", format: ".4~g", title: "GiB" }],
+            tooltip: [{ field: "class" }, { field: "time_us", type: "quantitative", format: ",.2f" }, { field: "held", type: "quantitative", format: ".4~g", title: amount.name }],
           } },
         { data: { values: mark }, mark: { type: "point", shape: "triangle-down", filled: true, size: 90, yOffset: -7, opacity: 1, style: "mark_of_peak" },
-          encoding: { x: { field: "at", ...x }, y: { field: "gib", type: "quantitative" } } },
+          encoding: { x: { field: "at", ...x }, y: { field: "held", type: "quantitative" } } },
         { data: { values: mark }, mark: { type: "text", align: left ? "right" : "left", dx: left ? -8 : 8, dy: -9, tooltip: null },
-          encoding: { x: { field: "at", ...x }, y: { field: "gib", type: "quantitative" }, text: { field: "label" } } },
+          encoding: { x: { field: "at", ...x }, y: { field: "held", type: "quantitative" }, text: { field: "label" } } },
       ],
     }, memory.time_us.map((us, i) => ({ us, i })), [{ title: "from", text: (row) => time(row.us) },
       ...memory.classes.map((c) => ({ title: c.name, text: (row) => size(c.bytes[row.i]) }))]);

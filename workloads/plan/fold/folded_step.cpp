@@ -166,8 +166,7 @@ public:
             const Pass& pass = pieces_.passes()[piece];
             const PassWriter::Index after = mark(writer);
             for (const WorkItem& item : step_.work().work(pass.kind, pass.stage))
-                if (!std::holds_alternative<HoldItem>(item))
-                    writer.layer_work(0, item, Phase::kForward);
+                writer.layer_work(0, item, Phase::kForward);
             writer.join(0);
             marks[piece] = {after, mark(writer)};
         }

@@ -136,12 +136,6 @@ bool PassWriter::layer_work(std::size_t lane, const WorkItem& item, Phase phase)
         wait_for_collective(lane, *collective, phase);
     else if (std::holds_alternative<JoinItem>(item))
         join(lane);
-    else if (const auto* change = std::get_if<HoldItem>(&item))
-        memory(
-            change->what,
-            change->bytes,
-            change->at_end ? last(lane).value() : next(),
-            change->at_end);
     else
         return false;
     return true;

@@ -49,8 +49,7 @@ public:
     void join(std::size_t lane);
     /// A kernel that stands for many and takes a nanosecond until its time is known.
     Index one_kernel(std::size_t lane, std::string_view name, Phase phase);
-    /// A kernel, a collective among the ranks of a layer, a join or a change of memory; false for
-    /// what is none.
+    /// A kernel, a collective among the ranks of a layer, or a join; false for what is none.
     bool layer_work(std::size_t lane, const WorkItem& item, Phase phase);
     /// Weights of one unit, from each team its part.
     struct Gathered {

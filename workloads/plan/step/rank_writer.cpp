@@ -252,6 +252,12 @@ void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool redu
                 {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
                 parts_.plan.datatype,
                 phase);
+        else if (const auto* held = std::get_if<HoldItem>(&item))
+            writer_.memory(
+                held->what,
+                held->bytes,
+                held->at_end ? writer_.last(lane).value() : writer_.next(),
+                held->at_end);
         else
             gradients_ready(lane, std::get<GradientsItem>(item).layer, reduces);
     }
