@@ -50,6 +50,7 @@ struct ScenarioFigures {
     double exposed_communication_us = 0;
     double waiting_us = 0;                    ///< collectives are resident and wait for late ranks
     double exposed_waiting_us = 0;            ///< of the exposed communication
+    std::optional<double> exposed_copies_us;  ///< none without copies to or from a host
     double communication_blocks = 0;          ///< held by collectives, mean over the run
     double jumped_us = 0;                     ///< of the whole run, left out of long collectives
     std::optional<double> backward_slowdown;  ///< none without a backward pass
@@ -134,6 +135,15 @@ inline constexpr Figure kFigures[] = {
      4,
      {},
      "waiting_for_late_ranks_us"},
+    {"exposed_copies_us",
+     &ScenarioFigures::exposed_copies_us,
+     Unit::kMicroseconds,
+     "exposed copies",
+     "Time that data travel between a GPU and its host and no kernel runs, a step, mean over the "
+     "ranks; none without such copies.",
+     6,
+     "exposed copies",
+     "exposed_copies_us"},
     {"communication_blocks",
      &ScenarioFigures::communication_blocks,
      Unit::kCount,

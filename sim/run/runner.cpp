@@ -386,6 +386,7 @@ private:
         s.exposed_communication_us = times.exposed;
         s.waiting_us = times.waiting;
         s.exposed_waiting_us = times.exposed_waiting;
+        s.exposed_copies_us = times.exposed_copies;
         s.communication_blocks = times.blocks;
         s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
         if (const auto pace = training_pace(graph, outcome)) {

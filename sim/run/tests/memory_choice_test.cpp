@@ -49,7 +49,7 @@ std::string refused(const std::string& network, const std::string& plan) {
     } catch (const ConfigError& error) {
         std::string all;
         for (const Problem& problem : error.problems())
-            all += problem.pointer + " " + problem.what + "\n";
+            all += problem.pointer + " " + problem.message + "\n";
         return all;
     }
     return "nothing";
@@ -109,7 +109,7 @@ TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
             .find("not even one sample fits"),
         std::string::npos);
     EXPECT_NE(
-        refused("\"vgg16\"", R"("data": 4, "tensor": 2, "fold": true, "memory": {})")
+        refused("\"vgg16\"", R"("data": 4, "fold": true, "memory": {})")
             .find("expected fold false"),
         std::string::npos);
     EXPECT_NE(

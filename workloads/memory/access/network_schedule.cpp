@@ -40,6 +40,8 @@ public:
         if (!options_.update_in_backward && options_.updates_behind.empty())
             for (std::uint32_t i = 0; i < layers_.size(); ++i)
                 update(i);
+        if (!options_.updates_behind.empty())
+            stay_over_updates();
         count_copies(schedule_);
         return std::move(schedule_);
     }
@@ -194,6 +196,28 @@ private:
         open(step, layers_[i].gradient, false);
         open(step, layers_[i].moments, true);
         schedule_.steps.push_back(std::move(step));
+    }
+
+    /// What a step and the next one of the pass have open stays there while updates run between
+    /// them, as it does without.
+    void stay_over_updates() {
+        std::vector<AccessStep>& steps = schedule_.steps;
+        const auto updates = [&](std::size_t at) { return steps[at].kind == StepKind::kUpdate; };
+        for (std::size_t at = 1; at < steps.size(); ++at) {
+            if (!updates(at))
+                continue;
+            std::size_t next = at;
+            while (next < steps.size() && updates(next))
+                ++next;
+            if (next == steps.size())
+                return;
+            const std::vector<ItemAccess>& after = steps[next].open;
+            for (const ItemAccess& before : steps[at - 1].open)
+                if (std::any_of(after.begin(), after.end(), [&](const ItemAccess& access) {
+                        return access.item == before.item;
+                    }))
+                    open(steps[at], before.item, false);
+        }
     }
 
     const Network& network_;

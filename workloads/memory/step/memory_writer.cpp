@@ -46,7 +46,7 @@ MemoryStepParts::MemoryStepParts(
         memory.schedule,
         memory.plan.pinned,
         moves,
-        memory.choice.bytes.count() - memory.plan.resident_bytes - memory.plan.pinned_bytes,
+        memory.ring_bytes(),
         memory.choice.staging != Staging::kSingle)) {}
 
 MemoryWriter::MemoryWriter(

@@ -51,6 +51,10 @@ struct PlannedMemory {
     PinningPlan plan;
     std::uint64_t gradients = 0;  ///< bytes set aside for them
     std::uint64_t shadow = 0;     ///< of weights: overlapped updates write what is still read
+    /// All that the plan leaves.
+    [[nodiscard]] std::uint64_t ring_bytes() const {
+        return choice.bytes.count() - plan.resident_bytes - plan.pinned_bytes;
+    }
 };
 
 /// \pre problems_of() finds none. `plan.refusal` says why the network does not fit, `problems` what
