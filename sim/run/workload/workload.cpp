@@ -117,6 +117,15 @@ private:
         if (!prepared)
             fail_all(problems);
         const std::uint32_t planned = switchfold::ranks_of(prepared->step->plan());
+        if (w.ranks == 0 && planned > gpus_)
+            fail(
+                "/workload/plan",
+                fmt::format(
+                    "is for {} ranks, data x context x tensor x pipeline, more than the {} GPUs of "
+                    "{}; expected at most those",
+                    planned,
+                    gpus_,
+                    experiment_.system->name));
         if (ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
             fail(
                 "/workload/ranks",

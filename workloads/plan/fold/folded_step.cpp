@@ -67,7 +67,9 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
     for (const std::vector<Slot>& order : schedule.order)
         for (const Slot& slot : order)
             if (slot.beside)
-                return fmt::format("{} runs two passes beside each other", schedule.name);
+                return fmt::format(
+                    "{} runs two passes beside each other; expected one after the other",
+                    schedule.name);
     const std::uint32_t group = plan.tensor * plan.context;
     if (plan.sharding >= Sharding::kGradients)
         return "its ranks share gradients in every pass; expected sharding none or optimizer";

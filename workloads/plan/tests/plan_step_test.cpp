@@ -358,6 +358,13 @@ TEST(PlanStep, TellsWhatIsWrong) {
         problem_of(plan, *find_network("vgg16")),
         "/tensor vgg16 has no layer that tensor parallelism divides");
     plan = {};
+    plan.context = 2;
+    EXPECT_EQ(
+        problem_of(plan, *find_network("vgg16")),
+        "/context vgg16 has no tokens that context parallelism shares out");
+    plan.context = 3;
+    EXPECT_EQ(problem_of(plan, network), "/context 3 ranks do not divide samples of 256 tokens");
+    plan = {};
     plan.pipeline = 4;
     plan.accumulate = 6;
     plan.schedule = "interleaved_1f1b";
