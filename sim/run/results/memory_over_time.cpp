@@ -88,6 +88,8 @@ memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint3
         if (!is_last && changes[i + 1].at == change.at)
             continue;
         check_conserved(added, rank, change.at, is_last);
+        if (!rows.empty() && rows.back().bytes == row.bytes)
+            continue;
         row.time_us = to_microseconds(change.at);
         rows.push_back(row);
     }

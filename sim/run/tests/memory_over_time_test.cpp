@@ -84,6 +84,9 @@ TEST_F(MemoryOverTime, HasARowForEachMomentAtWhichItChanges) {
     // What the third kernel frees is there for the fourth.
     EXPECT_EQ(times, (std::vector<double>{0, 20, 30, 40}));
     EXPECT_EQ(all, (std::vector<double>{140.5, 170.5, 160.5, 100.5}));
+    rank_.memory[3].bytes = 30;  // as much as was freed: nothing changes
+    rank_.memory[4].bytes = -30;
+    EXPECT_EQ(memory_over_time(graph(), outcome(), 1).size(), 3U);
 }
 
 TEST_F(MemoryOverTime, ThePeakIsWhereItIsFirst) {
