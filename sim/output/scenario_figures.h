@@ -150,7 +150,7 @@ inline constexpr Figure kFigures[] = {
      "comm blocks",
      "Thread blocks of collectives that hold a place on a GPU's SMs, mean over the step and the "
      "ranks: on large GPUs as many SMs.",
-     6},
+     7},
     {"jumped_us",
      &ScenarioFigures::jumped_us,
      Unit::kMicroseconds,
@@ -162,7 +162,7 @@ inline constexpr Figure kFigures[] = {
      Unit::kShare,
      "slowdown",
      "backward_us over that of the run without overlap, minus one; none without a backward pass.",
-     8,
+     9,
      "slowdown of the backward pass"},
     {"speedup",
      &ScenarioFigures::speedup,
@@ -170,14 +170,14 @@ inline constexpr Figure kFigures[] = {
      "speed-up",
      "iteration_us of the baseline, the first scenario without overlap, over this one's (of plans "
      "the time a sample); none for a collective alone.",
-     7,
+     8,
      "speed-up"},
     {"samples_per_s",
      &ScenarioFigures::samples_per_s,
      Unit::kCount,
      "samples/s",
      "Samples a second of all ranks together; none for traces and collectives.",
-     9,
+     10,
      "samples a second",
      "samples_per_s"},
     {"tflops_per_gpu",
@@ -186,7 +186,7 @@ inline constexpr Figure kFigures[] = {
      "TFLOP/s a GPU",
      "Arithmetic of the model a second and GPU, in 10^12 operations: three times the forward "
      "pass's, whatever is computed again; none for traces and collectives.",
-     10,
+     11,
      {},
      "samples_per_s"},
     {"bubble_share",
@@ -196,7 +196,7 @@ inline constexpr Figure kFigures[] = {
      "Part of the time of the device that is at a step longest, from its first pass to its last, "
      "in "
      "which GPUs on average run no pass; none without a plan.",
-     11,
+     12,
      {},
      "bubble_share"},
     {"peak_memory_gib",
@@ -208,7 +208,7 @@ inline constexpr Figure kFigures[] = {
      "activations of the micro-batches in flight, what backward computes again and room for what "
      "comes from the host; none without a plan. Libraries' workspaces and what a framework needs "
      "are left out.",
-     12,
+     13,
      {},
      "peak_memory_gib"}};
 
