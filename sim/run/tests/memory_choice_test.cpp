@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace switchfold {
@@ -96,6 +97,21 @@ TEST(MemoryChoice, NeighboursThatOffloadTooMakeItSlower) {
             .iteration_us;
     };
     EXPECT_GT(takes(4), 1.5 * takes(1));
+}
+
+/// The largest micro-batch leaves room for what its blocks compute again.
+TEST(MemoryChoice, WithoutAPlannerTheLargestMicroBatchCountsWorkspace) {
+    const auto told = [](std::uint32_t micro_batch) {
+        return refused(
+            "\"gpt_1_5b\"", fmt::format(R"("micro_batch": {}, "recompute": "full")", micro_batch));
+    };
+    const std::string what = told(512);
+    EXPECT_EQ(what.find("/workload/plan/micro_batch is 512, which needs "), 0U) << what;
+    EXPECT_NE(what.find(", workspace "), std::string::npos) << what;
+    const std::size_t at = what.find(": at most ");
+    ASSERT_NE(at, std::string::npos) << what;
+    const auto largest = static_cast<std::uint32_t>(std::stoul(what.substr(at + 10)));
+    EXPECT_NE(told(largest + 1).find(fmt::format(": at most {} fit", largest)), std::string::npos);
 }
 
 TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
