@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -33,13 +34,16 @@ std::vector<Change> changes_of(const RankGraph& rank, const std::vector<Operatio
 /// Of each class, on top of what is held all along.
 using Added = std::array<std::int64_t, kMemoryClasses.size()>;
 
-void check_conserved(const Added& added, std::uint32_t rank, Time at, bool is_end) {
+/// What is there at the begin may go in between: it has to be there again at the end.
+void check_conserved(
+    const Added& added, const MemoryBytes& held, std::uint32_t rank, Time at, bool is_end) {
     for (std::size_t i = 0; i < added.size(); ++i) {
+        const auto there = static_cast<std::int64_t>(std::ceil(held[kMemoryClasses[i].value]));
         SWITCHFOLD_CHECK(
-            added[i] >= 0,
+            there + added[i] >= 0,
             "rank {} frees {} bytes of {} that it does not hold at {}",
             rank,
-            -added[i],
+            -added[i] - there,
             kMemoryClasses[i].name,
             to_string(at));
         SWITCHFOLD_CHECK(
@@ -87,7 +91,7 @@ memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint3
         const bool is_last = i + 1 == changes.size();
         if (!is_last && changes[i + 1].at == change.at)
             continue;
-        check_conserved(added, rank, change.at, is_last);
+        check_conserved(added, operations.held, rank, change.at, is_last);
         if (!rows.empty() && rows.back().bytes == row.bytes)
             continue;
         row.time_us = to_microseconds(change.at);

@@ -114,6 +114,15 @@ TEST(MemoryChoice, WithoutAPlannerTheLargestMicroBatchCountsWorkspace) {
     EXPECT_NE(told(largest + 1).find(fmt::format(": at most {} fit", largest)), std::string::npos);
 }
 
+/// Weights of the first layer are in the ring from the end of one step to the next one's begin.
+TEST(MemoryChoice, WhatStaysOverTheEndOfAStepMayGoInBetween) {
+    EXPECT_GT(
+        run("\"alexnet\"",
+            R"("memory": {"planner": "offload_all", "weights_travel": true, "updates": "delayed"})")
+            .iteration_us,
+        0);
+}
+
 TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
     const std::string what = refused(
         "\"vgg16\"", R"("micro_batch": 64, "memory": {"planner": "none", "bytes": "4 GiB"})");
