@@ -72,6 +72,15 @@ struct MemoryChoiceParams : MemoryChoice {
                 Bytes(0),
                 Bytes(1ULL << 50U)),
             field(
+                "clip_by_global_norm",
+                &MemoryChoiceParams::clip_by_global_norm,
+                "Gradients are clipped by the norm of all of them, which is computed before the "
+                "first update: batch alone."),
+            field(
+                "check_loss_scale",
+                &MemoryChoiceParams::check_loss_scale,
+                "All gradients are searched for overflows before the first update: batch alone."),
+            field(
                 "updater",
                 &MemoryChoiceParams::updater,
                 "Who updates weights: the gpu, or the host, which has the moments then "

@@ -258,6 +258,22 @@ void MemoryWriter::update_on_host(std::size_t group, Index there) {
         {back});
 }
 
+/// One kernel that reads them all, for their norm or their overflows.
+void MemoryWriter::look_at_all_gradients() {
+    if (!choice_.clip_by_global_norm && !choice_.check_loss_scale)
+        return;
+    for (const Index ready : std::exchange(all_ready_, {}))
+        writer_.wait_for(0, ready);
+    MemoryKernel kernel;
+    kernel.kernel_class = KernelClass::kReduction;
+    kernel.read = static_cast<double>(sum_of_bytes(parts_.memory.groups));
+    writer_.kernel(
+        0,
+        choice_.clip_by_global_norm ? "norm of gradients" : "overflows of gradients",
+        Phase::kOptimizer,
+        parts_.step.times().estimate(kernel).kernel);
+}
+
 void MemoryWriter::update(const AccessStep& step, const Indices& data) {
     const std::vector<GradientGroup>& groups = parts_.memory.groups;
     const auto found = std::find_if(groups.begin(), groups.end(), [&](const GradientGroup& group) {
@@ -276,6 +292,8 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
                 element_bytes(plan.gradient),
                 optimizer_state_bytes(plan)))
             .kernel;
+    if (batch && !all_ready_.empty())
+        look_at_all_gradients();
     Indices waits = batch ? std::exchange(all_ready_, {}) : ready_[group];
     append(waits, data);
     if (batch || choice_.updates == UpdatePolicy::kImmediate) {

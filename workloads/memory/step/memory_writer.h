@@ -47,6 +47,7 @@ private:
     void weight_gradient(std::uint32_t layer);
     void take_gradients(std::uint32_t layer);
     void complete_gradients(std::uint32_t layer);
+    void look_at_all_gradients();
     void take(std::size_t group);
     void give_back(std::size_t group, Index operation);
     [[nodiscard]] std::optional<Index> reduce(std::size_t group, Indices ready);

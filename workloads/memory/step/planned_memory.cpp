@@ -103,7 +103,10 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
     whole(plan.expert > 1, "shares experts; expected expert 1");
     whole(plan.sharding != Sharding::kNone, "keeps parts of it; expected sharding none");
     whole(plan.recompute != Recompute::kNone, "computes parts again; expected recompute none");
-    if (plan.accumulate > 1)
+    const GradientUses uses{plan.accumulate, choice.clip_by_global_norm, choice.check_loss_scale};
+    if (const std::string why = refusal_of(choice.updates, uses); !why.empty())
+        problems.emplace_back("/updates", why);
+    else if (plan.accumulate > 1)
         problems.emplace_back(
             "",
             "plans the memory of an iteration of one micro-batch, and the plan accumulates "

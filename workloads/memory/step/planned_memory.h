@@ -34,6 +34,8 @@ struct MemoryChoice {
     /// Memory for gradients of weights, unless all stay until a batch's updates; 0: the least with
     /// which the policy works, two neighbours for overlapped.
     Bytes gradient_ring;
+    bool clip_by_global_norm = false;  ///< of all gradients, before the first update
+    bool check_loss_scale = false;     ///< an overflow in any gradient skips all updates
     Updater updater = Updater::kGpu;
     double host_rate = 4e9;  ///< parameters a second that the host updates for a rank
 };

@@ -273,12 +273,30 @@ TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
         all,
         " plans the memory of a GPU that holds the whole network, and the plan shares each layer; "
         "expected tensor 1\n"
-        " plans the memory of an iteration of one micro-batch, and the plan accumulates several; "
-        "expected accumulate 1\n"
+        "/updates is delayed, and gradients of several micro-batches add up before the update; "
+        "expected batch\n"
         "/updates is delayed, which needs gradients that travel beside the backward pass; expected "
         "overlap_gradients true, or batch\n"
         "/weights_travel is true, and the host's updates come to the GPU; expected false with a "
         "host updater\n");
+}
+
+TEST(MemoryStep, WhatLooksAtAllGradientsIsForBatchAlone) {
+    const ParallelPlan plan;
+    MemoryChoice choice = all_stays(UpdatePolicy::kImmediate);
+    choice.clip_by_global_norm = true;
+    ASSERT_EQ(problems_of(choice, plan).size(), 1U);
+    EXPECT_EQ(
+        problems_of(choice, plan).front().second,
+        "is immediate, and the norm that clips is of all gradients; expected batch");
+    choice.updates = UpdatePolicy::kBatch;
+    EXPECT_TRUE(problems_of(choice, plan).empty());
+    const auto takes = [&] {
+        return alone(Made(small_gpt(), plan, choice).graph).makespan;
+    };
+    const Time clipped = takes();
+    choice.clip_by_global_norm = false;
+    EXPECT_GT(clipped, takes());
 }
 
 TEST(MemoryStep, KnowsTheLargestMicroBatchThatFits) {
