@@ -67,6 +67,14 @@ std::uint64_t saved_by_cutting(const PinProblem& problem, std::uint64_t bytes) {
     return saved;
 }
 
+std::string gave_up(const OptimalOptions& options) {
+    return fmt::format(
+        "the search for a choice was given up after {} steps; expected a granule above {} bytes, or "
+        "another planner",
+        options.most_effort,
+        options.granule);
+}
+
 /// What is still open of a problem when some candidates are decided.
 struct Reduced {
     PinProblem problem;
@@ -218,11 +226,17 @@ private:
 };
 
 /// What no choice saves more than, in bytes; ranges are split so many times at most.
-std::uint64_t bound_of(const WindowLimits& limits, std::uint64_t capacity, std::uint64_t saved) {
+std::uint64_t bound_of(
+    const WindowLimits& limits,
+    const Effort& effort,
+    std::uint64_t capacity,
+    std::uint64_t saved) {
     constexpr int kSplits = 100;
     std::uint64_t most = saved;
     Ranges ranges(limits, capacity);
     for (int i = 0; i < kSplits && !ranges.empty() && ranges.most() > most; ++i) {
+        if (effort.exhausted())
+            break;
         const Range range = ranges.take();
         if (range.end - range.begin == 1)
             most = range.most;
@@ -247,11 +261,22 @@ public:
         choice_(choice),
         equal_(all_copies_equal(problem)),
         order_(problem, largest_fixed(problem)),
-        limits_(problem, order_) {}
+        effort_(options.most_effort),
+        limits_(problem, order_, effort_) {}
 
     void run() {
+        if (order_.width() > options_.most_flags) {
+            choice_.refusal = fmt::format(
+                "rounded to {} bytes, steps that depend on each other have {} candidates open at a "
+                "time; the exact programme takes {}, expected a smaller granule",
+                options_.granule,
+                order_.width(),
+                options_.most_flags);
+            return;
+        }
         Ranges ranges(limits_, capacity_);
-        while (!ranges.empty() && choice_.refusal.empty() && (!best_ || ranges.most() > *best_)) {
+        while (!ranges.empty() && choice_.refusal.empty() && !effort_.exhausted() &&
+               (!best_ || ranges.most() > *best_)) {
             const Range range = ranges.take();
             if (range.end - range.begin > 1)
                 ranges.split(range);
@@ -260,10 +285,15 @@ public:
         }
         if (!choice_.refusal.empty())
             choice_.pinned.clear();
+        else if (!best_ && effort_.exhausted())
+            choice_.refusal = gave_up(options_);
         else if (!best_)
             choice_.refusal = too_little(
                 capacity_ * options_.granule, limits_.least_capacity() * options_.granule);
     }
+
+    /// Others might save more.
+    [[nodiscard]] bool ended_early() const { return effort_.exhausted(); }
 
 private:
     void try_window(std::uint64_t window) {
@@ -298,6 +328,7 @@ private:
                 options_.granule);
             return;
         }
+        effort_.spend(stages);
         const PinProgramme<State> programme(problem_, stages, window, limit);
         if (const auto best = programme.best(); best && (!best_ || best->value > *best_))
             take(best->value, window, programme.choice(*best));
@@ -309,6 +340,7 @@ private:
     PinChoice& choice_;
     bool equal_;
     EliminationOrder order_;
+    Effort effort_;
     WindowLimits limits_;
     std::optional<std::uint64_t> best_;
 };
@@ -328,15 +360,25 @@ pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOp
     SWITCHFOLD_CHECK(options.granule > 0, "a granule of nothing");
     PinChoice choice;
     choice.certificate.granule = options.granule;
+    if (const std::uint64_t fixed = largest_fixed(problem);
+        problem.total() + problem.factor * fixed <= capacity) {
+        choice.pinned.assign(problem.size(), true);
+        choice.certificate.window = fixed;
+        choice.certificate.saved_at_most = saved_bytes(problem, choice.pinned);
+        choice.certificate.optimal = true;
+        return choice;
+    }
     const EliminationOrder exact_order(problem, largest_fixed(problem));
     choice.certificate.flags = exact_order.width();
     if (exact_order.width() > options.most_flags) {
         choice.refusal = too_wide(exact_order.width(), options);
         return choice;
     }
-    const WindowLimits exact(problem, exact_order);
+    Effort effort(options.most_effort);
+    const WindowLimits exact(problem, exact_order, effort);
     if (!exact.first_that_fits(capacity)) {
-        choice.refusal = too_little(capacity, exact.least_capacity());
+        choice.refusal = effort.exhausted() ? gave_up(options)
+                                            : too_little(capacity, exact.least_capacity());
         return choice;
     }
     PinProblem small = in_granules(problem, options.granule);
@@ -344,12 +386,15 @@ pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOp
         std::fill(small.copies.begin(), small.copies.end(), 1U);
     for (std::size_t i = 0; i < problem.size(); ++i)
         choice.certificate.rounding += small.bytes[i] * options.granule - problem.bytes[i];
-    Search(small, capacity / options.granule, options, choice).run();
+    Search search(small, capacity / options.granule, options, choice);
+    search.run();
     if (!choice.refusal.empty())
         return choice;
     const std::uint64_t saved = saved_bytes(problem, choice.pinned);
     const bool whole = every_size_divides(problem, options.granule);
-    choice.certificate.saved_at_most = whole ? saved : bound_of(exact, capacity, saved);
+    choice.certificate.saved_at_most = whole && !search.ended_early()
+                                           ? saved
+                                           : bound_of(exact, effort, capacity, saved);
     choice.certificate.optimal = choice.certificate.saved_at_most == saved;
     return choice;
 }
@@ -359,17 +404,20 @@ most_saved(const PinProblem& problem, std::uint64_t capacity, const OptimalOptio
     const EliminationOrder order(problem, largest_fixed(problem));
     if (order.width() > options.most_flags)
         return {};
-    const WindowLimits limits(problem, order);
-    if (!limits.first_that_fits(capacity))
+    Effort effort(options.most_effort);
+    const WindowLimits limits(problem, order, effort);
+    if (!limits.first_that_fits(capacity) || effort.exhausted())
         return {};
-    return bound_of(limits, capacity, 0);
+    return bound_of(limits, effort, capacity, 0);
 }
 
 LeastCapacity least_capacity(const PinProblem& problem, const OptimalOptions& options) {
     const EliminationOrder order(problem, largest_fixed(problem));
     if (order.width() > options.most_flags)
         return {0, too_wide(order.width(), options)};
-    return {WindowLimits(problem, order).least_capacity(), {}};
+    Effort effort(options.most_effort);
+    const std::uint64_t bytes = WindowLimits(problem, order, effort).least_capacity();
+    return {bytes, effort.exhausted() ? gave_up(options) : std::string()};
 }
 
 }  // namespace switchfold

@@ -17,6 +17,9 @@ struct OptimalOptions {
     /// with each.
     std::uint32_t most_flags = 12;
     std::uint64_t most_table_bytes = std::uint64_t{2} << 30U;
+    /// Steps of programmes that bound and try windows: some seconds. A search that needs more ends
+    /// with the best that it has found, which is then not called optimal.
+    std::uint64_t most_effort = 1'000'000'000;
 };
 
 /// What is proved of a choice.

@@ -8,8 +8,9 @@
 
 namespace switchfold {
 
-WindowLimits::WindowLimits(const PinProblem& problem, const EliminationOrder& order) :
-    problem_(problem), order_(order) {
+WindowLimits::WindowLimits(
+    const PinProblem& problem, const EliminationOrder& order, Effort& effort) :
+    problem_(problem), order_(order), effort_(effort) {
     prices_.assign(problem.copies.begin(), problem.copies.end());
     prices_.push_back(0);
     std::sort(prices_.begin(), prices_.end());
@@ -43,6 +44,7 @@ WindowLimits::most_saved(std::uint64_t capacity, std::size_t begin, std::size_t 
     const std::vector<PinStage> stages = order_.stages(values_[end - 1]);
     std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     for (const std::uint64_t price : prices_) {
+        effort_.spend(stages);
         const std::int64_t beyond =
             PinProgramme<MostBeyondPrice>(problem_, stages, values_[end - 1], price).last().worth();
         most = std::min(
@@ -55,6 +57,7 @@ WindowLimits::most_saved(std::uint64_t capacity, std::size_t begin, std::size_t 
 
 std::optional<std::uint64_t> WindowLimits::least_pinned(std::uint64_t limit) const {
     const std::vector<PinStage> stages = order_.stages(limit);
+    effort_.spend(stages);
     const auto best = PinProgramme<LeastPinned>(problem_, stages, limit, problem_.total()).best();
     if (!best)
         return {};
@@ -65,7 +68,7 @@ std::optional<std::uint64_t> WindowLimits::least_pinned(std::uint64_t limit) con
 /// it from below.
 std::optional<std::size_t>
 WindowLimits::first_in(std::uint64_t capacity, std::size_t begin, std::size_t end) const {
-    if (begin == end || problem_.factor * values_[begin] > capacity)
+    if (begin == end || problem_.factor * values_[begin] > capacity || effort_.exhausted())
         return {};
     const auto least = least_pinned(values_[end - 1]);
     if (!least || *least + problem_.factor * values_[begin] > capacity)
@@ -84,7 +87,7 @@ WindowLimits::first_that_fits(std::uint64_t capacity, std::size_t from) const {
 }
 
 void WindowLimits::least_in(std::size_t begin, std::size_t end, std::uint64_t& least) const {
-    if (begin == end || problem_.factor * values_[begin] >= least)
+    if (begin == end || problem_.factor * values_[begin] >= least || effort_.exhausted())
         return;
     const auto pinned = least_pinned(values_[end - 1]);
     if (!pinned || *pinned + problem_.factor * values_[begin] >= least)

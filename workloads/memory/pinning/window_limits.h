@@ -3,17 +3,35 @@
 
 #include "workloads/memory/pinning/elimination.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace switchfold {
 
+/// How much a search may still do. One unit: a state of a programme at one candidate.
+class Effort {
+public:
+    explicit Effort(std::uint64_t most) : left_(most) {}
+    void spend(const std::vector<PinStage>& stages) {
+        for (const PinStage& stage : stages) {
+            const std::uint64_t states = std::uint64_t{2} << stage.flags;
+            left_ -= std::min(left_, states);
+        }
+    }
+    [[nodiscard]] bool exhausted() const { return left_ == 0; }
+
+private:
+    std::uint64_t left_;
+};
+
 /// What the fullest window may hold: the values that a choice can give, and what each costs.
 class WindowLimits {
 public:
-    /// \pre order.width() is small: what a window's candidates give is tried out.
-    WindowLimits(const PinProblem& problem, const EliminationOrder& order);
+    /// \pre order.width() is small: what a window's candidates give is tried out. Searches among
+    /// values give up when the effort is exhausted: what they return means nothing then.
+    WindowLimits(const PinProblem& problem, const EliminationOrder& order, Effort& effort);
 
     /// Ascending.
     [[nodiscard]] const std::vector<std::uint64_t>& values() const { return values_; }
@@ -37,6 +55,7 @@ private:
 
     const PinProblem& problem_;
     const EliminationOrder& order_;
+    Effort& effort_;
     std::vector<std::uint64_t> values_;
     std::vector<std::uint64_t> prices_;  ///< copies that candidates have, and 0
 };

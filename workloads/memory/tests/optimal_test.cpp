@@ -109,7 +109,7 @@ TEST(OptimalPins, RefuseWhatIsTooWideAndTooLittleMemory) {
     count_copies(wide);
     const PinProblem problem = pin_problem(wide, Staging::kSingle);
     EXPECT_EQ(
-        pin_optimally(problem, 1000, kBytes).refusal,
+        pin_optimally(problem, 139, kBytes).refusal,
         "steps that depend on each other have 14 candidates open at a time; the exact programme "
         "takes 12, expected first_fit for this one");
     EXPECT_FALSE(least_capacity(problem).refusal.empty());
@@ -119,9 +119,45 @@ TEST(OptimalPins, RefuseWhatIsTooWideAndTooLittleMemory) {
         pin_optimally(problem, 139, wider).refusal,
         "139 B for pinned data and staging are less than any choice needs; expected 140 B or more");
     EXPECT_EQ(saved_bytes(problem, pin_optimally(problem, 140, wider).pinned), 14U * 20);
-    OptimalOptions fine = wider;
-    fine.most_table_bytes = 1000;
-    EXPECT_NE(pin_optimally(problem, 140, fine).refusal.find("granule"), std::string::npos);
+    // What all fits needs no search, however wide it is.
+    EXPECT_EQ(saved_bytes(problem, pin_optimally(problem, 140, kBytes).pinned), 14U * 20);
+}
+
+TEST(OptimalPins, RefuseTablesAndSearchesThatAreTooLarge) {
+    // A chain in which not all fits.
+    AccessSchedule chain;
+    for (std::uint32_t i = 0; i < 40; ++i)
+        chain.items.push_back({"a" + std::to_string(i), MemoryClass::kActivations, 10 + i});
+    for (std::uint32_t i = 0; i < 40; ++i)
+        chain.steps.push_back({"F", StepKind::kForward, 1, {{i, true}}});
+    for (std::uint32_t i = 40; i-- > 0;)
+        chain.steps.push_back({"B", StepKind::kBackward, 1, {{i, false}}});
+    count_copies(chain);
+    const PinProblem problem = pin_problem(chain, Staging::kWindow);
+    const auto refusal = [&](const OptimalOptions& options) {
+        return pin_optimally(problem, 500, options).refusal;
+    };
+    EXPECT_EQ(refusal(kBytes), "");
+    OptimalOptions fine = kBytes;
+    fine.most_table_bytes = 10;
+    EXPECT_NE(refusal(fine).find("expected a granule above 1 bytes"), std::string::npos);
+    OptimalOptions hasty = kBytes;
+    hasty.most_effort = 10;
+    EXPECT_EQ(
+        refusal(hasty),
+        "the search for a choice was given up after 10 steps; expected a granule above 1 bytes, or "
+        "another planner");
+    // A search that ends early has a choice, and a bound that it does not reach or proves.
+    for (const std::uint64_t effort : {2'000U, 5'000U, 10'000U, 20'000U}) {
+        hasty.most_effort = effort;
+        const PinChoice choice = pin_optimally(problem, 500, hasty);
+        if (choice.refusal.empty()) {
+            EXPECT_LE(saved_bytes(problem, choice.pinned), choice.certificate.saved_at_most);
+            EXPECT_GE(
+                choice.certificate.saved_at_most,
+                saved_bytes(problem, pin_optimally(problem, 500, kBytes).pinned));
+        }
+    }
 }
 
 }  // namespace
