@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/core/statistics.h"
+#include "sim/output/learning_result.h"
 #include "sim/output/scenario_figures.h"
 
 #include <cstdint>
@@ -122,6 +123,7 @@ struct ScenarioResult : ScenarioFigures {
     std::vector<StatisticTable> statistics;  ///< of the same kinds in every scenario
     std::vector<std::string> notes;
     std::vector<CounterSample> counters;
+    std::optional<LearningResult> learning;
 };
 
 struct HostResult {

@@ -3,11 +3,11 @@
 
 #include "workloads/learning/network/loss.h"
 #include "workloads/learning/numerics/matrix.h"
+#include "workloads/learning/task/task.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
 
 namespace switchfold::learning {
 
@@ -32,19 +32,10 @@ public:
     [[nodiscard]] virtual const Batch& held_out() const = 0;
 };
 
-enum class DataKind : std::uint8_t { kTeacher, kSpirals, kNoise, kCsv, kFashionMnist };
-
-struct DataSpec {
-    DataKind kind = DataKind::kTeacher;
-    std::uint32_t samples = 2048;  ///< to train with; each epoch in an order of its own
-    std::uint32_t held_out = 256;
-    std::uint32_t features = 8;  ///< of teacher and noise
-    std::uint32_t outputs = 4;   ///< of the teacher
-    double noise = 0.05;         ///< standard deviation that is added to the teacher's outputs, to
-                                 ///< the spirals' points, or of each row of noise
-    std::string file;            ///< CSV: a header, then numbers; the last column is the target
-    bool classes = false;        ///< CSV: the target is a class from 0 on
-};
+/// Of the task's kind. Throws ConfigError and IoError for files. `folder`: paths are relative to
+/// it.
+[[nodiscard]] std::unique_ptr<Samples>
+make_samples(const Task& task, std::uint64_t seed, const std::filesystem::path& folder);
 
 /// A network with fixed weights whose outputs are to be learned, plus noise. Both depend on the
 /// seed.

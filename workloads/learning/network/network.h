@@ -2,27 +2,13 @@
 #pragma once
 
 #include "workloads/learning/network/layer.h"
+#include "workloads/learning/task/task.h"
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace switchfold::learning {
-
-enum class NetworkKind : std::uint8_t { kMlp, kResidual, kTransformer, kQuadratic };
-
-/// A small network that stands for the simulated one in its numbers. `depth` pieces in a row can be
-/// shared out to stages; the first takes the inputs, the last makes the outputs.
-struct NetworkShape {
-    NetworkKind kind = NetworkKind::kMlp;
-    std::uint32_t depth = 8;
-    std::uint32_t width = 16;
-    std::uint32_t inside = 0;  ///< of residual and transformer blocks; 0: the width
-    std::uint32_t heads = 2;   ///< of a transformer
-    std::uint32_t tokens = 4;  ///< of a transformer: into so many the features are cut
-    double curvature = 1;      ///< of a quadratic, each of whose pieces has `width` parameters
-    double start = 1;          ///< of every parameter of a quadratic
-};
 
 /// The pieces of a network that one stage holds, and where their weights lie.
 class Stage {

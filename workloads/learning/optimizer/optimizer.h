@@ -2,28 +2,11 @@
 #pragma once
 
 #include "workloads/learning/numerics/matrix.h"
+#include "workloads/learning/task/task.h"
 
 #include <cstdint>
 
 namespace switchfold::learning {
-
-enum class OptimizerRule : std::uint8_t {
-    /// v = m v + (1 - m) g; w -= rate v. An average of gradients, as SpecTrain has it.
-    kAveragedMomentum,
-    /// v = m v + g; w -= rate v. As PyTorch has it: 1/(1 - m) times the step.
-    kMomentum,
-    kAdam,   ///< decay is added to the gradient
-    kAdamW,  ///< decay is taken off the weights (Loshchilov and Hutter 2019)
-};
-
-struct OptimizerSpec {
-    OptimizerRule rule = OptimizerRule::kAveragedMomentum;
-    double rate = 0.1;
-    double momentum = 0.9;  ///< Adam's beta 1
-    double second = 0.999;  ///< Adam's beta 2
-    double epsilon = 1e-8;
-    double decay = 0;
-};
 
 /// A stage's weights after so many updates, and what the optimizer keeps beside them.
 struct Version {

@@ -122,6 +122,16 @@ TEST(WeightTimeline, FlushesTakeAllGradientsOfAStepOnce) {
     }
 }
 
+/// Times that are no binary fractions round, and no step begins before the last one has ended.
+TEST(Repeated, StepsNeverSeeWeightsOfTheStepBeforeTheLast) {
+    const PipelineSchedule schedule = gpipe(shape_of(1, 1));
+    const ReplayTimes times{{{0.1, 0.1, 0.1, 1.0 / 3, 0}}, 0};
+    const Replay once = replay(schedule, times);
+    const WeightTimeline timeline(repeated(ran_passes(schedule, once, 1), 1000, once.makespan));
+    for (std::uint32_t j = 0; j < 1000; ++j)
+        EXPECT_EQ(timeline.at_forward(0, j), j);
+}
+
 /// A short run made longer has the same versions as a long one.
 TEST(Extended, SeesTheVersionsOfALongRun) {
     for (const bool replicated : {false, true}) {

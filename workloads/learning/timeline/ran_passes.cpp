@@ -99,13 +99,18 @@ RanPasses side_by_side(std::vector<RanPasses> replicas, bool asynchronous) {
 RanPasses repeated(const RanPasses& step, std::uint32_t steps, double seconds) {
     RanPasses all{step.stages, step.micro_batches * steps, step.a_step, {}};
     all.passes.reserve(step.passes.size() * steps);
-    for (std::uint32_t n = 0; n < steps; ++n)
+    double before = 0;  // the end of the step before: sums of times are rounded
+    double last = 0;
+    for (std::uint32_t n = 0; n < steps; ++n) {
         for (RanPass ran : step.passes) {
             ran.pass.micro_batch += n * step.micro_batches;
-            ran.begin += n * seconds;
-            ran.end += n * seconds;
+            ran.begin = std::max(ran.begin + n * seconds, before);
+            ran.end = std::max(ran.end + n * seconds, ran.begin);
+            last = std::max(last, ran.end);
             all.passes.push_back(ran);
         }
+        before = last;
+    }
     return all;
 }
 

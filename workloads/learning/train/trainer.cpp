@@ -2,17 +2,16 @@
 #include "workloads/learning/train/trainer.h"
 
 #include "sim/core/error.h"
-#include "sim/core/fnv.h"
+#include "workloads/learning/network/network.h"
+#include "workloads/learning/train/measure.h"
 #include "workloads/learning/train/stage_weights.h"
 #include "workloads/learning/train/weight_choice.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace switchfold::learning {
@@ -285,26 +284,14 @@ private:
     }
 
     void evaluate(const Evaluation& evaluation) {
-        const Batch& batch = samples_.held_out();
-        Matrix values = batch.inputs;
-        std::vector<Tape> tapes;
-        for (std::size_t s = 0; s < stages_.size(); ++s)
-            values = stages_[s].forward(evaluation.weights[s]->weights, std::move(values), tapes);
-        const double loss = loss_of(
-                                samples_.loss(),
-                                values,
-                                batch.targets,
-                                1.0 / static_cast<double>(batch.inputs.cols()))
-                                .sum;
-        constexpr double kBeyond = 1e6;  // times the loss at the start
-        run_.losses.push_back({evaluation.step, evaluation.time, loss});
-        if (!std::isfinite(loss) ||
-            std::abs(loss) > kBeyond * (1 + std::abs(run_.losses.front().loss)))
-            run_.diverged = {evaluation.step, loss};
+        std::vector<Vector> weights;
+        for (const StageWeights::Shared& version : evaluation.weights)
+            weights.push_back(version->weights);
+        measure(run_, {evaluation.step, evaluation.time, 0}, samples_, stages_, weights);
     }
 
     void finish() {
-        Fnv digest;
+        std::vector<Vector> last;
         for (std::size_t s = 0; s < stages_.size(); ++s) {
             StageRun& stage = run_.stages[s];
             const auto [forwards, backwards] = measured_[s];
@@ -322,13 +309,9 @@ private:
                 }
             if (passes > 0)
                 stage.between /= static_cast<double>(passes);
-            const Vector& last = weights_[s].version(weights_[s].made())->weights;
-            std::string_view bytes(
-                reinterpret_cast<const char*>(last.data()),
-                static_cast<std::size_t>(last.size()) * sizeof(double));
-            digest.add(bytes);
+            last.push_back(weights_[s].version(weights_[s].made())->weights);
         }
-        run_.digest = digest.value();
+        run_.digest = digest_of(last);
     }
 
     template <class K, class V>
@@ -370,21 +353,6 @@ TrainingRun train(
     Samples& samples,
     std::uint64_t seed) {
     return Trainer(task, policy, timeline, samples, seed).run();
-}
-
-double Distance::root_of_used() const {
-    return numbers > 0 ? std::sqrt(used / numbers) : 0;
-}
-
-double Distance::root_of_stale() const {
-    return numbers > 0 ? std::sqrt(stale / numbers) : 0;
-}
-
-std::optional<LossPoint> reached(const TrainingRun& run, double target) {
-    for (const LossPoint& point : run.losses)
-        if (point.loss <= target)
-            return point;
-    return {};
 }
 
 }  // namespace switchfold::learning

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/learning/data/samples.h"
+#include "workloads/learning/task/task.h"
 #include "workloads/learning/timeline/weight_timeline.h"
 #include "workloads/learning/train/run.h"
-#include "workloads/learning/train/task.h"
+#include "workloads/plan/step/parallel_plan.h"
 
 #include <cstdint>
 
 namespace switchfold::learning {
 
-/// Trains with exactly the weights that the passes of the timeline saw under the policy. The
-/// timeline has `task.steps` steps at least; its micro-batches, in the order of their numbers, take
-/// the samples in order. No problems_of() the task.
+/// As learn() does, with these samples.
 [[nodiscard]] TrainingRun train(
     const Task& task,
     WeightPolicy policy,

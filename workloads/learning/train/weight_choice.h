@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/learning/task/task.h"
 #include "workloads/learning/timeline/weight_timeline.h"
 #include "workloads/learning/train/stage_weights.h"
-#include "workloads/learning/train/task.h"
+#include "workloads/plan/step/parallel_plan.h"
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace switchfold::learning {
 
