@@ -16,7 +16,7 @@ def round_steps(high):
     """About four steps of an axis from 0."""
     rough = high / 4
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
+    step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough)
     return [step * i for i in range(int(high / step) + 1)]
 
 

@@ -6,12 +6,12 @@
 
   function curves(box, title, values, field, axis) {
     const x = { field, type: "quantitative", title: axis };
-    const color = { field: "scenario", type: "nominal", sort: null, title: null };
+    const color = { field: "scenario", type: "nominal", sort: null, title: null, legend: { symbolOpacity: 1 } };
     const loss = { type: "quantitative", title: "loss (mean and 95 % interval of the seeds)", scale: { type: "log" } };
     chart(box, title, {
       width: 520, height: 320,
       layer: [
-        { mark: { type: "area", opacity: 0.18, clip: true }, encoding: { x, color, y: { field: "low", ...loss }, y2: { field: "high" } } },
+        { mark: { type: "area", opacity: 0.1, clip: true }, encoding: { x, color, y: { field: "low", ...loss }, y2: { field: "high" } } },
         { mark: { type: "line", clip: true },
           encoding: { x, color, y: { field: "loss", ...loss },
             tooltip: [{ field: "scenario" }, { field: "step" }, { field: "ms", type: "quantitative", format: ".4~g" },
