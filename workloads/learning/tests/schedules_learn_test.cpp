@@ -51,6 +51,38 @@ TEST(FlushSchedules, TrainTheSameBitsAsOneDevice) {
     }
 }
 
+/// One device with a piece a stage: an update follows the last pass that reads its weights, or
+/// comes a piece later, instead of after the whole backward (docs/memory_plans.md).
+TEST(UpdatesWithinBackward, TrainTheSameBitsAsUpdatesAfterIt) {
+    const Task task = small_task();
+    const std::uint32_t depth = task.network.depth;
+    const std::uint64_t batch =
+        trained(task, WeightPolicy::kLatest, timeline_of("gpipe", 1, 1, task.steps)).digest;
+    for (const bool delayed : {false, true}) {
+        RanPasses step{depth, 1, 1, {}};
+        double now = 0;
+        const auto add = [&](PassKind kind, std::uint32_t stage) {
+            step.passes.push_back({{kind, 0, stage}, 0, now, now + 1});
+            ++now;
+        };
+        for (std::uint32_t s = 0; s < depth; ++s)
+            add(PassKind::kForward, s);
+        if (delayed)
+            add(PassKind::kInputGradient, depth - 1);
+        for (std::uint32_t s = depth; s-- > 0;) {
+            if (!delayed)
+                add(PassKind::kBackward, s);
+            else if (s > 0)
+                add(PassKind::kInputGradient, s - 1);
+            if (delayed)
+                add(PassKind::kWeightGradient, s);
+            add(PassKind::kUpdate, s);
+        }
+        const WeightTimeline timeline(repeated(step, task.steps, now));
+        EXPECT_EQ(trained(task, WeightPolicy::kLatest, timeline).digest, batch) << delayed;
+    }
+}
+
 TEST(AsynchronousSchedules, OfOneStageTrainTheSameBits) {
     const Task task = small_task();
     const TrainingRun sequential =
