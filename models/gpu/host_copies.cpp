@@ -93,16 +93,18 @@ void HostCopies::pass_links(bool to_device, Bytes piece, Time limit, Passed& pas
     const auto payload = static_cast<std::uint32_t>(piece.count());
     for (const HostHop& hop : fabric_.way_to_host(rank_)) {
         Link& link = to_device ? hop.link->reverse() : *hop.link;
-        std::uint64_t wire = link.format().wire_bytes(PacketKind::kCopyWrite, payload);
-        if (limit != Time())
-            wire = std::min(wire, carried(hop.healthy, limit));
+        const std::uint64_t most = limit != Time() ? carried(hop.healthy, limit) : UINT32_MAX;
+        const auto wire = [&](PacketKind kind) {
+            return static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(link.format().wire_bytes(kind, payload), most));
+        };
         const Time from = std::max(now, link.busy_until());
-        const Time left = link.carry(payload, static_cast<std::uint32_t>(wire));
+        const Time left = link.carry(payload, wire(PacketKind::kCopyWrite));
         passed.alone = std::max(passed.alone, now + (left - from));
         passed.shared = std::max(passed.shared, left);
         // The device asks for what it reads.
         if (to_device)
-            hop.link->add_overhead(link.format().wire_bytes(PacketKind::kReadRequest, payload));
+            hop.link->add_overhead(wire(PacketKind::kReadRequest));
     }
 }
 

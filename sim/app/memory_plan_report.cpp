@@ -139,6 +139,45 @@ std::string recompute_table(const std::vector<ComparedRecompute>& recomputes) {
     return text;
 }
 
+std::string simulated_table(const std::vector<SimulatedMemoryPlan>& plans) {
+    std::string text = fmt::format(
+        "\nsimulated: copies, collectives and kernels share the machine\n"
+        "  {:>10}  {:<12} {:<11} {:>9} {:>9}\n",
+        "memory MiB",
+        "planner",
+        "staging",
+        "time ms",
+        "peak MiB");
+    for (const SimulatedMemoryPlan& plan : plans) {
+        text += fmt::format(
+            "  {:>10.0f}  {:<12} {:<11}",
+            mebi(plan.memory),
+            name_of(plan.planner),
+            name_of(plan.staging));
+        text += plan.refusal.empty()
+                    ? fmt::format(
+                          " {:>9.3f} {:>9.0f}\n",
+                          milliseconds(plan.seconds),
+                          plan.peak_gib * 1024)
+                    : std::string(" does not fit\n");
+    }
+    return text;
+}
+
+OrderedJson to_json(const SimulatedMemoryPlan& plan) {
+    OrderedJson json{
+        {"memory_bytes", plan.memory},
+        {"planner", name_of(plan.planner)},
+        {"staging", name_of(plan.staging)}};
+    if (!plan.refusal.empty()) {
+        json["refused"] = plan.refusal;
+        return json;
+    }
+    json["seconds"] = plan.seconds;
+    json["peak_memory_gib"] = plan.peak_gib;
+    return json;
+}
+
 OrderedJson to_json(const ComparedPlan& compared) {
     const PinningPlan& plan = compared.plan;
     OrderedJson json{{"planner", name_of(plan.planner)}, {"staging", name_of(plan.staging)}};
@@ -260,6 +299,8 @@ std::string memory_plan_text(const MemoryWorkload& workload, const MemoryCompari
                 mebi(compared.orders->most),
                 compared.orders->mean / (1024.0 * 1024));
     }
+    if (!comparison.simulated.empty())
+        text += simulated_table(comparison.simulated);
     return text + update_table(workload, comparison.updates) +
            recompute_table(comparison.recomputes);
 }
@@ -295,6 +336,8 @@ std::string memory_plan_json(const MemoryWorkload& workload, const MemoryCompari
         gain("gain_of_staging", compared.by_staging);
         json["memories"].push_back(std::move(one));
     }
+    for (const SimulatedMemoryPlan& plan : comparison.simulated)
+        json["simulated"].push_back(to_json(plan));
     json["updates"] = OrderedJson::array();
     for (const ComparedUpdate& update : comparison.updates)
         json["updates"].push_back(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/run/workload/memory_plans.h"
+#include "sim/run/workload/simulated_memory_plans.h"
 #include "workloads/memory/compare/compare_planners.h"
 #include "workloads/memory/update/update_policy.h"
 
@@ -29,6 +30,7 @@ struct MemoryComparison {
     std::vector<ComparedMemory> memories;
     std::vector<ComparedUpdate> updates;
     std::vector<ComparedRecompute> recomputes;
+    std::vector<SimulatedMemoryPlan> simulated;  ///< if it is asked for
 };
 
 /// Tables: planners by size of memory, whose gain is whose, update policies, recomputation.

@@ -22,6 +22,7 @@ struct Arguments {
     std::vector<std::string> memory;
     std::string granule = "64 KiB";
     std::string updates = "batch";
+    bool simulate = false;
     bool json = false;
 };
 
@@ -49,6 +50,27 @@ std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const MemoryWork
     return sizes;
 }
 
+std::vector<SimulatedMemoryPlan> simulated(
+    const Arguments& arguments,
+    const LoadedExperiment& loaded,
+    const MemoryComparison& comparison,
+    const Log& log) {
+    SimulatedMemoryOptions options;
+    options.granule = bytes_of(arguments.granule, "--granule");
+    if (arguments.updates != "batch")
+        options.updates = UpdatePolicy::kImmediate;
+    for (const ComparedMemory& compared : comparison.memories)
+        options.memories.push_back(compared.memory);
+    options.before = [&](const SimulatedMemoryPlan& plan) {
+        log.step(fmt::format(
+            "simulating {} with {} in {}",
+            name_of(plan.planner),
+            name_of(plan.staging),
+            to_string(Bytes(plan.memory))));
+    };
+    return simulate_memory_plans(loaded, options);
+}
+
 int plan_memory_of(const Arguments& arguments, const Log& log) {
     std::vector<Override> overrides;
     for (const std::string& text : arguments.set)
@@ -66,6 +88,8 @@ int plan_memory_of(const Arguments& arguments, const Log& log) {
         comparison.memories.push_back(
             compare_planners(workload.schedule, size, workload.rates, optimal));
     }
+    if (arguments.simulate)
+        comparison.simulated = simulated(arguments, loaded, comparison, log);
     comparison.updates = compare_updates(workload);
     comparison.recomputes = compare_recompute(workload);
     const std::string text = arguments.json ? memory_plan_json(workload, comparison)
@@ -80,7 +104,7 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* plan = app.add_subcommand(
         "plan",
-        "Compare plans without simulating.\n\nExample:\n"
+        "Compare plans, without simulating or with.\n\nExample:\n"
         "  switchfold plan memory configs/experiments/vgg16_memory.json");
     plan->require_subcommand(1);
     CLI::App* command = plan->add_subcommand(
@@ -106,6 +130,10 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
             arguments->updates,
             "batch: after the backward pass; backward: each layer's within it")
         ->check(CLI::IsMember({"batch", "backward"}));
+    command->add_flag(
+        "--simulate",
+        arguments->simulate,
+        "Simulate each plan too, in the first scenario that overlaps");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments, &chosen, &log] {
         chosen = [arguments, &log] { return plan_memory_of(*arguments, log); };

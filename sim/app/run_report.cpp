@@ -2,6 +2,7 @@
 #include "sim/app/run_report.h"
 
 #include "sim/core/units.h"
+#include "sim/output/result.h"
 #include "sim/output/scenario_figures.h"
 #include "sim/output/schedule_chart.h"
 #include "validation/harness/csv.h"
@@ -22,6 +23,8 @@ namespace {
 
 using validation::CsvRecord;
 using validation::CsvTable;
+
+constexpr std::size_t kMostCharts = 12;  // of a kind: more make the page long
 
 double number(const CsvRecord& row, std::string_view column) {
     return std::strtod(row[column].c_str(), nullptr);
@@ -242,10 +245,79 @@ OrderedJson schedules(const std::filesystem::path& file, const OrderedJson& scen
     std::stable_partition(charts.begin(), charts.end(), [](const OrderedJson& chart) {
         return chart.at("ranks").size() > 1;
     });
-    constexpr std::size_t kMostCharts = 12;
     const std::size_t all = charts.size();
     charts.resize(std::min(all, kMostCharts));
     return {{"left_out", all - charts.size()}, {"charts", std::move(charts)}};
+}
+
+/// The rows of a table that a scenario's rank has.
+std::vector<const CsvRecord*>
+rows_of(const CsvTable& table, const std::string& scenario, const std::string& rank) {
+    std::vector<const CsvRecord*> rows;
+    for (const CsvRecord& row : table.records)
+        if (row["scenario"] == scenario && row["rank"] == rank)
+            rows.push_back(&row);
+    return rows;
+}
+
+/// Of many rows the fullest of each stretch that has as many as the others.
+std::vector<MemoryRow> thinned(const std::vector<MemoryRow>& rows) {
+    constexpr std::size_t kMostRows = 1000;
+    const std::size_t stretch = rows.size() / kMostRows + 1;
+    std::vector<MemoryRow> out;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (i % stretch == 0)
+            out.push_back(rows[i]);
+        else if (rows[i].bytes.all() > out.back().bytes.all())
+            out.back() = rows[i];
+    }
+    return out;
+}
+
+OrderedJson memory_of(const std::vector<const CsvRecord*>& records) {
+    std::vector<MemoryRow> rows;
+    for (const CsvRecord* record : records) {
+        MemoryRow& row = rows.emplace_back();
+        row.time_us = number(*record, "time_us");
+        for (const MemoryClassText& memory : kMemoryClasses)
+            row.bytes[memory.value] = number(*record, memory.name);
+    }
+    rows = thinned(rows);
+    OrderedJson times = OrderedJson::array();
+    OrderedJson classes = OrderedJson::array();
+    for (const MemoryRow& row : rows)
+        times.push_back(row.time_us);
+    for (const MemoryClassText& memory : kMemoryClasses) {
+        OrderedJson bytes = OrderedJson::array();
+        double most = 0;
+        for (const MemoryRow& row : rows) {
+            bytes.push_back(row.bytes[memory.value]);
+            most = std::max(most, row.bytes[memory.value]);
+        }
+        if (most > 0)
+            classes.push_back(
+                {{"name", memory.name}, {"meaning", memory.meaning}, {"bytes", std::move(bytes)}});
+    }
+    return {{"time_us", std::move(times)}, {"classes", std::move(classes)}};
+}
+
+/// Of each scenario's fullest rank.
+OrderedJson memory_charts(const std::filesystem::path& file, const OrderedJson& scenarios) {
+    OrderedJson charts = OrderedJson::array();
+    if (!std::filesystem::exists(file))
+        return charts;
+    const CsvTable table = validation::read_csv(file);
+    for (const OrderedJson& scenario : scenarios) {
+        const OrderedJson& peak = scenario.at("peak_memory");
+        if (peak.is_null() || charts.size() == kMostCharts)
+            continue;
+        const std::string name = scenario.at("name").get<std::string>();
+        const auto rank = peak.at("rank").get<std::uint32_t>();
+        OrderedJson chart = memory_of(rows_of(table, name, std::to_string(rank)));
+        chart["scenario"] = name;
+        charts.push_back(std::move(chart));
+    }
+    return charts;
 }
 
 OrderedJson load(const std::filesystem::path& file) {
@@ -293,6 +365,7 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     data["kernels"] = kernel_names(kernels, name);
     data["counters"] = counters(folder / "counters.csv");
     data["schedules"] = schedules(folder / "passes.csv", result.at("scenarios"));
+    data["memory"] = memory_charts(folder / "memory.csv", result.at("scenarios"));
     data["memory_GBps"] =
         static_cast<double>(
             parse_bandwidth(config["system"]["gpu"]["memory"]["hbm"]["peak"].get<std::string>())

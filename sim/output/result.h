@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/memory_classes.h"
 #include "sim/core/statistics.h"
 #include "sim/output/learning_result.h"
 #include "sim/output/scenario_figures.h"
@@ -74,11 +75,15 @@ struct PassRow {
 struct MemoryRow {
     std::uint32_t rank = 0;
     double time_us = 0;
-    double weights = 0;  ///< bytes
-    double gradients = 0;
-    double moments = 0;
-    double activations = 0;
-    [[nodiscard]] double all() const { return weights + gradients + moments + activations; }
+    MemoryBytes bytes;
+};
+
+/// The fullest rank at its fullest, the first time.
+struct PeakMemoryResult {
+    std::uint32_t rank = 0;
+    double time_us = 0;
+    std::string pass;  ///< that runs then; of two beside each other both; empty if none
+    MemoryBytes bytes;
 };
 
 /// One value of a counter track of the timeline.
@@ -114,9 +119,10 @@ struct WorkloadResult {
 };
 
 struct ScenarioResult : ScenarioFigures {
-    std::map<std::string, std::string> set;  ///< what it sets, JSON by pointer
-    std::optional<WorkloadResult> workload;  ///< its own, if not that of the first scenario
-    std::optional<TogetherResult> together;  ///< none if no rank is late that was not traced
+    std::map<std::string, std::string> set;       ///< what it sets, JSON by pointer
+    std::optional<WorkloadResult> workload;       ///< its own, if not that of the first scenario
+    std::optional<PeakMemoryResult> peak_memory;  ///< none without a plan
+    std::optional<TogetherResult> together;       ///< none if no rank is late that was not traced
     std::vector<KernelClassResult> kernel_classes;
     std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
     std::vector<CollectiveResult> collectives;

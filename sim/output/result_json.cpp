@@ -106,6 +106,17 @@ OrderedJson worst_json(const std::vector<WorstKernelResult>& kernels) {
     return out;
 }
 
+OrderedJson peak_memory_json(const PeakMemoryResult& peak) {
+    OrderedJson bytes = OrderedJson::object();
+    for (const MemoryClassText& memory : kMemoryClasses)
+        bytes[std::string(memory.name)] = statistic_json(peak.bytes[memory.value], Unit::kBytes);
+    return {
+        {"rank", peak.rank},
+        {"time_us", microseconds_of(peak.time_us)},
+        {"pass", peak.pass},
+        {"bytes", std::move(bytes)}};
+}
+
 OrderedJson together_json(const TogetherResult& t) {
     return {
         {"iteration_us", microseconds_of(t.iteration_us)},
@@ -168,6 +179,7 @@ OrderedJson scenario_json(const ScenarioResult& s) {
             json = figure.unit == Unit::kCount ? number(*value, figure.decimals)
                                                : statistic_json(*value, figure.unit);
     }
+    out["peak_memory"] = s.peak_memory ? peak_memory_json(*s.peak_memory) : nullptr;
     out["slowdown_by_cause"] = s.causes ? causes_json(*s.causes) : nullptr;
     out["with_ranks_together"] = s.together ? together_json(*s.together) : nullptr;
     out["kernel_classes"] = classes_json(s.kernel_classes);

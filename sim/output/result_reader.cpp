@@ -156,6 +156,15 @@ void read(const Node& node, WorstKernelResult& k) {
     node["lost_us"].to(k.lost_us);
 }
 
+void read(const Node& node, PeakMemoryResult& peak) {
+    node["rank"].to(peak.rank);
+    node["time_us"].to(peak.time_us);
+    node["pass"].to(peak.pass);
+    const Node bytes = node["bytes"];
+    for (const MemoryClassText& memory : kMemoryClasses)
+        bytes[std::string(memory.name).c_str()].to(peak.bytes[memory.value]);
+}
+
 void read(const Node& node, TogetherResult& t) {
     node["iteration_us"].to(t.iteration_us);
     node["exposed_communication_us"].to(t.exposed_communication_us);
@@ -178,6 +187,8 @@ void read(const Node& node, ScenarioResult& s) {
         value.to(number);
         figure.set(s, number);
     }
+    if (const Node peak = node["peak_memory"]; !peak.is_null())
+        read(peak, s.peak_memory.emplace());
     if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())
         read(causes, s.causes.emplace());
     if (const Node together = node["with_ranks_together"]; !together.is_null())

@@ -50,6 +50,7 @@ struct ScenarioFigures {
     double exposed_communication_us = 0;
     double waiting_us = 0;                    ///< collectives are resident and wait for late ranks
     double exposed_waiting_us = 0;            ///< of the exposed communication
+    std::optional<double> exposed_copies_us;  ///< none without copies to or from a host
     double communication_blocks = 0;          ///< held by collectives, mean over the run
     double jumped_us = 0;                     ///< of the whole run, left out of long collectives
     std::optional<double> backward_slowdown;  ///< none without a backward pass
@@ -138,13 +139,22 @@ inline constexpr Figure kFigures[] = {
      4,
      {},
      "waiting_for_late_ranks_us"},
+    {"exposed_copies_us",
+     &ScenarioFigures::exposed_copies_us,
+     Unit::kMicroseconds,
+     "exposed copies",
+     "Time that data travel between a GPU and its host and no kernel runs, a step, mean over the "
+     "ranks; none without such copies.",
+     6,
+     "exposed copies",
+     "exposed_copies_us"},
     {"communication_blocks",
      &ScenarioFigures::communication_blocks,
      Unit::kCount,
      "comm blocks",
      "Thread blocks of collectives that hold a place on a GPU's SMs, mean over the step and the "
      "ranks: on large GPUs as many SMs.",
-     6},
+     7},
     {"jumped_us",
      &ScenarioFigures::jumped_us,
      Unit::kMicroseconds,
@@ -156,7 +166,7 @@ inline constexpr Figure kFigures[] = {
      Unit::kShare,
      "slowdown",
      "backward_us over that of the run without overlap, minus one; none without a backward pass.",
-     8,
+     9,
      "slowdown of the backward pass"},
     {"speedup",
      &ScenarioFigures::speedup,
@@ -164,14 +174,14 @@ inline constexpr Figure kFigures[] = {
      "speed-up",
      "iteration_us of the baseline, the first scenario without overlap, over this one's (of plans "
      "the time a sample); none for a collective alone.",
-     7,
+     8,
      "speed-up"},
     {"samples_per_s",
      &ScenarioFigures::samples_per_s,
      Unit::kCount,
      "samples/s",
      "Samples a second of all ranks together; none for traces and collectives.",
-     9,
+     10,
      "samples a second",
      "samples_per_s"},
     {"tflops_per_gpu",
@@ -180,7 +190,7 @@ inline constexpr Figure kFigures[] = {
      "TFLOP/s a GPU",
      "Arithmetic of the model a second and GPU, in 10^12 operations: three times the forward "
      "pass's, whatever is computed again; none for traces and collectives.",
-     10,
+     11,
      {},
      "samples_per_s"},
     {"bubble_share",
@@ -190,18 +200,19 @@ inline constexpr Figure kFigures[] = {
      "Part of the time of the device that is at a step longest, from its first pass to its last, "
      "in "
      "which GPUs on average run no pass; none without a plan.",
-     11,
+     12,
      {},
      "bubble_share"},
     {"peak_memory_gib",
      &ScenarioFigures::peak_memory_gib,
      Unit::kCount,
      "memory GiB",
-     "What the fullest GPU holds at its fullest: weights, gradients, moments and the activations "
-     "of "
-     "the micro-batches in flight; none without a plan. Workspaces and what a framework needs are "
-     "left out.",
-     12,
+     "What the fullest GPU holds at its fullest: weights, moments, gradients and their buckets, "
+     "the "
+     "activations of the micro-batches in flight, what backward computes again and room for what "
+     "comes from the host; none without a plan. Libraries' workspaces and what a framework needs "
+     "are left out.",
+     13,
      {},
      "peak_memory_gib"},
     {"final_loss",

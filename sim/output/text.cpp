@@ -181,19 +181,17 @@ std::string pass_csv_line(std::string_view scenario, const PassRow& row) {
 }
 
 std::string memory_csv_header() {
-    return "scenario,rank,time_us,weights,gradients,moments,activations\n";
+    std::string header = "scenario,rank,time_us";
+    for (const MemoryClassText& memory : kMemoryClasses)
+        header.append(",").append(memory.name);
+    return header + "\n";
 }
 
 std::string memory_csv_line(std::string_view scenario, const MemoryRow& row) {
-    return fmt::format(
-        "{},{},{:.6f},{:.0f},{:.0f},{:.0f},{:.0f}\n",
-        csv_field(scenario),
-        row.rank,
-        row.time_us,
-        row.weights,
-        row.gradients,
-        row.moments,
-        row.activations);
+    std::string line = fmt::format("{},{},{:.6f}", csv_field(scenario), row.rank, row.time_us);
+    for (const MemoryClassText& memory : kMemoryClasses)
+        line += fmt::format(",{:.0f}", row.bytes[memory.value]);
+    return line + "\n";
 }
 
 std::string counter_csv_header() {

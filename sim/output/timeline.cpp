@@ -2,6 +2,7 @@
 #include "sim/output/timeline.h"
 
 #include "sim/core/error.h"
+#include "sim/core/gibibytes.h"
 #include "sim/core/json_text.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include <zlib.h>
 
@@ -190,6 +192,33 @@ void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to
     end_of_arrow(R"("s")", from);
     // Bound to the slice that holds it, not to the next one.
     end_of_arrow(R"("f", "bp": "e")", to);
+}
+
+void TimelineWriter::add(std::uint32_t pid, const std::vector<MemoryRow>& rows) {
+    std::vector<MemoryClassText> held;
+    std::copy_if(
+        kMemoryClasses.begin(),
+        kMemoryClasses.end(),
+        std::back_inserter(held),
+        [&](const MemoryClassText& memory) {
+            return std::any_of(rows.begin(), rows.end(), [&](const MemoryRow& row) {
+                return row.bytes[memory.value] > 0;
+            });
+        });
+    for (const MemoryRow& row : rows) {
+        std::string values;
+        for (const MemoryClassText& memory : held)
+            values += fmt::format(
+                R"({}"{}": {:.6f})",
+                values.empty() ? "" : ", ",
+                memory.name,
+                in_gibibytes(row.bytes[memory.value]));
+        event(fmt::format(
+            R"({{"ph": "C", "name": "memory, GiB", "pid": {}, "ts": {:.6f}, "args": {{{}}}}})",
+            pid,
+            row.time_us,
+            values));
+    }
 }
 
 void TimelineWriter::add(std::uint32_t pid, const CounterSample& sample) {

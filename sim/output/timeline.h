@@ -80,6 +80,8 @@ public:
         std::uint64_t end_ps);
     /// An arrow from one slice to another, of Kineto's kind "ac2g".
     void add_flow(const TimelinePoint& from, const TimelinePoint& to);
+    /// A counter track with a series a class, of those of which a row holds anything. GiB.
+    void add(std::uint32_t pid, const std::vector<MemoryRow>& rows);
     /// JSON knows no NaN or infinity: such samples are left out.
     void add(std::uint32_t pid, const CounterSample& sample);
     void close();

@@ -2,6 +2,7 @@
 #include "sim/run/runner.h"
 
 #include "sim/core/error.h"
+#include "sim/core/gibibytes.h"
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
 #include "sim/run/machine/simulate.h"
@@ -422,6 +423,7 @@ private:
         s.exposed_communication_us = times.exposed;
         s.waiting_us = times.waiting;
         s.exposed_waiting_us = times.exposed_waiting;
+        s.exposed_copies_us = times.exposed_copies;
         s.communication_blocks = times.blocks;
         s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
         if (const auto pace = training_pace(graph, outcome)) {
@@ -429,7 +431,9 @@ private:
             s.tflops_per_gpu = pace->tflops_per_gpu;
             s.bubble_share = pace->bubble_share;
         }
-        s.peak_memory_gib = peak_memory_gib(graph, outcome);
+        s.peak_memory = peak_memory(graph, outcome);
+        if (s.peak_memory)
+            s.peak_memory_gib = in_gibibytes(s.peak_memory->bytes.all());
         s.collectives = collective_results(graph, outcome);
         s.statistics = outcome.statistics;
         s.notes = outcome.notes;

@@ -6,6 +6,7 @@
 #include "validation/memory/host_copy_rows.h"
 #include "validation/memory/memory_row.h"
 #include "validation/memory/pin_rows.h"
+#include "validation/memory/simulated_gradients.h"
 
 #include <fmt/format.h>
 
@@ -58,6 +59,7 @@ SuiteResult run_memory(const SuiteOptions& options) {
     GradientRows gradients(find_table);
     AccountingRows accounting;
     const std::vector<MemoryRow> rows = read_memory_rows(*data);
+    compare_simulated_gradients(rows, options, result);
     const std::vector<std::string> copies = compare_host_copies(rows, options, result);
     for (const MemoryRow& row : rows) {
         if (std::find(copies.begin(), copies.end(), row.id) != copies.end())
@@ -87,7 +89,7 @@ SuiteResult run_memory(const SuiteOptions& options) {
     accounting.verdicts(result);
     result.notes.push_back(fmt::format(
         "{} of {} rows are answered; the others are listed with the reason",
-        result.cases.size(),
+        rows.size() - result.unmatched.size(),
         rows.size()));
     return result;
 }

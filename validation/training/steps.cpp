@@ -59,7 +59,7 @@ double simulated(const Planned& planned, const JobProgress& progress) {
 /// What the fullest GPU holds; frameworks' own memory and workspaces are left out of ours.
 Case memory_case(const Planned& planned) {
     double most = 0;
-    for (const DeviceMemory& device : plan_memory(*planned.step))
+    for (const MemoryBytes& device : plan_memory(*planned.step))
         most = std::max(most, device.all());
     Case c;
     c.id = planned.row->id + "/memory";

@@ -67,6 +67,12 @@ void check_rank(const ExecutionGraph& graph, const RankGraph& rank) {
                 name);
         }
     }
+    for (const MemoryChange& change : rank.memory)
+        SWITCHFOLD_CHECK(
+            change.operation < rank.operations.size(),
+            "{} change at operation {}, which is not there",
+            to_string(change.what),
+            change.operation);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/core/big_vector.h"
+#include "sim/core/memory_classes.h"
 #include "sim/core/units.h"
 #include "workloads/graph/dependencies.h"
 #include "workloads/graph/expert_exchange.h"
@@ -220,17 +221,16 @@ struct Span {
     std::uint32_t last = 0;
     std::uint32_t round = 0;  ///< of TrainingFacts
     Phase phase = Phase::kOther;
-    /// Bytes of activations: that many more from its begin on or, below 0, fewer from its end on.
-    std::int64_t keeps = 0;
     bool operator==(const Span&) const = default;
 };
 
-/// What a rank of a generated step holds all along, bytes.
-struct HeldBytes {
-    double weights = 0;
-    double gradients = 0;
-    double moments = 0;
-    bool operator==(const HeldBytes&) const = default;
+/// A rank of a generated step holds that many bytes more or, below 0, fewer of a class.
+struct MemoryChange {
+    std::uint32_t operation = 0;  ///< from its begin on
+    bool at_end = false;          ///< from its end on instead
+    MemoryClass what = MemoryClass::kActivations;
+    std::int64_t bytes = 0;
+    bool operator==(const MemoryChange&) const = default;
 };
 
 /// What one rank does. Operations on a stream run in the order of their index; dependencies point
@@ -239,7 +239,8 @@ struct RankGraph {
     std::vector<Stream> streams;
     BigVector<Operation> operations;
     std::vector<Span> spans;
-    HeldBytes held;
+    MemoryBytes held;                  ///< all along, of a generated step
+    std::vector<MemoryChange> memory;  ///< on top of it
     bool operator==(const RankGraph&) const = default;
 };
 

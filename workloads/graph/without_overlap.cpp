@@ -142,6 +142,10 @@ std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
         span.first = new_index[span.first];
         span.last = new_index[span.last];
     }
+    out->held = rank.held;
+    out->memory = rank.memory;
+    for (MemoryChange& change : out->memory)
+        change.operation = new_index[change.operation];
     SWITCHFOLD_CHECK(
         out->operations.size() == rank.operations.size(),
         "{} of {} operations are in the serial order",

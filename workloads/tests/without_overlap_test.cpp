@@ -74,6 +74,26 @@ TEST(WithoutOverlap, BackwardFirstThenItsBucketsThenTheOptimizer) {
     EXPECT_EQ(order_of(serial), (std::vector<std::uint32_t>{0, 2, 1, 3, 4}));
 }
 
+TEST(WithoutOverlap, PassesAndMemoryMoveWithTheirOperations) {
+    ExecutionGraph graph = named(
+        {operation_on(0, {}, KernelOperation{}),
+         operation_on(1, {0}, CollectiveOperation{}),
+         operation_on(0, {}, KernelOperation{})});  // goes before the collective
+    auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
+    rank->spans = {{0, 1, 2, 0, Phase::kBackward}};
+    rank->held[MemoryClass::kWeights] = 7;
+    rank->memory = {{1, false, MemoryClass::kBuckets, 5}, {2, true, MemoryClass::kActivations, -3}};
+    graph.ranks[0] = rank;
+    const ExecutionGraph serial = without_overlap(graph);
+    check(serial);
+    const RankGraph& after = *serial.ranks[0];
+    EXPECT_EQ(after.spans, (std::vector<Span>{{0, 2, 1, 0, Phase::kBackward}}));
+    EXPECT_EQ(after.held, rank->held);
+    const std::vector<MemoryChange> moved{
+        {2, false, MemoryClass::kBuckets, 5}, {1, true, MemoryClass::kActivations, -3}};
+    EXPECT_EQ(after.memory, moved);
+}
+
 TEST(WithoutOverlap, TheNextStepWaitsForThisStepsCollectives) {
     std::vector<Operation> operations{
         operation_on(0, {}, KernelOperation{}),

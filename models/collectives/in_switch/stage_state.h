@@ -15,6 +15,7 @@ struct StageBlock {
     bool scattering = false;
     bool reducing = false;  ///< or polling
     bool spreading = false;
+    bool store_due = false;  ///< an event is under way that lets the storing warps go on
     bool gathering = false;
     std::uint64_t scattered = 0;
     std::uint64_t seen = 0;  ///< loops that the last poll saw posted by everybody

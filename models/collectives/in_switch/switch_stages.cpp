@@ -141,6 +141,7 @@ void SwitchStages::on_event(std::uint64_t tag) {
     case Stage::kReduce:
         return end_poll(member, channel);
     case Stage::kStore:
+        block(member, channel).store_due = false;
         return spread_on(member, channel);
     case Stage::kSums:
         for (std::uint32_t m = 0; m < n_; ++m)

@@ -141,6 +141,9 @@ private:
     void end_reduce(std::uint32_t member, std::uint32_t channel);
     void try_spread(std::uint32_t member, std::uint32_t channel);
     void spread_on(std::uint32_t member, std::uint32_t channel);
+    /// The warps that store have their next round in hand at `due`; no packet's departure, which
+    /// may come before, lets them go on earlier.
+    void spread_at(std::uint32_t member, std::uint32_t channel, Time due);
     void on_store(const Packet& packet, std::uint32_t member, Time visible);
     void end_head(Slot& slot, std::uint32_t head, std::uint32_t channel);
     void try_gather(std::uint32_t member, std::uint32_t channel);

@@ -73,8 +73,13 @@ void SwitchStages::on_departure(std::uint64_t tag, Time departure) {
         return;
     if (work_.between != Between::kNothing)
         listener_.on_progress(positions_[piece.head], piece.channel);
-    else if (b.spreading)
+    else if (b.spreading && !b.store_due)
         spread_on(piece.head, piece.channel);
+}
+
+void SwitchStages::spread_at(std::uint32_t member, std::uint32_t c, Time due) {
+    block(member, c).store_due = true;
+    post(Stage::kStore, member, c, due);
 }
 
 void SwitchStages::try_spread(std::uint32_t member, std::uint32_t c) {
@@ -94,7 +99,7 @@ void SwitchStages::spread_on(std::uint32_t member, std::uint32_t c) {
     if (ready == kNotYet)
         return;
     if (ready > now()) {
-        post(Stage::kStore, member, c, Time(ready));
+        spread_at(member, c, Time(ready));
         return;
     }
     const std::uint64_t left = pieces_.piece(c, b.spread, member).bytes - b.stored;
@@ -102,11 +107,7 @@ void SwitchStages::spread_on(std::uint32_t member, std::uint32_t c) {
     const Time read = port(member).access(bytes, 0);
     store(member, c, b.spread, b.stored, bytes);
     if (bytes < left) {
-        post(
-            Stage::kStore,
-            member,
-            c,
-            std::max(read, scheduler_.now() + params_.in_switch_copy_round));
+        spread_at(member, c, std::max(read, scheduler_.now() + params_.in_switch_copy_round));
         return;
     }
     b.spreading = false;

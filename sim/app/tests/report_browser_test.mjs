@@ -41,6 +41,11 @@ async function check(browser, file, colorScheme) {
     expect((await stretch.count()) > 0, `${where}: the worst stretch shows no collective`);
   for (const chart of await page.locator("figure.schedule").all())
     expect((await chart.locator("svg.marks .mark-rect path").count()) > 2, `${where}: a schedule without passes`);
+  for (const chart of await page.locator("figure.memory").all()) {
+    expect((await chart.locator("svg.marks .mark-area path").count()) > 2, `${where}: memory without classes`);
+    expect(/ peak [0-9.]+ [GM]iB at .* in [A-Z]+[0-9]/.test(await chart.locator("figcaption").textContent()), `${where}: memory without its peak`);
+    expect((await chart.locator("svg.marks .mark-symbol.role-mark path").count()) === 1, `${where}: a peak without a mark`);
+  }
   const untitled = await page.locator("figcaption:empty").count();
   expect(untitled === 0, `${where}: a chart without a title`);
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -6,8 +6,10 @@ Exits 77 (skipped) where Chromium, node or the libraries of npm are not there.
 
 usage: report_test.py SWITCHFOLD SOURCE_DIRECTORY NODE_MODULES
 """
+import csv
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -65,10 +67,15 @@ def pipelines(folder):
     return path
 
 
-def check_schedules(run):
+def data_of(run):
+    """What the page of a run draws."""
     page = (run / "report.html").read_text(encoding="utf-8")
     start = page.index('<script id="data" type="application/json">') + len('<script id="data" type="application/json">')
-    schedules = json.loads(page[start:page.index("</script>", start)])["schedules"]
+    return json.loads(page[start:page.index("</script>", start)])
+
+
+def check_schedules(run):
+    schedules = data_of(run)["schedules"]
     charts = {chart["scenario"]: chart for chart in schedules["charts"]}
     assert list(charts) == ["flushed", "endless", "data parallel"], list(charts)  # pipelines first
     flushed, endless = charts["flushed"], charts["endless"]
@@ -78,6 +85,31 @@ def check_schedules(run):
     assert {b["kind"] for b in flushed["bars"]} == {"F", "B", "W", "U"}
     assert endless["cut"] and max(sum(b["rank"] == r for b in endless["bars"]) for r in (0, 1)) == 200
     assert any(b["beside"] for b in endless["bars"])
+
+
+def check_memory(run):
+    """The chart's fullest moment is that of result.json and of memory.csv."""
+    charts = {chart["scenario"]: chart for chart in data_of(run)["memory"]}
+    with open(run / "memory.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    classes = list(rows[0])[3:]
+    result = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    assert list(charts) == [s["name"] for s in result["scenarios"]], list(charts)
+    for scenario in result["scenarios"]:
+        peak = scenario["peak_memory"]
+        assert list(peak["bytes"]) == classes, classes
+        most = sum(peak["bytes"].values())
+        own = [r for r in rows if r["scenario"] == scenario["name"]]
+        fullest = max(own, key=lambda r: sum(int(r[c]) for c in classes))
+        assert abs(sum(int(fullest[c]) for c in classes) - most) < 16
+        assert (int(fullest["rank"]), float(fullest["time_us"])) == (peak["rank"], peak["time_us"]), peak
+        assert all(re.fullmatch(r"(F|BW|B|W)\d+@\d+", p) for p in peak["pass"].split(", ")), peak["pass"]
+        chart = charts[scenario["name"]]
+        drawn = [sum(values) for values in zip(*(c["bytes"] for c in chart["classes"]))]
+        assert abs(max(drawn) - most) < 16
+        assert chart["time_us"][drawn.index(max(drawn))] == peak["time_us"]
+        # What is freed is all that was added.
+        assert drawn[-1] == sum(peak["bytes"][c] for c in ("weights", "moments", "gradients"))
 
 
 def check_pass_that_is_none(run):
@@ -124,6 +156,7 @@ def main():
         subprocess.run([PROGRAM, "run", pipelines(folder), "--out", plans], check=True, capture_output=True)
         subprocess.run([PROGRAM, "report", three, run, plans], check=True, capture_output=True)
         check_schedules(plans)
+        check_memory(plans)
         check_pass_that_is_none(plans)
         subprocess.run([PROGRAM, "report", sizes, "--data", measured(folder)], check=True, capture_output=True)
         page = (sizes / "report.html").read_text(encoding="utf-8")

@@ -44,7 +44,7 @@ const switchfold = (() => {
       text: { color: text },
       view: { stroke: line },
       range: { category: colors },
-      style: { bar_of_pass: { stroke: dark.matches ? "#0d1117" : "#ffffff" } },
+      style: { bar_of_pass: { stroke: dark.matches ? "#0d1117" : "#ffffff" }, mark_of_peak: { fill: text } },
     };
   }
 
@@ -88,6 +88,11 @@ const switchfold = (() => {
     if (us >= 1e4) return (us / 1e3).toPrecision(4) + " ms";
     return us.toPrecision(4) + " us";
   }
+  // For axes of up to `us`.
+  function timeUnit(us) {
+    if (us >= 1e6) return { us: 1e6, name: "s" };
+    return us >= 1e3 ? { us: 1e3, name: "ms" } : { us: 1, name: "us" };
+  }
   function size(bytes) {
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = 0;
@@ -107,7 +112,7 @@ const switchfold = (() => {
   }
 
   const factor = (value) => (value === null || value === undefined ? "-" : value.toFixed(2) + "x");
-  const api = { data, main, ready, element, section, table, chart, time, size, percent, factor, sizeLabel, begin, kinds: {} };
+  const api = { data, main, ready, element, section, table, chart, time, timeUnit, size, percent, factor, sizeLabel, begin, kinds: {} };
   api.draw = () => api.kinds[data.kind](data);
   return api;
 })();

@@ -193,6 +193,7 @@
     summary(data, scenarios);
     causeChart(scenarios);
     switchfold.schedules(data, scenarios);
+    switchfold.memory(data, scenarios);
     switchfold.learning(scenarios);
     stretchChart(data);
     counterCharts(data);

@@ -2,7 +2,7 @@
 // The order of passes in a pipeline, as papers draw it: a row a rank, time to the right, idle left blank.
 "use strict";
 (() => {
-  const { element, section, chart, time, percent } = switchfold;
+  const { element, section, chart, time, percent, timeUnit } = switchfold;
   const width = 1060;
   const rowHeight = 24;
   // Of Okabe and Ito's colours, with a lightness each, so that they differ in a grey print too.
@@ -16,11 +16,6 @@
     return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)).map((c) => Math.round(c + (255 - c) * white));
   }
   const inkOn = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b > 125 ? "#000000" : "#ffffff");
-
-  function timeUnit(us) {
-    if (us >= 1e6) return { us: 1e6, name: "s" };
-    return us >= 1e3 ? { us: 1e3, name: "ms" } : { us: 1, name: "us" };
-  }
 
   const fontSize = 8.5;
   // A number is there where its bar is wide enough for it, and a gap to the next bar where that leaves most of it.

@@ -53,6 +53,13 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
              {"exposed_communication_us", 500.0},
              {"backward_slowdown", 0.05}}));
     EXPECT_TRUE(json["scenarios"][0]["with_ranks_together"].is_null());
+    EXPECT_EQ(ring["peak_memory"]["rank"], 1);
+    EXPECT_EQ(ring["peak_memory"]["time_us"], 12.5);
+    EXPECT_EQ(ring["peak_memory"]["pass"], "BW0@0");
+    EXPECT_EQ(ring["peak_memory"]["bytes"].size(), kMemoryClasses.size());
+    EXPECT_EQ(ring["peak_memory"]["bytes"]["activations"], 4096);
+    EXPECT_EQ(ring["peak_memory"]["bytes"]["buckets"], 512);
+    EXPECT_TRUE(json["scenarios"][0]["peak_memory"].is_null());
     for (const char* key : {"sm", "l2", "hbm", "latency", "clock", "other"})
         EXPECT_TRUE(ring["slowdown_by_cause"].contains(key)) << key;
     EXPECT_EQ(

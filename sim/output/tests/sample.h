@@ -34,6 +34,9 @@ inline ExperimentResult sample_result() {
     ring.waiting_us = 12.5;
     ring.exposed_waiting_us = 7.25;
     ring.together = TogetherResult{44'000, 500, 0.05};
+    ring.peak_memory = PeakMemoryResult{1, 12.5, "BW0@0", {}};
+    ring.peak_memory->bytes[MemoryClass::kActivations] = 4096;
+    ring.peak_memory->bytes[MemoryClass::kBuckets] = 512;
     ring.causes = SlowdownByCause{0.1, 0.02, 0.04, 0.02, 0, 0.009};
     ring.kernel_classes.push_back({"norm", 16, 500, 0.25, ring.causes});
     ring.worst_kernels.push_back({"batch_norm_backward", "norm", 16, 500, 125});

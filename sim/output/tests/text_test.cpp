@@ -73,6 +73,16 @@ TEST(PassCsv, ALineHasTheHeadersColumns) {
         "\"1F1B, \"\"slow\"\"\",3,BW12@1,backward,1.500000,0.000001\n");
 }
 
+TEST(MemoryCsv, HasAColumnAClass) {
+    EXPECT_EQ(
+        memory_csv_header(),
+        "scenario,rank,time_us,weights,moments,gradients,activations,workspace,staging,buckets\n");
+    MemoryRow row{3, 1.5, {}};
+    row.bytes[MemoryClass::kWeights] = 1e12;
+    row.bytes[MemoryClass::kBuckets] = 0.6;
+    EXPECT_EQ(memory_csv_line("a, b", row), "\"a, b\",3,1.500000,1000000000000,0,0,0,0,0,1\n");
+}
+
 TEST(CounterCsv, ALineHasTheHeadersColumns) {
     EXPECT_EQ(counter_csv_header(), "scenario,track,time_us,value\n");
     EXPECT_EQ(

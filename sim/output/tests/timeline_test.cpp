@@ -122,6 +122,25 @@ TEST_F(TimelineTest, AnnotationsLieOnATrackOfTheirOwnAndAreNoGpuWork) {
     EXPECT_EQ(names[3]["args"]["sort_index"], -1);
 }
 
+TEST_F(TimelineTest, MemoryIsACounterWithASeriesAClass) {
+    const Json json = trace([](TimelineWriter& writer) {
+        MemoryRow row{1, 0, {}};
+        row.bytes[MemoryClass::kWeights] = 1U << 30U;
+        std::vector<MemoryRow> rows{row, row};
+        rows[1].time_us = 2.5;
+        rows[1].bytes[MemoryClass::kActivations] = 1U << 29U;
+        writer.add(writer.add_process("ring", 1), rows);
+        writer.add(writer.add_process("ring", 2), std::vector<MemoryRow>{});
+    });
+    const Json counters = events(json, "C");
+    ASSERT_EQ(counters.size(), 2U);
+    EXPECT_EQ(counters[1]["name"], "memory, GiB");
+    EXPECT_EQ(counters[1]["pid"], 1);
+    EXPECT_EQ(counters[1]["ts"].get<double>(), 2.5);
+    EXPECT_EQ(counters[0]["args"], Json({{"weights", 1.0}, {"activations", 0.0}}));
+    EXPECT_EQ(counters[1]["args"], Json({{"weights", 1.0}, {"activations", 0.5}}));
+}
+
 TEST_F(TimelineTest, AnArrowHasTwoEndsOfOneNumber) {
     const Json json = trace([](TimelineWriter& writer) {
         const std::uint32_t rank = writer.add_process("ring", 0);

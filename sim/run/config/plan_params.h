@@ -5,10 +5,12 @@
 #include "sim/core/params_cursor.h"
 #include "sim/core/params_schema.h"
 #include "sim/core/units.h"
+#include "sim/run/config/memory_choice_params.h"
 #include "workloads/plan/step/parallel_plan.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -83,6 +85,7 @@ struct PlanParams : ParallelPlan {
     bool fold = false;  ///< ranks that do the same are simulated once
     PartitionParams cut;
     Bandwidth link_bandwidth = gigabytes_per_second(10);
+    std::optional<MemoryChoiceParams> memory;  ///< none: all stays, and updates follow the passes
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return std::tuple{
@@ -185,7 +188,17 @@ struct PlanParams : ParallelPlan {
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
                 "Gradients travel beside the last backward; else after it."),
+            field(
+                "gradient_as_bucket_view",
+                &PlanParams::gradient_as_bucket_view,
+                "Gradients lie in the buckets that travel; else they are copied there and are held "
+                "twice (PyTorch's DistributedDataParallel, unless told)."),
             field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
+            field(
+                "memory",
+                &PlanParams::memory,
+                "What stays on the GPU, what travels to the host and back, and when weights are "
+                "updated (docs/memory_plans.md). None: all stays."),
             field(
                 "fold",
                 &PlanParams::fold,

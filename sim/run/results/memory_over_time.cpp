@@ -1,56 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/memory_over_time.h"
 
+#include "sim/core/error.h"
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
 
 namespace switchfold {
+
+namespace {
+
+struct Change {
+    Time at;
+    MemoryClass what = MemoryClass::kWeights;
+    std::int64_t bytes = 0;
+};
+
+std::vector<Change> changes_of(const RankGraph& rank, const std::vector<OperationTimes>& times) {
+    std::vector<Change> changes;
+    for (const MemoryChange& change : rank.memory) {
+        const OperationTimes& of = times[change.operation];
+        changes.push_back({change.at_end ? of.end : of.start, change.what, change.bytes});
+    }
+    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+        return a.at < b.at;
+    });
+    return changes;
+}
+
+/// Of each class, on top of what is held all along.
+using Added = std::array<std::int64_t, kMemoryClasses.size()>;
+
+/// What is there at the begin may go in between: it has to be there again at the end.
+void check_conserved(
+    const Added& added, const MemoryBytes& held, std::uint32_t rank, Time at, bool is_end) {
+    for (std::size_t i = 0; i < added.size(); ++i) {
+        const auto there = static_cast<std::int64_t>(std::ceil(held[kMemoryClasses[i].value]));
+        SWITCHFOLD_CHECK(
+            there + added[i] >= 0,
+            "rank {} frees {} bytes of {} that it does not hold at {}",
+            rank,
+            -added[i] - there,
+            kMemoryClasses[i].name,
+            to_string(at));
+        SWITCHFOLD_CHECK(
+            !is_end || added[i] == 0,
+            "rank {} still holds {} bytes of {} at the end that were to be freed",
+            rank,
+            added[i],
+            kMemoryClasses[i].name);
+    }
+}
+
+std::string
+passes_at(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t rank, double time_us) {
+    std::string names;
+    for (const Span& span : graph.ranks[rank]->spans) {
+        const std::vector<OperationTimes>& times = outcome.times[rank];
+        if (to_microseconds(times[span.first].start) <= time_us &&
+            time_us < to_microseconds(times[span.last].end))
+            names.append(names.empty() ? "" : ", ").append(graph.names[span.name]);
+    }
+    return names;
+}
+
+}  // namespace
 
 std::vector<MemoryRow>
 memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t rank) {
     const RankGraph& operations = *graph.ranks[rank];
-    struct Change {
-        std::uint64_t at;
-        std::int64_t bytes;
-    };
-    std::vector<Change> changes;
-    for (const Span& span : operations.spans)
-        if (span.keeps != 0)
-            changes.push_back(
-                {span.keeps > 0 ? outcome.times[rank][span.first].start.count()
-                                : outcome.times[rank][span.last].end.count(),
-                 span.keeps});
+    const std::vector<Change> changes = changes_of(operations, outcome.times[rank]);
     if (changes.empty())
         return {};
-    // What is freed at a moment is there for what begins then.
-    std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-        return a.at != b.at ? a.at < b.at : a.bytes < b.bytes;
-    });
     MemoryRow row;
     row.rank = rank;
-    row.weights = operations.held.weights;
-    row.gradients = operations.held.gradients;
-    row.moments = operations.held.moments;
+    row.bytes = operations.held;
     std::vector<MemoryRow> rows;
-    if (changes.front().at > 0)
+    if (changes.front().at > Time())
         rows.push_back(row);
-    std::int64_t kept = 0;
+    Added added{};
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        kept += changes[i].bytes;
-        if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at)
+        const Change& change = changes[i];
+        std::int64_t& of_class = added[static_cast<std::size_t>(change.what)];
+        of_class += change.bytes;
+        row.bytes[change.what] = operations.held[change.what] + static_cast<double>(of_class);
+        // What is freed at a moment is there for what begins then.
+        const bool is_last = i + 1 == changes.size();
+        if (!is_last && changes[i + 1].at == change.at)
             continue;
-        row.time_us = to_microseconds(Time(changes[i].at));
-        row.activations = static_cast<double>(kept);
+        check_conserved(added, operations.held, rank, change.at, is_last);
+        if (!rows.empty() && rows.back().bytes == row.bytes)
+            continue;
+        row.time_us = to_microseconds(change.at);
         rows.push_back(row);
     }
     return rows;
 }
 
-std::optional<double> peak_memory_gib(const ExecutionGraph& graph, const Outcome& outcome) {
-    constexpr double kGiB = 1024.0 * 1024 * 1024;
-    std::optional<double> peak;
+std::optional<PeakMemoryResult> peak_memory(const ExecutionGraph& graph, const Outcome& outcome) {
+    std::optional<PeakMemoryResult> peak;
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)
         for (const MemoryRow& row : memory_over_time(graph, outcome, rank))
-            peak = std::max(peak.value_or(0), row.all() / kGiB);
+            if (!peak || row.bytes.all() > peak->bytes.all())
+                peak = {row.rank, row.time_us, "", row.bytes};
+    if (peak)
+        peak->pass = passes_at(graph, outcome, peak->rank, peak->time_us);
     return peak;
 }
 

@@ -11,13 +11,14 @@
 
 namespace switchfold {
 
-/// What a rank of a generated step holds, from moment to moment: a forward's activations from its
-/// begin on, until the passes that need them have ended. Empty for a rank without passes.
+/// What a rank of a generated step holds, from moment to moment: a row for each moment at which
+/// that changes. Empty for a rank whose memory does not. Throws InternalError naming rank and class
+/// if more was freed than is there, or if anything but what it holds all along is left in the end.
 [[nodiscard]] std::vector<MemoryRow>
 memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t rank);
 
-/// Of the fullest rank at its fullest, GiB; none where no rank has passes that keep anything.
-[[nodiscard]] std::optional<double>
-peak_memory_gib(const ExecutionGraph& graph, const Outcome& outcome);
+/// The fullest rank at its fullest; none where no rank's memory changes.
+[[nodiscard]] std::optional<PeakMemoryResult>
+peak_memory(const ExecutionGraph& graph, const Outcome& outcome);
 
 }  // namespace switchfold

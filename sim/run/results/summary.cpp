@@ -35,6 +35,12 @@ Time moving_time(const CollectiveRecord& record) {
     return record.end - record.start - still;
 }
 
+bool is_host_copy(const Operation& operation) {
+    const auto* copy = std::get_if<CopyOperation>(&operation.body);
+    return copy != nullptr && (copy->kind == CopyKind::kHostToDevice ||
+                               copy->kind == CopyKind::kDeviceToHost);
+}
+
 }  // namespace
 
 std::vector<Interval>
@@ -55,6 +61,8 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
         std::vector<Interval> phases[4];
         std::vector<Interval> busy;
         std::vector<Interval> waiting;
+        std::vector<Interval> kernels;
+        std::vector<Interval> copies;
         for (std::size_t i = 0; i < rank.operations.size(); ++i) {
             const Operation& operation = rank.operations[i];
             if (operation.step >= steps)
@@ -62,8 +70,12 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             const Interval stretch{
                 outcome.times[r][i].start.count(), outcome.times[r][i].end.count()};
             const bool kernel = std::holds_alternative<KernelOperation>(operation.body);
-            if (kernel)
+            if (kernel) {
+                kernels.push_back(stretch);
                 phases[static_cast<std::size_t>(operation.phase)].push_back(stretch);
+            }
+            if (is_host_copy(operation))
+                copies.push_back(stretch);
             if (kernel || std::holds_alternative<CopyOperation>(operation.body))
                 busy.push_back(stretch);
             const auto* c = std::get_if<CollectiveOperation>(&operation.body);
@@ -76,6 +88,14 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
                 waiting.push_back(
                     {std::max(stretch.start, record.stalled.count()),
                      std::min(stretch.end, record.ready.count())});
+        }
+        merge_intervals(kernels);
+        if (!copies.empty()) {
+            merge_intervals(copies);
+            std::uint64_t bare = 0;
+            for (const Interval& s : copies)
+                bare += s.end - s.start - covered(kernels, s.start, s.end);
+            sum.exposed_copies = sum.exposed_copies.value_or(0) + static_cast<double>(bare);
         }
         merge_intervals(busy);
         sum.waiting += static_cast<double>(merge_intervals(waiting));
@@ -102,6 +122,8 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
     sum.exposed *= share;
     sum.waiting *= share;
     sum.exposed_waiting *= share;
+    if (sum.exposed_copies)
+        *sum.exposed_copies *= share;
     sum.iteration = round_us(graph, outcome);
     if (outcome.end_ps > 0)
         sum.blocks *= share * graph.steps * graph.training.rounds /

@@ -6,6 +6,7 @@
 #include "workloads/profile/intervals.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace switchfold {
@@ -19,6 +20,7 @@ struct PhaseTimes {
     double exposed = 0;          ///< a collective is resident and nothing else runs
     double waiting = 0;          ///< a collective is resident and waits for a late rank
     double exposed_waiting = 0;  ///< of the exposed time
+    std::optional<double> exposed_copies;  ///< to or from the host, while no kernel runs
     double blocks = 0;           ///< of collectives on a GPU, mean over the time
 };
 /// Of the first `steps` steps only; iteration is always over the whole run.

@@ -2,6 +2,7 @@
 #include "sim/run/results/timeline.h"
 
 #include "models/collectives/engine.h"
+#include "sim/run/results/memory_over_time.h"
 
 #include <fmt/format.h>
 
@@ -35,6 +36,7 @@ public:
             add_rank(pid, r);
             add_steps(pid, *graph_.ranks[r], outcome_.times[r]);
             add_passes(pid, *graph_.ranks[r], outcome_.times[r]);
+            writer_.add(pid, memory_over_time(graph_, outcome_, r));
             if (r == 0) {
                 for (const CounterSample& sample : outcome_.counters)
                     writer_.add(pid, sample);

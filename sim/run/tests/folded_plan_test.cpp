@@ -89,6 +89,10 @@ TEST(FoldedPlan, RefusesWhatIsNotTheSameWhenFolded) {
     EXPECT_EQ(
         refused(R"("pipeline": 4, "accumulate": 8, "schedule": "chimera")"),
         "/workload/plan/fold folds no such plan: chimera runs both ways; expected one");
+    EXPECT_EQ(
+        refused(R"("accumulate": 2, "mini_batches": 8, "schedule": "two_batches")"),
+        "/workload/plan/fold folds no such plan: two_batches runs two passes beside each other; "
+        "expected one after the other");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans on machines that they met badly once.
+#include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
@@ -66,6 +67,20 @@ TEST(PlanMachines, DefaultScenariosOfAFoldedPlanLeaveOutWhatTheMachineCannotDo) 
         EXPECT_EQ(scenario.name.find("in_switch"), std::string::npos);
         EXPECT_GT(scenario.iteration_us, 0);
         EXPECT_GT(*scenario.peak_memory_gib, 0);
+    }
+}
+
+TEST(PlanMachines, APlanOfMoreRanksThanTheMachineHasIsBlamed) {
+    try {
+        run("hgx_h100", R"("tensor": 2, "pipeline": 4, "data": 2, "accumulate": 4)");
+        FAIL() << "expected an error";
+    } catch (const ConfigError& error) {
+        EXPECT_NE(
+            std::string(error.what())
+                .find("/workload/plan: is for 16 ranks, data x context x tensor x pipeline, more "
+                      "than the 8 GPUs of hgx_h100"),
+            std::string::npos)
+            << error.what();
     }
 }
 

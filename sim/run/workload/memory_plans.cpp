@@ -3,10 +3,10 @@
 
 #include "sim/core/error.h"
 #include "sim/run/workload/kernel_model.h"
+#include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
-#include "workloads/kernels/memory_kernel.h"
 #include "workloads/memory/recompute/network_chain.h"
-#include "workloads/plan/step/stage_work.h"
+#include "workloads/memory/step/memory_facts.h"
 
 #include <fmt/format.h>
 
@@ -16,20 +16,6 @@
 namespace switchfold {
 
 namespace {
-
-/// What a rank of the plan trains alone.
-ParallelPlan single_gpu_plan(const TrainingWorkloadParams& workload) {
-    ParallelPlan plan;
-    plan.micro_batch = workload.plan ? workload.plan->micro_batch : workload.batch;
-    plan.datatype =
-        workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
-    plan.gradient = workload.gradient;
-    if (workload.plan) {
-        plan.attention = workload.plan->attention;
-        plan.optimizer = workload.plan->optimizer;
-    }
-    return plan;
-}
 
 void refuse_shared_layers(const LoadedExperiment& loaded, const TrainingWorkloadParams& workload) {
     if (!workload.plan)
@@ -54,33 +40,6 @@ void refuse_shared_layers(const LoadedExperiment& loaded, const TrainingWorkload
         throw ConfigError(std::move(problems));
 }
 
-/// A layer a stage: its kernels' times.
-std::vector<LayerTimes> times_of_layers(
-    const Network& network,
-    const KernelTimes& times,
-    const ParallelPlan& plan,
-    std::uint64_t moments) {
-    const StageWork work = layer_by_layer(network, times, plan);
-    std::vector<LayerTimes> layers;
-    for (std::uint32_t i = 0; i < work.stages(); ++i) {
-        const auto parameters = static_cast<double>(network.layers[i].parameters);
-        LayerTimes layer;
-        layer.forward = work.seconds(PassKind::kForward, i);
-        layer.input_gradient = work.seconds(PassKind::kInputGradient, i);
-        layer.weight_gradient = work.seconds(PassKind::kWeightGradient, i);
-        if (parameters > 0)
-            layer.update = times
-                               .estimate(optimizer(
-                                   parameters,
-                                   element_bytes(plan.datatype),
-                                   element_bytes(plan.gradient),
-                                   static_cast<double>(moments)))
-                               .seconds();
-        layers.push_back(layer);
-    }
-    return layers;
-}
-
 }  // namespace
 
 MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_backward) {
@@ -94,15 +53,10 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
         throw ConfigError(loaded.file.string(), "/system/gpu", fmt::format("{} {}", gpu.name, why));
     const std::filesystem::path folder = loaded.file.parent_path();
     const Network network = network_of(*workload, folder);
-    const ParallelPlan plan = single_gpu_plan(*workload);
-    NetworkScheduleOptions options;
-    options.batch = plan.micro_batch;
-    options.element = size_of(plan.datatype).count();
-    options.gradient = size_of(plan.gradient).count();
-    options.moments = static_cast<std::uint64_t>(optimizer_state_bytes(plan));
-    options.update_in_backward = update_in_backward;
-    const std::vector<LayerTimes> times = times_of_layers(
-        network, kernel_times(gpu, workload->kernel_times, folder), plan, options.moments);
+    const ParallelPlan plan = plan_without_network(*workload);
+    MemoryFacts facts =
+        memory_facts(network, kernel_times(gpu, workload->kernel_times, folder), plan);
+    facts.options.update_in_backward = update_in_backward;
     MemoryWorkload made;
     made.network = network.name;
     made.gpu = gpu.name;
@@ -111,25 +65,17 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     made.rates = {
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
-    made.schedule = network_schedule(network, options, times);
-    for (std::size_t i = 0; i < network.layers.size(); ++i) {
-        const Layer& layer = network.layers[i];
-        made.layers.push_back(
-            {layer.name,
-             times[i].input_gradient,
-             times[i].weight_gradient,
-             times[i].update,
-             layer.parameters * options.gradient,
-             layer.parameters * options.element,
-             layer.shares});
-    }
+    made.schedule = network_schedule(network, facts.options, facts.times);
+    made.layers = facts.layers;
     made.chain = network_chain(
         network,
-        {plan.micro_batch, options.element, plan.attention == AttentionKernels::kUnfused},
-        times);
+        {plan.micro_batch,
+         facts.options.element,
+         plan.attention == AttentionKernels::kUnfused},
+        facts.times);
     double forward = 0;
     double backward = 0;
-    for (const LayerTimes& layer : times) {
+    for (const LayerTimes& layer : facts.times) {
         forward += layer.forward;
         backward += layer.input_gradient + layer.weight_gradient;
     }

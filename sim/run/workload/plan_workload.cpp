@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/plan_workload.h"
 
+#include "sim/core/gibibytes.h"
 #include "sim/core/json.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/training_workload.h"
+#include "workloads/memory/pinning/mebibytes.h"
+#include "workloads/memory/step/memory_step.h"
 #include "workloads/plan/schedule/schedule_file.h"
 #include "workloads/plan/step/plan_memory.h"
 #include "workloads/plan/step/planner_layers.h"
@@ -14,6 +17,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace switchfold {
 
@@ -48,14 +52,9 @@ ParallelPlan plan_of(
     const std::filesystem::path& folder,
     PlanProblems& problems) {
     const PlanParams& p = *workload.plan;
-    ParallelPlan plan = p;
+    ParallelPlan plan = plan_without_network(workload);
     if (p.schedule.ends_with(".json"))
         plan.given = std::make_shared<PipelineSchedule>(read_schedule(folder / p.schedule));
-    plan.bucket = workload.bucket;
-    plan.first_bucket = workload.first_bucket;
-    plan.gradient = workload.gradient;
-    plan.datatype =
-        workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
     if (p.cut.equal && problems_of(plan, network).empty()) {
         const std::uint32_t stages = schedule_of(plan).stages();
         plan.partition = equal_partition(network, stages);
@@ -146,26 +145,28 @@ std::string told_stages(const ParallelPlan& plan, const Network& network) {
 std::string check_memory(
     const GpuParams& gpu,
     const ParallelPlan& plan,
-    const std::vector<DeviceMemory>& devices,
+    const std::vector<MemoryBytes>& devices,
     PlanProblems& problems) {
-    constexpr double kGiB = 1024.0 * 1024 * 1024;
     const auto fullest = std::max_element(
-        devices.begin(), devices.end(), [](const DeviceMemory& a, const DeviceMemory& b) {
+        devices.begin(), devices.end(), [](const MemoryBytes& a, const MemoryBytes& b) {
             return a.all() < b.all();
         });
     std::string what = fmt::format(
-        "{:.1f} GiB on device {}: weights {:.1f}, gradients {:.1f}, moments {:.1f}, activations "
-        "{:.1f}",
-        fullest->all() / kGiB,
-        fullest - devices.begin(),
-        fullest->weights / kGiB,
-        fullest->gradients / kGiB,
-        fullest->moments / kGiB,
-        fullest->activations / kGiB);
+        "{:.1f} GiB on device {}", in_gibibytes(fullest->all()), fullest - devices.begin());
+    const char* separator = ": ";
+    for (const MemoryClassText& memory : kMemoryClasses)
+        if ((*fullest)[memory.value] > 0)
+            what += fmt::format(
+                "{}{} {:.1f}",
+                std::exchange(separator, ", "),
+                memory.name,
+                in_gibibytes((*fullest)[memory.value]));
     const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
     if (capacity > 0 && fullest->all() > capacity) {
-        const double rest = capacity - (fullest->all() - fullest->activations);
-        const double largest = std::floor(plan.micro_batch * rest / fullest->activations);
+        const double of_samples =
+            (*fullest)[MemoryClass::kActivations] + (*fullest)[MemoryClass::kWorkspace];
+        const double rest = capacity - (fullest->all() - of_samples);
+        const double largest = std::floor(plan.micro_batch * rest / of_samples);
         problems.emplace_back(
             "/micro_batch",
             fmt::format(
@@ -173,14 +174,90 @@ std::string check_memory(
                 plan.micro_batch,
                 what,
                 gpu.name,
-                capacity / kGiB,
+                in_gibibytes(capacity),
                 largest >= 1 ? fmt::format(": at most {} fit", largest)
                              : ": not even one sample fits"));
     }
     return what;
 }
 
+std::string told_memory(const PlannedMemory& planned) {
+    const PinningPlan& plan = planned.plan;
+    const std::string gradients = fmt::format(
+        "{} are set aside for gradients of weights; {} of memory would do",
+        in_mebibytes(planned.gradients),
+        in_mebibytes(plan.floor_bytes()));
+    if (plan.moved_bytes() == 0)
+        return fmt::format(
+            "all {} that may travel stay on the GPU; {}",
+            in_mebibytes(plan.candidate_bytes),
+            gradients);
+    return fmt::format(
+        "of {} that may travel {} stay on the GPU; {} are copied in and {} out through {}; {}",
+        in_mebibytes(plan.candidate_bytes),
+        in_mebibytes(plan.pinned_bytes),
+        in_mebibytes(plan.bytes_in),
+        in_mebibytes(plan.bytes_out),
+        in_mebibytes(planned.ring_bytes()),
+        gradients);
+}
+
+/// What stays on the GPU. Refuses what cannot be planned or does not fit, with the largest
+/// micro-batch that does.
+void use_memory(
+    const GpuParams& gpu,
+    const PlanParams& params,
+    PreparedPlan& prepared,
+    PlanProblems& problems) {
+    MemoryChoice choice = *params.memory;
+    if (choice.bytes.count() == 0)
+        choice.bytes = gpu.memory.for_plans();
+    PlanProblems found = problems_of(choice, prepared.step->plan());
+    if (params.fold)
+        found.emplace_back("", "plans the memory of every rank; expected fold false");
+    if (choice.bytes.count() == 0)
+        found.emplace_back(
+            "/bytes", fmt::format("is none, and {} states no capacity; expected it", gpu.name));
+    if (found.empty()) {
+        prepared.memory = planned_memory(*prepared.step, choice, found);
+        const PinningPlan& plan = prepared.memory->plan;
+        if (found.empty() && !plan.refusal.empty()) {
+            const std::uint32_t largest = largest_micro_batch(*prepared.step, *prepared.memory);
+            found.emplace_back(
+                "/bytes",
+                fmt::format(
+                    "is {}: {}; {}",
+                    in_mebibytes(choice.bytes.count()),
+                    plan.refusal,
+                    largest > 0 ? fmt::format("at most micro_batch {} fits", largest)
+                                : "not even one sample fits"));
+        } else if (found.empty()) {
+            prepared.notes.push_back(told_memory(*prepared.memory));
+        }
+    }
+    for (auto& [pointer, what] : found)
+        problems.emplace_back("/memory" + pointer, std::move(what));
+}
+
 }  // namespace
+
+ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
+    ParallelPlan plan;
+    if (workload.plan)
+        plan = *workload.plan;
+    else
+        plan.micro_batch = workload.batch;
+    plan.bucket = workload.bucket;
+    plan.first_bucket = workload.first_bucket;
+    plan.gradient = workload.gradient;
+    plan.datatype =
+        workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
+    return plan;
+}
+
+ExecutionGraph PreparedPlan::graph() const {
+    return memory ? memory_step(*step, *memory) : plan_step(*step);
+}
 
 std::optional<PreparedPlan> prepare_plan(
     const TrainingWorkloadParams& workload,
@@ -200,14 +277,19 @@ std::optional<PreparedPlan> prepare_plan(
     if (!problems.empty())
         return {};
     PreparedPlan prepared{
-        std::make_unique<PlannedStep>(std::move(network), std::move(times), std::move(plan)), {}};
+        std::make_unique<PlannedStep>(std::move(network), std::move(times), std::move(plan)),
+        {},
+        {}};
     prepared.notes.emplace_back(
         "a generated step: kernels take what the model of docs/kernel_times.md gives them");
     if (workload.plan->cut.replicated)
         prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
-    prepared.notes.push_back(
-        "the plan needs up to " +
-        check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), problems));
+    if (workload.plan->memory)
+        use_memory(gpu, *workload.plan, prepared, problems);
+    else
+        prepared.notes.push_back(
+            "the plan needs up to " +
+            check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), problems));
     if (!problems.empty())
         return {};
     return prepared;

@@ -128,6 +128,15 @@ private:
         if (!prepared)
             fail_all(problems);
         const std::uint32_t planned = switchfold::ranks_of(prepared->step->plan());
+        if (w.ranks == 0 && planned > gpus_)
+            fail(
+                "/workload/plan",
+                fmt::format(
+                    "is for {} ranks, data x context x tensor x pipeline, more than the {} GPUs of "
+                    "{}; expected at most those",
+                    planned,
+                    gpus_,
+                    experiment_.system->name));
         if (ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
             fail(
                 "/workload/ranks",
@@ -138,8 +147,13 @@ private:
         if (w.plan->fold)
             fold(*prepared->step);
         else
-            prepared_.graph = plan_step(*prepared->step);
+            prepared_.graph = prepared->graph();
         if (experiment_.learning) {
+            if (prepared->memory)
+                fail(
+                    "/learning",
+                    "follows passes and updates, and a plan of memory updates within passes; "
+                    "expected a plan without memory");
             PlanProblems wrong = why_not_learned(*experiment_.learning, *prepared->step);
             for (auto& [pointer, what] : wrong)
                 pointer = "/learning" + pointer;

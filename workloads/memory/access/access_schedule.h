@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/memory_classes.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace switchfold {
-
-/// What a piece of a GPU's memory is for.
-enum class MemoryClass : std::uint8_t {
-    kWeights,
-    kGradients,
-    kMoments,  ///< of the optimizer, and 32-bit copies of 16-bit weights
-    kActivations,
-    kActivationGradients,
-    kWorkspace,
-};
 
 /// A piece of data that steps of an iteration read and write.
 struct MemoryItem {
@@ -49,6 +41,7 @@ struct AccessStep {
     StepKind kind = StepKind::kForward;
     double seconds = 0;
     std::vector<ItemAccess> open = {};
+    std::uint32_t layer = 0;  ///< of the network that the schedule was made of
 };
 
 /// An iteration as memory sees it: F_1 .. F_L, B_L .. B_1, updates; the next one follows.

@@ -31,10 +31,17 @@ public:
             add_items(i);
         for (std::uint32_t i = 0; i < layers_.size(); ++i)
             forward(i);
-        for (std::uint32_t i = size(); i-- > 0;)
+        for (std::uint32_t i = size(); i-- > 0;) {
             backward(i);
-        for (std::uint32_t i = 0; i < layers_.size(); ++i)
-            update(i);
+            if (!options_.updates_behind.empty())
+                for (const std::uint32_t owner : options_.updates_behind[i])
+                    update(owner);
+        }
+        if (!options_.update_in_backward && options_.updates_behind.empty())
+            for (std::uint32_t i = 0; i < layers_.size(); ++i)
+                update(i);
+        if (!options_.updates_behind.empty())
+            stay_over_updates();
         count_copies(schedule_);
         return std::move(schedule_);
     }
@@ -85,7 +92,7 @@ private:
         if (kept_tensors(layer).mask)
             items.mask = add("mask of " + layer.name, MemoryClass::kActivations, out);
         items.output_gradient = add(
-            "gradient of " + layer.name, MemoryClass::kActivationGradients, out * options_.element);
+            "gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
         if (layer.parameters > 0)
             add_weights(i);
     }
@@ -101,15 +108,18 @@ private:
         else
             schedule_.resident_bytes += layer.parameters * options_.element;
         const std::uint64_t gradient = layer.parameters * options_.gradient;
-        if (options_.update_in_backward && items.shared) {
+        if (options_.update_in_backward && items.shared && !options_.gradients_apart) {
             schedule_.resident_bytes += gradient;
-        } else {
+        } else if (!options_.gradients_apart) {
             items.gradient =
                 add("weight gradient of " + layer.name, MemoryClass::kGradients, gradient);
             schedule_.items.back().scratch = options_.update_in_backward;
         }
-        items.moments = add(
-            "moments of " + layer.name, MemoryClass::kMoments, layer.parameters * options_.moments);
+        if (options_.moments > 0)
+            items.moments =
+                add("moments of " + layer.name,
+                    MemoryClass::kMoments,
+                    layer.parameters * options_.moments);
     }
 
     static void open(AccessStep& step, std::uint32_t item, bool writes) {
@@ -133,7 +143,7 @@ private:
 
     void forward(std::uint32_t i) {
         const Layer& layer = network_.layers[i];
-        AccessStep step{"F " + layer.name, StepKind::kForward, times(i).forward};
+        AccessStep step{"F " + layer.name, StepKind::kForward, times(i).forward, {}, i};
         open_weights(step, i, false);
         open(step, layers_[i].input, false);
         for (const std::uint32_t input : layer.inputs)
@@ -148,7 +158,7 @@ private:
         const KeptTensors kept = kept_tensors(layer);
         const LayerTimes t = times(i);
         AccessStep step{
-            "B " + layer.name, StepKind::kBackward, t.input_gradient + t.weight_gradient};
+            "B " + layer.name, StepKind::kBackward, t.input_gradient + t.weight_gradient, {}, i};
         const auto read = [&](std::uint32_t item) {
             open(step, item, false);
             if (item != kNone && layer.type == "conv")
@@ -179,13 +189,35 @@ private:
 
     void update(std::uint32_t i) {
         const Layer& layer = network_.layers[i];
-        if (options_.update_in_backward || layer.parameters == 0)
+        if (layer.parameters == 0)
             return;
-        AccessStep step{"U " + layer.name, StepKind::kUpdate, times(i).update};
+        AccessStep step{"U " + layer.name, StepKind::kUpdate, times(i).update, {}, i};
         open(step, layers_[i].weights, true);
         open(step, layers_[i].gradient, false);
         open(step, layers_[i].moments, true);
         schedule_.steps.push_back(std::move(step));
+    }
+
+    /// What a step and the next one of the pass have open stays there while updates run between
+    /// them, as it does without.
+    void stay_over_updates() {
+        std::vector<AccessStep>& steps = schedule_.steps;
+        const auto updates = [&](std::size_t at) { return steps[at].kind == StepKind::kUpdate; };
+        for (std::size_t at = 1; at < steps.size(); ++at) {
+            if (!updates(at))
+                continue;
+            std::size_t next = at;
+            while (next < steps.size() && updates(next))
+                ++next;
+            if (next == steps.size())
+                return;
+            const std::vector<ItemAccess>& after = steps[next].open;
+            for (const ItemAccess& before : steps[at - 1].open)
+                if (std::any_of(after.begin(), after.end(), [&](const ItemAccess& access) {
+                        return access.item == before.item;
+                    }))
+                    open(steps[at], before.item, false);
+        }
     }
 
     const Network& network_;

@@ -26,6 +26,11 @@ struct NetworkScheduleOptions {
     /// updates follow the backward pass and all gradients stay until then.
     bool update_in_backward = false;
     bool weights_travel = false;  ///< they may be on the host too, as their moments may
+    /// Memory for gradients of weights is set aside by itself: they are no items.
+    bool gradients_apart = false;
+    /// Layers whose updates follow a layer's backward as steps of their own, by that layer; where
+    /// all are empty nobody updates here. Empty: as update_in_backward says.
+    std::vector<std::vector<std::uint32_t>> updates_behind = {};
 };
 
 /// The iteration of a network on one GPU, layer by layer. Backward of a layer has open what it

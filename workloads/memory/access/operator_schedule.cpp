@@ -217,7 +217,7 @@ private:
             MemoryItem item{fmt::format("storage {}", id)};
             item.bytes = storage.bytes;
             item.kind =
-                storage.in_forward ? MemoryClass::kActivations : MemoryClass::kActivationGradients;
+                storage.in_forward ? MemoryClass::kActivations : MemoryClass::kWorkspace;
             item.scratch = storage.steps.size() == 1;
             if (item.scratch)
                 item.kind = MemoryClass::kWorkspace;

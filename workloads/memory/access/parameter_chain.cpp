@@ -37,7 +37,7 @@ AccessSchedule parameter_chain(const Network& network, const ChainOptions& optio
     rows("w", MemoryClass::kWeights, true);
     rows("g", MemoryClass::kGradients, true);
     for (std::uint32_t l = 1; l <= layers; ++l)
-        add("d", l, MemoryClass::kActivationGradients, schedule.items[l].bytes, true);
+        add("d", l, MemoryClass::kWorkspace, schedule.items[l].bytes, true);
     const auto h = [&](std::uint32_t l) { return layers + l; };
     const auto w = [&](std::uint32_t l) { return 2 * layers + l; };
     const auto g = [&](std::uint32_t l) { return 3 * layers + l; };

@@ -4,24 +4,10 @@
 #include "workloads/memory/pinning/first_fit.h"
 
 #include <algorithm>
-#include <array>
 
 namespace switchfold {
 
 namespace {
-
-struct Compared {
-    PinPlanner planner;
-    Staging staging;
-};
-constexpr std::array kCompared{
-    Compared{PinPlanner::kNone, Staging::kWindow},
-    Compared{PinPlanner::kOffloadAll, Staging::kWindow},
-    Compared{PinPlanner::kOffloadConv, Staging::kWindow},
-    Compared{PinPlanner::kFirstFit, Staging::kDoublePeak},
-    Compared{PinPlanner::kOptimal, Staging::kDoublePeak},
-    Compared{PinPlanner::kOptimal, Staging::kWindow},
-    Compared{PinPlanner::kOptimal, Staging::kSingle}};
 
 std::optional<PinGain> gain(const PinningPlan& more, const PinningPlan& less) {
     if (!more.refusal.empty() || !less.refusal.empty())
@@ -53,13 +39,13 @@ std::optional<OrderSpread> spread_of_orders(const AccessSchedule& schedule, std:
     return spread;
 }
 
+}  // namespace
+
 bool has_convolutions(const AccessSchedule& schedule) {
     return std::any_of(schedule.items.begin(), schedule.items.end(), [](const MemoryItem& item) {
         return item.read_by_convolution;
     });
 }
-
-}  // namespace
 
 ComparedMemory compare_planners(
     const AccessSchedule& schedule,
@@ -77,7 +63,7 @@ ComparedMemory compare_planners(
                    })
             ->plan;
     };
-    for (const Compared& one : kCompared) {
+    for (const ComparedPlanner& one : kComparedPlanners) {
         if (one.planner == PinPlanner::kOffloadConv && !has_convolutions(schedule))
             continue;
         PinningOptions options;

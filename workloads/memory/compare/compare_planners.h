@@ -5,11 +5,29 @@
 #include "workloads/memory/copies/copy_replay.h"
 #include "workloads/memory/pinning/pinning_plan.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace switchfold {
+
+/// Who is compared, in this order.
+struct ComparedPlanner {
+    PinPlanner planner;
+    Staging staging;
+};
+inline constexpr std::array kComparedPlanners{
+    ComparedPlanner{PinPlanner::kNone, Staging::kWindow},
+    ComparedPlanner{PinPlanner::kOffloadAll, Staging::kWindow},
+    ComparedPlanner{PinPlanner::kOffloadConv, Staging::kWindow},
+    ComparedPlanner{PinPlanner::kFirstFit, Staging::kDoublePeak},
+    ComparedPlanner{PinPlanner::kOptimal, Staging::kDoublePeak},
+    ComparedPlanner{PinPlanner::kOptimal, Staging::kWindow},
+    ComparedPlanner{PinPlanner::kOptimal, Staging::kSingle}};
+
+/// Whether offload_conv is a rule of its own.
+[[nodiscard]] bool has_convolutions(const AccessSchedule& schedule);
 
 /// A planner's plan for one size of memory, and what it takes without contention.
 struct ComparedPlan {

@@ -20,7 +20,7 @@ struct StepReplay {
     double fetch_end = 0;
     double begin = 0;
     double end = 0;
-    double keep_end = 0;
+    double given_back = 0;  ///< and that of all steps before it
 };
 
 struct CopyReplay {
@@ -28,15 +28,13 @@ struct CopyReplay {
     double compute = 0;         ///< of all steps
     double stall = 0;           ///< steps waited for data or room, and the end for copies
     double at_least = 0;        ///< no order of copies is faster
-    std::uint64_t staging = 0;  ///< most bytes of the ring in use
     std::vector<StepReplay> steps;
 };
 
 /// An iteration without contention: copies in and out on a queue each, what is not pinned in a ring
-/// of `ring` bytes. Steps' data are fetched one step after the other as soon as the ring has room;
-/// room is free when what lay there was closed and, if kept, copied out. With `ahead` false nothing
-/// is fetched before the step before has ended and its copies out are done. The ring has to hold
-/// the plan's staging.
+/// of `ring` bytes. Steps' data are fetched one step after the other as soon as the ring has room
+/// (room_waits). With `ahead` false nothing is fetched before the step before has ended and its
+/// copies out are done. The ring has to hold the plan's staging.
 [[nodiscard]] CopyReplay replay_copies(
     const AccessSchedule& schedule,
     const std::vector<bool>& pinned,

@@ -14,7 +14,7 @@ std::vector<GradientGroup> layer_groups(const std::vector<UpdateLayer>& layers) 
             if (!has[owner]) {
                 has[owner] = true;
                 group_of[owner] = groups.size();
-                groups.push_back({layers[owner].gradient, layers[owner].update, {}});
+                groups.push_back({layers[owner].gradient, layers[owner].update, {}, {owner}});
             }
             groups[group_of[owner]].layers.push_back(static_cast<std::uint32_t>(i));
         };
@@ -43,6 +43,7 @@ bucket_groups(const std::vector<UpdateLayer>& layers, std::uint64_t first, std::
         bucket.bytes += one.bytes;
         bucket.update += one.update;
         bucket.layers.insert(bucket.layers.end(), one.layers.begin(), one.layers.end());
+        bucket.owners.insert(bucket.owners.end(), one.owners.begin(), one.owners.end());
         open = bucket.bytes < (buckets.size() == 1 ? first : others);
     }
     for (GradientGroup& bucket : buckets) {

@@ -27,6 +27,7 @@ struct GradientGroup {
     /// Layers that add to it, the last one first: its memory is taken with the first weight
     /// gradient and complete with the last.
     std::vector<std::uint32_t> layers;
+    std::vector<std::uint32_t> owners;  ///< layers whose weights it updates
 };
 
 /// A group a layer with weights, in the order of the backward pass. Shared weights are one group.

@@ -33,10 +33,19 @@ bool same(const WorkItem& a, const WorkItem& b) {
     return true;
 }
 
-/// Whether two passes take the same time: names aside, they do the same.
+/// Whether two passes take the same time: names and memory aside, they do the same.
 bool same(const Work& a, const Work& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-        return same(x, y);
+    const auto timed = [](const Work& work) {
+        std::vector<const WorkItem*> items;
+        for (const WorkItem& item : work)
+            if (!std::holds_alternative<HoldItem>(item))
+                items.push_back(&item);
+        return items;
+    };
+    const auto of_a = timed(a);
+    const auto of_b = timed(b);
+    return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), [](auto x, auto y) {
+        return same(*x, *y);
     });
 }
 
@@ -58,7 +67,9 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
     for (const std::vector<Slot>& order : schedule.order)
         for (const Slot& slot : order)
             if (slot.beside)
-                return fmt::format("{} runs two passes beside each other", schedule.name);
+                return fmt::format(
+                    "{} runs two passes beside each other; expected one after the other",
+                    schedule.name);
     const std::uint32_t group = plan.tensor * plan.context;
     if (plan.sharding >= Sharding::kGradients)
         return "its ranks share gradients in every pass; expected sharding none or optimizer";
@@ -189,6 +200,7 @@ FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_
             ranks[rank] = RankWriter(parts, rank, groups, names).write();
         }
         pieces.find_collectives(ranks);
+        hold_all_along(step, ranks);
         skeleton_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
     }
     Communicators groups;
@@ -205,6 +217,7 @@ FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_
             marks_ = std::move(marks);
         ranks[rank] = writer.take();
     }
+    hold_all_along(step, ranks);
     probe_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
 }
 

@@ -3,36 +3,52 @@
 
 #include "workloads/plan/schedule/pass_needs.h"
 
-#include <algorithm>
-
 namespace switchfold {
 
-double most_in_flight(
+namespace {
+
+/// What a pass holds from its begin on, holds while it runs, and has more or less of at its end.
+struct PassInFlight {
+    double begin = 0;
+    double again = 0;
+    double end = 0;
+};
+
+PassInFlight in_flight(PassKind kind, const Kept& stage) {
+    switch (kind) {
+    case PassKind::kForward:
+        return {stage.until_input_gradient, 0, 0};
+    case PassKind::kBackward:
+        return {0, stage.again, -stage.until_input_gradient};
+    case PassKind::kInputGradient:
+        return {
+            0,
+            stage.again_before_weights,
+            stage.until_weight_gradient - stage.until_input_gradient};
+    case PassKind::kWeightGradient:
+        return {0, 0, -stage.until_weight_gradient};
+    case PassKind::kUpdate:
+        break;
+    }
+    return {};
+}
+
+}  // namespace
+
+InFlight most_in_flight(
     const PipelineSchedule& schedule, std::uint32_t device, const std::vector<Kept>& kept) {
+    InFlight most;
     double held = 0;
-    double most = 0;
     for (const Slot& slot : schedule.order[device]) {
+        InFlight now{held, 0};
         for_each_pass(slot, [&](const Pass& pass) {
-            const Kept& stage = kept[pass.stage];
-            switch (pass.kind) {
-            case PassKind::kForward:
-                held += stage.until_input_gradient;
-                most = std::max(most, held);
-                break;
-            case PassKind::kBackward:
-                held -= stage.until_input_gradient;
-                break;
-            case PassKind::kInputGradient:
-                held += stage.until_weight_gradient - stage.until_input_gradient;
-                most = std::max(most, held);
-                break;
-            case PassKind::kWeightGradient:
-                held -= stage.until_weight_gradient;
-                break;
-            case PassKind::kUpdate:
-                break;
-            }
+            const PassInFlight changes = in_flight(pass.kind, kept[pass.stage]);
+            now.kept += changes.begin;
+            now.again += changes.again;
+            held += changes.begin + changes.end;
         });
+        if (now.all() > most.all())
+            most = now;
     }
     return most;
 }

@@ -10,10 +10,9 @@
 
 namespace switchfold {
 
-double LayerWork::kept_scores(std::uint32_t layer) const {
+double LayerWork::scores(std::uint32_t layer) const {
     const std::optional<AttentionShape> shape = attention_of(network_.layers[layer]);
-    if (!shape || plan_.attention == AttentionKernels::kFused ||
-        plan_.recompute == Recompute::kSelective)
+    if (!shape || plan_.attention == AttentionKernels::kFused)
         return 0;
     const double heads = static_cast<double>(shape->heads) /
                          (network_.layers[layer].split == TensorSplit::kHeads ? plan_.tensor : 1);

@@ -31,9 +31,9 @@ public:
     [[nodiscard]] double parameters(std::uint32_t layer) const;
     /// Bytes of a layer's output, one micro-batch, on this rank.
     [[nodiscard]] double output_bytes(std::uint32_t layer) const;
-    /// Bytes of what attention keeps of its scores: nothing where it is fused or computed again;
-    /// else what softmax and dropout put out, and dropout's mask.
-    [[nodiscard]] double kept_scores(std::uint32_t layer) const;
+    /// Bytes of what the backward of attention reads of its scores: nothing where it is fused, else
+    /// what softmax and dropout put out, and dropout's mask.
+    [[nodiscard]] double scores(std::uint32_t layer) const;
     [[nodiscard]] bool is_product(std::uint32_t layer) const;
     /// Ranks of an expert-parallel group hold different parameters of the layer.
     [[nodiscard]] bool shared_by_experts(std::uint32_t layer) const;

@@ -76,8 +76,9 @@ struct ParallelPlan {
     WeightPolicy weights = WeightPolicy::kLatest;
     Messages messages = Messages::kOverlapped;
     AttentionKernels attention = AttentionKernels::kFused;
-    bool overlap_gradients = true;  ///< they travel beside the last backward
-    Bytes bucket = mebibytes(25);   ///< of gradients that travel together
+    bool overlap_gradients = true;        ///< they travel beside the last backward
+    bool gradient_as_bucket_view = true;  ///< else buckets hold them a second time
+    Bytes bucket = mebibytes(25);         ///< of gradients that travel together
     Bytes first_bucket = mebibytes(1);
     Datatype datatype = Datatype::kBfloat16;  ///< of weights and activations
     Datatype gradient = Datatype::kFloat32;   ///< of gradients that travel

@@ -41,11 +41,11 @@ PassWriter::PassWriter(
     stream("compute");  // the first
 }
 
-std::uint32_t PassWriter::stream(const std::string& name) {
+std::uint32_t PassWriter::stream(const std::string& name, StreamKind kind) {
     const auto [at, fresh] =
         streams_.try_emplace(name, static_cast<std::uint32_t>(rank_graph_.streams.size()));
     if (fresh)
-        rank_graph_.streams.push_back({StreamKind::kGpu, name, 0});
+        rank_graph_.streams.push_back({kind, name, 0});
     return at->second;
 }
 
@@ -190,6 +190,36 @@ PassWriter::Index PassWriter::message(
     return add(name, stream(stream_name), phase, std::move(dependencies), body);
 }
 
+PassWriter::Index PassWriter::kernel_beside(
+    const std::string& stream_name,
+    std::string_view name,
+    Phase phase,
+    const KernelOperation& kernel,
+    std::vector<Index> dependencies) {
+    return add(name, stream(stream_name), phase, std::move(dependencies), kernel);
+}
+
+PassWriter::Index PassWriter::host_copy(
+    std::string_view name,
+    CopyKind kind,
+    Bytes bytes,
+    Phase phase,
+    std::vector<Index> dependencies) {
+    const char* queue = kind == CopyKind::kHostToDevice ? "copies in" : "copies out";
+    return add(
+        name, stream(queue), phase, std::move(dependencies), CopyOperation{kind, bytes, Time()});
+}
+
+PassWriter::Index PassWriter::host_work(
+    std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies) {
+    return add(
+        name,
+        stream("host", StreamKind::kHost),
+        phase,
+        std::move(dependencies),
+        HostDelayOperation{duration});
+}
+
 std::vector<PassWriter::Index> PassWriter::ends(std::size_t lane) const {
     std::vector<Index> all = lanes_[lane].waits;
     if (lanes_[lane].last)
@@ -205,13 +235,13 @@ std::optional<PassWriter::Index> PassWriter::last(std::size_t lane) const {
 }
 
 void PassWriter::span(
-    std::string_view name,
-    Index first,
-    Index last,
-    std::uint32_t round,
-    Phase phase,
-    std::int64_t keeps) {
-    rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase, keeps});
+    std::string_view name, Index first, Index last, std::uint32_t round, Phase phase) {
+    rank_graph_.spans.push_back({names_.intern(name), first, last, round, phase});
+}
+
+void PassWriter::memory(MemoryClass what, std::int64_t bytes, Index operation, bool at_end) {
+    if (bytes != 0)
+        rank_graph_.memory.push_back({operation, at_end, what, bytes});
 }
 
 }  // namespace switchfold

@@ -79,6 +79,24 @@ public:
         Phase phase,
         std::vector<Index> dependencies);
 
+    /// A kernel beside the lanes, on a stream of its own, by its name.
+    Index kernel_beside(
+        const std::string& stream,
+        std::string_view name,
+        Phase phase,
+        const KernelOperation& kernel,
+        std::vector<Index> dependencies);
+    /// To or from the host, on a stream a direction.
+    Index host_copy(
+        std::string_view name,
+        CopyKind kind,
+        Bytes bytes,
+        Phase phase,
+        std::vector<Index> dependencies);
+    /// What a host thread computes.
+    Index host_work(
+        std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
+
     /// What the lane would wait for if it went on now: its last kernel and what it still waits for.
     [[nodiscard]] std::vector<Index> ends(std::size_t lane) const;
     [[nodiscard]] std::optional<Index> last_kernel(std::size_t lane) const {
@@ -87,13 +105,11 @@ public:
     /// The last thing that the lane waits for: a sum of the last kernel's results, or that kernel.
     [[nodiscard]] std::optional<Index> last(std::size_t lane) const;
     [[nodiscard]] Index next() const { return static_cast<Index>(rank_graph_.operations.size()); }
-    void span(
-        std::string_view name,
-        Index first,
-        Index last,
-        std::uint32_t round,
-        Phase phase,
-        std::int64_t keeps = 0);
+    void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);
+    /// So many bytes more or, below 0, fewer, from the operation's begin or end on.
+    void memory(MemoryClass what, std::int64_t bytes, Index operation, bool at_end);
+    /// All along.
+    void hold(const MemoryBytes& bytes) { rank_graph_.held = bytes; }
     [[nodiscard]] RankGraph take() { return std::move(rank_graph_); }
 
 private:
@@ -104,7 +120,7 @@ private:
         std::vector<Index> unit;    ///< what the gather of the unit after the next waits for
     };
 
-    std::uint32_t stream(const std::string& name);
+    std::uint32_t stream(const std::string& name, StreamKind kind = StreamKind::kGpu);
     Index
     add(std::string_view name,
         std::uint32_t stream,

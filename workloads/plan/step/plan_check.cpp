@@ -112,7 +112,13 @@ private:
     }
 
     void context() {
-        if (plan_.context > 1 && (network_.tokens == 0 || network_.tokens % plan_.context != 0))
+        if (plan_.context == 1)
+            return;
+        if (network_.tokens == 0)
+            problem(
+                "/context",
+                fmt::format("{} has no tokens that context parallelism shares out", network_.name));
+        else if (network_.tokens % plan_.context != 0)
             problem(
                 "/context",
                 fmt::format(

@@ -30,12 +30,9 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
 
 }  // namespace
 
-std::vector<DeviceMemory> plan_memory(const PlannedStep& step) {
+std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
     const ParallelPlan& plan = step.plan();
     const PipelineSchedule& schedule = step.schedule();
-    std::vector<Kept> kept;
-    for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
-        kept.push_back(step.work().kept(stage));
     const double replicas = static_cast<double>(plan.data) * plan.context;
     // What a rank keeps of a stage's parameters; an expert has fewer replicas.
     const auto held = [&](std::uint32_t stage, Sharding least) {
@@ -44,16 +41,33 @@ std::vector<DeviceMemory> plan_memory(const PlannedStep& step) {
         return plan.sharding < least ? others + experts
                                      : others / replicas + experts / (replicas / plan.expert);
     };
-    std::vector<DeviceMemory> devices(schedule.devices());
+    std::vector<MemoryBytes> devices(schedule.devices());
     for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
-        DeviceMemory& memory = devices[device];
+        MemoryBytes& memory = devices[device];
         for (const std::uint32_t stage : schedule.stages_on(device)) {
-            memory.weights += held(stage, Sharding::kParameters) * element_bytes(plan.datatype) *
-                              versions_of(plan, schedule, stage);
-            memory.gradients += held(stage, Sharding::kGradients) * element_bytes(plan.gradient);
-            memory.moments += held(stage, Sharding::kOptimizer) * optimizer_state_bytes(plan);
+            memory[MemoryClass::kWeights] += held(stage, Sharding::kParameters) *
+                                             element_bytes(plan.datatype) *
+                                             versions_of(plan, schedule, stage);
+            memory[MemoryClass::kGradients] +=
+                held(stage, Sharding::kGradients) * element_bytes(plan.gradient);
+            memory[MemoryClass::kMoments] +=
+                held(stage, Sharding::kOptimizer) * optimizer_state_bytes(plan);
         }
-        memory.activations = most_in_flight(schedule, device, kept);
+        if (replicas > 1 && plan.sharding < Sharding::kGradients && !plan.gradient_as_bucket_view)
+            memory[MemoryClass::kBuckets] = memory[MemoryClass::kGradients];
+    }
+    return devices;
+}
+
+std::vector<MemoryBytes> plan_memory(const PlannedStep& step) {
+    std::vector<Kept> kept;
+    for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
+        kept.push_back(step.work().kept(stage));
+    std::vector<MemoryBytes> devices = held_all_along(step);
+    for (std::uint32_t device = 0; device < devices.size(); ++device) {
+        const InFlight in_flight = most_in_flight(step.schedule(), device, kept);
+        devices[device][MemoryClass::kActivations] = in_flight.kept;
+        devices[device][MemoryClass::kWorkspace] = in_flight.again;
     }
     return devices;
 }

@@ -7,16 +7,16 @@
 
 namespace switchfold {
 
-/// What a rank of a pipeline's device holds at its fullest, bytes: weights in all versions that a
-/// schedule without flush keeps, gradients in the type in which they travel, moments and 32-bit
-/// copies of 16-bit weights.
-struct DeviceMemory : HeldBytes {
-    double activations = 0;  ///< of the micro-batches in flight
-    [[nodiscard]] double all() const { return weights + gradients + moments + activations; }
-};
+/// What a rank of each of a pipeline's devices holds from begin to end: weights in all versions
+/// that a schedule without flush keeps, gradients in the type in which they travel and, if they are
+/// no views of them, the buckets into which they are copied, moments and 32-bit copies of 16-bit
+/// weights.
+[[nodiscard]] std::vector<MemoryBytes> held_all_along(const PlannedStep& step);
 
-/// By device. Weights that come together for a moment (ZeRO 3), workspaces and the framework's own
-/// memory are left out.
-[[nodiscard]] std::vector<DeviceMemory> plan_memory(const PlannedStep& step);
+/// What it holds at its fullest: activations of the micro-batches in flight too, and what backward
+/// computes again. Left out are weights that come together for a moment (ZeRO 3), gradients that
+/// travel before a rank has only its part of them (ZeRO 2 and 3: how many at once only a simulation
+/// tells), libraries' workspaces and the framework's own memory.
+[[nodiscard]] std::vector<MemoryBytes> plan_memory(const PlannedStep& step);
 
 }  // namespace switchfold

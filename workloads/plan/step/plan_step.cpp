@@ -121,18 +121,22 @@ ExecutionGraph plan_step(const PlannedStep& step) {
     std::vector<RankGraph> ranks;
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank)
         ranks.push_back(RankWriter(parts, rank, groups, names).write());
+    hold_all_along(step, ranks);
     return graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+}
+
+void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks) {
+    const RankMap map(step.plan());
+    const std::vector<MemoryBytes> held = held_all_along(step);
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+        ranks[rank].held = held[map.place(rank).device];
 }
 
 ExecutionGraph graph_of(
     const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
     ExecutionGraph graph;
-    const RankMap map(step.plan());
-    const std::vector<DeviceMemory> memory = plan_memory(step);
-    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        ranks[rank].held = memory[map.place(rank).device];
-        graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(ranks[rank])));
-    }
+    for (RankGraph& rank : ranks)
+        graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(rank)));
     graph.groups = groups.take();
     graph.names = names.take();
     graph.provenance.source = step.network().name;

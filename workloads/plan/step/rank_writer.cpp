@@ -28,25 +28,6 @@ Phase phase_of(PassKind kind) {
                                        : Phase::kBackward;
 }
 
-/// Bytes that a pass leaves behind, or frees.
-std::int64_t keeps(PassKind kind, const Kept& kept) {
-    const std::int64_t all = std::llround(kept.until_input_gradient);
-    const std::int64_t for_weights = std::llround(kept.until_weight_gradient);
-    switch (kind) {
-    case PassKind::kForward:
-        return all;
-    case PassKind::kBackward:
-        return -all;
-    case PassKind::kInputGradient:
-        return for_weights - all;
-    case PassKind::kWeightGradient:
-        return -for_weights;
-    case PassKind::kUpdate:
-        break;
-    }
-    return 0;
-}
-
 /// A message's two ends find each other by it.
 std::uint64_t tag_of(const Pass& pass, const PipelineSchedule& schedule) {
     return (std::uint64_t{pass.micro_batch} * schedule.stages() + pass.stage) * 2 +
@@ -229,7 +210,7 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     const Index first = writer_.next();
     predict(lane, pass, phase);
     if (parts_.fold != nullptr)
-        parts_.fold->pass(rank_, writer_.one_kernel(lane, to_string(pass.kind), phase), pass);
+        one_kernel(lane, pass, phase);
     else
         work(lane, pass, phase, reduces);
     const auto ended = writer_.last(lane);
@@ -238,14 +219,30 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         for (const bool experts : {false, true})
             flush({pass.stage, experts}, writer_.ends(lane), phase);
     if (ended && *ended >= first)
-        writer_.span(
-            to_string(pass),
-            first,
-            *ended,
-            round_of(pass),
-            phase,
-            keeps(pass.kind, parts_.work.kept(pass.stage)));
+        writer_.span(to_string(pass), first, *ended, round_of(pass), phase);
     send(lane, pass);
+}
+
+/// What a pass takes of memory on its way the kernel that stands for it takes from its begin on.
+void RankWriter::one_kernel(std::size_t lane, const Pass& pass, Phase phase) {
+    const Index index = writer_.one_kernel(lane, to_string(pass.kind), phase);
+    parts_.fold->pass(rank_, index, pass);
+    struct Taken {
+        std::int64_t now = 0;
+        std::int64_t most = 0;
+    };
+    std::array<Taken, kMemoryClasses.size()> taken;
+    for (const WorkItem& item : parts_.work.work(pass.kind, pass.stage))
+        if (const auto* change = std::get_if<HoldItem>(&item)) {
+            Taken& of_class = taken[static_cast<std::size_t>(change->what)];
+            of_class.now += change->bytes;
+            of_class.most = std::max(of_class.most, of_class.now);
+        }
+    for (const MemoryClassText& memory : kMemoryClasses) {
+        const Taken& of_class = taken[static_cast<std::size_t>(memory.value)];
+        writer_.memory(memory.value, of_class.most, index, false);
+        writer_.memory(memory.value, of_class.now - of_class.most, index, true);
+    }
 }
 
 void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces) {
@@ -258,17 +255,31 @@ void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool redu
                 {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
                 parts_.plan.datatype,
                 phase);
-        else if (reduces && parts_.plan.overlap_gradients)
-            gradients_ready(lane, std::get<GradientsItem>(item).layer);
+        else if (const auto* held = std::get_if<HoldItem>(&item))
+            writer_.memory(
+                held->what,
+                held->bytes,
+                held->at_end ? writer_.last(lane).value() : writer_.next(),
+                held->at_end);
+        else
+            gradients_ready(lane, std::get<GradientsItem>(item).layer, reduces);
     }
 }
 
-void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer) {
+void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces) {
     const Weights weights{
         parts_.work.stage_of(layer), parts_.work.layers().shared_by_experts(layer)};
     Pending& pending = pending_[weights];
-    pending.bytes +=
+    const Bytes bytes =
         bytes_of(parts_.work.layers().parameters(layer) * element_bytes(parts_.plan.gradient));
+    const bool overlaps = parts_.plan.overlap_gradients;
+    // Without overlap all micro-batches add to one.
+    if (parts_.plan.sharding >= Sharding::kGradients && bytes.count() > 0 &&
+        (overlaps || pending.layers.insert(layer).second))
+        pending.whole.push_back({writer_.last_kernel(lane).value(), bytes});
+    if (!reduces || !overlaps)
+        return;
+    pending.bytes += bytes;
     if (pending.bytes >= (pending.any ? parts_.plan.bucket : parts_.plan.first_bucket))
         flush(weights, writer_.ends(lane), Phase::kBackward);
 }
@@ -277,6 +288,8 @@ void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase p
     Pending& pending = pending_[weights];
     const Bytes bytes = std::exchange(pending.bytes, Bytes(0));
     pending.any = true;
+    const std::vector<Pending::Whole> made = std::exchange(pending.whole, {});
+    pending.layers.clear();
     const bool whole = parts_.plan.sharding == Sharding::kNone;
     const auto index = writer_.collective(
         whole ? "reduce gradients" : "scatter gradients",
@@ -289,6 +302,11 @@ void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase p
     if (!index)
         return;
     pending.reduced.push_back(*index);
+    for (const Pending::Whole& gradient : made) {
+        const auto held = static_cast<std::int64_t>(gradient.bytes.count());
+        writer_.memory(MemoryClass::kBuckets, held, gradient.operation, false);
+        writer_.memory(MemoryClass::kBuckets, -held, *index, true);
+    }
     if (parts_.fold != nullptr)
         parts_.fold->collective(rank_, *index);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace switchfold {
@@ -36,6 +37,9 @@ struct StepParts {
     FoldedParts* fold;  ///< none: every rank does its own
 };
 
+/// Weights, gradients and moments of each rank's stages, which stay in memory.
+void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks);
+
 /// A graph of what a step's ranks do.
 [[nodiscard]] ExecutionGraph graph_of(
     const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
@@ -60,13 +64,14 @@ private:
     void mark_last_gradients();
     void slot(std::size_t at);
     void pass(std::size_t lane, const Pass& pass, bool last_gradients);
+    void one_kernel(std::size_t lane, const Pass& pass, Phase phase);
     void work(std::size_t lane, const Pass& pass, Phase phase, bool reduces);
     void receive(std::size_t lane, const Pass& pass);
     void send(std::size_t lane, const Pass& pass);
     void predict(std::size_t lane, const Pass& pass, Phase phase);
     void before_updates(std::size_t at);
     void update(const Pass& pass);
-    void gradients_ready(std::size_t lane, std::uint32_t layer);
+    void gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces);
     void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
     /// A collective on all gradients, which the update waits for.
     std::optional<Index> reduce_before_update(
@@ -81,9 +86,16 @@ private:
     [[nodiscard]] std::uint32_t peer(std::uint32_t device) const;
 
     struct Pending {
-        Bytes bytes;                 ///< gradients that wait for their bucket to fill
-        bool any = false;            ///< a bucket has gone
-        std::vector<Index> reduced;  ///< collectives that the update waits for
+        /// A gradient of which the rank is to keep its part alone.
+        struct Whole {
+            Index operation = 0;  ///< makes it
+            Bytes bytes;
+        };
+        Bytes bytes;                     ///< gradients that wait for their bucket to fill
+        std::vector<Whole> whole;        ///< of them
+        std::set<std::uint32_t> layers;  ///< theirs
+        bool any = false;                ///< a bucket has gone
+        std::vector<Index> reduced;      ///< collectives that the update waits for
     };
 
     const StepParts& parts_;

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/step/stage_work.h"
 
-#include "workloads/plan/step/kept_tensors.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -25,8 +21,8 @@ StageWork::StageWork(
     crossing_(crossing_elements(network)),
     work_(first_.size()) {
     for (std::uint32_t stage = 0; stage < stages(); ++stage) {
+        memory_.push_back(stage_memory(network, layers_, plan, this->first(stage), end(stage)));
         build(stage);
-        kept_.push_back(activations(stage));
     }
 }
 
@@ -70,30 +66,59 @@ void StageWork::gather(std::uint32_t stage, std::uint32_t layer, bool upwards, W
         work.push_back(item);
 }
 
+namespace {
+
+/// Adds what changes memory, if it does.
+void change(Work& work, MemoryClass what, double bytes, bool at_end) {
+    if (std::llround(bytes) != 0)
+        work.push_back(HoldItem{what, std::llround(bytes), at_end});
+}
+
+}  // namespace
+
 void StageWork::build(std::uint32_t stage) {
     const auto of = [&](PassKind kind) -> Work& {
         return work_[stage][static_cast<std::size_t>(kind)];
     };
-    Work again;
+    const StageMemory& memory = memory_[stage];
+    const double activations = memory.kept.until_input_gradient;
     for (std::uint32_t i = first(stage); i < end(stage); ++i) {
         gather(stage, i, false, of(PassKind::kForward));
+        if (i == first(stage))
+            change(of(PassKind::kForward), MemoryClass::kActivations, activations, false);
         layers_.forward(i, of(PassKind::kForward));
-        const std::string& type = network_.layers[i].type;
-        const bool loss = type.find("loss") != std::string::npos;
-        const bool recomputed = (plan_.recompute == Recompute::kFull && !loss) ||
-                                (plan_.recompute == Recompute::kSelective && type == "attention");
-        if (recomputed)
-            layers_.forward(i, again);
     }
-    of(PassKind::kBackward) = again;
-    of(PassKind::kInputGradient) = again;
+    double made = 0;  // for the weights, of what is computed again
+    auto again = memory.again.rbegin();
     for (std::uint32_t i = end(stage); i-- > first(stage);) {
-        gather(stage, i, true, of(PassKind::kBackward));
-        gather(stage, i, true, of(PassKind::kInputGradient));
+        const bool recomputed = again != memory.again.rend() && again->first <= i;
+        for (const PassKind kind : {PassKind::kBackward, PassKind::kInputGradient}) {
+            gather(stage, i, true, of(kind));
+            if (!recomputed || i + 1 != again->end)
+                continue;
+            change(of(kind), MemoryClass::kWorkspace, again->workspace, false);
+            for (std::uint32_t j = again->first; j < again->end; ++j)
+                layers_.forward(j, of(kind));
+        }
         layers_.backward(i, of(PassKind::kBackward));
         layers_.input_gradient(i, of(PassKind::kInputGradient));
         layers_.weight_gradient(i, of(PassKind::kWeightGradient));
+        if (!recomputed || i != again->first)
+            continue;
+        for (const PassKind kind : {PassKind::kBackward, PassKind::kInputGradient})
+            change(of(kind), MemoryClass::kWorkspace, -again->workspace, true);
+        made += std::round(again->for_weights);
+        change(of(PassKind::kInputGradient), MemoryClass::kActivations, again->for_weights, true);
+        ++again;
     }
+    change(of(PassKind::kBackward), MemoryClass::kActivations, -activations, true);
+    const double left = memory.kept.until_weight_gradient;
+    change(
+        of(PassKind::kInputGradient),
+        MemoryClass::kActivations,
+        std::round(left) - std::round(activations) - made,
+        true);
+    change(of(PassKind::kWeightGradient), MemoryClass::kActivations, -left, true);
 }
 
 double StageWork::seconds(PassKind kind, std::uint32_t stage) const {
@@ -140,42 +165,6 @@ Bytes StageWork::message(std::uint32_t stage) const {
     const double elements = static_cast<double>(crossing_[end(stage) - 1]) * plan_.micro_batch /
                             plan_.context / (plan_.sequence ? plan_.tensor : 1);
     return Bytes(static_cast<std::uint64_t>(std::ceil(elements * element_bytes(plan_.datatype))));
-}
-
-Kept StageWork::activations(std::uint32_t stage) const {
-    // A tensor that several layers read is kept once.
-    std::set<std::uint32_t> all;
-    std::set<std::uint32_t> for_weights;
-    std::map<std::uint32_t, std::uint32_t> block_inputs;  // by block: its first layer
-    double masks = 0;
-    for (std::uint32_t i = first(stage); i < end(stage); ++i) {
-        const Layer& layer = network_.layers[i];
-        const KeptTensors keeps = kept_tensors(layer);
-        if (keeps.input)
-            all.insert(layer.inputs.begin(), layer.inputs.end());
-        if (keeps.output)
-            all.insert(i);
-        if (keeps.mask)
-            masks += layers_.output_bytes(i) / element_bytes(plan_.datatype);
-        if (layer.type == "attention")
-            masks += layers_.kept_scores(i);
-        if (layers_.is_product(i))
-            for_weights.insert(layer.inputs.begin(), layer.inputs.end());
-        block_inputs.try_emplace(layer.block, i);
-    }
-    const auto bytes = [&](const std::set<std::uint32_t>& tensors) {
-        double sum = 0;
-        for (const std::uint32_t tensor : tensors)
-            sum += layers_.output_bytes(tensor);
-        return sum;
-    };
-    if (plan_.recompute == Recompute::kFull) {
-        std::set<std::uint32_t> inputs;
-        for (const auto& [block, i] : block_inputs)
-            inputs.insert(network_.layers[i].inputs.begin(), network_.layers[i].inputs.end());
-        return {bytes(inputs), bytes(inputs)};
-    }
-    return {bytes(all) + masks, bytes(for_weights)};
 }
 
 }  // namespace switchfold

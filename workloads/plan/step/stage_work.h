@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/plan/schedule/in_flight.h"
 #include "workloads/plan/schedule/pipeline_schedule.h"
 #include "workloads/plan/step/layer_work.h"
+#include "workloads/plan/step/stage_memory.h"
 
 #include <array>
 #include <cstdint>
@@ -47,13 +47,13 @@ public:
     /// Bytes of one micro-batch's activations that go to the next stage; their gradients come back.
     [[nodiscard]] Bytes message(std::uint32_t stage) const;
     /// Bytes that one micro-batch's forward leaves behind.
-    [[nodiscard]] Kept kept(std::uint32_t stage) const { return kept_[stage]; }
+    [[nodiscard]] const Kept& kept(std::uint32_t stage) const { return memory(stage).kept; }
+    [[nodiscard]] const StageMemory& memory(std::uint32_t stage) const { return memory_[stage]; }
     [[nodiscard]] const LayerWork& layers() const { return layers_; }
 
 private:
     void build(std::uint32_t stage);
     void gather(std::uint32_t stage, std::uint32_t layer, bool upwards, Work& work) const;
-    [[nodiscard]] Kept activations(std::uint32_t stage) const;
 
     const Network& network_;
     const ParallelPlan& plan_;
@@ -61,7 +61,7 @@ private:
     std::vector<std::uint32_t> first_;
     std::vector<std::uint64_t> crossing_;
     std::vector<std::array<Work, 4>> work_;  ///< by stage and kind of pass
-    std::vector<Kept> kept_;
+    std::vector<StageMemory> memory_;
 };
 
 /// A layer a stage.

@@ -47,8 +47,16 @@ struct GatherItem {
     Bytes experts;  ///< those that expert-parallel ranks hold different ones of
 };
 
+/// That many bytes more or, below 0, fewer: once what comes next begins, or what came before ends.
+struct HoldItem {
+    MemoryClass what = MemoryClass::kActivations;
+    std::int64_t bytes = 0;
+    bool at_end = false;
+};
+
 /// What a rank does in a pass, one after the other.
-using WorkItem = std::variant<KernelItem, CollectiveItem, JoinItem, GradientsItem, GatherItem>;
+using WorkItem =
+    std::variant<KernelItem, CollectiveItem, JoinItem, GradientsItem, GatherItem, HoldItem>;
 using Work = std::vector<WorkItem>;
 
 }  // namespace switchfold

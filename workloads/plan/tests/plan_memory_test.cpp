@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace switchfold {
 namespace {
 
@@ -22,14 +24,15 @@ TEST(PlanMemory, WeightsAndMomentsAreThoseOfMegatron) {
     plan.recompute = Recompute::kSelective;
     const Network network = *find_network("gpt_22b");
     const KernelTimes times(testing::ampere());
-    const DeviceMemory memory = plan_memory({network, times, plan}).front();
+    const MemoryBytes memory = plan_memory({network, times, plan}).front();
     const double blocks = 12.0 * 48 * 6144 * 6144 * 18 / 8;
     EXPECT_NEAR(blocks / kGiB, 45.5625, 1e-9);
-    const double held = memory.weights + memory.gradients + memory.moments;
+    const double held = memory[MemoryClass::kWeights] + memory[MemoryClass::kGradients] +
+                        memory[MemoryClass::kMoments];
     EXPECT_GT(held, blocks);
     EXPECT_LT(held, blocks * 1.03);
     // 34 s b h / t bytes a layer, 9.5625 GiB; without dropout's two masks 32, and head and loss.
-    EXPECT_NEAR(memory.activations / kGiB, 9.5625 * 32 / 34, 1.0);
+    EXPECT_NEAR(memory[MemoryClass::kActivations] / kGiB, 9.5625 * 32 / 34, 1.0);
 }
 
 TEST(PlanMemory, ShardsAndVersionsDivideAndMultiply) {
@@ -43,21 +46,92 @@ TEST(PlanMemory, ShardsAndVersionsDivideAndMultiply) {
     const KernelTimes times(testing::ampere());
     ParallelPlan plan;
     plan.data = 4;
-    const DeviceMemory whole = plan_memory({network, times, plan}).front();
+    const MemoryBytes whole = plan_memory({network, times, plan}).front();
     plan.sharding = Sharding::kOptimizer;
-    const DeviceMemory zero1 = plan_memory({network, times, plan}).front();
-    EXPECT_EQ(zero1.moments, whole.moments / 4);
-    EXPECT_EQ(zero1.gradients, whole.gradients);
+    const MemoryBytes zero1 = plan_memory({network, times, plan}).front();
+    EXPECT_EQ(zero1[MemoryClass::kMoments], whole[MemoryClass::kMoments] / 4);
+    EXPECT_EQ(zero1[MemoryClass::kGradients], whole[MemoryClass::kGradients]);
     plan.sharding = Sharding::kParameters;
-    const DeviceMemory zero3 = plan_memory({network, times, plan}).front();
-    EXPECT_EQ(zero3.weights, whole.weights / 4);
-    EXPECT_EQ(zero3.gradients, whole.gradients / 4);
+    const MemoryBytes zero3 = plan_memory({network, times, plan}).front();
+    EXPECT_EQ(zero3[MemoryClass::kWeights], whole[MemoryClass::kWeights] / 4);
+    EXPECT_EQ(zero3[MemoryClass::kGradients], whole[MemoryClass::kGradients] / 4);
     ParallelPlan pipeline;
     pipeline.pipeline = 4;
     pipeline.schedule = "1f1b_async";
-    const double one = plan_memory({network, times, pipeline})[0].weights;
+    const double one = plan_memory({network, times, pipeline})[0][MemoryClass::kWeights];
     pipeline.weights = WeightPolicy::kStash;
-    EXPECT_EQ(plan_memory({network, times, pipeline})[0].weights, 4 * one);
+    EXPECT_EQ(plan_memory({network, times, pipeline})[0][MemoryClass::kWeights], 4 * one);
+}
+
+/// Bytes that a block computes again, and how much the largest of them takes.
+struct Again {
+    double all = 0;
+    double most = 0;
+};
+Again again_of(const StageMemory& memory) {
+    Again again;
+    for (const RecomputedLayers& part : memory.again) {
+        again.all += part.workspace;
+        again.most = std::max(again.most, part.workspace);
+    }
+    return again;
+}
+
+TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
+    GptShape shape;
+    shape.layers = 6;
+    shape.hidden = 512;
+    shape.heads = 8;
+    shape.sequence = 256;
+    shape.vocabulary = 1024;
+    const Network network = decoder("small", shape);
+    const KernelTimes times(testing::ampere());
+    ParallelPlan plan;
+    plan.micro_batch = 2;
+    plan.attention = AttentionKernels::kUnfused;
+    const auto memory_of = [&](Recompute recompute) {
+        plan.recompute = recompute;
+        return PlannedStep(network, times, plan).work().memory(0);
+    };
+    const StageMemory none = memory_of(Recompute::kNone);
+    EXPECT_TRUE(none.again.empty());
+    EXPECT_EQ(none.kept.again, 0);
+
+    // Scores: softmax and dropout put out 2 bytes each, and a mask of one.
+    const StageMemory selective = memory_of(Recompute::kSelective);
+    const double scores = 5.0 * 8 * 2 * 256 * 256;
+    EXPECT_EQ(selective.again.size(), 6U);
+    EXPECT_EQ(again_of(selective).all, 6 * scores);
+    EXPECT_EQ(selective.kept.again, scores);
+    EXPECT_EQ(selective.kept.until_input_gradient, none.kept.until_input_gradient - 6 * scores);
+
+    // Megatron's 2 s b h a block, the same of what comes into the last norm, and the loss's own.
+    const StageMemory full = memory_of(Recompute::kFull);
+    const double input = 2.0 * 256 * 2 * 512;
+    const double probabilities = 2.0 * 256 * 2 * 1024;
+    EXPECT_EQ(full.again.size(), 6U + 2U);
+    EXPECT_EQ(full.kept.until_input_gradient, 7 * input + probabilities);
+    EXPECT_EQ(full.kept.until_input_gradient + again_of(full).all, none.kept.until_input_gradient);
+    EXPECT_EQ(full.kept.again, again_of(full).most);
+    // A weight gradient of its own needs what was computed again for it, of all blocks.
+    EXPECT_GT(full.kept.until_weight_gradient, full.kept.until_input_gradient);
+    EXPECT_GT(full.kept.again_before_weights, full.kept.again);
+}
+
+TEST(PlanMemory, GradientsThatAreNoViewsOfBucketsAreHeldTwice) {
+    // ResNet-50's 25,557,032 parameters of 4 bytes: 102 MB.
+    const Network network = *find_network("resnet50");
+    const KernelTimes times(testing::ampere());
+    ParallelPlan plan;
+    plan.data = 2;
+    plan.datatype = plan.gradient = Datatype::kFloat32;
+    const double view = plan_memory({network, times, plan}).front().all();
+    plan.gradient_as_bucket_view = false;
+    const MemoryBytes twice = plan_memory({network, times, plan}).front();
+    EXPECT_EQ(twice[MemoryClass::kBuckets], 25'557'032 * 4.0);
+    EXPECT_EQ(twice.all() - view, 25'557'032 * 4.0);
+    plan.data = 1;
+    EXPECT_EQ(plan_memory({network, times, plan}).front()[MemoryClass::kBuckets], 0);
 }
 
 }  // namespace

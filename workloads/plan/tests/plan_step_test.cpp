@@ -197,18 +197,23 @@ TEST(PlanStep, PassesKeepWhatThePlanCountsAndFreeAllOfIt) {
         plan.chunks = 2;
         plan.accumulate = 8;
         const PlannedStep step(network, a100(), plan);
-        const std::vector<DeviceMemory> memory = plan_memory(step);
+        const std::vector<MemoryBytes> memory = plan_memory(step);
         const ExecutionGraph graph = plan_step(step);
         for (std::uint32_t device = 0; device < 4; ++device) {
             std::int64_t kept = 0;
             std::int64_t most = 0;
-            for (const Span& span : graph.ranks[device]->spans) {
-                kept += span.keeps;
+            for (const MemoryChange& change : graph.ranks[device]->memory) {
+                EXPECT_EQ(change.what, MemoryClass::kActivations);
+                EXPECT_EQ(change.at_end, change.bytes < 0);
+                kept += change.bytes;
                 most = std::max(most, kept);
             }
             EXPECT_EQ(kept, 0) << schedule;
-            EXPECT_NEAR(static_cast<double>(most), memory[device].activations, 64) << schedule;
-            EXPECT_EQ(graph.ranks[device]->held.moments, memory[device].moments);
+            MemoryBytes fullest = graph.ranks[device]->held;
+            fullest[MemoryClass::kActivations] = memory[device][MemoryClass::kActivations];
+            EXPECT_NEAR(static_cast<double>(most), fullest[MemoryClass::kActivations], 64)
+                << schedule;
+            EXPECT_EQ(fullest, memory[device]) << schedule;
         }
     }
 }
@@ -251,9 +256,11 @@ TEST(PlanStep, ExpertParallelRanksExchangeTokensAndReduceTheirExpertsApart) {
             EXPECT_EQ(group.ranks[1] - group.ranks[0], 2U);
         }
     }
-    EXPECT_EQ(plan_memory(step)[0].moments, (others + experts / 2) * 12);
+    EXPECT_EQ(plan_memory(step)[0][MemoryClass::kMoments], (others + experts / 2) * 12);
     plan.sharding = Sharding::kOptimizer;
-    EXPECT_EQ(plan_memory({network, a100(), plan})[0].moments, (others / 4 + experts / 2 / 2) * 12);
+    EXPECT_EQ(
+        plan_memory({network, a100(), plan})[0][MemoryClass::kMoments],
+        (others / 4 + experts / 2 / 2) * 12);
     plan.sharding = Sharding::kNone;
     // As much work: fewer experts, each with the tokens of all ranks that share them.
     ParallelPlan alone = plan;
@@ -350,6 +357,13 @@ TEST(PlanStep, TellsWhatIsWrong) {
     EXPECT_EQ(
         problem_of(plan, *find_network("vgg16")),
         "/tensor vgg16 has no layer that tensor parallelism divides");
+    plan = {};
+    plan.context = 2;
+    EXPECT_EQ(
+        problem_of(plan, *find_network("vgg16")),
+        "/context vgg16 has no tokens that context parallelism shares out");
+    plan.context = 3;
+    EXPECT_EQ(problem_of(plan, network), "/context 3 ranks do not divide samples of 256 tokens");
     plan = {};
     plan.pipeline = 4;
     plan.accumulate = 6;

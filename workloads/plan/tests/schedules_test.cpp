@@ -87,7 +87,8 @@ TEST(Schedules, VShapesHoldTheirShareOfActivations) {
                 result = std::max(
                     result,
                     most_in_flight(
-                        schedule, device, std::vector<Kept>(schedule.stages(), Kept{0.5, 0})));
+                        schedule, device, std::vector<Kept>(schedule.stages(), Kept{0.5, 0}))
+                        .kept);
             return result;
         };
         EXPECT_LE(most("zb_v"), p) << p;
@@ -103,7 +104,8 @@ RC_GTEST_PROP(ScheduleProperty, ActivationsInFlightAreTheFormulas, ()) {
     for (std::uint32_t s = 0; s < p; ++s) {
         const auto most = [&](const char* name) {
             return most_in_flight(
-                find_schedule(name)->make({p, m}), s, std::vector<Kept>(p, Kept{1, m_w}));
+                       find_schedule(name)->make({p, m}), s, std::vector<Kept>(p, Kept{1, m_w}))
+                .kept;
         };
         RC_ASSERT(most("gpipe") == m);
         RC_ASSERT(most("1f1b") == p - s);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generated steps whose memory is planned, simulated.
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "sim/run/config/load.h"
+#include "sim/run/runner.h"
+#include "sim/run/workload/simulated_memory_plans.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace switchfold {
+namespace {
+
+const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
+
+LoadedExperiment load(
+    const std::string& network,
+    const std::string& plan,
+    const std::string& system = "hgx_h100_host",
+    const std::string& algorithm = "ring") {
+    const std::string text = fmt::format(
+        R"({{
+          "name": "test", "system": "../systems/{}.json", "causes": false,
+          "workload": {{"type": "training", "precision": "single", "network": {}, "plan": {{{}}}}},
+          "scenarios": [{{"name": "one", "all_reduce": {{"algorithm": "{}"}}}}]
+        }})",
+        system,
+        network,
+        plan,
+        algorithm);
+    return load_experiment(Json::parse(text), kFile, {});
+}
+
+ScenarioResult run(
+    const std::string& network,
+    const std::string& plan,
+    const std::string& system = "hgx_h100_host",
+    const std::string& algorithm = "ring") {
+    return run_experiment(load(network, plan, system, algorithm), {}).scenarios.front();
+}
+
+std::string refused(const std::string& network, const std::string& plan) {
+    try {
+        (void)run(network, plan);
+    } catch (const ConfigError& error) {
+        std::string all;
+        for (const Problem& problem : error.problems())
+            all += problem.pointer + " " + problem.message + "\n";
+        return all;
+    }
+    return "nothing";
+}
+
+constexpr const char* kFourEqual =
+    R"({"type": "gpt", "layers": 4, "hidden": 1024, "heads": 16, "sequence": 128, "vocabulary": 16})";
+
+TEST(MemoryChoice, ADelayedUpdateNeedsOneBufferAndNoMoreTime) {
+    const auto takes = [](const char* updates) {
+        return run(
+            kFourEqual,
+            fmt::format(R"("memory": {{"planner": "none", "updates": "{}"}})", updates));
+    };
+    const ScenarioResult batch = takes("batch");
+    const ScenarioResult delayed = takes("delayed");
+    EXPECT_LE(delayed.iteration_us, batch.iteration_us * 1.0001);
+    EXPECT_LE(*delayed.peak_memory_gib, *batch.peak_memory_gib);
+}
+
+/// A planner's copies hide where they are few, and show where everything travels.
+TEST(MemoryChoice, WhatTravelsTakesTime) {
+    const auto takes = [](const char* memory) {
+        return run("\"alexnet\"", fmt::format(R"("micro_batch": 64, "memory": {{{}}})", memory))
+            .iteration_us;
+    };
+    const double all_stays = takes(R"("planner": "none")");
+    const double planned = takes(R"("planner": "optimal", "bytes": "1100 MiB")");
+    const double offloaded = takes(R"("planner": "offload_all", "bytes": "1100 MiB")");
+    EXPECT_GT(planned, all_stays);
+    EXPECT_GT(offloaded, planned);
+}
+
+/// Copies of GPUs that share the way to the host slow each other: nothing of it is in the plan.
+TEST(MemoryChoice, NeighboursThatOffloadTooMakeItSlower) {
+    const auto takes = [](int ranks) {
+        return run(
+                   "\"alexnet\"",
+                   fmt::format(
+                       R"("micro_batch": 64, "data": {},
+                          "memory": {{"planner": "offload_all", "bytes": "2 GiB"}})",
+                       ranks),
+                   "dgx2_v100_host")
+            .iteration_us;
+    };
+    EXPECT_GT(takes(4), 1.5 * takes(1));
+}
+
+/// The largest micro-batch leaves room for what its blocks compute again.
+TEST(MemoryChoice, WithoutAPlannerTheLargestMicroBatchCountsWorkspace) {
+    const auto told = [](std::uint32_t micro_batch) {
+        return refused(
+            "\"gpt_1_5b\"", fmt::format(R"("micro_batch": {}, "recompute": "full")", micro_batch));
+    };
+    const std::string what = told(512);
+    EXPECT_EQ(what.find("/workload/plan/micro_batch is 512, which needs "), 0U) << what;
+    EXPECT_NE(what.find(", workspace "), std::string::npos) << what;
+    const std::size_t at = what.find(": at most ");
+    ASSERT_NE(at, std::string::npos) << what;
+    const auto largest = static_cast<std::uint32_t>(std::stoul(what.substr(at + 10)));
+    EXPECT_NE(told(largest + 1).find(fmt::format(": at most {} fit", largest)), std::string::npos);
+}
+
+/// Weights of the first layer are in the ring from the end of one step to the next one's begin.
+TEST(MemoryChoice, WhatStaysOverTheEndOfAStepMayGoInBetween) {
+    EXPECT_GT(
+        run("\"alexnet\"",
+            R"("memory": {"planner": "offload_all", "weights_travel": true, "updates": "delayed"})")
+            .iteration_us,
+        0);
+}
+
+TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
+    const std::string what = refused(
+        "\"vgg16\"", R"("micro_batch": 64, "memory": {"planner": "none", "bytes": "4 GiB"})");
+    EXPECT_NE(what.find("/workload/plan/memory/bytes is 4096.0 MiB: needs "), std::string::npos)
+        << what;
+    EXPECT_NE(what.find("; at most micro_batch "), std::string::npos) << what;
+    EXPECT_NE(
+        refused("\"vgg16\"", R"("memory": {"planner": "none", "bytes": "400 MiB"})")
+            .find("not even one sample fits"),
+        std::string::npos);
+    EXPECT_NE(
+        refused("\"vgg16\"", R"("data": 4, "fold": true, "memory": {})")
+            .find("expected fold false"),
+        std::string::npos);
+    EXPECT_NE(
+        refused("\"vgg16\"", R"("memory": {"updates": "delayed", "gradient_ring": "1 MiB"})")
+            .find("/workload/plan/memory/gradient_ring is 1048576 bytes"),
+        std::string::npos);
+}
+
+TEST(MemoryChoice, EveryPlannerIsSimulatedOrSaysWhyNot) {
+    SimulatedMemoryOptions options;
+    options.memories = {600ULL << 20U, 2ULL << 30U};
+    options.granule = 1ULL << 20U;
+    const auto plans =
+        simulate_memory_plans(load("\"alexnet\"", R"("micro_batch": 64)"), options);
+    EXPECT_EQ(plans.size(), 14U);
+    for (const SimulatedMemoryPlan& plan : plans) {
+        if (plan.refusal.empty()) {
+            EXPECT_GT(plan.seconds, 0);
+            EXPECT_LE(plan.peak_gib * (1ULL << 30U), static_cast<double>(plan.memory) * 1.000001);
+        }
+    }
+    EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const SimulatedMemoryPlan& plan) {
+        return plan.planner == PinPlanner::kNone && plan.refusal.empty();
+    }));
+    EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const SimulatedMemoryPlan& plan) {
+        return !plan.refusal.empty();
+    }));
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/memory/step/memory_facts.h"
+
+#include "workloads/kernels/memory_kernel.h"
+#include "workloads/plan/step/stage_work.h"
+
+namespace switchfold {
+
+NetworkScheduleOptions schedule_options(const ParallelPlan& plan) {
+    NetworkScheduleOptions options;
+    options.batch = plan.micro_batch;
+    options.element = size_of(plan.datatype).count();
+    options.gradient = size_of(plan.gradient).count();
+    options.moments = static_cast<std::uint64_t>(optimizer_state_bytes(plan));
+    return options;
+}
+
+MemoryFacts
+memory_facts(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
+    MemoryFacts facts;
+    facts.options = schedule_options(plan);
+    const StageWork work = layer_by_layer(network, times, plan);
+    for (std::uint32_t i = 0; i < work.stages(); ++i) {
+        const Layer& layer = network.layers[i];
+        LayerTimes one;
+        one.forward = work.seconds(PassKind::kForward, i);
+        one.input_gradient = work.seconds(PassKind::kInputGradient, i);
+        one.weight_gradient = work.seconds(PassKind::kWeightGradient, i);
+        if (layer.parameters > 0)
+            one.update = times
+                             .estimate(optimizer(
+                                 static_cast<double>(layer.parameters),
+                                 element_bytes(plan.datatype),
+                                 element_bytes(plan.gradient),
+                                 optimizer_state_bytes(plan)))
+                             .seconds();
+        facts.times.push_back(one);
+        facts.layers.push_back(
+            {layer.name,
+             one.input_gradient,
+             one.weight_gradient,
+             one.update,
+             layer.parameters * facts.options.gradient,
+             layer.parameters * facts.options.element,
+             layer.shares});
+    }
+    return facts;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/memory/step/planned_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+bool within_backward(const MemoryChoice& choice) {
+    return choice.updates != UpdatePolicy::kBatch;
+}
+
+/// Steps of updates: behind the layer that completes a group, or behind the whole pass.
+void place_updates(
+    const MemoryChoice& choice,
+    const std::vector<GradientGroup>& groups,
+    std::size_t layers,
+    NetworkScheduleOptions& options) {
+    if (choice.updater == Updater::kGpu && !within_backward(choice))
+        return;
+    options.updates_behind.assign(layers, {});
+    if (choice.updater == Updater::kHost)
+        return;
+    for (const GradientGroup& group : groups)
+        for (const std::uint32_t owner : group.owners)
+            options.updates_behind[group.layers.back()].push_back(owner);
+}
+
+NetworkScheduleOptions options_for(
+    const PlannedMemory& planned, const NetworkScheduleOptions& of_plan, std::size_t layers) {
+    NetworkScheduleOptions options = of_plan;
+    options.gradients_apart = true;
+    options.weights_travel = planned.choice.weights_travel;
+    if (planned.choice.updater == Updater::kHost)
+        options.moments = 0;
+    place_updates(planned.choice, planned.groups, layers, options);
+    return options;
+}
+
+PinningPlan pin(const PlannedMemory& planned, const AccessSchedule& schedule) {
+    PinningOptions options;
+    options.planner = planned.choice.planner;
+    options.staging = planned.choice.staging;
+    options.memory = planned.choice.bytes.count();
+    options.optimal.granule = planned.choice.granule.count();
+    return plan_pinning(schedule, options);
+}
+
+AccessSchedule scheduled(
+    const PlannedMemory& planned,
+    const Network& network,
+    const NetworkScheduleOptions& of_plan,
+    std::span<const LayerTimes> times) {
+    AccessSchedule schedule =
+        network_schedule(network, options_for(planned, of_plan, network.layers.size()), times);
+    schedule.resident_bytes += planned.gradients + planned.shadow;
+    return schedule;
+}
+
+void set_gradients_aside(PlannedMemory& planned, PlanProblems& problems) {
+    const std::vector<UpdateLayer>& layers = planned.facts.layers;
+    if (!within_backward(planned.choice)) {
+        planned.gradients = sum_of_bytes(planned.groups);
+        return;
+    }
+    const std::uint64_t least = least_ring(layers, planned.groups);
+    planned.gradients = planned.choice.gradient_ring.count();
+    if (planned.gradients == 0)
+        planned.gradients = planned.choice.updates == UpdatePolicy::kOverlapped
+                                ? std::max(least, largest_pair(planned.groups))
+                                : least;
+    if (planned.gradients < least)
+        problems.emplace_back(
+            "/gradient_ring",
+            fmt::format(
+                "is {} bytes, less than the gradients that are open at the same time; expected {} "
+                "or more",
+                planned.gradients,
+                least));
+    if (planned.choice.updates == UpdatePolicy::kOverlapped)
+        for (const UpdateLayer& layer : layers)
+            planned.shadow = std::max(planned.shadow, layer.weights);
+}
+
+}  // namespace
+
+PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
+    PlanProblems problems;
+    const auto whole = [&](bool wrong, std::string_view what) {
+        if (wrong)
+            problems.emplace_back(
+                "",
+                fmt::format(
+                    "plans the memory of a GPU that holds the whole network, and the plan {}",
+                    what));
+    };
+    whole(plan.tensor > 1, "shares each layer; expected tensor 1");
+    whole(plan.context > 1, "shares samples; expected context 1");
+    whole(plan.pipeline > 1, "cuts the network; expected pipeline 1");
+    whole(plan.expert > 1, "shares experts; expected expert 1");
+    whole(plan.sharding != Sharding::kNone, "keeps parts of it; expected sharding none");
+    whole(plan.recompute != Recompute::kNone, "computes parts again; expected recompute none");
+    const GradientUses uses{plan.accumulate, choice.clip_by_global_norm, choice.check_loss_scale};
+    if (const std::string why = refusal_of(choice.updates, uses); !why.empty())
+        problems.emplace_back("/updates", why);
+    else if (plan.accumulate > 1)
+        problems.emplace_back(
+            "",
+            "plans the memory of an iteration of one micro-batch, and the plan accumulates "
+            "several; expected accumulate 1");
+    if (choice.updates != UpdatePolicy::kBatch && !plan.overlap_gradients)
+        problems.emplace_back(
+            "/updates",
+            fmt::format(
+                "is {}, which needs gradients that travel beside the backward pass; expected "
+                "overlap_gradients true, or batch",
+                name_of(choice.updates)));
+    if (choice.updates == UpdatePolicy::kBatch && choice.gradient_ring.count() > 0)
+        problems.emplace_back(
+            "/gradient_ring", "is for updates within the backward pass; expected none with batch");
+    if (choice.updater == Updater::kHost && choice.weights_travel)
+        problems.emplace_back(
+            "/weights_travel",
+            "is true, and the host's updates come to the GPU; expected false with a host updater");
+    return problems;
+}
+
+PlannedMemory
+planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems) {
+    const ParallelPlan& plan = step.plan();
+    PlannedMemory planned;
+    planned.choice = choice;
+    planned.facts = memory_facts(step.network(), step.times(), plan);
+    planned.groups =
+        plan.data > 1
+            ? bucket_groups(planned.facts.layers, plan.first_bucket.count(), plan.bucket.count())
+            : layer_groups(planned.facts.layers);
+    set_gradients_aside(planned, problems);
+    planned.schedule =
+        scheduled(planned, step.network(), planned.facts.options, planned.facts.times);
+    planned.plan = pin(planned, planned.schedule);
+    return planned;
+}
+
+std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& planned) {
+    const auto fits = [&](std::uint32_t batch) {
+        NetworkScheduleOptions options = planned.facts.options;
+        options.batch = batch;
+        return pin(planned, scheduled(planned, step.network(), options, {})).refusal.empty();
+    };
+    std::uint32_t fit = 0;
+    std::uint32_t not_fit = step.plan().micro_batch + 1;
+    while (fit + 1 < not_fit) {
+        const std::uint32_t middle = fit + (not_fit - fit) / 2;
+        (fits(middle) ? fit : not_fit) = middle;
+    }
+    return fit;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/memory/step/memory_step.h"
+
+#include "workloads/graph/schedule.h"
+#include "workloads/memory/copies/copy_replay.h"
+#include "workloads/network/decoder.h"
+#include "workloads/network/zoo/zoo.h"
+#include "workloads/tests/test_gpus.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+namespace switchfold {
+namespace {
+
+constexpr CopyRates kRates{12e9, 9e9};
+
+const KernelTimes& a100() {
+    static const KernelTimes times(testing::ampere());
+    return times;
+}
+
+Network small_gpt() {
+    GptShape shape;
+    shape.layers = 4;
+    shape.hidden = 512;
+    shape.heads = 8;
+    shape.sequence = 256;
+    shape.vocabulary = 4096;
+    return decoder("small", shape);  // head and embedding share weights
+}
+
+struct Made {
+    Made(const Network& network, const ParallelPlan& plan, MemoryChoice choice) :
+        step(network, a100(), plan) {
+        if (choice.bytes.count() == 0)
+            choice.bytes = mebibytes(80 * 1024);
+        memory = planned_memory(step, choice, problems);
+        if (memory.plan.refusal.empty())
+            graph = memory_step(step, memory);
+    }
+    PlannedStep step;
+    PlanProblems problems;
+    PlannedMemory memory;
+    ExecutionGraph graph;
+};
+
+/// Without contention: kernels in their own time, copies at a rate each way; collectives as given.
+Schedule alone(const ExecutionGraph& graph, Time collective = Time()) {
+    return evaluate(*graph.ranks[0], [&](std::uint32_t, const Operation& operation) {
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+            return kernel->isolated;
+        if (const auto* copy = std::get_if<CopyOperation>(&operation.body)) {
+            const double rate = copy->kind == CopyKind::kHostToDevice ? kRates.in : kRates.out;
+            return Time(static_cast<std::uint64_t>(
+                static_cast<double>(copy->bytes.count()) / rate * 1e12));
+        }
+        if (const auto* delay = std::get_if<HostDelayOperation>(&operation.body))
+            return delay->duration;
+        return collective;
+    });
+}
+
+std::uint64_t copied(const ExecutionGraph& graph, CopyKind kind) {
+    std::uint64_t bytes = 0;
+    for (const Operation& operation : graph.ranks[0]->operations)
+        if (const auto* copy = std::get_if<CopyOperation>(&operation.body))
+            if (copy->kind == kind)
+                bytes += copy->bytes.count();
+    return bytes;
+}
+
+std::uint64_t bytes_that_need_no_plan(const Network& network, const ParallelPlan& plan) {
+    MemoryChoice choice;
+    choice.planner = PinPlanner::kNone;
+    choice.updates = UpdatePolicy::kImmediate;
+    return Made(network, plan, choice).memory.plan.floor_bytes();
+}
+
+MemoryChoice random_choice() {
+    MemoryChoice choice;
+    choice.planner =
+        *rc::gen::element(PinPlanner::kOffloadAll, PinPlanner::kOptimal, PinPlanner::kFirstFit);
+    choice.staging = *rc::gen::element(Staging::kSingle, Staging::kDoublePeak, Staging::kWindow);
+    choice.weights_travel = *rc::gen::arbitrary<bool>();
+    choice.granule = mebibytes(2);
+    return choice;
+}
+
+/// What planners promise without simulating is what the step does where nothing contends.
+RC_GTEST_PROP(MemoryStep, TakesWhatTheRecursionOfCopiesSays, ()) {
+    ParallelPlan plan;
+    plan.micro_batch = *rc::gen::inRange(1U, 9U);
+    const Network network =
+        *rc::gen::arbitrary<bool>()
+            ? small_gpt()
+            : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
+    MemoryChoice choice = random_choice();
+    choice.updates = *rc::gen::element(UpdatePolicy::kBatch, UpdatePolicy::kImmediate);
+    choice.bytes = Bytes(
+        bytes_that_need_no_plan(network, plan) * *rc::gen::inRange<std::uint64_t>(20, 110) / 100);
+    const Made made(network, plan, choice);
+    RC_ASSERT(made.problems.empty());
+    RC_PRE(made.memory.plan.refusal.empty());
+    check(made.graph);
+    RC_ASSERT(copied(made.graph, CopyKind::kHostToDevice) == made.memory.plan.bytes_in);
+    RC_ASSERT(copied(made.graph, CopyKind::kDeviceToHost) == made.memory.plan.bytes_out);
+    const CopyReplay replay = replay_copies(
+        made.memory.schedule, made.memory.plan, choice.bytes.count(), kRates);
+    // Kernels and copies are whole picoseconds.
+    RC_ASSERT(std::abs(to_seconds(alone(made.graph).makespan) - replay.seconds) < 1e-8);
+}
+
+/// What a rank holds at its fullest, of some classes; what is freed at a moment is there for what
+/// begins then. Fails if anything is left at the end that was not there at the begin.
+double
+fullest(const ExecutionGraph& graph, const Schedule& times, const std::set<MemoryClass>& classes) {
+    const RankGraph& rank = *graph.ranks[0];
+    double all_along = 0;
+    for (const MemoryClass what : classes)
+        all_along += rank.held[what];
+    std::map<std::uint64_t, std::int64_t> changes;
+    for (const MemoryChange& change : rank.memory)
+        if (classes.count(change.what) > 0) {
+            const Schedule::Interval& at = times.operations[change.operation];
+            changes[(change.at_end ? at.end : at.start).count()] += change.bytes;
+        }
+    std::int64_t live = 0;
+    std::int64_t most = 0;
+    for (const auto& [when, bytes] : changes)
+        most = std::max(most, live += bytes);
+    EXPECT_EQ(live, 0);
+    return all_along + static_cast<double>(most);
+}
+
+const std::set<MemoryClass> kAll{
+    MemoryClass::kWeights,
+    MemoryClass::kMoments,
+    MemoryClass::kGradients,
+    MemoryClass::kActivations,
+    MemoryClass::kWorkspace,
+    MemoryClass::kStaging,
+    MemoryClass::kBuckets};
+
+/// Whatever the planner, the policy and the number of ranks: memory is kept, everything ends, and
+/// no iteration is shorter than its kernels or than the bytes of one direction.
+RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
+    ParallelPlan plan;
+    plan.micro_batch = *rc::gen::inRange(1U, 9U);
+    plan.data = *rc::gen::element(1U, 4U);
+    plan.bucket = mebibytes(*rc::gen::inRange(1U, 64U));
+    const Network network =
+        *rc::gen::arbitrary<bool>()
+            ? small_gpt()
+            : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
+    MemoryChoice choice = random_choice();
+    choice.updates = *rc::gen::element(
+        UpdatePolicy::kBatch,
+        UpdatePolicy::kImmediate,
+        UpdatePolicy::kOverlapped,
+        UpdatePolicy::kDelayed);
+    choice.updater = *rc::gen::element(Updater::kGpu, Updater::kGpu, Updater::kHost);
+    choice.weights_travel = choice.weights_travel && choice.updater == Updater::kGpu;
+    choice.bytes = Bytes(
+        bytes_that_need_no_plan(network, plan) * *rc::gen::inRange<std::uint64_t>(40, 130) / 100);
+    const Made made(network, plan, choice);
+    RC_ASSERT(made.problems.empty());
+    RC_PRE(made.memory.plan.refusal.empty());
+    check(made.graph);
+    const Schedule times = alone(made.graph, microseconds(*rc::gen::inRange(1U, 20'000U)));
+    RC_ASSERT(
+        fullest(made.graph, times, kAll) <= static_cast<double>(choice.bytes.count()) + 0.5);
+    double kernels = 0;
+    for (const Operation& operation : made.graph.ranks[0]->operations)
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+            if (operation.phase != Phase::kOptimizer)
+                kernels += to_seconds(kernel->isolated);
+    const double seconds = to_seconds(times.makespan) + 1e-9;
+    RC_ASSERT(seconds >= kernels);
+    RC_ASSERT(
+        seconds * kRates.in >= static_cast<double>(copied(made.graph, CopyKind::kHostToDevice)));
+    RC_ASSERT(
+        seconds * kRates.out >= static_cast<double>(copied(made.graph, CopyKind::kDeviceToHost)));
+}
+
+MemoryChoice all_stays(UpdatePolicy updates) {
+    MemoryChoice choice;
+    choice.planner = PinPlanner::kNone;
+    choice.updates = updates;
+    return choice;
+}
+
+/// Gradients of weights at their fullest, in percent of all.
+double saved(const Network& network, UpdatePolicy updates) {
+    ParallelPlan plan;
+    plan.datatype = Datatype::kFloat32;
+    const Made made(network, plan, all_stays(updates));
+    const double live = fullest(made.graph, alone(made.graph), {MemoryClass::kGradients});
+    return 100 * (1 - live / static_cast<double>(sum_of_bytes(made.memory.groups)));
+}
+
+/// reference/training/memory.md, section 2: one buffer.
+TEST(MemoryStep, OneBufferOfGradientsSavesWhatIsNotTheLargestLayer) {
+    for (const auto& [name, percent] : std::map<std::string, double>{
+             {"alexnet", 38.2},
+             {"vgg16", 25.7},
+             {"resnet50", 90.8},
+             {"gpt2_small", 67.1},
+             {"bert_large", 90.7}}) {
+        const Network network = *find_network(name);
+        EXPECT_NEAR(saved(network, UpdatePolicy::kDelayed), percent, 0.1) << name;
+        EXPECT_NEAR(saved(network, UpdatePolicy::kImmediate), percent, 0.1) << name;
+        EXPECT_DOUBLE_EQ(saved(network, UpdatePolicy::kBatch), 0) << name;
+    }
+}
+
+/// The delayed update hides behind the gradients of inputs, in one buffer and without a shadow.
+TEST(MemoryStep, DelayedIsNeverSlowerThanBatch) {
+    for (const char* name : {"alexnet", "vgg16", "resnet50", "gpt2_small"}) {
+        ParallelPlan plan;
+        plan.micro_batch = 4;
+        const auto takes = [&](UpdatePolicy updates) {
+            const Made made(*find_network(name), plan, all_stays(updates));
+            return alone(made.graph).makespan;
+        };
+        EXPECT_LE(takes(UpdatePolicy::kDelayed), takes(UpdatePolicy::kBatch)) << name;
+        EXPECT_EQ(takes(UpdatePolicy::kImmediate), takes(UpdatePolicy::kBatch)) << name;
+    }
+}
+
+/// Ren et al., ZeRO-Offload: gradients go out, weights come back, moments are never on the GPU.
+TEST(MemoryStep, AHostThatUpdatesMovesEveryParameterTwice) {
+    ParallelPlan plan;
+    plan.gradient = Datatype::kBfloat16;
+    plan.data = 4;
+    MemoryChoice choice = all_stays(UpdatePolicy::kBatch);
+    choice.updater = Updater::kHost;
+    const Network network = small_gpt();
+    const Made made(network, plan, choice);
+    std::uint64_t parameters = 0;
+    for (const Layer& layer : network.layers)
+        parameters += layer.parameters;
+    const auto part = static_cast<double>(parameters) / plan.data;
+    EXPECT_NEAR(static_cast<double>(copied(made.graph, CopyKind::kDeviceToHost)), 2 * part, 100);
+    EXPECT_NEAR(static_cast<double>(copied(made.graph, CopyKind::kHostToDevice)), 2 * part, 100);
+    EXPECT_EQ(made.graph.ranks[0]->held[MemoryClass::kMoments], 0);
+    const Schedule times = alone(made.graph);
+    double host = 0;
+    for (const Operation& operation : made.graph.ranks[0]->operations)
+        if (const auto* delay = std::get_if<HostDelayOperation>(&operation.body))
+            host += to_seconds(delay->duration);
+    EXPECT_NEAR(host, part / choice.host_rate, 1e-9);
+    EXPECT_GT(to_seconds(times.makespan), host);
+}
+
+TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
+    ParallelPlan plan;
+    plan.tensor = 2;
+    plan.accumulate = 4;
+    plan.overlap_gradients = false;
+    MemoryChoice choice = all_stays(UpdatePolicy::kDelayed);
+    choice.updater = Updater::kHost;
+    choice.weights_travel = true;
+    std::string all;
+    for (const auto& [pointer, what] : problems_of(choice, plan))
+        all += pointer + " " + what + "\n";
+    EXPECT_EQ(
+        all,
+        " plans the memory of a GPU that holds the whole network, and the plan shares each layer; "
+        "expected tensor 1\n"
+        "/updates is delayed, and gradients of several micro-batches add up before the update; "
+        "expected batch\n"
+        "/updates is delayed, which needs gradients that travel beside the backward pass; expected "
+        "overlap_gradients true, or batch\n"
+        "/weights_travel is true, and the host's updates come to the GPU; expected false with a "
+        "host updater\n");
+}
+
+TEST(MemoryStep, WhatLooksAtAllGradientsIsForBatchAlone) {
+    const ParallelPlan plan;
+    MemoryChoice choice = all_stays(UpdatePolicy::kImmediate);
+    choice.clip_by_global_norm = true;
+    ASSERT_EQ(problems_of(choice, plan).size(), 1U);
+    EXPECT_EQ(
+        problems_of(choice, plan).front().second,
+        "is immediate, and the norm that clips is of all gradients; expected batch");
+    choice.updates = UpdatePolicy::kBatch;
+    EXPECT_TRUE(problems_of(choice, plan).empty());
+    const auto takes = [&] {
+        return alone(Made(small_gpt(), plan, choice).graph).makespan;
+    };
+    const Time clipped = takes();
+    choice.clip_by_global_norm = false;
+    EXPECT_GT(clipped, takes());
+}
+
+TEST(MemoryStep, KnowsTheLargestMicroBatchThatFits) {
+    ParallelPlan plan;
+    plan.micro_batch = 64;
+    MemoryChoice choice;
+    choice.planner = PinPlanner::kNone;
+    choice.bytes = mebibytes(4096);
+    const Network network = *find_network("vgg16");
+    const Made made(network, plan, choice);
+    ASSERT_FALSE(made.memory.plan.refusal.empty());
+    const std::uint32_t largest = largest_micro_batch(made.step, made.memory);
+    ASSERT_GT(largest, 0U);
+    plan.micro_batch = largest;
+    EXPECT_TRUE(Made(network, plan, choice).memory.plan.refusal.empty());
+    plan.micro_batch = largest + 1;
+    EXPECT_FALSE(Made(network, plan, choice).memory.plan.refusal.empty());
+}
+
+}  // namespace
+}  // namespace switchfold

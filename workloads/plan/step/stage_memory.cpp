@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/step/stage_memory.h"
+
+#include "workloads/plan/step/kept_tensors.h"
+
+#include <algorithm>
+#include <set>
+
+namespace switchfold {
+
+namespace {
+
+/// Tensors by the layers that make them: one that several layers read is kept once.
+using Tensors = std::set<std::uint32_t>;
+
+class StageReads {
+public:
+    StageReads(
+        const Network& network,
+        const LayerWork& layers,
+        const ParallelPlan& plan,
+        std::uint32_t first,
+        std::uint32_t end) :
+        network_(network), layers_(layers), plan_(plan), first_(first), end_(end) {}
+
+    [[nodiscard]] StageMemory memory() const {
+        StageMemory memory;
+        memory.again = recomputed();
+        Tensors kept;
+        double masks = 0;
+        for (std::uint32_t i = first_; i < end_; ++i)
+            if (plan_.recompute != Recompute::kFull || is_loss(i)) {
+                add_read(i, kept);
+                masks += mask(i);
+                if (plan_.recompute != Recompute::kSelective)
+                    masks += layers_.scores(i);
+            }
+        if (plan_.recompute == Recompute::kFull)
+            for (const RecomputedLayers& part : memory.again)
+                add_inputs(part, kept);
+        const auto is_kept = [&](std::uint32_t tensor) { return kept.contains(tensor); };
+        Tensors for_weights = read_for_weights(first_, end_);
+        std::erase_if(for_weights, [&](std::uint32_t tensor) { return !is_kept(tensor); });
+        memory.kept.until_input_gradient = bytes(kept) + masks;
+        memory.kept.until_weight_gradient = bytes(for_weights);
+        for (RecomputedLayers& part : memory.again) {
+            Tensors read;
+            for (std::uint32_t i = part.first; i < part.end; ++i) {
+                add_read(i, read);
+                part.workspace += layers_.scores(i);
+                part.workspace += plan_.recompute == Recompute::kFull ? mask(i) : 0;
+            }
+            std::erase_if(read, is_kept);
+            part.workspace += bytes(read);
+            Tensors later = read_for_weights(part.first, part.end);
+            std::erase_if(later, is_kept);
+            part.for_weights = bytes(later);
+            memory.kept.until_weight_gradient += part.for_weights;
+        }
+        // Backward goes through them from the last on.
+        double made = 0;
+        for (auto part = memory.again.rbegin(); part != memory.again.rend(); ++part) {
+            Kept& most = memory.kept;
+            most.again = std::max(most.again, part->workspace);
+            most.again_before_weights = std::max(most.again_before_weights, made + part->workspace);
+            made += part->for_weights;
+        }
+        return memory;
+    }
+
+private:
+    [[nodiscard]] bool is_loss(std::uint32_t layer) const {
+        return network_.layers[layer].type.find("loss") != std::string::npos;
+    }
+
+    [[nodiscard]] std::vector<RecomputedLayers> recomputed() const {
+        std::vector<RecomputedLayers> parts;
+        for (std::uint32_t i = first_; i < end_; ++i) {
+            const Layer& layer = network_.layers[i];
+            if (plan_.recompute == Recompute::kSelective && layer.type == "attention")
+                parts.push_back({i, i + 1});
+            if (plan_.recompute != Recompute::kFull || is_loss(i))
+                continue;
+            const bool goes_on = !parts.empty() && parts.back().end == i &&
+                                 network_.layers[i - 1].block == layer.block;
+            if (goes_on)
+                parts.back().end = i + 1;
+            else
+                parts.push_back({i, i + 1});
+        }
+        return parts;
+    }
+
+    /// What the backward of a layer reads.
+    void add_read(std::uint32_t layer, Tensors& tensors) const {
+        const Layer& l = network_.layers[layer];
+        const KeptTensors keeps = kept_tensors(l);
+        if (keeps.input)
+            tensors.insert(l.inputs.begin(), l.inputs.end());
+        if (keeps.output)
+            tensors.insert(layer);
+    }
+
+    /// A byte an element.
+    [[nodiscard]] double mask(std::uint32_t layer) const {
+        return kept_tensors(network_.layers[layer]).mask
+                   ? layers_.output_bytes(layer) / element_bytes(plan_.datatype)
+                   : 0;
+    }
+
+    /// What layers read that none of them makes.
+    void add_inputs(const RecomputedLayers& part, Tensors& tensors) const {
+        for (std::uint32_t i = part.first; i < part.end; ++i)
+            for (const std::uint32_t input : network_.layers[i].inputs)
+                if (input < part.first)
+                    tensors.insert(input);
+    }
+
+    [[nodiscard]] Tensors read_for_weights(std::uint32_t first, std::uint32_t end) const {
+        Tensors tensors;
+        for (std::uint32_t i = first; i < end; ++i)
+            if (layers_.is_product(i))
+                tensors.insert(network_.layers[i].inputs.begin(), network_.layers[i].inputs.end());
+        return tensors;
+    }
+
+    [[nodiscard]] double bytes(const Tensors& tensors) const {
+        double sum = 0;
+        for (const std::uint32_t tensor : tensors)
+            sum += layers_.output_bytes(tensor);
+        return sum;
+    }
+
+    const Network& network_;
+    const LayerWork& layers_;
+    const ParallelPlan& plan_;
+    std::uint32_t first_;
+    std::uint32_t end_;
+};
+
+}  // namespace
+
+StageMemory stage_memory(
+    const Network& network,
+    const LayerWork& layers,
+    const ParallelPlan& plan,
+    std::uint32_t first,
+    std::uint32_t end) {
+    return StageReads(network, layers, plan, first, end).memory();
+}
+
+}  // namespace switchfold
