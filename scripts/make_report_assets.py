@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import sys
 
-OWN = {"page": "page.html", "style": "style.css", "charts": "charts.js", "schedule": "schedule.js", "memory": "memory.js", "run": "run.js",
+OWN = {"page": "page.html", "style": "style.css", "charts": "charts.js", "schedule": "schedule.js",
+       "memory": "memory.js", "learning": "learning.js", "run": "run.js",
        "sweep": "sweep.js"}
 LIBRARIES = {
     "vega": "vega/build/vega.min.js",

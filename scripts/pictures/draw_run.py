@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's scenarios as bars: the time of a collective, or the slowdown of the backward pass by cause. Of a plan, its
-schedules."""
+schedules, or what they do to the loss."""
 import json
 
+import draw_learning
 import draw_schedule
 import svg
 
@@ -74,6 +75,8 @@ def draw(folder):
         bars = [(f"{s['name']}, {c['name'].split()[1].removeprefix('moe_')}", c)
                 for s in result["scenarios"] for c in s["collectives"]]
         return draw_collectives(result["experiment"], bars, 2 * LEFT)
+    if any(s.get("learning") for s in result["scenarios"]):
+        return draw_learning.draw(result)
     if (folder / "passes.csv").is_file():
         return draw_schedule.draw(folder)
     return draw_causes(result["experiment"], result["scenarios"])

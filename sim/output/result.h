@@ -3,6 +3,7 @@
 
 #include "sim/core/memory_classes.h"
 #include "sim/core/statistics.h"
+#include "sim/output/learning_result.h"
 #include "sim/output/scenario_figures.h"
 
 #include <cstdint>
@@ -128,6 +129,7 @@ struct ScenarioResult : ScenarioFigures {
     std::vector<StatisticTable> statistics;  ///< of the same kinds in every scenario
     std::vector<std::string> notes;
     std::vector<CounterSample> counters;
+    std::optional<LearningResult> learning;
 };
 
 struct HostResult {

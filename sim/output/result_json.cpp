@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
+#include "sim/output/learning_text.h"
 #include "sim/output/writers.h"
 
 #include <fmt/format.h>
@@ -174,10 +175,8 @@ OrderedJson scenario_json(const ScenarioResult& s) {
     for (const Figure& figure : kFigures) {
         const std::optional<double> value = figure.of(s);
         OrderedJson& json = out[std::string(figure.key)];
-        // Of a scenario a count is a mean.
-        constexpr int kDecimals = 3;
         if (value)
-            json = figure.unit == Unit::kCount ? number(*value, kDecimals)
+            json = figure.unit == Unit::kCount ? number(*value, figure.decimals)
                                                : statistic_json(*value, figure.unit);
     }
     out["peak_memory"] = s.peak_memory ? peak_memory_json(*s.peak_memory) : nullptr;
@@ -186,6 +185,8 @@ OrderedJson scenario_json(const ScenarioResult& s) {
     out["kernel_classes"] = classes_json(s.kernel_classes);
     out["worst_kernels"] = worst_json(s.worst_kernels);
     out["notes"] = s.notes;
+    if (s.learning)
+        out["learning"] = learning_json(*s.learning);
     out["collectives"] = std::move(collectives);
     for (const StatisticTable& table : s.statistics)
         out[table.kind] = rows_json(table);

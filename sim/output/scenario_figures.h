@@ -59,6 +59,9 @@ struct ScenarioFigures {
     std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
     std::optional<double> bubble_share;       ///< of the time of the device that is at it longest
     std::optional<double> peak_memory_gib;    ///< of the fullest GPU, by a plan's passes
+    std::optional<double> final_loss;         ///< of a small network trained along
+    std::optional<double> steps_to_target;    ///< of its loss
+    std::optional<double> time_to_target_us;  ///< simulated
     std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
     std::uint64_t events = 0;
 };
@@ -76,6 +79,7 @@ struct Figure {
     /// Tables leave it out where the figure of this key is noticeable in no scenario, or missing in
     /// all; empty: they always have it.
     std::string_view shown_by{};
+    int decimals = 3;  ///< of a count, in files: of a scenario it is a mean
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
         return std::visit(
@@ -210,7 +214,33 @@ inline constexpr Figure kFigures[] = {
      "are left out.",
      13,
      {},
-     "peak_memory_gib"}};
+     "peak_memory_gib"},
+    {"final_loss",
+     &ScenarioFigures::final_loss,
+     Unit::kCount,
+     "final loss",
+     "Loss of the small network after the last step, mean over the seeds; none without learning, "
+     "or "
+     "where a seed diverged.",
+     0,
+     "final loss",
+     {},
+     9},
+    {"steps_to_target",
+     &ScenarioFigures::steps_to_target,
+     Unit::kCount,
+     "steps to target",
+     "Steps until its loss is at the target, mean over the seeds; none where a seed does not reach "
+     "it.",
+     0,
+     "steps to the target"},
+    {"time_to_target_us",
+     &ScenarioFigures::time_to_target_us,
+     Unit::kMicroseconds,
+     "time to target",
+     "Simulated time until then, likewise.",
+     0,
+     "time to the target"}};
 
 /// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a
 /// hundredth of its iteration.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/columns.h"
+#include "sim/output/learning_text.h"
 #include "sim/output/writers.h"
 
 #include <fmt/format.h>
@@ -269,6 +270,7 @@ std::string to_table(const ExperimentResult& result) {
         out += "\nGB/s: what the busiest rank sends or gets, its own tokens among it.\n";
     } else {
         out += figures_table(result);
+        out += learning_table(result);
         out +=
             "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
             "the backward pass\n"

@@ -29,6 +29,12 @@ namespace switchfold {
 /// Header line of memory.csv, and one line.
 [[nodiscard]] std::string memory_csv_header();
 [[nodiscard]] std::string memory_csv_line(std::string_view scenario, const MemoryRow& row);
+/// Header line of learning.csv, and one line.
+[[nodiscard]] std::string learning_csv_header();
+[[nodiscard]] std::string learning_csv_line(std::string_view scenario, const LossRow& row);
+/// Header line of versions.csv, and one line.
+[[nodiscard]] std::string version_csv_header();
+[[nodiscard]] std::string version_csv_line(std::string_view scenario, const VersionRow& row);
 /// Header line of counters.csv, and one line.
 [[nodiscard]] std::string counter_csv_header();
 [[nodiscard]] std::string counter_csv_line(std::string_view scenario, const CounterSample& sample);

@@ -9,6 +9,8 @@
 #include "sim/run/pool/outcome_codec.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/causes.h"
+#include "sim/run/results/learning.h"
+#include "sim/run/results/learning_jobs.h"
 #include "sim/run/results/memory_over_time.h"
 #include "sim/run/results/run_files.h"
 #include "sim/run/results/summary.h"
@@ -62,6 +64,7 @@ public:
         });
         simulate_all();
         ExperimentResult result = summarise();
+        learn(result);
         log([&] { return fmt::format("simulated {} events", result.host.events); });
         const auto end = std::chrono::steady_clock::now();
         result.host.wall_s = std::chrono::duration<double>(end - begin).count();
@@ -201,6 +204,40 @@ private:
             run_jobs_here(jobs_, options_.progress, keep);
         else
             run_jobs(jobs_, options_.jobs, options_.progress, keep);
+    }
+
+    /// Trains small networks along the simulated times.
+    void learn(ExperimentResult& result) const {
+        std::vector<LearningScenario> scenarios;
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            const PreparedVariant& variant = prepared_of(i);
+            if (!variant.experiment->learning)
+                continue;
+            scenarios.push_back(
+                {experiment_.scenarios[i].name,
+                 &*variant.experiment->learning,
+                 variant.workload.plan.get(),
+                 &graph_of(i),
+                 &outcomes_[planned_[i].main]});
+            places.push_back(i);
+        }
+        if (scenarios.empty())
+            return;
+        log([&] { return fmt::format("learning along {} scenarios", scenarios.size()); });
+        std::vector<LearningResult> learned = learn_along(
+            scenarios, loaded_.file.parent_path(), [this](auto jobs, const auto& ended) {
+                if (options_.in_process)
+                    run_jobs_here(jobs, options_.progress, ended);
+                else
+                    run_jobs(jobs, options_.jobs, options_.progress, ended);
+            });
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            ScenarioResult& s = result.scenarios[places[i]];
+            set_figures(learned[i], s);
+            s.notes.insert(s.notes.end(), learned[i].notes.begin(), learned[i].notes.end());
+            s.learning = std::move(learned[i]);
+        }
     }
 
     [[nodiscard]] const ExecutionGraph& graph_of(std::size_t scenario) const {
@@ -430,6 +467,7 @@ private:
             scenarios.push_back(
                 {experiment_.scenarios[i].name, graph_of(i), outcomes_[planned_[i].main]});
         write_tables(folder, scenarios);
+        write_learning(folder, result);
         if (options_.timeline)
             write_timeline(folder, scenarios, *variants_.front().prepared.system.gpu);
         folder.write("result.json", to_result_json(result));

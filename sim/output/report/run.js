@@ -194,6 +194,7 @@
     causeChart(scenarios);
     switchfold.schedules(data, scenarios);
     switchfold.memory(data, scenarios);
+    switchfold.learning(scenarios);
     stretchChart(data);
     counterCharts(data);
     partChart(data, scenarios);

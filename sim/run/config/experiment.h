@@ -10,6 +10,7 @@
 #include "sim/core/any_value.h"
 #include "sim/core/params.h"
 #include "sim/run/config/experts_params.h"
+#include "sim/run/config/learning_params.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/config/workload_names.h"
 #include "sim/run/machine/watchdog.h"
@@ -186,6 +187,7 @@ struct Experiment {
     bool exact = false;
     std::vector<FaultParams> faults;
     LimitParams limits;
+    std::optional<LearningParams> learning;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
@@ -220,7 +222,12 @@ struct Experiment {
                 "faults",
                 &Experiment::faults,
                 "What is broken, or breaks on the way, beside the system's own faults."),
-            field("limits", &Experiment::limits, "When a simulation is given up (exit code 3).")};
+            field("limits", &Experiment::limits, "When a simulation is given up (exit code 3)."),
+            field(
+                "learning",
+                &Experiment::learning,
+                "Train a small network with the weights that passes of the simulated plan see "
+                "(docs/learning.md).")};
     }
     void check(ParamChecker& checker) const;
 };

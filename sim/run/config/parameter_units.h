@@ -34,6 +34,7 @@ inline constexpr std::string_view kSchemaFile<GpuParams> = "gpu.schema.json";
 SWITCHFOLD_PARAMETERS(extern, ClusterTopology);
 SWITCHFOLD_PARAMETERS(extern, CollectiveParams);
 SWITCHFOLD_PARAMETERS(extern, GpuParams);
+SWITCHFOLD_PARAMETERS(extern, LearningParams);
 SWITCHFOLD_PARAMETERS(extern, SwitchedTopology);
 SWITCHFOLD_PARAMETERS(extern, TopologyParams);
 SWITCHFOLD_PARAMETERS(extern, TrainingWorkloadParams);

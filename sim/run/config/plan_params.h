@@ -36,13 +36,15 @@ struct EnumNames<Recompute> {
 };
 template <>
 struct EnumNames<WeightPolicy> {
-    static constexpr std::array<std::pair<WeightPolicy, std::string_view>, 6> kNames{
+    static constexpr std::array<std::pair<WeightPolicy, std::string_view>, 8> kNames{
         {{WeightPolicy::kLatest, "latest"},
          {WeightPolicy::kStash, "stash"},
          {WeightPolicy::kVerticalSync, "vertical_sync"},
          {WeightPolicy::kDoubleBuffered, "double_buffered"},
          {WeightPolicy::kPredict, "predict"},
-         {WeightPolicy::kPredictOnce, "predict_once"}}};
+         {WeightPolicy::kPredictOnce, "predict_once"},
+         {WeightPolicy::kPipeMare, "pipemare"},
+         {WeightPolicy::kXpipe, "xpipe"}}};
 };
 template <>
 struct EnumNames<Messages> {

@@ -90,6 +90,25 @@ void write_tables(ResultFolder& folder, const std::vector<RanScenario>& scenario
     write_memory(folder, scenarios);
 }
 
+void write_learning(ResultFolder& folder, const ExperimentResult& result) {
+    Table losses(folder, "learning.csv", learning_csv_header());
+    Table versions(folder, "versions.csv", version_csv_header());
+    for (const ScenarioResult& scenario : result.scenarios) {
+        if (!scenario.learning)
+            continue;
+        std::string block;
+        for (const LossRow& row : scenario.learning->losses)
+            block += learning_csv_line(scenario.name, row);
+        losses.add(block);
+        block.clear();
+        for (const VersionRow& row : scenario.learning->versions)
+            block += version_csv_line(scenario.name, row);
+        versions.add(block);
+    }
+    losses.close();
+    versions.close();
+}
+
 void write_timeline(
     ResultFolder& folder, const std::vector<RanScenario>& scenarios, const GpuParams& gpu) {
     TimelineWriter writer(

@@ -21,6 +21,9 @@ struct RanScenario {
 /// Stages kernels.csv, and passes.csv and memory.csv where a scenario runs passes.
 void write_tables(ResultFolder& folder, const std::vector<RanScenario>& scenarios);
 
+/// Stages learning.csv and versions.csv where a scenario trained along.
+void write_learning(ResultFolder& folder, const ExperimentResult& result);
+
 /// Stages timeline.json.gz and counters.csv. The timeline's head is of the first scenario; ranks of
 /// another are processes of their own.
 void write_timeline(

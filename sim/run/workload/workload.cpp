@@ -10,6 +10,7 @@
 #include "sim/run/workload/experts_workload.h"
 #include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/late_peers.h"
+#include "sim/run/workload/learning_plan.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/graph/collective.h"
@@ -35,6 +36,7 @@ public:
         gpus_(build_topology(experiment_.system->topology).gpus()) {}
 
     PreparedWorkload run() {
+        check_learning();
         std::visit([&](const auto& workload) { read(workload); }, experiment_.workload);
         check(prepared_.graph);
         check_scenarios();
@@ -80,6 +82,15 @@ private:
                     gpus_,
                     experiment_.system->name));
         return ranks == 0 ? gpus_ : ranks;
+    }
+
+    /// Which weights a pass sees, a plan says.
+    void check_learning() const {
+        if (!experiment_.learning)
+            return;
+        const auto* training = std::get_if<TrainingWorkloadParams>(&experiment_.workload);
+        if (training == nullptr || !training->plan)
+            fail("/learning", "needs the passes of a plan; expected a training workload with one");
     }
 
     void read(const TrainingWorkloadParams& w) {
@@ -137,6 +148,19 @@ private:
             fold(*prepared->step);
         else
             prepared_.graph = prepared->graph();
+        if (experiment_.learning) {
+            if (prepared->memory)
+                fail(
+                    "/learning",
+                    "follows passes and updates, and a plan of memory updates within passes; "
+                    "expected a plan without memory");
+            PlanProblems wrong = why_not_learned(*experiment_.learning, *prepared->step);
+            for (auto& [pointer, what] : wrong)
+                pointer = "/learning" + pointer;
+            if (!wrong.empty())
+                fail_all(wrong);
+            prepared_.plan = std::move(prepared->step);
+        }
         for (std::string& note : prepared->notes)
             prepared_.report.notes.push_back(std::move(note));
         const TrainingFacts& training = prepared_.graph.training;

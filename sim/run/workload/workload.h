@@ -5,6 +5,7 @@
 #include "sim/run/config/load.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/plan/fold/folded_step.h"
+#include "workloads/plan/step/plan_step.h"
 
 #include <memory>
 #include <set>
@@ -16,6 +17,7 @@ namespace switchfold {
 struct PreparedWorkload {
     ExecutionGraph graph;  ///< of a folded plan with times that stand for those of its probe
     std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
+    std::shared_ptr<const PlannedStep> plan;   ///< kept for an experiment with learning
     WorkloadResult report;
     bool peers_late = false;         ///< some rank that was not traced is
     std::set<std::string> left_out;  ///< default scenarios that the machine cannot run

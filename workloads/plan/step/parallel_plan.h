@@ -31,6 +31,8 @@ enum class WeightPolicy : std::uint8_t {
     kDoubleBuffered,  ///< the version before the current one, in both (PipeDream-2BW)
     kPredict,         ///< predicted anew in both passes (SpecTrain)
     kPredictOnce,     ///< backward: what its forward predicted (PipeOptim)
+    kPipeMare,        ///< the current ones; backward corrects its own by an average of updates
+    kXpipe,           ///< predicted once an update for all its micro-batches, in both passes
 };
 
 /// How stages pass activations on.

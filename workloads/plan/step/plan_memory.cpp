@@ -18,7 +18,10 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
         return versions_stashed(schedule, stage);
     case WeightPolicy::kDoubleBuffered:
     case WeightPolicy::kPredict:
+    case WeightPolicy::kPipeMare:  // the average of updates
         return 2;
+    case WeightPolicy::kXpipe:  // the current ones, and those of the forwards and the backwards
+        return 3;
     case WeightPolicy::kPredictOnce:  // what each forward predicted, until its backward
         return 1 + versions_stashed(schedule, stage);
     }

@@ -188,9 +188,12 @@ void RankWriter::send(std::size_t lane, const Pass& pass) {
 void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
     const WeightPolicy policy = parts_.plan.weights;
     const bool forward = pass.kind == PassKind::kForward;
-    if (policy != WeightPolicy::kPredict && !(policy == WeightPolicy::kPredictOnce && forward))
-        return;
-    if (pass.kind == PassKind::kWeightGradient)
+    const bool first = pass.micro_batch % parts_.plan.update_every == 0;
+    const bool here = policy == WeightPolicy::kPredict ||
+                      (policy == WeightPolicy::kPredictOnce && forward) ||
+                      (policy == WeightPolicy::kPipeMare && !forward) ||
+                      (policy == WeightPolicy::kXpipe && first);
+    if (!here || pass.kind == PassKind::kWeightGradient)
         return;
     const double parameters = parts_.work.parameters(pass.stage);
     MemoryKernel kernel;

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/learning_text.h"
+
+#include "sim/output/columns.h"
+#include "sim/output/writers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+OrderedJson digits(double value) {
+    if (!std::isfinite(value))
+        return nullptr;
+    return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+OrderedJson optional_json(const auto& value) {
+    return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+
+OrderedJson mean_json(const std::optional<SeedMean>& value) {
+    if (!value)
+        return nullptr;
+    return {
+        {"mean", digits(value->mean)},
+        {"half_width", value->half_width ? digits(*value->half_width) : OrderedJson(nullptr)}};
+}
+
+OrderedJson distance_json(const WeightDistance& distance) {
+    return {{"used", digits(distance.used)}, {"stale", digits(distance.stale)}};
+}
+
+std::string mean_text(const SeedMean& value, double scale = 1) {
+    if (!value.half_width)
+        return fmt::format("{:.4g}", value.mean * scale);
+    return fmt::format("{:.4g} +- {:.2g}", value.mean * scale, *value.half_width * scale);
+}
+
+/// Of a target that not every seed reached nothing is averaged.
+std::string target_text(
+    const LearningResult& learning, const std::optional<SeedMean>& value, double scale = 1) {
+    if (!learning.target)
+        return "-";
+    if (value)
+        return mean_text(*value, scale);
+    if (learning.reached == 0)
+        return "never";
+    return fmt::format("{} of {} seeds", learning.reached, learning.seeds.size());
+}
+
+std::string final_text(const LearningResult& learning) {
+    if (learning.final_loss)
+        return mean_text(*learning.final_loss);
+    return fmt::format("{} of {} diverged", learning.diverged, learning.seeds.size());
+}
+
+/// The stage whose forwards miss most.
+std::string missed_text(const LearningResult& learning) {
+    double missed = 0;
+    for (const LearningStageResult& stage : learning.stages)
+        missed = std::max(missed, stage.forward_missed);
+    return fmt::format("{:.3g}", missed);
+}
+
+/// Seeds that ended in no number, by name.
+std::string divergence_lines(const ScenarioResult& scenario) {
+    std::string lines;
+    for (const LearningSeedResult& seed : scenario.learning->seeds)
+        if (seed.diverged_at)
+            lines += fmt::format(
+                "{}: seed {} diverged at step {}, learning rate {:g}\n",
+                scenario.name,
+                seed.seed,
+                *seed.diverged_at,
+                scenario.learning->learning_rate);
+    return lines;
+}
+
+}  // namespace
+
+std::string learning_table(const ExperimentResult& result) {
+    std::vector<std::vector<std::string>> rows{
+        {"learning",
+         "weights",
+         "missed",
+         "final loss",
+         "steps to target",
+         "ms to target",
+         "us a step"}};
+    std::string lines;
+    const LearningResult* first = nullptr;
+    for (const ScenarioResult& s : result.scenarios) {
+        if (!s.learning)
+            continue;
+        const LearningResult& learning = *s.learning;
+        first = first == nullptr ? &learning : first;
+        constexpr double kMilliseconds = 1e3;  // in a second
+        rows.push_back(
+            {s.name,
+             learning.weights,
+             missed_text(learning),
+             final_text(learning),
+             target_text(learning, learning.steps_to_target),
+             target_text(learning, learning.seconds_to_target, kMilliseconds),
+             fmt::format("{:.1f}", learning.step_us)});
+        lines += divergence_lines(s);
+    }
+    if (first == nullptr)
+        return {};
+    std::string about =
+        fmt::format("loss of a small network, learning rate {:g}", first->learning_rate);
+    if (first->target)
+        about += fmt::format(", target {:g}", *first->target);
+    about += fmt::format(
+        "; mean of {} seed{} and 95 % interval;\nmissed: updates that forwards of the stalest "
+        "stage "
+        "miss; simulated time.\n",
+        first->seeds.size(),
+        first->seeds.size() == 1 ? "" : "s");
+    return "\n" + align_columns(rows) + about + lines;
+}
+
+OrderedJson learning_json(const LearningResult& learning) {
+    OrderedJson seeds = OrderedJson::array();
+    for (const LearningSeedResult& seed : learning.seeds)
+        seeds.push_back(
+            {{"seed", seed.seed},
+             {"final_loss", digits(seed.final_loss)},
+             {"steps_to_target", optional_json(seed.steps_to_target)},
+             {"seconds_to_target",
+              seed.seconds_to_target ? digits(*seed.seconds_to_target) : OrderedJson(nullptr)},
+             {"diverged_at_step", optional_json(seed.diverged_at)}});
+    OrderedJson curve = OrderedJson::array();
+    for (const LearningPointResult& point : learning.curve)
+        curve.push_back(
+            {{"step", point.step},
+             {"seconds", digits(point.seconds)},
+             {"loss", digits(point.loss.mean)},
+             {"half_width",
+              point.loss.half_width ? digits(*point.loss.half_width) : OrderedJson(nullptr)}});
+    OrderedJson stages = OrderedJson::array();
+    for (const LearningStageResult& stage : learning.stages)
+        stages.push_back(
+            {{"forward_missed", digits(stage.forward_missed)},
+             {"backward_missed", digits(stage.backward_missed)},
+             {"updates_between", digits(stage.between)},
+             {"copies_of_weights", stage.copies},
+             {"rmse_forward_to_batch_order", distance_json(stage.forward_to_batch_order)},
+             {"rmse_forward_to_round_trip", distance_json(stage.forward_to_round_trip)},
+             {"rmse_backward_to_batch_order", distance_json(stage.backward_to_batch_order)},
+             {"rmse_backward_to_round_trip", distance_json(stage.backward_to_round_trip)}});
+    return {
+        {"weights", learning.weights},
+        {"learning_rate", learning.learning_rate},
+        {"target", optional_json(learning.target)},
+        {"step_us", digits(learning.step_us)},
+        {"final_loss", mean_json(learning.final_loss)},
+        {"steps_to_target", mean_json(learning.steps_to_target)},
+        {"seconds_to_target", mean_json(learning.seconds_to_target)},
+        {"seeds_that_reached_the_target", learning.reached},
+        {"seeds_that_diverged", learning.diverged},
+        {"seeds", std::move(seeds)},
+        {"curve", std::move(curve)},
+        {"stages", std::move(stages)}};
+}
+
+std::string learning_csv_header() {
+    return "scenario,seed,step,seconds,loss\n";
+}
+
+std::string learning_csv_line(std::string_view scenario, const LossRow& row) {
+    return fmt::format(
+        "{},{},{},{:.9g},{:.9g}\n", csv_field(scenario), row.seed, row.step, row.seconds, row.loss);
+}
+
+std::string version_csv_header() {
+    return "scenario,pass,micro_batch,stage,version,predicted_ahead,batch_order,at_round_trip\n";
+}
+
+std::string version_csv_line(std::string_view scenario, const VersionRow& row) {
+    return fmt::format(
+        "{},{},{},{},{},{:g},{},{}\n",
+        csv_field(scenario),
+        row.forward ? "forward" : "backward",
+        row.micro_batch,
+        row.stage,
+        row.version,
+        row.ahead,
+        row.batch_order,
+        row.round_trip);
+}
+
+}  // namespace switchfold

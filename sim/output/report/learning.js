@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the schedule does to the loss: against steps, against simulated time, and how far weights are from their target.
+"use strict";
+(() => {
+  const { section, chart } = switchfold;
+
+  function curves(box, title, values, field, axis) {
+    const x = { field, type: "quantitative", title: axis };
+    const color = { field: "scenario", type: "nominal", sort: null, title: null, legend: { symbolOpacity: 1 } };
+    const loss = { type: "quantitative", title: "loss (mean and 95 % interval of the seeds)", scale: { type: "log" } };
+    chart(box, title, {
+      width: 520, height: 320,
+      layer: [
+        { mark: { type: "area", opacity: 0.1, clip: true }, encoding: { x, color, y: { field: "low", ...loss }, y2: { field: "high" } } },
+        { mark: { type: "line", clip: true },
+          encoding: { x, color, y: { field: "loss", ...loss },
+            tooltip: [{ field: "scenario" }, { field: "step" }, { field: "ms", type: "quantitative", format: ".4~g" },
+              { field: "loss", type: "quantitative", format: ".4~g" }] } },
+      ],
+    }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "step", text: (v) => String(v.step) },
+      { title: "ms", text: (v) => v.ms.toPrecision(4) }, { title: "loss", text: (v) => v.loss.toPrecision(4) }]);
+  }
+
+  function distances(box, learned) {
+    const values = learned.flatMap((s) => s.learning.stages.flatMap((stage, i) => {
+      const { used, stale } = stage.rmse_forward_to_batch_order;
+      return stale > 0 ? [{ scenario: s.name, stage: i, weights: "seen", rmse: used }, { scenario: s.name, stage: i, weights: "current", rmse: stale }] : [];
+    }));
+    if (values.length === 0) return;
+    chart(box, "Distance of a forward's weights from those of sequential training", {
+      width: 150, height: 180,
+      mark: { type: "point", filled: true, size: 60 },
+      encoding: {
+        x: { field: "stage", type: "ordinal", title: "stage" },
+        y: { field: "rmse", type: "quantitative", title: "root-mean-square distance" },
+        color: { field: "weights", type: "nominal", title: "weights" }, shape: { field: "weights", type: "nominal", title: "weights" },
+        column: { field: "scenario", type: "nominal", sort: null, title: null },
+        tooltip: [{ field: "scenario" }, { field: "stage" }, { field: "weights" }, { field: "rmse", type: "quantitative", format: ".3~g" }],
+      },
+    }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "stage", text: (v) => String(v.stage) },
+      { title: "weights", text: (v) => v.weights }, { title: "distance", text: (v) => v.rmse.toPrecision(3) }]);
+  }
+
+  switchfold.learning = (scenarios) => {
+    const learned = scenarios.filter((s) => s.learning);
+    if (learned.length === 0) return;
+    const box = section("Learning", "Loss of a small network that was trained with the weights which the simulated passes saw: " +
+      "its numbers are those of the schedule, not of the simulated network.");
+    const values = learned.flatMap((s) => s.learning.curve.filter((p) => p.loss > 0).map((p) => ({
+      scenario: s.name, step: p.step, ms: p.seconds * 1e3, loss: p.loss,
+      low: Math.max(p.loss - (p.half_width ?? 0), p.loss / 10), high: p.loss + (p.half_width ?? 0),
+    })));
+    if (values.length > 0) {
+      curves(box, "Loss against steps", values, "step", "steps");
+      curves(box, "Loss against simulated time", values, "ms", "simulated time (ms)");
+    }
+    distances(box, learned);
+  };
+})();

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/output/result.h"
+#include "sim/run/config/learning_params.h"
+#include "sim/run/pool/pool.h"
+#include "sim/run/results/learning_times.h"
+#include "workloads/learning/train/run.h"
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+/// A scenario that has run, and what is to be trained along its times.
+struct LearningScenario {
+    std::string name;
+    const LearningParams* learning = nullptr;
+    const PlannedStep* plan = nullptr;
+    const ExecutionGraph* graph = nullptr;
+    const Outcome* outcome = nullptr;
+};
+
+/// Runs jobs as run_jobs() does.
+using RunJobs = std::function<void(
+    std::span<const Job> jobs, const std::function<void(std::size_t, JobResult)>& ended)>;
+
+/// Trains along each scenario's times, a job for each seed. `folder`: what paths are relative to.
+/// Throws what reading of samples throws.
+[[nodiscard]] std::vector<LearningResult> learn_along(
+    const std::vector<LearningScenario>& scenarios,
+    const std::filesystem::path& folder,
+    const RunJobs& run);
+
+[[nodiscard]] std::string encode(const learning::TrainingRun& run);
+/// Throws InternalError if they are not a whole run.
+[[nodiscard]] learning::TrainingRun decode_training(std::string_view bytes);
+
+}  // namespace switchfold

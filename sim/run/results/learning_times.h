@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/machine/outcome.h"
+#include "workloads/graph/execution_graph.h"
+#include "workloads/learning/timeline/weight_timeline.h"
+#include "workloads/learning/train/averaging.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// What a plan's simulated passes say to a training of so many steps.
+struct LearningTimes {
+    learning::WeightTimeline timeline;
+    double step_us = 0;  ///< at the steady pace
+    std::vector<std::string> notes;
+};
+[[nodiscard]] LearningTimes learning_times(
+    const PlannedStep& step,
+    const ExecutionGraph& graph,
+    const Outcome& outcome,
+    std::uint32_t steps);
+
+/// What a step takes that exchanges nothing, and what its exchange takes.
+[[nodiscard]] learning::ReplicaTimes
+replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome);
+
+}  // namespace switchfold

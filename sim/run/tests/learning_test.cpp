@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/results/learning.h"
+
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "sim/output/writers.h"
+#include "sim/run/config/load.h"
+#include "sim/run/results/learning_jobs.h"
+#include "sim/run/runner.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
+
+const std::string kSmall =
+    R"(, "network": {"depth": 8, "width": 8}, "data": {"samples": 64, "held_out": 16})";
+
+LoadedExperiment
+experiment(const std::string& plan, const std::string& learning, const std::string& scenarios) {
+    const std::string text = fmt::format(
+        R"({{
+          "name": "test", "system": "../systems/hgx_h100.json", "causes": false,
+          "workload": {{
+            "type": "training", "plan": {{{}}},
+            "network": {{"type": "gpt", "layers": 8, "hidden": 512, "heads": 8, "sequence": 64, "vocabulary": 512}}
+          }},
+          "learning": {{"steps": 60, "evaluate_every": 10, "seeds": 2 {}}},
+          "scenarios": [{}]
+        }})",
+        plan,
+        learning,
+        scenarios);
+    return load_experiment(Json::parse(text), kFile, {});
+}
+
+ExperimentResult
+run(const std::string& plan, const std::string& learning, const std::string& scenarios) {
+    RunOptions options;
+    options.in_process = true;
+    return run_experiment(experiment(plan, learning, scenarios), options);
+}
+
+std::string error_of(const std::string& plan, const std::string& learning) {
+    try {
+        (void)run(plan, learning, R"({"name": "one"})");
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return {};
+}
+
+TEST(SeedMeans, HaveStudentsInterval) {
+    const SeedMean five = mean_of(std::vector<double>{1, 2, 3, 4, 5});
+    EXPECT_DOUBLE_EQ(five.mean, 3);
+    EXPECT_NEAR(*five.half_width, 2.776 * std::sqrt(2.5 / 5), 1e-12);
+    EXPECT_FALSE(mean_of(std::vector<double>{1}).half_width.has_value());
+    const SeedMean many = mean_of(std::vector<double>(101, 2.0));
+    EXPECT_DOUBLE_EQ(*many.half_width, 0);
+}
+
+TEST(Learning, OfAFlushIsThatOfOneGpuAndAnAsynchronousPipelineMissesUpdates) {
+    const ExperimentResult result =
+        run(R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async", "mini_batches": 40)",
+            kSmall + R"(, "target": 0.9)",
+            R"({"name": "one GPU", "set": {"/workload/plan": {"micro_batch": 4}}},
+           {"name": "flush", "set": {"/workload/plan": {"pipeline": 4, "micro_batch": 1, "accumulate": 4}}},
+           {"name": "replicas", "set": {"/workload/plan": {"data": 2, "micro_batch": 2}}},
+           {"name": "latest"},
+           {"name": "stash", "set": {"/workload/plan/weights": "stash"}},
+           {"name": "folded", "set": {"/workload/plan/fold": true}})");
+    ASSERT_EQ(result.scenarios.size(), 6U);
+    const auto learned = [&](std::size_t i) -> const LearningResult& {
+        return *result.scenarios[i].learning;
+    };
+    for (const std::size_t i : {1U, 2U})
+        for (std::size_t seed = 0; seed < 2; ++seed)
+            EXPECT_EQ(learned(i).seeds[seed].final_loss, learned(0).seeds[seed].final_loss);
+    EXPECT_NE(learned(0).seeds[0].final_loss, learned(0).seeds[1].final_loss);
+    for (std::size_t s = 0; s < 4; ++s) {
+        EXPECT_EQ(learned(3).stages[s].forward_missed, 3.0 - static_cast<double>(s));
+        EXPECT_EQ(learned(3).stages[s].backward_missed, 0);
+        EXPECT_EQ(learned(4).stages[s].copies, 4 - s);
+    }
+    EXPECT_NE(learned(3).seeds[0].final_loss, learned(0).seeds[0].final_loss);
+    // A folded plan trains the same at other times.
+    EXPECT_EQ(learned(5).seeds[0].final_loss, learned(3).seeds[0].final_loss);
+    for (const ScenarioResult& scenario : result.scenarios) {
+        const LearningResult& learning = *scenario.learning;
+        EXPECT_NEAR(learning.step_us / scenario.iteration_us, 1, 0.05) << scenario.name;
+        EXPECT_NEAR(learning.curve.back().seconds * 1e6 / (60 * learning.step_us), 1, 0.15)
+            << scenario.name;
+        ASSERT_TRUE(scenario.final_loss.has_value());
+        EXPECT_EQ(learning.losses.size(), 2U * 7U);
+    }
+    const std::string text = to_table(result);
+    EXPECT_NE(text.find("final loss"), std::string::npos);
+    EXPECT_NE(text.find("target 0.9"), std::string::npos);
+}
+
+TEST(Learning, ReplicasOfUnequalSharesStillTrainTheWholeBatch) {
+    const ExperimentResult result =
+        run(R"("data": 3, "micro_batch": 2)",
+            "",
+            R"({"name": "three"}, {"name": "one", "set": {"/workload/plan": {"micro_batch": 6}}})");
+    EXPECT_EQ(
+        result.scenarios[0].learning->seeds[0].final_loss,
+        result.scenarios[1].learning->seeds[0].final_loss);
+}
+
+TEST(Learning, AveragesTakeTheTimeOfTheirExchanges) {
+    const ExperimentResult result = run(
+        R"("data": 4, "micro_batch": 2, "overlap_gradients": false)",
+        kSmall + R"(, "averaging": {"type": "periodic", "every": 1})",
+        R"({"name": "every step"}, {"name": "seldom", "set": {"/learning/averaging/every": 10}})");
+    const LearningResult& often = *result.scenarios[0].learning;
+    const LearningResult& seldom = *result.scenarios[1].learning;
+    EXPECT_NEAR(often.step_us / result.scenarios[0].iteration_us, 1, 1e-6);
+    EXPECT_LT(seldom.step_us, often.step_us);
+    EXPECT_EQ(often.weights, "periodic, every 1");
+    EXPECT_NE(often.seeds[0].final_loss, seldom.seeds[0].final_loss);
+}
+
+TEST(Learning, ThatDivergesOrNeverReachesItsTargetSaysSo) {
+    const ExperimentResult never =
+        run(R"("micro_batch": 4)", kSmall + R"(, "target": 1e-9)", R"({"name": "one"})");
+    EXPECT_EQ(never.scenarios[0].learning->reached, 0U);
+    EXPECT_FALSE(never.scenarios[0].steps_to_target.has_value());
+    EXPECT_NE(to_table(never).find("never"), std::string::npos);
+    const ExperimentResult diverged =
+        run(R"("micro_batch": 4)",
+            kSmall + R"(, "learning_rate": 1e7, "target": 0.1)",
+            R"({"name": "too fast", "set": {"/learning/network/type": "residual"}})");
+    const ScenarioResult& scenario = diverged.scenarios[0];
+    EXPECT_EQ(scenario.learning->diverged, 2U);
+    EXPECT_FALSE(scenario.final_loss.has_value());
+    EXPECT_NE(to_table(diverged).find("too fast: seed 1 diverged at step"), std::string::npos);
+    EXPECT_NE(to_table(diverged).find("learning rate 1e+07"), std::string::npos);
+    EXPECT_NE(to_result_json(diverged).find("\"seeds_that_diverged\": 2"), std::string::npos);
+}
+
+TEST(Learning, RefusesWhatItCannotFollow) {
+    EXPECT_NE(
+        error_of(R"("pipeline": 4, "schedule": "1f1b_async")", R"(, "batch": 0)")
+            .find("/learning/batch"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"("pipeline": 4, "accumulate": 32)", "").find("/learning/batch: is 16 samples"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(
+            R"("pipeline": 4, "schedule": "1f1b_async", "mini_batches": 24, "update_every": 12)",
+            "")
+            .find("expected mini_batches of at least 36"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"("pipeline": 2)", R"(, "averaging": {"type": "periodic"})")
+            .find("/learning/averaging/type: is for replicas"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"("data": 2)", R"(, "averaging": {"type": "periodic"})")
+            .find("overlap_gradients false"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of("", R"(, "data": {"type": "csv"})").find("/learning/data/file: is missing"),
+        std::string::npos);
+}
+
+TEST(Learning, OfANetworkTooSmallForTheStagesIsRefused) {
+    const std::string text = R"({
+      "name": "test", "system": "../systems/hgx_h100.json",
+      "workload": {"type": "training", "network": "alexnet", "plan": {"pipeline": 4}},
+      "learning": {"network": {"depth": 3}}
+    })";
+    try {
+        (void)run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
+        FAIL();
+    } catch (const ConfigError& error) {
+        EXPECT_NE(
+            std::string(error.what()).find("/learning/network/depth: is 3, and the plan has 4"),
+            std::string::npos)
+            << error.what();
+    }
+}
+
+TEST(Learning, NeedsAPlan) {
+    const std::string text = R"({
+      "name": "test", "system": "../systems/hgx_h100.json", "learning": {},
+      "workload": {"type": "collective", "size": "1 MiB"}
+    })";
+    try {
+        (void)run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
+        FAIL();
+    } catch (const ConfigError& error) {
+        EXPECT_NE(std::string(error.what()).find("/learning: needs"), std::string::npos);
+    }
+}
+
+TEST(Learning, TravelsBetweenProcessesWhole) {
+    learning::TrainingRun run;
+    run.losses = {{1, 0.5, 0.25}, {2, 1, 0.125}};
+    run.diverged = learning::Divergence{2, 1e9};
+    run.stages.resize(3);
+    run.stages[1].forward_missed = 2;
+    run.versions.resize(2);
+    run.digest = 77;
+    const std::string bytes = encode(run);
+    const learning::TrainingRun again = decode_training(bytes);
+    EXPECT_EQ(encode(again), bytes);
+    EXPECT_EQ(again.stages[1].forward_missed, 2);
+    EXPECT_THROW((void)decode_training(bytes.substr(1)), InternalError);
+    EXPECT_THROW((void)decode_training(bytes + "x"), InternalError);
+}
+
+}  // namespace
+}  // namespace switchfold

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/learning/network/layer.h"
+#include "workloads/learning/task/task.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace switchfold::learning {
+
+/// The pieces of a network that one stage holds, and where their weights lie.
+class Stage {
+public:
+    void add(std::uint32_t number, const Layer& layer);
+    [[nodiscard]] Index parameters() const { return parameters_; }
+    /// A piece's weights depend on the seed and its number, not on how the network is cut.
+    [[nodiscard]] Vector initial_weights(std::uint64_t seed) const;
+    [[nodiscard]] Matrix
+    forward(const Vector& weights, Matrix input, std::vector<Tape>& tapes) const;
+    /// \returns the gradient of the stage's input. Products come onto the tapes.
+    [[nodiscard]] Matrix
+    backward(const Vector& weights, Matrix gradient, std::vector<Tape>& tapes) const;
+    /// Adds what a backward left on the tapes.
+    void add_gradients(const std::vector<Tape>& tapes, Vector& gradient) const;
+
+private:
+    struct Piece {
+        std::uint32_t number = 0;
+        const Layer* layer = nullptr;
+        Index offset = 0;
+    };
+    std::vector<Piece> pieces_;
+    Index parameters_ = 0;
+};
+
+class Network {
+public:
+    Network(const NetworkShape& shape, Index features, Index outputs);
+    [[nodiscard]] std::uint32_t depth() const { return static_cast<std::uint32_t>(layers_.size()); }
+    /// As even as it goes, at most depth() stages. They refer to this network.
+    [[nodiscard]] std::vector<Stage> cut(std::uint32_t stages) const;
+
+private:
+    std::vector<std::unique_ptr<Layer>> layers_;
+};
+
+}  // namespace switchfold::learning

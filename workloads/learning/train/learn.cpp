@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/learning/train/learn.h"
+
+#include "workloads/learning/train/trainer.h"
+
+namespace switchfold::learning {
+
+TrainingRun learn(
+    const Task& task,
+    WeightPolicy policy,
+    const WeightTimeline& timeline,
+    std::uint64_t seed,
+    const std::filesystem::path& folder) {
+    const auto samples = make_samples(task, seed, folder);
+    return train(task, policy, timeline, *samples, seed);
+}
+
+}  // namespace switchfold::learning

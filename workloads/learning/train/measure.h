@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/learning/data/samples.h"
+#include "workloads/learning/network/network.h"
+#include "workloads/learning/train/run.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold::learning {
+
+/// Adds a point with the loss of the samples held out, by stages and their weights; notes it where
+/// training has diverged.
+void measure(
+    TrainingRun& run,
+    LossPoint point,
+    const Samples& samples,
+    const std::vector<Stage>& stages,
+    const std::vector<Vector>& weights);
+
+/// Of the weights' bits.
+[[nodiscard]] std::uint64_t digest_of(const std::vector<Vector>& weights);
+
+}  // namespace switchfold::learning

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/learning/task/task.h"
+#include "workloads/learning/timeline/weight_timeline.h"
+#include "workloads/learning/train/stage_weights.h"
+#include "workloads/plan/step/parallel_plan.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace switchfold::learning {
+
+/// The weights that a pass reads.
+struct Chosen {
+    std::shared_ptr<const Vector> weights;
+    StageWeights::Shared begun_with;  ///< before any prediction or correction
+    double ahead = 0;                 ///< updates predicted on top
+};
+
+/// Which weights passes read, as a policy says. `version` is the newest that the pass's holder has
+/// at its begin.
+class WeightChoice {
+public:
+    WeightChoice(const Task& task, WeightPolicy policy, const WeightTimeline& timeline);
+
+    [[nodiscard]] Chosen forward(const Pass& pass, std::uint32_t version, const StageWeights& all);
+    /// `forward`: what the micro-batch's forward read.
+    [[nodiscard]] Chosen backward(
+        const Pass& pass, std::uint32_t version, const StageWeights& all, const Chosen& forward);
+    /// Whether backward needs what the forward read.
+    [[nodiscard]] bool keeps_forward() const;
+    /// Of the learning rate, for a stage's update with this number (PipeMare's first technique).
+    [[nodiscard]] double rate_scale(std::uint32_t stage, std::uint32_t update) const;
+    /// Share of the average of updates that stays with each; 0: nobody needs it.
+    [[nodiscard]] double keep_of_average(std::uint32_t stage) const;
+
+private:
+    [[nodiscard]] Chosen as_it_is(const StageWeights& all, std::uint32_t version) const;
+    [[nodiscard]] Chosen
+    predicted_by(const StageWeights& all, std::uint32_t version, double ahead) const;
+    [[nodiscard]] double ahead_of(const Pass& pass, std::uint32_t version) const;
+    [[nodiscard]] Chosen
+    once_a_step(const Pass& pass, std::uint32_t version, const StageWeights& all);
+
+    const Task& task_;
+    WeightPolicy policy_;
+    const WeightTimeline& timeline_;
+    std::vector<double> delays_;  ///< by stage: updates between forward and update
+    /// Predictions that the micro-batches of a step share, by stage and direction.
+    std::map<std::pair<std::uint32_t, bool>, std::pair<std::uint32_t, Chosen>> shared_;
+};
+
+}  // namespace switchfold::learning
