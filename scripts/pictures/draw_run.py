@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's scenarios as bars: the time of a collective, or the slowdown of the backward pass by cause. Of a plan, its
-schedules, or what they do to the loss."""
+schedules, what of a step copies to the host leave bare, or what they do to the loss."""
 import json
 
+import draw_copies
 import draw_learning
 import draw_schedule
 import svg
@@ -77,6 +78,8 @@ def draw(folder):
         return draw_collectives(result["experiment"], bars, 2 * LEFT)
     if any(s.get("learning") for s in result["scenarios"]):
         return draw_learning.draw(result)
+    if (folder / "passes.csv").is_file() and any(s["exposed_copies_us"] for s in result["scenarios"]):
+        return draw_copies.draw(result)
     if (folder / "passes.csv").is_file():
         return draw_schedule.draw(folder)
     return draw_causes(result["experiment"], result["scenarios"])
