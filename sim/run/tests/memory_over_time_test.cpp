@@ -6,6 +6,7 @@
 #include "workloads/network/decoder.h"
 #include "workloads/plan/schedule/generators.h"
 #include "workloads/plan/step/plan_memory.h"
+#include "workloads/plan/tests/random_plan.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>
@@ -132,18 +133,7 @@ Outcome any_outcome(const ExecutionGraph& graph, std::uint64_t seed) {
 }
 
 ParallelPlan any_plan() {
-    ParallelPlan plan;
-    plan.data = *rc::gen::element(1U, 2U);
-    plan.tensor = *rc::gen::element(1U, 2U);
-    plan.sequence = plan.tensor > 1 && *rc::gen::arbitrary<bool>();
-    plan.pipeline = *rc::gen::element(1U, 2U, 4U);
-    plan.accumulate = 2 * plan.pipeline * *rc::gen::element(1U, 2U);
-    plan.mini_batches = 6 * plan.pipeline + 4;
-    plan.chunks = *rc::gen::element(1U, 2U);
-    plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
-    plan.messages = *rc::gen::element(Messages::kOverlapped, Messages::kAhead, Messages::kBlocking);
-    plan.attention = *rc::gen::element(AttentionKernels::kFused, AttentionKernels::kUnfused);
-    plan.overlap_gradients = *rc::gen::arbitrary<bool>();
+    ParallelPlan plan = testing::random_plan();
     plan.gradient_as_bucket_view = *rc::gen::arbitrary<bool>();
     plan.sharding = plan.data == 1 ? Sharding::kNone
                                    : *rc::gen::element(

@@ -2,6 +2,7 @@
 // Samples that a seed makes.
 #include "sim/core/random_stream.h"
 #include "workloads/learning/data/finite_samples.h"
+#include "workloads/learning/data/row_scale.h"
 #include "workloads/learning/network/network.h"
 #include "workloads/learning/numerics/functions.h"
 
@@ -61,14 +62,7 @@ Batch taught(
 /// Brings each row of the one to mean 0 and variance 1, and the other by the same map.
 void normalise(Matrix& rows, Matrix& others) {
     for (Index i = 0; i < rows.rows(); ++i) {
-        double mean = 0;
-        for (Index j = 0; j < rows.cols(); ++j)
-            mean += rows(i, j);
-        mean /= static_cast<double>(rows.cols());
-        double square = 0;
-        for (Index j = 0; j < rows.cols(); ++j)
-            square += (rows(i, j) - mean) * (rows(i, j) - mean);
-        const double deviation = std::sqrt(square / static_cast<double>(rows.cols()));
+        const auto [mean, deviation] = scale_of_row(rows, i);
         rows.row(i) = (rows.row(i).array() - mean) / deviation;
         others.row(i) = (others.row(i).array() - mean) / deviation;
     }

@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 #include "sim/core/random_stream.h"
 #include "workloads/learning/data/finite_samples.h"
+#include "workloads/learning/data/row_scale.h"
 #include "workloads/network/text_cells.h"
 #include "workloads/readers/input/input_file.h"
 #include "workloads/readers/input/lines.h"
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -73,14 +73,7 @@ Matrix shares_of(const std::vector<std::uint32_t>& classes, Index count) {
 /// Each row to mean 0 and variance 1; a row of one number to zeros.
 void normalise(Matrix& rows) {
     for (Index i = 0; i < rows.rows(); ++i) {
-        double mean = 0;
-        for (Index j = 0; j < rows.cols(); ++j)
-            mean += rows(i, j);
-        mean /= static_cast<double>(rows.cols());
-        double square = 0;
-        for (Index j = 0; j < rows.cols(); ++j)
-            square += (rows(i, j) - mean) * (rows(i, j) - mean);
-        const double deviation = std::sqrt(square / static_cast<double>(rows.cols()));
+        const auto [mean, deviation] = scale_of_row(rows, i);
         for (Index j = 0; j < rows.cols(); ++j)
             rows(i, j) = deviation > 0 ? (rows(i, j) - mean) / deviation : 0;
     }

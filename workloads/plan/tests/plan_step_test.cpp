@@ -5,6 +5,7 @@
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/schedule/generators.h"
 #include "workloads/plan/step/plan_memory.h"
+#include "workloads/plan/tests/random_plan.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>
@@ -131,19 +132,10 @@ bool ends(const ExecutionGraph& graph) {
 }
 
 RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
-    ParallelPlan plan;
-    plan.data = *rc::gen::element(1U, 2U);
+    ParallelPlan plan = testing::random_plan();
     plan.context = *rc::gen::element(1U, 2U);
-    plan.tensor = *rc::gen::element(1U, 2U, 4U);
-    plan.sequence = plan.tensor > 1 && *rc::gen::arbitrary<bool>();
-    plan.pipeline = *rc::gen::element(1U, 2U, 4U);
-    plan.accumulate = 2 * plan.pipeline * *rc::gen::element(1U, 2U);
-    plan.mini_batches = 6 * plan.pipeline + 4;
-    plan.chunks = *rc::gen::element(1U, 2U);
-    plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
-    plan.messages = *rc::gen::element(Messages::kOverlapped, Messages::kAhead, Messages::kBlocking);
-    plan.attention = *rc::gen::element(AttentionKernels::kFused, AttentionKernels::kUnfused);
-    plan.overlap_gradients = *rc::gen::arbitrary<bool>();
+    if (plan.tensor > 1)
+        plan.tensor = *rc::gen::element(2U, 4U);
     plan.sharding = *rc::gen::element(
         Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
     const bool mixture = *rc::gen::arbitrary<bool>();
