@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/system_queries.h"
+#include "sim/run/workload/folded_plan.h"
+#include "sim/run/workload/learning_plan.h"
+#include "sim/run/workload/plan_workload.h"
+#include "sim/run/workload/read_workload.h"
+#include "sim/run/workload/training_workload.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+class TrainingReader {
+public:
+    TrainingReader(const WorkloadContext& context, PreparedWorkload& out) :
+        context_(context), out_(out) {}
+
+    void run(const TrainingWorkloadParams& w) {
+        if (w.plan)
+            read_plan(w);
+        else
+            read_strategy(w);
+        WorkloadResult& report = out_.report;
+        report.type = "training";
+        report.source = out_.graph.provenance.source;
+        report.synthetic = true;
+    }
+
+private:
+    void read_strategy(const TrainingWorkloadParams& w) {
+        const SystemParams& system = context_.system();
+        if (system.gpu->matrix_rate.count() == 0)
+            context_.fail(
+                "/workload/type",
+                fmt::format(
+                    "is training, and {} states no matrix_rate; expected a GPU that does",
+                    system.gpu->name));
+        out_.graph = training_step(
+            w, *system.gpu, context_.ranks_of(w.ranks), context_.file().parent_path());
+        out_.report.notes.push_back(
+            "a generated step: kernels take the longer of their arithmetic at the GPU's "
+            "matrix_rate and of their bytes at the bandwidth that streams reach");
+    }
+
+    void read_plan(const TrainingWorkloadParams& w) {
+        PlanProblems problems;
+        auto prepared =
+            prepare_plan(w, *context_.system().gpu, context_.file().parent_path(), problems);
+        for (auto& [pointer, what] : problems)
+            pointer = "/workload/plan" + pointer;
+        if (!prepared)
+            context_.fail_all(problems);
+        const std::uint32_t planned = switchfold::ranks_of(prepared->step->plan());
+        if (w.ranks == 0 && planned > context_.gpus())
+            context_.fail(
+                "/workload/plan",
+                fmt::format(
+                    "is for {} ranks, data x context x tensor x pipeline, more than the {} GPUs of "
+                    "{}; expected at most those",
+                    planned,
+                    context_.gpus(),
+                    context_.system().name));
+        if (context_.ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
+            context_.fail(
+                "/workload/ranks",
+                fmt::format(
+                    "is {}, and the plan is for {}: data x context x tensor x pipeline",
+                    w.ranks,
+                    planned));
+        if (w.plan->fold)
+            fold(*prepared->step);
+        else
+            out_.graph = prepared->graph();
+        if (context_.experiment().learning) {
+            if (prepared->memory)
+                context_.fail(
+                    "/learning",
+                    "follows passes and updates, and a plan of memory updates within passes; "
+                    "expected a plan without memory");
+            PlanProblems wrong = why_not_learned(*context_.experiment().learning, *prepared->step);
+            for (auto& [pointer, what] : wrong)
+                pointer = "/learning" + pointer;
+            if (!wrong.empty())
+                context_.fail_all(wrong);
+            out_.plan = std::move(prepared->step);
+        }
+        for (std::string& note : prepared->notes)
+            out_.report.notes.push_back(std::move(note));
+        const TrainingFacts& training = out_.graph.training;
+        if (training.rounds > 1)
+            out_.report.notes.push_back(fmt::format(
+                "never drained: the iteration is a mini-batch at the steady pace, without the "
+                "first and the last {} of {}",
+                training.warm_up,
+                training.rounds));
+    }
+
+    void fold(const PlannedStep& step) {
+        const std::uint32_t machine = gpus_of_machine(context_.system());
+        if (const std::string why = why_not_folded(step, machine); !why.empty())
+            context_.fail("/workload/plan/fold", "folds no such plan: " + why);
+        out_.folded = std::make_shared<const FoldedStep>(folded_step(step, context_.system()));
+        out_.graph = out_.folded->probe();
+        const ParallelPlan& plan = step.plan();
+        out_.report.notes.push_back(fmt::format(
+            "folded: one rank of each device stands for {}; a pass is one kernel that takes what "
+            "it "
+            "took with its collectives on the ranks of a machine{}",
+            plan.tensor * plan.context * plan.data,
+            plan.messages == Messages::kBlocking || plan.pipeline == 1
+                ? ""
+                : "; what messages slow beside them is left out"));
+    }
+
+    const WorkloadContext& context_;
+    PreparedWorkload& out_;
+};
+
+}  // namespace
+
+void read(const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {
+    TrainingReader(context, out).run(w);
+}
+
+}  // namespace switchfold

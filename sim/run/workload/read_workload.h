@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/workload/workload.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// What readers of workloads share: the experiment, the scenarios that run it, and how problems are
+/// told.
+class WorkloadContext {
+public:
+    WorkloadContext(const LoadedExperiment& loaded, const Variant& variant);
+
+    [[nodiscard]] const Experiment& experiment() const { return *variant_.experiment; }
+    [[nodiscard]] const SystemParams& system() const { return *experiment().system; }
+    [[nodiscard]] const std::filesystem::path& file() const { return loaded_.file; }
+    /// Of all scenarios those at variant_scenarios() run this workload.
+    [[nodiscard]] const std::vector<ScenarioParams>& scenarios() const {
+        return loaded_.experiment.scenarios;
+    }
+    [[nodiscard]] const std::vector<std::size_t>& variant_scenarios() const {
+        return variant_.scenarios;
+    }
+    [[nodiscard]] bool default_scenarios() const { return loaded_.default_scenarios; }
+    [[nodiscard]] std::uint32_t gpus() const { return gpus_; }  ///< that there are for it
+
+    /// Throws ConfigError. Where a scenario's `set` made the experiment, it is blamed.
+    [[noreturn]] void fail(const std::string& pointer, const std::string& message) const;
+    [[noreturn]] void fail_all(const PlanProblems& problems) const;
+
+    /// As many as the workload says; all for 0.
+    [[nodiscard]] std::uint32_t ranks_of(std::uint32_t ranks) const;
+
+private:
+    const LoadedExperiment& loaded_;
+    const Variant& variant_;
+    std::uint32_t gpus_;
+};
+
+/// Reads or makes a workload of each type; what it says of itself goes into the report. They throw
+/// ConfigError.
+void read(const TraceWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
+void read(const CollectiveWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
+void read(const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
+void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
+
+/// An algorithm that the machine cannot do is bad input, not a failure half way through: throws
+/// ConfigError for a scenario that the experiment names, leaves out a default one.
+void check_scenarios(const WorkloadContext& context, PreparedWorkload& workload);
+
+}  // namespace switchfold
