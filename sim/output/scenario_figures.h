@@ -55,6 +55,8 @@ struct ScenarioFigures {
     double jumped_us = 0;                     ///< of the whole run, left out of long collectives
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<double> speedup;            ///< none without a baseline
+    std::optional<double> alone_us;           ///< iteration with the machine to itself
+    std::optional<double> lost_to_others;     ///< none where nothing else runs on the machine
     std::optional<double> samples_per_s;      ///< of a generated step
     std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
     std::optional<double> bubble_share;       ///< of the time of the device that is at it longest
@@ -176,6 +178,23 @@ inline constexpr Figure kFigures[] = {
      "the time a sample); none for a collective alone.",
      8,
      "speed-up"},
+    {"alone_us",
+     &ScenarioFigures::alone_us,
+     Unit::kMicroseconds,
+     "alone",
+     "iteration_us of the same workload on the same GPUs with the rest of the machine idle; none "
+     "where no other workload shares the machine.",
+     14,
+     "iteration with the machine to itself",
+     "alone_us"},
+    {"lost_to_others",
+     &ScenarioFigures::lost_to_others,
+     Unit::kShare,
+     "lost to others",
+     "iteration_us over alone_us, minus one.",
+     15,
+     "lost to other workloads",
+     "lost_to_others"},
     {"samples_per_s",
      &ScenarioFigures::samples_per_s,
      Unit::kCount,

@@ -11,6 +11,7 @@
 #include "sim/core/params.h"
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/learning_params.h"
+#include "sim/run/config/rank_list.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/config/workload_names.h"
 #include "sim/run/machine/watchdog.h"
@@ -171,15 +172,49 @@ struct ScenarioParams {
     }
 };
 
+using Workload = std::variant<
+    TraceWorkloadParams,
+    CollectiveWorkloadParams,
+    TrainingWorkloadParams,
+    ExpertsWorkloadParams>;
+
+/// One of several workloads that share a machine.
+struct PlacedWorkloadParams {
+    std::string name;
+    RankList on;
+    Time start;
+    std::uint32_t steps = 0;
+    Workload workload;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &PlacedWorkloadParams::name, "What reports call it.").required(),
+            field(
+                "on",
+                &PlacedWorkloadParams::on,
+                "The GPUs that it runs on: its rank 0 on the first.")
+                .required(),
+            field(
+                "start",
+                &PlacedWorkloadParams::start,
+                "How much later than the run's begin it begins.",
+                Time(),
+                microseconds(3'600'000'000)),
+            field(
+                "steps",
+                &PlacedWorkloadParams::steps,
+                "How often it runs one after the other; 0: as often as the longest needs for one "
+                "time.",
+                0U,
+                4096U),
+            field("workload", &PlacedWorkloadParams::workload, "What runs there.").required()};
+    }
+};
+
 struct Experiment {
     std::string name;
     PathOr<SystemParams> system;
-    std::variant<
-        TraceWorkloadParams,
-        CollectiveWorkloadParams,
-        TrainingWorkloadParams,
-        ExpertsWorkloadParams>
-        workload;
+    std::optional<Workload> workload;
+    std::vector<PlacedWorkloadParams> workloads;
     std::vector<ScenarioParams> scenarios;
     bool functional = false;
     std::uint64_t seed = 1;
@@ -193,7 +228,12 @@ struct Experiment {
             field("name", &Experiment::name, "What reports call the experiment.").required(),
             field("system", &Experiment::system, "The machine, or the file that describes it.")
                 .required(),
-            field("workload", &Experiment::workload, "What runs on it.").required(),
+            field("workload", &Experiment::workload, "What runs on it."),
+            field(
+                "workloads",
+                &Experiment::workloads,
+                "Several that run on GPUs of their own and share the rest of the machine "
+                "(docs/shared_machine.md). Instead of workload."),
             field(
                 "scenarios",
                 &Experiment::scenarios,
@@ -231,6 +271,28 @@ struct Experiment {
     }
     void check(ParamChecker& checker) const;
 };
+
+/// A workload and where it stands in the experiment, as "/workload".
+struct WorkloadAt {
+    std::string pointer;
+    const Workload& workload;
+};
+/// The one, or all that share the machine.
+[[nodiscard]] std::vector<WorkloadAt> workloads_of(const Experiment& experiment);
+
+/// The experiment's only workload, if it is of this kind; else null.
+template <class Params>
+[[nodiscard]] const Params* workload_of(const Experiment& experiment) {
+    return experiment.workload ? std::get_if<Params>(&*experiment.workload) : nullptr;
+}
+
+/// A file that a workload names, and where: "/table".
+struct NamedFile {
+    std::string pointer;
+    std::string path;  ///< relative to the experiment's file
+    std::string_view what;
+};
+[[nodiscard]] std::vector<NamedFile> files_of(const Workload& workload);
 
 /// What an experiment without scenarios runs.
 [[nodiscard]] std::vector<ScenarioParams> default_scenarios(const Experiment& experiment);

@@ -43,7 +43,7 @@ void refuse_shared_layers(const LoadedExperiment& loaded, const TrainingWorkload
 }  // namespace
 
 MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_backward) {
-    const auto* workload = std::get_if<TrainingWorkloadParams>(&loaded.experiment.workload);
+    const auto* workload = workload_of<TrainingWorkloadParams>(loaded.experiment);
     if (workload == nullptr)
         throw ConfigError(
             loaded.file.string(), "/workload/type", "is no training; expected training");
@@ -69,9 +69,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     made.layers = facts.layers;
     made.chain = network_chain(
         network,
-        {plan.micro_batch,
-         facts.options.element,
-         plan.attention == AttentionKernels::kUnfused},
+        {plan.micro_batch, facts.options.element, plan.attention == AttentionKernels::kUnfused},
         facts.times);
     double forward = 0;
     double backward = 0;

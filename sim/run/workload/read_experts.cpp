@@ -55,6 +55,7 @@ void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, Prepar
     out.graph = experts_step(w.operation, exchange, ranks);
     out.report.type = "experts";
     out.report.source = out.graph.names.front();
+    context.place(out.graph);
 }
 
 }  // namespace switchfold

@@ -63,6 +63,7 @@ public:
                             rank,
                             ranks));
         out_.graph = std::move(trace.graph);
+        context_.place(out_.graph);
         report.type = "trace";
         report.source = joined(w.files);  // as the user wrote them
         report.synthetic = out_.graph.provenance.synthetic;
@@ -112,15 +113,17 @@ private:
     /// How late the ranks come for which one trace stands.
     void set_peers(std::optional<Peers> asked, const TraceFileReport& traced) {
         // A benchmark's times are of all ranks together, and nobody waited in a made-up run.
-        const bool waits = has_residences(*out_.graph.ranks.front()) && !traced.synthetic &&
-                           traced.format != "nccl-tests";
+        const auto& ranks = out_.graph.ranks;
+        const bool residences = std::any_of(
+            ranks.begin(), ranks.end(), [](const auto& rank) { return has_residences(*rank); });
+        const bool waits = residences && !traced.synthetic && traced.format != "nccl-tests";
         if (asked == Peers::kAsTraced && !waits)
             context_.fail(
                 "/workload/peers",
                 "is as_traced, and the trace says of no collective how long it was resident in a "
                 "real run; expected together");
         const std::string whose = fmt::format(
-            "rank {}'s trace stands for all {} ranks", traced.rank, out_.graph.ranks.size());
+            "rank {}'s trace stands for all {} ranks", traced.rank, ranks_at_work(out_.graph));
         std::vector<std::string>& notes = out_.report.notes;
         if (asked.value_or(waits ? Peers::kAsTraced : Peers::kTogether) == Peers::kTogether) {
             notes.push_back(whose + ": no rank is ever late");

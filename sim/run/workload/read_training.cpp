@@ -28,6 +28,7 @@ public:
         report.type = "training";
         report.source = out_.graph.provenance.source;
         report.synthetic = true;
+        context_.place(out_.graph);
     }
 
 private:
@@ -100,6 +101,11 @@ private:
     }
 
     void fold(const PlannedStep& step) {
+        if (context_.is_placed())
+            context_.fail(
+                "/workload/plan/fold",
+                "is true, and other workloads share the machine, which the ranks that are left out "
+                "would meet; expected false");
         const std::uint32_t machine = gpus_of_machine(context_.system());
         if (const std::string why = why_not_folded(step, machine); !why.empty())
             context_.fail("/workload/plan/fold", "folds no such plan: " + why);

@@ -16,6 +16,12 @@ namespace switchfold {
 class WorkloadContext {
 public:
     WorkloadContext(const LoadedExperiment& loaded, const Variant& variant);
+    /// Of one of several workloads that share the machine.
+    WorkloadContext(
+        const LoadedExperiment& loaded,
+        const Variant& variant,
+        const PlacedWorkloadParams& placed,
+        std::string pointer);
 
     [[nodiscard]] const Experiment& experiment() const { return *variant_.experiment; }
     [[nodiscard]] const SystemParams& system() const { return *experiment().system; }
@@ -30,7 +36,13 @@ public:
     [[nodiscard]] bool default_scenarios() const { return loaded_.default_scenarios; }
     [[nodiscard]] std::uint32_t gpus() const { return gpus_; }  ///< that there are for it
 
-    /// Throws ConfigError. Where a scenario's `set` made the experiment, it is blamed.
+    /// Whether it shares the machine.
+    [[nodiscard]] bool is_placed() const { return placed_ != nullptr; }
+    /// Puts the graph, whose ranks count from 0, on the GPUs that it runs on.
+    void place(ExecutionGraph& graph) const;
+
+    /// Throws ConfigError. Where a scenario's `set` made the experiment, it is blamed. Pointers
+    /// that begin with "/workload" are of the workload, wherever it stands.
     [[noreturn]] void fail(const std::string& pointer, const std::string& message) const;
     [[noreturn]] void fail_all(const PlanProblems& problems) const;
 
@@ -40,6 +52,8 @@ public:
 private:
     const LoadedExperiment& loaded_;
     const Variant& variant_;
+    const PlacedWorkloadParams* placed_ = nullptr;
+    std::string pointer_ = "/workload";
     std::uint32_t gpus_;
 };
 

@@ -6,13 +6,41 @@
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/workload/read_workload.h"
 #include "workloads/graph/collective.h"
+#include "workloads/graph/join.h"
 
 #include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
 
 namespace switchfold {
 
 WorkloadContext::WorkloadContext(const LoadedExperiment& loaded, const Variant& variant) :
     loaded_(loaded), variant_(variant), gpus_(gpus_of(*variant.experiment->system)) {}
+
+WorkloadContext::WorkloadContext(
+    const LoadedExperiment& loaded,
+    const Variant& variant,
+    const PlacedWorkloadParams& placed,
+    std::string pointer) :
+    loaded_(loaded),
+    variant_(variant),
+    placed_(&placed),
+    pointer_(std::move(pointer)),
+    gpus_(static_cast<std::uint32_t>(placed.on.ranks.size())) {}
+
+void WorkloadContext::place(ExecutionGraph& graph) const {
+    if (placed_ == nullptr)
+        return;
+    if (graph.ranks.size() != gpus_)
+        fail(
+            "/workload",
+            fmt::format(
+                "has {} ranks, and is put on {} GPUs; expected a GPU for each",
+                graph.ranks.size(),
+                gpus_));
+    graph = place_on(graph, placed_->on.ranks);
+}
 
 void WorkloadContext::fail(const std::string& pointer, const std::string& message) const {
     fail_all({{pointer, message}});
@@ -23,7 +51,11 @@ void WorkloadContext::fail_all(const PlanProblems& problems) const {
     const std::size_t first = variant_.scenarios.front();
     std::vector<Problem> told;
     for (const auto& [pointer, message] : problems) {
-        const Problem problem{file, pointer, message};
+        constexpr std::string_view kWorkload = "/workload";
+        const Problem problem{
+            file,
+            pointer.starts_with(kWorkload) ? pointer_ + pointer.substr(kWorkload.size()) : pointer,
+            message};
         if (variant_.experiment == &loaded_.experiment || pointer.starts_with("/scenarios"))
             told.push_back(problem);
         else
@@ -55,6 +87,7 @@ void read(
     out.graph = single_collective(w.collective, w.size, w.datatype, ranks);
     out.report.type = "collective";
     out.report.source = out.graph.names.front();
+    context.place(out.graph);
 }
 
 namespace {
@@ -64,21 +97,15 @@ void check_learning(const WorkloadContext& context) {
     const Experiment& experiment = context.experiment();
     if (!experiment.learning)
         return;
-    const auto* training = std::get_if<TrainingWorkloadParams>(&experiment.workload);
+    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
     if (training == nullptr || !training->plan)
         context.fail(
             "/learning", "needs the passes of a plan; expected a training workload with one");
 }
 
-}  // namespace
-
-PreparedWorkload prepare_workload(const LoadedExperiment& loaded, const Variant& variant) {
-    const WorkloadContext context(loaded, variant);
+PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {
     PreparedWorkload prepared;
-    check_learning(context);
-    std::visit(
-        [&](const auto& workload) { read(workload, context, prepared); },
-        context.experiment().workload);
+    std::visit([&](const auto& params) { read(params, context, prepared); }, workload);
     check(prepared.graph);
     check_scenarios(context, prepared);
     if (prepared.folded && prepared.left_out.empty()) {
@@ -88,13 +115,30 @@ PreparedWorkload prepare_workload(const LoadedExperiment& loaded, const Variant&
         check(prepared.graph);
         check_scenarios(context, prepared);
     }
-    prepared.report.ranks = static_cast<std::uint32_t>(prepared.graph.ranks.size());
+    prepared.report.ranks = static_cast<std::uint32_t>(
+        context.is_placed() ? ranks_at_work(prepared.graph) : prepared.graph.ranks.size());
     prepared.report.steps = prepared.graph.steps;
     return prepared;
 }
 
+}  // namespace
+
+PreparedWorkload prepare_workload(const LoadedExperiment& loaded, const Variant& variant) {
+    const WorkloadContext context(loaded, variant);
+    check_learning(context);
+    return prepare(context, *variant.experiment->workload);
+}
+
 PreparedWorkload prepare_workload(const LoadedExperiment& loaded) {
     return prepare_workload(loaded, variants_of(loaded).front());
+}
+
+PreparedWorkload
+prepare_placed(const LoadedExperiment& loaded, const Variant& variant, std::size_t index) {
+    const PlacedWorkloadParams& placed = variant.experiment->workloads[index];
+    const WorkloadContext context(
+        loaded, variant, placed, fmt::format("/workloads/{}/workload", index));
+    return prepare(context, placed.workload);
 }
 
 }  // namespace switchfold

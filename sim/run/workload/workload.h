@@ -27,6 +27,9 @@ struct PreparedWorkload {
 /// a group larger than the machine, an algorithm that its switches cannot do, missing ranks.
 [[nodiscard]] PreparedWorkload
 prepare_workload(const LoadedExperiment& loaded, const Variant& variant);
+/// One of the workloads that share the machine, on its GPUs.
+[[nodiscard]] PreparedWorkload
+prepare_placed(const LoadedExperiment& loaded, const Variant& variant, std::size_t index);
 /// The first scenario's.
 [[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);
 

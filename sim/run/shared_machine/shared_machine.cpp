@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/shared_machine/shared_machine.h"
+
+#include "sim/core/version.h"
+#include "sim/output/writers.h"
+#include "sim/run/results/causes.h"
+#include "sim/run/results/host_clock.h"
+#include "sim/run/results/run_files.h"
+#include "sim/run/results/scenario_result.h"
+#include "sim/run/results/summary.h"
+#include "sim/run/shared_machine/share_of.h"
+#include "sim/run/simulations.h"
+#include "sim/run/workload/prepared_variant.h"
+#include "workloads/graph/join.h"
+#include "workloads/graph/without_overlap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <optional>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// More repetitions of a short workload beside a long one show nothing new.
+constexpr std::uint32_t kMostRepetitions = 256;
+
+/// One of the workloads, as some scenarios run it.
+struct Tenant {
+    const PlacedWorkloadParams* params = nullptr;
+    PreparedWorkload workload;
+    ExecutionGraph serial;         ///< without overlap; empty if nothing computes
+    std::size_t serial_alone = 0;  ///< its run with the machine to itself
+    [[nodiscard]] bool computes() const { return switchfold::computes(params->workload); }
+};
+
+/// What some scenarios run.
+struct Sharing {
+    const Experiment* experiment = nullptr;
+    SystemParams system;
+    std::vector<Tenant> tenants;
+};
+
+/// A scenario: its workloads alone, then together.
+struct Shared {
+    Sharing* sharing = nullptr;
+    std::vector<std::size_t> alone;     ///< jobs of the first round, by tenant
+    ExecutionGraph whole;               ///< all of them, as often as they run
+    std::vector<ExecutionGraph> parts;  ///< each tenant's share of it
+    std::size_t together = 0;           ///< job of the second round
+    std::vector<std::size_t> without;   ///< by mechanism; empty if causes are not looked for
+};
+
+class SharedMachine {
+public:
+    SharedMachine(const LoadedExperiment& loaded, const RunOptions& options) :
+        loaded_(loaded), options_(options) {}
+
+    ExperimentResult run() {
+        const HostClock clock;
+        std::optional<ResultFolder> folder;
+        if (options_.out)
+            folder.emplace(*options_.out);
+        prepare();
+        log(fmt::format("simulating each workload alone, {} runs", plan_alone()));
+        alone_ = run_simulations(jobs_, options_);
+        for (Shared& shared : scenarios_)
+            put_together(shared);
+        log(fmt::format("simulating all together, {} runs", plan_together()));
+        together_ = run_simulations(jobs_, options_);
+        ExperimentResult result = summarise();
+        clock.tell(result.host);
+        if (folder)
+            write(*folder, result);
+        return result;
+    }
+
+private:
+    void log(const std::string& text) const {
+        if (options_.log)
+            options_.log(text);
+    }
+    [[nodiscard]] const std::vector<ScenarioParams>& scenarios() const {
+        return loaded_.experiment.scenarios;
+    }
+
+    void prepare() {
+        std::set<std::string> left_out;
+        const std::vector<Variant> variants = variants_of(loaded_);
+        scenarios_.resize(scenarios().size());
+        for (const Variant& variant : variants) {
+            Sharing& sharing = sharings_.emplace_back();
+            sharing.experiment = variant.experiment;
+            sharing.system = with_faults(*variant.experiment);
+            for (std::size_t w = 0; w < variant.experiment->workloads.size(); ++w) {
+                Tenant& tenant = sharing.tenants.emplace_back();
+                tenant.params = &variant.experiment->workloads[w];
+                tenant.workload = prepare_placed(loaded_, variant, w);
+                left_out.merge(std::set(tenant.workload.left_out));
+                if (tenant.computes())
+                    tenant.serial = without_overlap(tenant.workload.graph);
+            }
+            for (const std::size_t scenario : variant.scenarios)
+                scenarios_[scenario].sharing = &sharing;
+        }
+        if (left_out.empty())
+            return;
+        // They set nothing: all scenarios run the same.
+        for (std::size_t i = scenarios().size(); i-- > 0;)
+            if (left_out.contains(scenarios()[i].name))
+                scenarios_.erase(scenarios_.begin() + static_cast<std::ptrdiff_t>(i));
+        leave_out(loaded_, left_out);
+    }
+
+    std::size_t
+    add(const Sharing& sharing,
+        const ScenarioParams& scenario,
+        std::string label,
+        const ExecutionGraph& graph,
+        std::size_t off = kMechanismCount,
+        bool counters = false) {
+        SimulateOptions options = simulate_options(*sharing.experiment, scenario);
+        options.contention = without(off);
+        options.counters = counters;
+        jobs_.push_back(
+            simulation(std::move(label), sharing.system, graph, scenario.policies(), options));
+        return jobs_.size() - 1;
+    }
+
+    [[nodiscard]] const ExecutionGraph& graph_of(const Tenant& tenant, std::size_t scenario) const {
+        return scenarios()[scenario].overlap || !tenant.computes() ? tenant.workload.graph
+                                                                   : tenant.serial;
+    }
+
+    std::size_t plan_alone() {
+        for (Sharing& sharing : sharings_)
+            for (Tenant& tenant : sharing.tenants)
+                if (tenant.computes())
+                    tenant.serial_alone =
+                        add(sharing,
+                            {"no overlap", false, ring_policy()},
+                            tenant.params->name + " alone, no overlap",
+                            tenant.serial);
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (const Tenant& tenant : scenarios_[i].sharing->tenants)
+                scenarios_[i].alone.push_back(
+                    add(*scenarios_[i].sharing,
+                        scenarios()[i],
+                        fmt::format("{}: {} alone", scenarios()[i].name, tenant.params->name),
+                        graph_of(tenant, i)));
+        return jobs_.size();
+    }
+
+    /// How often each runs: as its parameters say, else until the longest has run once.
+    [[nodiscard]] std::vector<std::uint32_t> repetitions(const Shared& shared) const {
+        const std::vector<Tenant>& tenants = shared.sharing->tenants;
+        std::vector<double> once;
+        double longest = 0;
+        for (std::size_t w = 0; w < tenants.size(); ++w) {
+            once.push_back(static_cast<double>(alone_[shared.alone[w]].end_ps));
+            longest = std::max(
+                longest,
+                once.back() * std::max(tenants[w].params->steps, 1U) +
+                    static_cast<double>(tenants[w].params->start.count()));
+        }
+        std::vector<std::uint32_t> times;
+        for (std::size_t w = 0; w < tenants.size(); ++w) {
+            const double free = longest - static_cast<double>(tenants[w].params->start.count());
+            const auto needed = static_cast<std::uint32_t>(std::clamp(
+                std::ceil(free / std::max(once[w], 1.0)), 1.0, double{kMostRepetitions}));
+            const bool overlapping = tenants[w].workload.graph.training.rounds > 1;
+            const std::uint32_t asked = tenants[w].params->steps;
+            times.push_back(overlapping ? 1 : asked > 0 ? asked : needed);
+        }
+        return times;
+    }
+
+    void put_together(Shared& shared) {
+        const auto i = static_cast<std::size_t>(&shared - scenarios_.data());
+        const std::vector<std::uint32_t> times = repetitions(shared);
+        std::vector<ExecutionGraph> graphs;
+        for (std::size_t w = 0; w < times.size(); ++w) {
+            const Tenant& tenant = shared.sharing->tenants[w];
+            graphs.push_back(
+                times[w] == 1 ? graph_of(tenant, i) : repeat(graph_of(tenant, i), times[w]));
+            delay(graphs.back(), tenant.params->start);
+        }
+        shared.whole = join(graphs);
+        for (const ExecutionGraph& graph : graphs)
+            shared.parts.push_back(part_of(shared.whole, graph));
+        check(shared.whole);
+    }
+
+    std::size_t plan_together() {
+        jobs_.clear();
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            scenarios_[i].together =
+                add(*scenarios_[i].sharing,
+                    scenarios()[i],
+                    scenarios()[i].name,
+                    scenarios_[i].whole,
+                    kMechanismCount,
+                    options_.timeline);
+        for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+            Shared& shared = scenarios_[i];
+            const Sharing& sharing = *shared.sharing;
+            const bool computing = std::ranges::any_of(sharing.tenants, &Tenant::computes);
+            if (!scenarios()[i].overlap || !computing || !sharing.experiment->causes)
+                continue;
+            for (std::size_t off = 0; off < kMechanismCount; ++off) {
+                const bool there =
+                    kMechanisms[off].on != &Contention::clock || sharing.system.gpu->clock_drop > 0;
+                shared.without.push_back(
+                    there ? add(sharing, scenarios()[i], scenarios()[i].name, shared.whole, off)
+                          : shared.together);
+            }
+        }
+        return jobs_.size();
+    }
+
+    /// The end of the first of the other workloads to end.
+    [[nodiscard]] static Time
+    others_end(const Shared& shared, const Outcome& outcome, std::size_t tenant) {
+        Time first = Time(UINT64_MAX);
+        for (std::size_t w = 0; w < shared.parts.size(); ++w)
+            if (w != tenant)
+                first = std::min(first, ends_of_steps(shared.parts[w], outcome).back());
+        return first;
+    }
+
+    /// Slowdown of a tenant's backward pass in a run, over itself alone without overlap.
+    [[nodiscard]] double
+    slowdown_of(const Shared& shared, std::size_t w, const Outcome& outcome, double alone) const {
+        const ShareOfRun share = share_of(
+            shared.parts[w],
+            outcome,
+            shared.sharing->tenants[w].params->start,
+            others_end(shared, outcome, w));
+        return phase_times(share.graph, share.outcome, share.steps).backward / alone - 1.0;
+    }
+
+    [[nodiscard]] ScenarioResult row(std::size_t i, std::size_t w) const {
+        const Shared& shared = scenarios_[i];
+        const Tenant& tenant = shared.sharing->tenants[w];
+        const Outcome& outcome = together_[shared.together];
+        const ShareOfRun share = share_of(
+            shared.parts[w], outcome, tenant.params->start, others_end(shared, outcome, w));
+        ScenarioResult s = measured_scenario(share.graph, share.outcome);
+        tell_scenario(scenarios()[i], s);
+        s.name = fmt::format("{}: {}", scenarios()[i].name, tenant.params->name);
+        s.workload = tenant.workload.report;
+        s.statistics = outcome.statistics;
+        s.notes = outcome.notes;
+        if (w == 0) {
+            s.events = outcome.events;
+            s.counters = outcome.counters;
+        }
+        const ExecutionGraph& graph = graph_of(tenant, i);
+        const Outcome& alone = alone_[shared.alone[w]];
+        s.alone_us = phase_times(graph, alone, graph.steps).iteration;
+        s.lost_to_others = s.iteration_us / *s.alone_us - 1.0;
+        // Between repetitions a pipeline stands still as it does between steps.
+        s.bubble_share.reset();
+        if (!share.crowded)
+            s.notes.push_back(fmt::format(
+                "other workloads ended before its first step did, of which {:.0f} % ran beside "
+                "them",
+                crowded_percent(shared, w, outcome, share)));
+        if (!tenant.computes())
+            return s;
+        constexpr std::size_t kWorst = 10;
+        s.worst_kernels = worst_kernels(share.graph, share.outcome, kWorst);
+        const PhaseTimes serial =
+            phase_times(tenant.serial, alone_[tenant.serial_alone], tenant.serial.steps);
+        s.speedup = serial.iteration / s.iteration_us;
+        if (serial.backward <= 0)
+            return s;
+        const double slowdown = s.backward_us / serial.backward - 1.0;
+        s.backward_slowdown = slowdown;
+        if (!shared.without.empty())
+            s.causes = find_causes(slowdown, [&](std::size_t mechanism) {
+                return mechanism == kMechanismCount
+                           ? slowdown
+                           : slowdown_of(
+                                 shared, w, together_[shared.without[mechanism]], serial.backward);
+            });
+        else if (!scenarios()[i].overlap)
+            s.causes.emplace().other = slowdown;
+        return s;
+    }
+
+    static double crowded_percent(
+        const Shared& shared, std::size_t w, const Outcome& outcome, const ShareOfRun& share) {
+        const Time begin = shared.sharing->tenants[w].params->start;
+        const Time others = others_end(shared, outcome, w);
+        const Time beside = others > begin ? others - begin : Time();
+        constexpr double kPercent = 100;
+        return kPercent * to_seconds(beside) / to_seconds(Time(share.outcome.end_ps));
+    }
+
+    [[nodiscard]] ExperimentResult summarise() const {
+        ExperimentResult result;
+        result.experiment = loaded_.experiment.name;
+        result.version = version();
+        result.config_digest = loaded_.digest;
+        result.effective_config = loaded_.effective_config;
+        result.workload = whole_report();
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
+                result.scenarios.push_back(row(i, w));
+        for (const auto* outcomes : {&alone_, &together_})
+            for (const Outcome& outcome : *outcomes)
+                result.host.events += outcome.events;
+        return result;
+    }
+
+    /// What the machine is shared by.
+    [[nodiscard]] WorkloadResult whole_report() const {
+        WorkloadResult all;
+        all.type = "shared";
+        for (const Tenant& tenant : sharings_.front().tenants) {
+            const WorkloadResult& one = tenant.workload.report;
+            all.source += fmt::format(
+                "{}{} on {} GPUs", all.source.empty() ? "" : ", ", tenant.params->name, one.ranks);
+            all.ranks += one.ranks;
+            all.synthetic = all.synthetic || one.synthetic;
+        }
+        return all;
+    }
+
+    void write(ResultFolder& folder, const ExperimentResult& result) const {
+        folder.write("effective-config.json", loaded_.effective_config);
+        std::vector<RanScenario> ran;
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            ran.push_back(
+                {scenarios()[i].name, scenarios_[i].whole, together_[scenarios_[i].together]});
+        write_tables(folder, ran);
+        if (options_.timeline)
+            write_timeline(folder, ran, *sharings_.front().system.gpu);
+        folder.write("result.json", to_result_json(result));
+        folder.commit();
+        log(fmt::format("wrote {}", options_.out->string()));
+    }
+
+    LoadedExperiment loaded_;
+    const RunOptions& options_;
+    std::deque<Sharing> sharings_;
+    std::vector<Shared> scenarios_;
+    std::vector<Job> jobs_;  ///< of the round that is on
+    std::vector<Outcome> alone_;
+    std::vector<Outcome> together_;
+};
+
+}  // namespace
+
+ExperimentResult run_shared_machine(const LoadedExperiment& loaded, const RunOptions& options) {
+    return SharedMachine(loaded, options).run();
+}
+
+}  // namespace switchfold
