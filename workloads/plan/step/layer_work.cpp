@@ -192,6 +192,8 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
     else if (which == Which::kWeightGradient)
         product = {
             whole(depth), whole(columns), whole(rows), product.count, plan_.datatype, plan_.tf32};
+    if (which == Which::kWeightGradient && plan_.accumulate > 1)
+        product.summed_bytes = static_cast<std::uint32_t>(size_of(plan_.gradient).count());
     if (l.type != "lstm") {
         kernel(layer, what, times_.estimate(product), work);
         return;
