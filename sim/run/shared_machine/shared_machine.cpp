@@ -283,7 +283,8 @@ private:
             s.counters = outcome.counters;
         }
         s.alone_us = phase_times(alone.graph, alone.outcome, steps).iteration;
-        s.lost_to_others = s.iteration_us / *s.alone_us - 1.0;
+        // A collective of one rank takes no time.
+        s.lost_to_others = *s.alone_us > 0 ? s.iteration_us / *s.alone_us - 1.0 : 0.0;
         // Between repetitions a pipeline stands still as it does between steps.
         s.bubble_share.reset();
         if (crowded == 0)

@@ -72,6 +72,7 @@ ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks) 
     machine.ranks = ranks;
     machine.machines = static_cast<std::uint32_t>(lay_out(topology, all).machines.size());
     machine.sms = system.gpu->sms;
+    machine.shared_memory = system.gpu->sm.shared_memory;
     machine.multicast = why_not(Algorithm::kInSwitch, topology, all).empty();
     return machine;
 }
