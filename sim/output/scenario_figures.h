@@ -184,7 +184,8 @@ inline constexpr Figure kFigures[] = {
      Unit::kFactor,
      "speed-up",
      "iteration_us of the baseline, the first scenario without overlap, over this one's (of plans "
-     "the time a sample); none for a collective alone.",
+     "the time a sample; of workloads that share a machine the same one alone without overlap); "
+     "none for a collective alone.",
      8,
      "speed-up"},
     {"alone_us",
