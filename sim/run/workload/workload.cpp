@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -92,6 +94,14 @@ void read(
 
 namespace {
 
+void check_named(const WorkloadContext& context, const char* pointer, const std::string& name) {
+    const auto& all = context.scenarios();
+    if (!name.empty() && std::none_of(all.begin(), all.end(), [&](const ScenarioParams& scenario) {
+            return scenario.name == name;
+        }))
+        context.fail(pointer, fmt::format("is \"{}\"; expected the name of a scenario", name));
+}
+
 /// Which weights a pass sees, a plan says.
 void check_learning(const WorkloadContext& context) {
     const Experiment& experiment = context.experiment();
@@ -101,6 +111,8 @@ void check_learning(const WorkloadContext& context) {
     if (training == nullptr || !training->plan)
         context.fail(
             "/learning", "needs the passes of a plan; expected a training workload with one");
+    check_named(context, "/learning/compared_with", experiment.learning->compared_with);
+    check_named(context, "/learning/gap_of", experiment.learning->gap_of);
 }
 
 PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {
