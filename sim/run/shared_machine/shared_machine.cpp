@@ -3,7 +3,9 @@
 
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/results/causes.h"
+#include "sim/run/results/compare_ranks.h"
 #include "sim/run/results/host_clock.h"
 #include "sim/run/results/run_files.h"
 #include "sim/run/results/scenario_result.h"
@@ -213,7 +215,7 @@ private:
                 continue;
             for (std::size_t off = 0; off < kMechanismCount; ++off) {
                 const bool there =
-                    kMechanisms[off].on != &Contention::clock || sharing.system.gpu->clock_drop > 0;
+                    kMechanisms[off].on != &Contention::clock || any_clock_drop(sharing.system);
                 shared.without.push_back(
                     there ? add(sharing, scenarios()[i], scenarios()[i].name, shared.whole, off)
                           : shared.together);
@@ -255,6 +257,8 @@ private:
         s.workload = tenant.workload.report;
         s.statistics = outcome.statistics;
         s.notes = outcome.notes;
+        if (tenant.workload.unequal)
+            compare_ranks(share.graph, share.outcome, s);
         if (w == 0) {
             s.events = outcome.events;
             s.counters = outcome.counters;
@@ -340,7 +344,7 @@ private:
                 {scenarios()[i].name, scenarios_[i].whole, together_[scenarios_[i].together]});
         write_tables(folder, ran);
         if (options_.timeline)
-            write_timeline(folder, ran, *sharings_.front().system.gpu);
+            write_timeline(folder, ran, RankGpus(sharings_.front().system).of(0));
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log(fmt::format("wrote {}", options_.out->string()));

@@ -377,6 +377,16 @@ void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const
             beside);
 }
 
+/// A micro-batch's gradients and those of the micro-batches before are read, the sum is written.
+void LayerWork::accumulate(std::uint32_t layer, Work& work) const {
+    const double elements = parameters(layer);
+    MemoryKernel add;
+    add.written = elements * element_bytes(plan_.gradient);
+    add.read = 2 * add.written;
+    add.flops = elements;
+    kernel(layer, "accumulate gradients", times_.estimate(add), work);
+}
+
 void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
     if (is_product(layer)) {
@@ -385,8 +395,11 @@ void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
         else
             product(layer, Which::kWeightGradient, work);
     }
-    if (l.parameters > 0)
-        work.push_back(GradientsItem{layer});
+    if (l.parameters == 0)
+        return;
+    if (plan_.accumulation == GradientSums::kSeparate && plan_.accumulate > 1)
+        accumulate(layer, work);
+    work.push_back(GradientsItem{layer});
 }
 
 void LayerWork::input_gradient(std::uint32_t layer, Work& work) const {
