@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/app/batch_plan.h"
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/memory_plan_report.h"
@@ -107,6 +108,7 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
         "Compare plans, without simulating or with.\n\nExample:\n"
         "  switchfold plan memory configs/experiments/vgg16_memory.json");
     plan->require_subcommand(1);
+    add_plan_batch(*plan, chosen);
     CLI::App* command = plan->add_subcommand(
         "memory",
         "Which data stay on the GPU and which travel, by planner and size of memory: what is "

@@ -3,8 +3,10 @@
 
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/causes.h"
+#include "sim/run/results/compare_ranks.h"
 #include "sim/run/results/host_clock.h"
 #include "sim/run/results/learning.h"
 #include "sim/run/results/learning_jobs.h"
@@ -212,7 +214,7 @@ private:
             for (std::size_t off = 0; off < kMechanismCount; ++off) {
                 // What the machine does not have need not be switched off.
                 const bool there =
-                    kMechanisms[off].on != &Contention::clock || variant.system.gpu->clock_drop > 0;
+                    kMechanisms[off].on != &Contention::clock || any_clock_drop(variant.system);
                 planned_[i].without.push_back(
                     there ? add(variant, scenarios[i], off, false) : planned_[i].main);
             }
@@ -357,6 +359,8 @@ private:
         const Outcome& outcome = outcomes_[planned_[i].main];
         const ExecutionGraph& graph = graph_of(i);
         ScenarioResult s = measured_scenario(graph, outcome);
+        if (variant.workload.unequal)
+            compare_ranks(graph, outcome, s);
         tell_scenario(scenario, s);
         if (variant.workload.report != variants_.front().prepared.workload.report)
             s.workload = variant.workload.report;
@@ -390,7 +394,7 @@ private:
         write_tables(folder, scenarios);
         write_learning(folder, result);
         if (options_.timeline)
-            write_timeline(folder, scenarios, *variants_.front().prepared.system.gpu);
+            write_timeline(folder, scenarios, RankGpus(variants_.front().prepared.system).of(0));
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log([&] { return fmt::format("wrote {}", options_.out->string()); });
