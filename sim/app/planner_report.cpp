@@ -109,16 +109,16 @@ private:
             plural(loaded_.experiment.planner->global_batch, "sample"),
             plural(space.gpus, "GPU"));
         out += fmt::format(
-            "{}: {} fit, {} need more memory than a GPU has",
+            "{}: with each scenario {} fit, {} need more memory than a GPU has",
             plural(space.combinations, "combination"),
-            space.candidates.size(),
+            plural(space.candidates.size(), "plan"),
             space.too_large);
         std::uint64_t refused = 0;
         for (const auto& [why, plans] : space.refused)
             refused += plans.plans;
         if (refused > 0)
             out += fmt::format(", {} cannot be", refused);
-        out += "; each with every scenario\n";
+        out += "\n";
         for (const auto& [why, plans] : space.refused)
             out += fmt::format("  {} x {}, as {}\n", plans.plans, why, plans.example);
         return out;

@@ -91,44 +91,73 @@ public:
     }
 
     Judged operator()(const PlanCandidate& candidate) {
-        Judged judged;
-        TrainingWorkloadParams workload = workload_of(experiment_);
-        workload.plan = params_of(candidate, workload);
-        PlanProblems problems;
-        const auto prepared = prepare_plan(
-            workload,
-            candidate.memory ? gpu_ : roomy_,
-            loaded_.file.parent_path(),
-            problems);
-        if (!prepared) {
-            const auto& [pointer, what] = problems.front();
-            judged.refused = fmt::format(
-                "{} {}", pointer.empty() ? "plan" : pointer.substr(1), what);
-            return judged;
+        // Candidates that differ by their scenario alone follow each other.
+        const std::string name = name_of(candidate.plan);
+        if (candidate.memory || name != name_) {
+            name_ = candidate.memory ? "" : name;
+            judged_ = {};
+            prepare(candidate);
         }
-        const PlannedStep& step = *prepared->step;
-        for (const MemoryBytes& device : plan_memory(step))
-            judged.memory_bytes = std::max(judged.memory_bytes, device.all());
-        const auto capacity = static_cast<double>(gpu_.memory.for_plans().count());
-        judged.fits =
-            candidate.memory.has_value() || capacity == 0 || judged.memory_bytes <= capacity;
-        if (!judged.fits)
-            return judged;
-        judged.fold = ranks_of(step.plan()) > experiment_.planner->fold_above &&
-                      !candidate.memory && why_not_folded(step, machine_gpus_).empty();
-        if (candidate.memory) {
-            judged.memory_bytes = static_cast<double>(
-                std::min(prepared->memory->choice.bytes, gpu_.memory.for_plans()).count());
-            judged.bound = of_copies(*prepared);
-        } else {
-            const MachineLinks links(
-                cuts_, experiment_.scenarios[candidate.scenario].policies());
-            judged.bound = plan_bound(step, links);
-        }
+        Judged judged = judged_;
+        if (judged.fits && judged.refused.empty() && !candidate.memory)
+            judged.bound = plan_bound(
+                *prepared_->step,
+                MachineLinks(cuts_, experiment_.scenarios[candidate.scenario].policies()));
         return judged;
     }
 
 private:
+    void prepare(const PlanCandidate& candidate) {
+        TrainingWorkloadParams workload = workload_of(experiment_);
+        workload.plan = params_of(candidate, workload);
+        // Plans whose stages do the same are cut alike.
+        const std::string stages = stages_key(candidate.plan);
+        const bool balanced = workload.plan->cut.first.empty() && !workload.plan->cut.equal &&
+                              !workload.plan->cut.planner && !workload.plan->cut.replicated;
+        if (const auto known = cuts_of_.find(stages); balanced && known != cuts_of_.end())
+            workload.plan->cut.first = known->second;
+        PlanProblems problems;
+        prepared_ = prepare_plan(
+            workload, candidate.memory ? gpu_ : roomy_, loaded_.file.parent_path(), problems);
+        if (!prepared_) {
+            const auto& [pointer, what] = problems.front();
+            judged_.refused =
+                fmt::format("{} {}", pointer.empty() ? "plan" : pointer.substr(1), what);
+            return;
+        }
+        const PlannedStep& step = *prepared_->step;
+        if (balanced) {
+            std::vector<std::string>& first = cuts_of_[stages];
+            first.clear();
+            for (const std::uint32_t layer : step.plan().partition)
+                first.push_back(std::to_string(layer));
+        }
+        for (const MemoryBytes& device : plan_memory(step))
+            judged_.memory_bytes = std::max(judged_.memory_bytes, device.all());
+        const auto capacity = static_cast<double>(gpu_.memory.for_plans().count());
+        judged_.fits =
+            candidate.memory.has_value() || capacity == 0 || judged_.memory_bytes <= capacity;
+        judged_.fold = ranks_of(step.plan()) > experiment_.planner->fold_above &&
+                       !candidate.memory && why_not_folded(step, machine_gpus_).empty();
+        if (candidate.memory) {
+            judged_.memory_bytes = static_cast<double>(
+                std::min(prepared_->memory->choice.bytes, gpu_.memory.for_plans()).count());
+            judged_.bound = of_copies(*prepared_);
+        }
+    }
+
+    /// What the times of a plan's stages depend on.
+    static std::string stages_key(const ParallelPlan& plan) {
+        return fmt::format(
+            "{} {} {} {} {} {}",
+            plan.tensor,
+            plan.context,
+            schedule_of(plan).stages(),
+            plan.micro_batch,
+            plan.sequence,
+            static_cast<int>(plan.recompute));
+    }
+
     /// A step whose data travel to the host and back: its kernels, or its copies one way.
     [[nodiscard]] PlanBound of_copies(const PreparedPlan& prepared) const {
         const StageWork& work = prepared.step->work();
@@ -149,6 +178,10 @@ private:
     GpuParams roomy_;
     std::shared_ptr<const MachineCuts> cuts_;
     std::uint32_t machine_gpus_;
+    std::string name_;  ///< of the plan that is prepared
+    std::optional<PreparedPlan> prepared_;
+    Judged judged_;  ///< of it, but for the bound by links
+    std::map<std::string, std::vector<std::string>> cuts_of_;  ///< first layers, by stages_key()
 };
 
 class SpaceMaker {

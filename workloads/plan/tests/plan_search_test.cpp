@@ -6,6 +6,7 @@
 #include "workloads/plan/tests/random_plan.h"
 #include "workloads/tests/test_gpus.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -154,16 +155,19 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveAMachineWithoutContention, ()) {
     plan.first_bucket = *rc::gen::element(kibibytes(16), mebibytes(1));
     RC_PRE(problems_of(plan, network).empty());
     const PlannedStep step(network, a100(), plan);
-    const Rate links(*rc::gen::element(1e9, 2e10, 1e12));
+    constexpr double kFast = 1e15;
+    const double rate = *rc::gen::element(1e9, 2e10, kFast);
+    const Rate links(rate);
     const PlanBound bound = plan_bound(step, links);
     const double ideal = ideal_seconds(plan_step(step), links);
     constexpr double kRounding = 1e-6;
-    RC_ASSERT(bound.seconds() <= ideal * (1 + kRounding));
+    // Collectives of that machine do not share its links.
+    if (bound.path > ideal * (1 + kRounding))
+        RC_FAIL(fmt::format("{}: bound {} s, ideal {} s", name_of(plan), bound.path, ideal));
     RC_ASSERT(bound.arithmetic <= bound.path * (1 + kRounding));
-    // Blocking messages make devices wait for each other, which it leaves out.
-    if (plan.sharding == Sharding::kNone && plan.messages == Messages::kOverlapped &&
-        plan.schedule != "chimera" && plan.schedule != "dualpipe_v")
-        RC_ASSERT(bound.seconds() >= ideal * 0.9);
+    // Where links take no time nothing is left out but what runs beside.
+    if (rate == kFast && plan.schedule != "dualpipe_v" && plan.messages == Messages::kOverlapped)
+        RC_ASSERT(bound.path >= ideal * 0.9);
 }
 
 TEST(PlanBound, OfOneGpuIsItsKernels) {
@@ -172,7 +176,8 @@ TEST(PlanBound, OfOneGpuIsItsKernels) {
     plan.accumulate = 3;
     const PlannedStep step(small_gpt(), a100(), plan);
     double kernels = 0;
-    for (const Operation& operation : plan_step(step).ranks.front()->operations)
+    const ExecutionGraph graph = plan_step(step);
+    for (const Operation& operation : graph.ranks.front()->operations)
         if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
             kernels += to_seconds(kernel->isolated);
     const PlanBound bound = plan_bound(step, Rate(1e9));

@@ -21,7 +21,7 @@ namespace {
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
 
 constexpr const char* kNetwork =
-    R"({"type": "gpt", "layers": 4, "hidden": 512, "heads": 8, "sequence": 256, "vocabulary": 2048})";
+    R"({"type": "gpt", "layers": 4, "hidden": 256, "heads": 8, "sequence": 128, "vocabulary": 1024})";
 
 LoadedExperiment experiment(
     const std::string& planner,
@@ -81,7 +81,7 @@ TEST(Planner, FindsWhatTryingAllFinds) {
 }
 
 TEST(Planner, GoesOnWhereABudgetEndedAndWritesAPlanThatRuns) {
-    const testing::TemporaryFolder folder;
+    const TemporaryFolder folder;
     const LoadedExperiment loaded = experiment(kSmall);
     PlannerOptions options;
     options.out = folder.path();
@@ -118,10 +118,9 @@ TEST(Planner, SaysWhichConstraintEmptiesASpace) {
         refused(R"("global_batch": 8, "tensor": [3], "pipeline": [1])"),
         "/planner leaves no plan: the number of GPUs refuses 1 (tensor 3 x context 1 x pipeline 1 "
         "does not divide 8 GPUs); expected values that go together");
-    EXPECT_EQ(
-        refused(R"("global_batch": 8, "schedule": ["1f1b_async"])").substr(0, 99),
-        "/planner/schedule/0 is \"1f1b_async\", which never flushes and trains with other weights; "
-        "expected");
+    EXPECT_TRUE(refused(R"("global_batch": 8, "schedule": ["1f1b_async"])")
+                    .starts_with("/planner/schedule/0 is \"1f1b_async\", which never flushes and "
+                                 "trains with other weights; expected one of: gpipe, 1f1b"));
     EXPECT_EQ(
         refused(R"("global_batch": 8, "scenarios": ["tree"])"),
         "/planner/scenarios/0 names no scenario: \"tree\"; expected the name of one");
@@ -179,7 +178,7 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveTheSimulatedTime, ()) {
         R"("global_batch": {}, "gpus": 4, "tensor": [{}], "pipeline": [{}], "micro_batch": [{}],
            "sequence": "{}", "sharding": ["{}"], "recompute": ["{}"], "schedule": ["{}"],
            "overlap_gradients": "{}")",
-        one("8", "16"),
+        one("4", "8"),
         one("1", "2", "4"),
         one("1", "2", "4"),
         one("1", "2"),
