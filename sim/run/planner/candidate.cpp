@@ -212,7 +212,7 @@ private:
     void check() {
         if (!experiment_.planner)
             fail("/planner", "is missing; expected the space that plans are chosen from");
-        if (!switchfold::workload_of<TrainingWorkloadParams>(experiment_) != nullptr)
+        if (switchfold::workload_of<TrainingWorkloadParams>(experiment_) == nullptr)
             fail("/workload/type", "is nothing that plans are chosen for; expected training");
         if (experiment_.learning)
             fail("/learning", "trains along a plan that is given; expected none beside a planner");

@@ -97,13 +97,14 @@ private:
     /// Follows a pass from one item to the next: kernels wait for each other and for collectives,
     /// and a group's collectives for each other. Experts' gradients and gathers are left out: they
     /// may begin before the pass and end behind it.
-    PassFloor follow(const Pass& pass, std::uint32_t device, bool reduces) {
+    /// `begun`: gradients of the stage have travelled before in this step.
+    PassFloor follow(const Pass& pass, std::uint32_t device, bool reduces, bool begun) {
         PassFloor pass_floor;
         double now = 0;
         double beside = 0;
         std::array<double, 4> streams{};  // by sharing: when they are free
         double pending = 0;
-        bool any = false;
+        bool any = begun;
         const auto flush = [&] {
             const double bytes = std::exchange(pending, 0);
             any = true;
@@ -151,11 +152,12 @@ private:
     }
 
     const PassFloor& floor_of(const Pass& pass, std::uint32_t device, bool reduces) {
-        const auto key = std::tuple(pass.kind, pass.stage, device, reduces);
+        const bool begun = reduces && !reduced_.insert({device, pass.stage}).second;
+        const auto key = std::tuple(pass.kind, pass.stage, device, reduces, begun);
         const auto found = passes_.find(key);
         if (found != passes_.end())
             return found->second;
-        return passes_.emplace(key, follow(pass, device, reduces)).first->second;
+        return passes_.emplace(key, follow(pass, device, reduces, begun)).first->second;
     }
 
     static bool makes_gradients(const Pass& pass) {
@@ -304,7 +306,8 @@ private:
     const LinkFloor& floor_;
     std::vector<Device> devices_;
     std::map<std::uint32_t, std::vector<std::uint32_t>> teams_;  ///< by stage
-    std::map<std::tuple<PassKind, std::uint32_t, std::uint32_t, bool>, PassFloor> passes_;
+    std::map<std::tuple<PassKind, std::uint32_t, std::uint32_t, bool, bool>, PassFloor> passes_;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> reduced_;  ///< devices and stages
 };
 
 }  // namespace
