@@ -89,7 +89,9 @@ void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<Arguments>();
     command.add_option("EXPERIMENT", arguments->file, "Experiment with a planner (JSON)");
     command.add_option(
-        "--out", arguments->out, "Folder for plan.json, plans.csv, sweep.db; a search there goes on");
+        "--out",
+        arguments->out,
+        "Folder for plan.json, plans.csv, sweep.db; a search there goes on");
     command.add_option(
         "--budget",
         arguments->budget,

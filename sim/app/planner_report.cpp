@@ -145,7 +145,8 @@ private:
                 milliseconds(c.bound.seconds()),
                 decides(c.bound),
                 in_gibibytes(c.memory_bytes),
-                plan.alone_seconds ? fmt::format("{:.3f}", milliseconds(*plan.alone_seconds)) : "-");
+                plan.alone_seconds ? fmt::format("{:.3f}", milliseconds(*plan.alone_seconds))
+                                   : "-");
         }
         return out;
     }

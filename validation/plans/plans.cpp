@@ -145,7 +145,8 @@ SuiteResult run_plans(const SuiteOptions& options) {
             plan.rule = row.step.plan.micro_batch;
         plans.push_back(std::move(plan));
     }
-    result.verdicts.push_back({"time of a step: mean absolute error", mape(result.cases), kMeanError});
+    result.verdicts.push_back(
+        {"time of a step: mean absolute error", mape(result.cases), kMeanError});
     judge(plans, result);
     return result;
 }

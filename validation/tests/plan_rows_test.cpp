@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
 #include "validation/plans/plan_rows.h"
+
+#include "sim/core/error.h"
 #include "validation/plans/regret.h"
 
 #include <gtest/gtest.h>

@@ -76,8 +76,9 @@ void compare_steps(
     }
     std::vector<NumberJob> jobs;
     for (const PlannedRow& p : planned)
-        jobs.push_back(
-            {p.row->id, [&p](const JobProgress& progress) { return simulated_seconds(p, p.row->gpus > kMostRanks, progress); }});
+        jobs.push_back({p.row->id, [&p](const JobProgress& progress) {
+                            return simulated_seconds(p, p.row->gpus > kMostRanks, progress);
+                        }});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::map<std::string, std::vector<const Case*>> by_source;
     const std::size_t from = result.cases.size();

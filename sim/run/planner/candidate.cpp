@@ -163,8 +163,8 @@ private:
         const StageWork& work = prepared.step->work();
         PlanBound bound;
         for (std::uint32_t stage = 0; stage < work.stages(); ++stage)
-            bound.arithmetic += work.seconds(PassKind::kForward, stage) +
-                                work.seconds(PassKind::kBackward, stage);
+            bound.arithmetic +=
+                work.seconds(PassKind::kForward, stage) + work.seconds(PassKind::kBackward, stage);
         const auto rate = static_cast<double>(gpu_.copy.host_bandwidth.count());
         const PinningPlan& plan = prepared.memory->plan;
         if (rate > 0)
@@ -216,6 +216,16 @@ private:
             fail("/workload/type", "is nothing that plans are chosen for; expected training");
         if (experiment_.learning)
             fail("/learning", "trains along a plan that is given; expected none beside a planner");
+        // A bound looks at one rank of a device, and takes it for all.
+        if (!experiment_.system->gpus.empty())
+            fail("/system/gpus", "has GPUs of other kinds; expected one kind for a planner");
+        if (!experiment_.ranks.empty())
+            fail("/ranks", "makes ranks unequal; expected none beside a planner");
+        if (const auto& plan = workload_of(experiment_).plan)
+            if (plan->global_batch > 0)
+                fail(
+                    "/workload/plan/global_batch",
+                    "is the planner's to divide; expected none beside a planner");
         const GpuParams& gpu = *experiment_.system->gpu;
         if (const std::string why = why_no_kernel_times(gpu); !why.empty())
             fail("/system", fmt::format("names {}, which {}", gpu.name, why));
@@ -232,9 +242,8 @@ private:
                     fmt::format(
                         "is \"{}\", {}; expected one of: {}",
                         planner.schedule[i],
-                        generator == nullptr
-                            ? "which is no schedule"
-                            : "which never flushes and trains with other weights",
+                        generator == nullptr ? "which is no schedule"
+                                             : "which never flushes and trains with other weights",
                         fmt::join(names, ", ")));
         }
         const std::uint32_t there = gpus_of(*experiment_.system);
@@ -274,8 +283,8 @@ private:
                     fmt::format("/scenarios/{}/set", i),
                     "changes the experiment that plans are chosen for; expected none in a scenario "
                     "of the planner");
-            const bool in_switch = s.policies().of(CollectiveKind::kAllReduce).algorithm ==
-                                   Algorithm::kInSwitch;
+            const bool in_switch =
+                s.policies().of(CollectiveKind::kAllReduce).algorithm == Algorithm::kInSwitch;
             if (in_switch && !can_reduce_in_switch(*experiment_.system, space_.gpus)) {
                 if (!loaded_.default_scenarios)
                     fail(
@@ -423,8 +432,7 @@ std::string name_of(const PlanCandidate& candidate, const Experiment& experiment
     return fmt::format("{}, {}", name, experiment.scenarios[candidate.scenario].name);
 }
 
-LoadedExperiment
-experiment_of(const PlanCandidate& candidate, const LoadedExperiment& loaded) {
+LoadedExperiment experiment_of(const PlanCandidate& candidate, const LoadedExperiment& loaded) {
     Experiment experiment = loaded.experiment;
     auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
     workload.plan = params_of(candidate, workload);

@@ -38,8 +38,7 @@ public:
     [[nodiscard]] double collective(
         CollectiveKind kind, double bytes, const std::vector<std::uint32_t>& ranks) const override;
     [[nodiscard]] double port(CollectiveKind kind, double bytes, std::size_t ranks) const override;
-    [[nodiscard]] double
-    message(double bytes, std::uint32_t from, std::uint32_t to) const override;
+    [[nodiscard]] double message(double bytes, std::uint32_t from, std::uint32_t to) const override;
 
 private:
     /// Rings of NCCL's kernels pass everything on from rank to rank.

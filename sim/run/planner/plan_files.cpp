@@ -24,17 +24,14 @@ moved(const std::string& written, const LoadedExperiment& loaded, const fs::path
         return written;
     std::error_code error;
     const fs::path there = fs::absolute(loaded.file.parent_path() / path, error);
-    const fs::path relative = there.lexically_normal().lexically_relative(
-        fs::absolute(folder, error).lexically_normal());
+    const fs::path relative =
+        there.lexically_normal().lexically_relative(fs::absolute(folder, error).lexically_normal());
     return (relative.empty() ? there.lexically_normal() : relative).string() +
            (mark == std::string::npos ? "" : written.substr(mark));
 }
 
 void move_path(
-    OrderedJson& object,
-    const char* key,
-    const LoadedExperiment& loaded,
-    const fs::path& folder) {
+    OrderedJson& object, const char* key, const LoadedExperiment& loaded, const fs::path& folder) {
     const auto found = object.find(key);
     if (found != object.end() && found->is_string() && !found->get<std::string>().empty())
         *found = moved(found->get<std::string>(), loaded, folder);
@@ -152,8 +149,7 @@ void write_plan_files(
             throw IoError((folder / name).string(), error.value(), "rename the finished file");
     };
     write("plans.csv", plans_csv(loaded, result));
-    write(
-        "plan.json", experiment_text(result.candidate(result.simulated.front()), loaded, folder));
+    write("plan.json", experiment_text(result.candidate(result.simulated.front()), loaded, folder));
 }
 
 }  // namespace switchfold

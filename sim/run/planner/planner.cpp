@@ -124,8 +124,8 @@ private:
              next = open(contention)) {
             next.resize(std::min(next.size(), most));
             if (options_.budget.simulations)
-                next.resize(std::min<std::size_t>(
-                    next.size(), *options_.budget.simulations - begun_));
+                next.resize(
+                    std::min<std::size_t>(next.size(), *options_.budget.simulations - begun_));
             run(next, contention);
         }
     }
@@ -182,8 +182,8 @@ private:
         progress.bound_s = left.empty() ? 0 : candidates()[left.front()].bound.seconds();
         progress.elapsed_s = elapsed();
         if (begun_ > 0 && progress.best_s > 0)
-            progress.left_s = progress.elapsed_s / static_cast<double>(begun_) *
-                              static_cast<double>(left.size());
+            progress.left_s =
+                progress.elapsed_s / static_cast<double>(begun_) * static_cast<double>(left.size());
         options_.progress(progress);
     }
 

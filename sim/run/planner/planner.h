@@ -39,7 +39,7 @@ struct PlannerOptions {
 /// A candidate that was simulated.
 struct SimulatedPlan {
     std::size_t candidate = 0;
-    double seconds = 0;                  ///< of a step
+    double seconds = 0;                   ///< of a step
     std::optional<double> alone_seconds;  ///< with overlap for free, where that was simulated
 };
 

@@ -193,9 +193,8 @@ private:
             for_each_pass(slot, [&](const Pass& pass) {
                 const bool completes =
                     makes_gradients(pass) && last[device].contains({pass.stage, at});
-                const bool reduces =
-                    plan_.overlap_gradients && makes_gradients(pass) &&
-                    (completes || plan_.sharding >= Sharding::kGradients);
+                const bool reduces = plan_.overlap_gradients && makes_gradients(pass) &&
+                                     (completes || plan_.sharding >= Sharding::kGradients);
                 const PassFloor& f = floor_of(pass, device, reduces);
                 double begin = before;
                 for_each_need(schedule_, pass, [&](const Pass& need) {
@@ -213,7 +212,9 @@ private:
                 d.port += f.port;
                 if (const auto to = receiver_of(schedule_, pass))
                     d.port += floor_.message(
-                        message_bytes(pass, *to), rank_of(device), rank_of(schedule_.device_of(*to)));
+                        message_bytes(pass, *to),
+                        rank_of(device),
+                        rank_of(schedule_.device_of(*to)));
             });
             d.arithmetic += busy;
             d.ends.push_back(d.end);
@@ -223,8 +224,8 @@ private:
     [[nodiscard]] double message_bytes(const Pass& from, const Pass& to) const {
         return static_cast<double>(work_.message(std::min(from.stage, to.stage)).count());
     }
-    [[nodiscard]] double message(
-        const Pass& need, const Pass& pass, std::uint32_t from, std::uint32_t to) const {
+    [[nodiscard]] double
+    message(const Pass& need, const Pass& pass, std::uint32_t from, std::uint32_t to) const {
         return floor_.message(message_bytes(need, pass), rank_of(from), rank_of(to));
     }
 
@@ -280,13 +281,12 @@ private:
             for (const std::uint32_t stage : schedule_.stages_on(device)) {
                 const double parameters = work_.parameters(stage) - work_.expert_parameters(stage);
                 const std::size_t ranks = team(stage).size();
-                const double held = parameters / (plan_.sharding == Sharding::kNone
-                                                      ? 1
-                                                      : static_cast<double>(ranks));
+                const double held =
+                    parameters /
+                    (plan_.sharding == Sharding::kNone ? 1 : static_cast<double>(ranks));
                 const double seconds = to_seconds(
                     step_.times()
-                        .estimate(
-                            optimizer(held, element, kSingle, optimizer_state_bytes(plan_)))
+                        .estimate(optimizer(held, element, kSingle, optimizer_state_bytes(plan_)))
                         .kernel.isolated);
                 d.end += seconds;
                 d.arithmetic += seconds;

@@ -19,10 +19,11 @@ public:
 
     /// Of one collective over these ranks, from when the last of them has come. `bytes` as
     /// CollectiveOperation counts them.
-    [[nodiscard]] virtual double
-    collective(CollectiveKind kind, double bytes, const std::vector<std::uint32_t>& ranks) const = 0;
+    [[nodiscard]] virtual double collective(
+        CollectiveKind kind, double bytes, const std::vector<std::uint32_t>& ranks) const = 0;
     /// That the collective keeps a GPU's links busy on the way out.
-    [[nodiscard]] virtual double port(CollectiveKind kind, double bytes, std::size_t ranks) const = 0;
+    [[nodiscard]] virtual double
+    port(CollectiveKind kind, double bytes, std::size_t ranks) const = 0;
     /// Of a message, and that it keeps a GPU's links busy on the way out.
     [[nodiscard]] virtual double
     message(double bytes, std::uint32_t from, std::uint32_t to) const = 0;

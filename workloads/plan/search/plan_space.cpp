@@ -114,7 +114,8 @@ private:
             return;
         }
         const std::uint32_t samples = space_.global_batch / plan.data;
-        for (const std::uint32_t micro_batch : once(given_or_divisors(space_.micro_batch, samples))) {
+        for (const std::uint32_t micro_batch :
+             once(given_or_divisors(space_.micro_batch, samples))) {
             if (samples % micro_batch != 0) {
                 ++found_.combinations;
                 refuse(
@@ -163,8 +164,9 @@ private:
         }
         for (const std::string& schedule : once(space_.schedule)) {
             plan.schedule = schedule;
-            const std::vector<std::uint32_t> chunks =
-                schedule == "interleaved_1f1b" ? once(space_.chunks) : std::vector<std::uint32_t>{1};
+            const std::vector<std::uint32_t> chunks = schedule == "interleaved_1f1b"
+                                                          ? once(space_.chunks)
+                                                          : std::vector<std::uint32_t>{1};
             for (const std::uint32_t each : chunks) {
                 plan.chunks = each;
                 add(plan);
@@ -180,8 +182,7 @@ private:
             return;
         }
         const auto& [pointer, what] = problems.front();
-        refuse(
-            pointer.substr(1), fmt::format("{}: {} {}", name_of(plan), pointer.substr(1), what));
+        refuse(pointer.substr(1), fmt::format("{}: {} {}", name_of(plan), pointer.substr(1), what));
     }
 
     const PlanSpace& space_;
@@ -215,9 +216,9 @@ std::string name_of(const ParallelPlan& plan) {
                                                 : plan.schedule);
     add(fmt::format("micro-batch {} x {}", plan.micro_batch, plan.accumulate));
     if (plan.sharding != Sharding::kNone)
-        add(plan.sharding == Sharding::kOptimizer    ? "optimizer sharded"
+        add(plan.sharding == Sharding::kOptimizer   ? "optimizer sharded"
             : plan.sharding == Sharding::kGradients ? "gradients sharded"
-                                                     : "parameters sharded");
+                                                    : "parameters sharded");
     if (plan.recompute != Recompute::kNone)
         add(plan.recompute == Recompute::kFull ? "full recompute" : "selective recompute");
     if (plan.data * plan.context > 1 && !plan.overlap_gradients)

@@ -38,8 +38,10 @@ const KernelTimes& a100() {
 class Rate : public LinkFloor {
 public:
     explicit Rate(double bytes_a_second) : rate_(bytes_a_second) {}
-    double collective(CollectiveKind /*kind*/, double bytes, const std::vector<std::uint32_t>& ranks)
-        const override {
+    double collective(
+        CollectiveKind /*kind*/,
+        double bytes,
+        const std::vector<std::uint32_t>& ranks) const override {
         return ranks.size() > 1 ? bytes / rate_ : 0;
     }
     double port(CollectiveKind /*kind*/, double bytes, std::size_t ranks) const override {
@@ -236,8 +238,7 @@ TEST(PlanSpace, KeepsToItsLists) {
     space.overlap_gradients = Tried::kYes;
     const EnumeratedPlans found = enumerate_plans(space, {}, small_gpt());
     ASSERT_EQ(found.plans.size(), 2U);
-    EXPECT_EQ(
-        name_of(found.plans[0]), "data 2, tensor 2, micro-batch 4 x 2, full recompute");
+    EXPECT_EQ(name_of(found.plans[0]), "data 2, tensor 2, micro-batch 4 x 2, full recompute");
     EXPECT_EQ(
         name_of(found.plans[1]), "tensor 2, pipeline 2, gpipe, micro-batch 4 x 4, full recompute");
 }

@@ -101,8 +101,7 @@ TEST(Planner, GoesOnWhereABudgetEndedAndWritesAPlanThatRuns) {
     const LoadedExperiment plan = load_experiment(folder.path() / "plan.json", {});
     EXPECT_FALSE(plan.experiment.planner);
     const ExperimentResult ran = run_experiment(plan, {});
-    EXPECT_NEAR(
-        ran.scenarios.front().iteration_us * 1e-6, whole.simulated.front().seconds, 1e-12);
+    EXPECT_NEAR(ran.scenarios.front().iteration_us * 1e-6, whole.simulated.front().seconds, 1e-12);
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "plans.csv"));
 }
 
@@ -171,9 +170,7 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveTheSimulatedTime, ()) {
         On{"dgx_a100", "auto"});
     const std::string scenarios = fmt::format(
         R"("scenarios": [{{"name": "{0}", "all_reduce": {{"algorithm": "{0}"}}}}],)", on.scenario);
-    const auto one = [](auto... values) {
-        return *rc::gen::element<std::string>(values...);
-    };
+    const auto one = [](auto... values) { return *rc::gen::element<std::string>(values...); };
     const std::string planner = fmt::format(
         R"("global_batch": {}, "gpus": 4, "tensor": [{}], "pipeline": [{}], "micro_batch": [{}],
            "sequence": "{}", "sharding": ["{}"], "recompute": ["{}"], "schedule": ["{}"],
