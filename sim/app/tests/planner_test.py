@@ -81,7 +81,7 @@ class Planner(unittest.TestCase):
         self.assertIn("expected such as 200", self.plan("--budget", "soon", code=2))
         done = subprocess.run([PROGRAM, "plan"], capture_output=True, text=True, timeout=20, check=False)
         self.assertEqual((done.returncode, done.stderr.strip()),
-                         (2, "plan: : names no experiment; expected its file, or plan memory"))
+                         (2, "plan: /: names no experiment; expected its file, or plan memory"))
 
 
 if __name__ == "__main__":

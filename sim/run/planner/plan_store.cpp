@@ -97,7 +97,7 @@ std::optional<double> PlanStore::known(std::size_t candidate, bool contention) c
     if (!database_)
         return {};
     const auto found = known_.find(plan_.points[2 * candidate + (contention ? 1 : 0)].digest);
-    return found == known_.end() ? std::nullopt : std::optional(found->second * 1e-6);
+    return found == known_.end() ? std::nullopt : std::optional(found->second / kMicroseconds);
 }
 
 RunRecord PlanStore::record(std::size_t candidate, bool contention) const {
@@ -114,7 +114,7 @@ void PlanStore::keep(std::size_t candidate, bool contention, double seconds) {
     RecordedScenario& scenario = run.scenarios.emplace_back();
     scenario.name = loaded_.experiment.scenarios[space_.candidates[candidate].scenario].name;
     scenario.overlap = true;
-    scenario.iteration_us = seconds * 1e6;
+    scenario.iteration_us = seconds * kMicroseconds;
     scenario.samples_per_s = loaded_.experiment.planner->global_batch / seconds;
     database_->record(run);
 }

@@ -15,6 +15,9 @@
 
 namespace switchfold {
 
+/// In a second: what a search keeps, it keeps in microseconds.
+inline constexpr double kMicroseconds = 1e6;
+
 /// Times of simulated candidates, kept in a folder as those of a sweep whose points are the plans,
 /// each with contention and without: a search in the same folder goes on. Without a folder nothing
 /// is kept.

@@ -159,8 +159,9 @@ private:
                 ++begun_;
                 double seconds = 0;
                 std::memcpy(&seconds, result.bytes.data(), sizeof seconds);
-                seconds_[contention ? 1 : 0][i] = seconds;
                 store_->keep(i, contention, seconds);
+                // As a search that goes on reads it.
+                seconds_[contention ? 1 : 0][i] = seconds * kMicroseconds / kMicroseconds;
             }
             tell(contention);
         });
