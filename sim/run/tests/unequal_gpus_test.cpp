@@ -174,7 +174,7 @@ TEST(UnequalGpus, EachRankComputesAsOnAMachineOfItsOwnKind) {
     const std::string strategy =
         fmt::format(R"({{"type": "training", "network": {}, "batch": 4}})", kGpt);
     const ScenarioResult mixed = only(load(quoted(kSystem), strategy));
-    EXPECT_GT(*mixed.rank_max_over_mean, 1.25);
+    EXPECT_GT(*mixed.rank_max_over_mean, 1.2);
     EXPECT_EQ(*mixed.late_rank, 2);  // the T4
     const auto all_of = [&](const char* gpu) {
         return only(load(
@@ -191,13 +191,15 @@ TEST(UnequalGpus, EachRankComputesAsOnAMachineOfItsOwnKind) {
 
 TEST(UnequalGpus, BalancedSharesAreFasterAndTold) {
     const auto plan = [](const char* division) {
-        return training(fmt::format(
-            R"("data": 3, "global_batch": 96, "micro_batch": 16, "division": {})", division));
+        return training(
+            fmt::format(
+                R"("data": 3, "global_batch": 96, "micro_batch": 64, "division": {})", division),
+            "\"resnet18\"");
     };
     const LoadedExperiment balanced = load(quoted(kSystem), plan(R"("balanced")"));
     const ScenarioResult equal = only(load(quoted(kSystem), plan(R"("equal")")));
     const ScenarioResult better = only(balanced);
-    EXPECT_LT(better.iteration_us, 0.9 * equal.iteration_us);
+    EXPECT_LT(better.iteration_us, 0.8 * equal.iteration_us);
     EXPECT_LT(*better.rank_max_over_mean, 1.1);
     EXPECT_GT(*equal.rank_max_over_mean, 1.3);
     EXPECT_LT(*better.rank_deviation_us, *equal.rank_deviation_us / 4);
@@ -236,7 +238,7 @@ TEST(UnequalGpus, EveryRankIsHeldAgainstItsOwnMemory) {
         return training(
             fmt::format(R"("data": 3, "micro_batch": {})", micro_batch), "\"resnet50\"");
     };
-    const std::string problems = problems_of(quoted(kSystem), plan(300));
+    const std::string problems = problems_of(quoted(kSystem), plan(400));
     EXPECT_NE(problems.find("/workload/plan/micro_batch"), std::string::npos) << problems;
     EXPECT_NE(problems.find("GeForce RTX 2080 Ti has 1"), std::string::npos) << problems;
     EXPECT_EQ(problems.find("A100 SXM4 40 GB has"), std::string::npos) << problems;
