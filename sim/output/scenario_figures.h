@@ -68,7 +68,16 @@ struct ScenarioFigures {
     std::optional<double> final_loss;         ///< of a small network trained along
     std::optional<double> steps_to_target;    ///< of its loss
     std::optional<double> time_to_target_us;  ///< simulated
-    std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
+    std::optional<double> diverged_seeds;     ///< of it
+    /// Over those of the scenario that it is compared with, seed by seed, and half the widths of
+    /// their 95 % intervals.
+    std::optional<double> loss_ratio;
+    std::optional<double> loss_ratio_half_width;
+    std::optional<double> time_ratio;
+    std::optional<double> time_ratio_half_width;
+    std::optional<double> gap_closed;  ///< share of a gap between losses
+    std::optional<double> gap_closed_half_width;
+    std::optional<SlowdownByCause> causes;  ///< none if they were not looked for
     std::uint64_t events = 0;
 };
 
@@ -179,7 +188,8 @@ inline constexpr Figure kFigures[] = {
      Unit::kFactor,
      "speed-up",
      "iteration_us of the baseline, the first scenario without overlap, over this one's (of plans "
-     "the time a sample); none for a collective alone.",
+     "the time a sample; of workloads that share a machine the same one alone without overlap); "
+     "none for a collective alone.",
      8,
      "speed-up"},
     {"alone_us",
@@ -302,7 +312,54 @@ inline constexpr Figure kFigures[] = {
      "time to target",
      "Simulated time until then, likewise.",
      0,
-     "time to the target"}};
+     "time to the target"},
+    {"diverged_seeds",
+     &ScenarioFigures::diverged_seeds,
+     Unit::kCount,
+     "seeds diverged",
+     "Seeds from which the small network's training diverged; none without learning.",
+     0,
+     "seeds that diverged"},
+    {"loss_ratio",
+     &ScenarioFigures::loss_ratio,
+     Unit::kFactor,
+     "loss ratio",
+     "Final loss over that of the scenario that it is compared with, seed by seed, mean; none "
+     "where "
+     "a seed diverged.",
+     0,
+     "final loss over that compared with"},
+    {"loss_ratio_half_width",
+     &ScenarioFigures::loss_ratio_half_width,
+     Unit::kFactor,
+     "loss ratio +-",
+     "Half the width of its 95 % interval; none of one seed."},
+    {"time_ratio",
+     &ScenarioFigures::time_ratio,
+     Unit::kFactor,
+     "time ratio",
+     "Simulated time to the target likewise; none where a seed of either does not reach it.",
+     0,
+     "time to the target over that compared with"},
+    {"time_ratio_half_width",
+     &ScenarioFigures::time_ratio_half_width,
+     Unit::kFactor,
+     "time ratio +-",
+     "Half the width of its 95 % interval; none of one seed."},
+    {"gap_closed",
+     &ScenarioFigures::gap_closed,
+     Unit::kShare,
+     "gap closed",
+     "Share closed of the gap in final loss between the scenarios gap_of and compared_with, mean "
+     "of "
+     "this one's distance to gap_of over mean gap.",
+     0,
+     "share of the gap closed"},
+    {"gap_closed_half_width",
+     &ScenarioFigures::gap_closed_half_width,
+     Unit::kShare,
+     "gap closed +-",
+     "Half the width of its 95 % interval; none of one seed."}};
 
 /// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a
 /// hundredth of its iteration.

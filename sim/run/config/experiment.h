@@ -12,6 +12,7 @@
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/learning_params.h"
 #include "sim/run/config/rank_list.h"
+#include "sim/run/config/planner_params.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/config/unequal_params.h"
 #include "sim/run/config/workload_names.h"
@@ -230,6 +231,7 @@ struct Experiment {
     LimitParams limits;
     std::optional<LearningParams> learning;
     std::vector<SlowRankParams> ranks;
+    std::optional<PlannerParams> planner;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
@@ -279,7 +281,12 @@ struct Experiment {
                 "ranks",
                 &Experiment::ranks,
                 "Ranks that are slower, or come later, than their GPUs say "
-                "(docs/unequal_gpus.md).")};
+                "(docs/unequal_gpus.md)."),
+            field(
+                "planner",
+                &Experiment::planner,
+                "The plans that `switchfold plan` chooses from (docs/planner.md); a run leaves it "
+                "aside.")};
     }
     void check(ParamChecker& checker) const;
 };

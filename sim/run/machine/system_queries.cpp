@@ -26,6 +26,14 @@ std::uint32_t fewest_sms(const SystemParams& system, std::uint32_t ranks) {
     return fewest;
 }
 
+Bytes least_shared_memory(const SystemParams& system, std::uint32_t ranks) {
+    const RankGpus gpus(system);
+    Bytes least = Bytes(UINT64_MAX);
+    for (const std::uint32_t kind : gpus.used(ranks))
+        least = std::min(least, gpus.kinds()[kind]->sm.shared_memory);
+    return least;
+}
+
 std::string gpu_names(const SystemParams& system) {
     const RankGpus gpus(system);
     std::vector<std::uint32_t> counts(gpus.kinds().size(), 0);

@@ -12,6 +12,8 @@ namespace switchfold {
 [[nodiscard]] std::uint32_t gpus_of(const SystemParams& system);
 /// SMs of that of its first `ranks` GPUs that has fewest.
 [[nodiscard]] std::uint32_t fewest_sms(const SystemParams& system, std::uint32_t ranks);
+/// ... and the least shared memory of an SM.
+[[nodiscard]] Bytes least_shared_memory(const SystemParams& system, std::uint32_t ranks);
 /// "3 x A, 5 x B", with all GPUs of a kind together.
 [[nodiscard]] std::string gpu_names(const SystemParams& system);
 /// GPUs of one of its machines.

@@ -35,15 +35,11 @@ std::vector<Time> ends_of_steps(const ExecutionGraph& part, const Outcome& outco
     return ends;
 }
 
-ShareOfRun share_of(const ExecutionGraph& part, const Outcome& whole, Time begin, Time others_end) {
-    const std::vector<Time> ends = ends_of_steps(part, whole);
-    const auto crowded =
-        std::count_if(ends.begin(), ends.end(), [&](const Time& end) { return end <= others_end; });
+ShareOfRun
+share_of(const ExecutionGraph& part, const Outcome& whole, Time begin, std::uint32_t steps) {
     ShareOfRun share;
-    share.crowded = crowded > 0;
-    share.steps = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(crowded, 1));
-    share.graph = first_steps(part, share.steps);
-    const Time end = ends[share.steps - 1];
+    share.graph = first_steps(part, steps);
+    const Time end = ends_of_steps(part, whole)[steps - 1];
     share.outcome.times.resize(share.graph.ranks.size());
     for (std::size_t r = 0; r < share.graph.ranks.size(); ++r) {
         const std::size_t kept = share.graph.ranks[r]->operations.size();

@@ -9,21 +9,17 @@
 
 namespace switchfold {
 
-/// One workload's part of a run that several shared: its ranks, its collectives, the steps that
-/// count.
+/// One workload's part of a run that several shared: its ranks, its collectives, its first steps.
 struct ShareOfRun {
     ExecutionGraph graph;
-    Outcome outcome;  ///< ends with the last of the steps that count, and counts from the begin
-    std::uint32_t steps = 0;  ///< that count
-    bool crowded = true;      ///< while they ran all others did
+    Outcome outcome;  ///< ends with the last of these steps, and counts from the workload's begin
 };
 
 /// When each step of a graph ended, over its ranks.
 [[nodiscard]] std::vector<Time> ends_of_steps(const ExecutionGraph& part, const Outcome& outcome);
 
-/// The part's share. Steps count that ended before `others_end`, of which at least one; `begin` is
-/// when the workload began.
+/// The first `steps` steps of a part that began at `begin`.
 [[nodiscard]] ShareOfRun
-share_of(const ExecutionGraph& part, const Outcome& whole, Time begin, Time others_end);
+share_of(const ExecutionGraph& part, const Outcome& whole, Time begin, std::uint32_t steps);
 
 }  // namespace switchfold

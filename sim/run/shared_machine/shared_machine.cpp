@@ -35,8 +35,8 @@ constexpr std::uint32_t kMostRepetitions = 256;
 struct Tenant {
     const PlacedWorkloadParams* params = nullptr;
     PreparedWorkload workload;
-    ExecutionGraph serial;         ///< without overlap; empty if nothing computes
-    std::size_t serial_alone = 0;  ///< its run with the machine to itself
+    ExecutionGraph serial;        ///< without overlap; empty if nothing computes
+    std::size_t serial_once = 0;  ///< its run with the machine to itself
     [[nodiscard]] bool computes() const { return switchfold::computes(params->workload); }
 };
 
@@ -50,11 +50,12 @@ struct Sharing {
 /// A scenario: its workloads alone, then together.
 struct Shared {
     Sharing* sharing = nullptr;
-    std::vector<std::size_t> alone;     ///< jobs of the first round, by tenant
+    std::vector<std::size_t> once;      ///< jobs of the first round, by tenant: alone, one time
     ExecutionGraph whole;               ///< all of them, as often as they run
     std::vector<ExecutionGraph> parts;  ///< each tenant's share of it
-    std::size_t together = 0;           ///< job of the second round
-    std::vector<std::size_t> without;   ///< by mechanism; empty if causes are not looked for
+    std::vector<std::size_t> alone;     ///< jobs of the second round: alone, as often
+    std::size_t together = 0;
+    std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
 };
 
 class SharedMachine {
@@ -69,11 +70,11 @@ public:
             folder.emplace(*options_.out);
         prepare();
         log(fmt::format("simulating each workload alone, {} runs", plan_alone()));
-        alone_ = run_simulations(jobs_, options_);
+        once_ = run_simulations(jobs_, options_);
         for (Shared& shared : scenarios_)
             put_together(shared);
         log(fmt::format("simulating all together, {} runs", plan_together()));
-        together_ = run_simulations(jobs_, options_);
+        outcomes_ = run_simulations(jobs_, options_);
         ExperimentResult result = summarise();
         clock.tell(result.host);
         if (folder)
@@ -133,6 +134,13 @@ private:
         return jobs_.size() - 1;
     }
 
+    [[nodiscard]] std::string label_of(std::size_t scenario, std::size_t tenant) const {
+        return fmt::format(
+            "{}: {}",
+            scenarios()[scenario].name,
+            scenarios_[scenario].sharing->tenants[tenant].params->name);
+    }
+
     [[nodiscard]] const ExecutionGraph& graph_of(const Tenant& tenant, std::size_t scenario) const {
         return scenarios()[scenario].overlap || !tenant.computes() ? tenant.workload.graph
                                                                    : tenant.serial;
@@ -142,28 +150,29 @@ private:
         for (Sharing& sharing : sharings_)
             for (Tenant& tenant : sharing.tenants)
                 if (tenant.computes())
-                    tenant.serial_alone =
+                    tenant.serial_once =
                         add(sharing,
                             {"no overlap", false, ring_policy()},
                             tenant.params->name + " alone, no overlap",
                             tenant.serial);
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (const Tenant& tenant : scenarios_[i].sharing->tenants)
-                scenarios_[i].alone.push_back(
+                scenarios_[i].once.push_back(
                     add(*scenarios_[i].sharing,
                         scenarios()[i],
-                        fmt::format("{}: {} alone", scenarios()[i].name, tenant.params->name),
+                        tenant.params->name + " alone",
                         graph_of(tenant, i)));
         return jobs_.size();
     }
 
-    /// How often each runs: as its parameters say, else until the longest has run once.
+    /// How often each runs: as its parameters say, else until the longest has run once, also if
+    /// all share what they need alone and it takes as many times longer.
     [[nodiscard]] std::vector<std::uint32_t> repetitions(const Shared& shared) const {
         const std::vector<Tenant>& tenants = shared.sharing->tenants;
         std::vector<double> once;
         double longest = 0;
         for (std::size_t w = 0; w < tenants.size(); ++w) {
-            once.push_back(static_cast<double>(alone_[shared.alone[w]].end_ps));
+            once.push_back(static_cast<double>(once_[shared.once[w]].end_ps));
             longest = std::max(
                 longest,
                 once.back() * std::max(tenants[w].params->steps, 1U) +
@@ -173,7 +182,11 @@ private:
         for (std::size_t w = 0; w < tenants.size(); ++w) {
             const double free = longest - static_cast<double>(tenants[w].params->start.count());
             const auto needed = static_cast<std::uint32_t>(std::clamp(
-                std::ceil(free / std::max(once[w], 1.0)), 1.0, double{kMostRepetitions}));
+                once[w] < longest
+                    ? std::ceil(free * static_cast<double>(tenants.size()) / std::max(once[w], 1.0))
+                    : 1.0,
+                1.0,
+                double{kMostRepetitions}));
             const bool overlapping = tenants[w].workload.graph.training.rounds > 1;
             const std::uint32_t asked = tenants[w].params->steps;
             times.push_back(overlapping ? 1 : asked > 0 ? asked : needed);
@@ -207,6 +220,13 @@ private:
                     scenarios_[i].whole,
                     kMechanismCount,
                     options_.timeline);
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
+                scenarios_[i].alone.push_back(
+                    add(*scenarios_[i].sharing,
+                        scenarios()[i],
+                        label_of(i, w) + " alone",
+                        scenarios_[i].parts[w]));
         for (std::size_t i = 0; i < scenarios_.size(); ++i) {
             Shared& shared = scenarios_[i];
             const Sharing& sharing = *shared.sharing;
@@ -234,76 +254,99 @@ private:
         return first;
     }
 
-    /// Slowdown of a tenant's backward pass in a run, over itself alone without overlap.
-    [[nodiscard]] double
-    slowdown_of(const Shared& shared, std::size_t w, const Outcome& outcome, double alone) const {
-        const ShareOfRun share = share_of(
-            shared.parts[w],
-            outcome,
-            shared.sharing->tenants[w].params->start,
-            others_end(shared, outcome, w));
-        return phase_times(share.graph, share.outcome, share.steps).backward / alone - 1.0;
+    /// Steps of a tenant that ended while all others ran; 0 if none did.
+    [[nodiscard]] static std::uint32_t
+    crowded_steps(const Shared& shared, const Outcome& outcome, std::size_t tenant) {
+        const Time others = others_end(shared, outcome, tenant);
+        return static_cast<std::uint32_t>(std::ranges::count_if(
+            ends_of_steps(shared.parts[tenant], outcome),
+            [&](const Time& end) { return end <= others; }));
     }
 
     [[nodiscard]] ScenarioResult row(std::size_t i, std::size_t w) const {
         const Shared& shared = scenarios_[i];
         const Tenant& tenant = shared.sharing->tenants[w];
-        const Outcome& outcome = together_[shared.together];
-        const ShareOfRun share = share_of(
-            shared.parts[w], outcome, tenant.params->start, others_end(shared, outcome, w));
-        ScenarioResult s = measured_scenario(share.graph, share.outcome);
+        const Outcome& outcome = outcomes_[shared.together];
+        const std::uint32_t crowded = crowded_steps(shared, outcome, w);
+        const std::uint32_t steps = std::max(crowded, 1U);
+        const auto share = [&](const Outcome& of) {
+            return share_of(shared.parts[w], of, tenant.params->start, steps);
+        };
+        const ShareOfRun own = share(outcome);
+        const ShareOfRun alone = share(outcomes_[shared.alone[w]]);
+        ScenarioResult s = measured_scenario(own.graph, own.outcome);
         tell_scenario(scenarios()[i], s);
-        s.name = fmt::format("{}: {}", scenarios()[i].name, tenant.params->name);
+        s.name = label_of(i, w);
         s.workload = tenant.workload.report;
+        s.workload->notes.clear();  // they stand at the head, once
         s.statistics = outcome.statistics;
-        s.notes = outcome.notes;
         if (tenant.workload.unequal)
-            compare_ranks(share.graph, share.outcome, s);
+            compare_ranks(own.graph, own.outcome, s);
         if (w == 0) {
             s.events = outcome.events;
             s.counters = outcome.counters;
         }
-        const ExecutionGraph& graph = graph_of(tenant, i);
-        const Outcome& alone = alone_[shared.alone[w]];
-        s.alone_us = phase_times(graph, alone, graph.steps).iteration;
-        s.lost_to_others = s.iteration_us / *s.alone_us - 1.0;
+        s.alone_us = phase_times(alone.graph, alone.outcome, steps).iteration;
+        // A collective of one rank takes no time.
+        s.lost_to_others = *s.alone_us > 0 ? s.iteration_us / *s.alone_us - 1.0 : 0.0;
         // Between repetitions a pipeline stands still as it does between steps.
         s.bubble_share.reset();
-        if (!share.crowded)
-            s.notes.push_back(fmt::format(
-                "other workloads ended before its first step did, of which {:.0f} % ran beside "
-                "them",
-                crowded_percent(shared, w, outcome, share)));
-        if (!tenant.computes())
-            return s;
-        constexpr std::size_t kWorst = 10;
-        s.worst_kernels = worst_kernels(share.graph, share.outcome, kWorst);
-        const PhaseTimes serial =
-            phase_times(tenant.serial, alone_[tenant.serial_alone], tenant.serial.steps);
-        s.speedup = serial.iteration / s.iteration_us;
-        if (serial.backward <= 0)
-            return s;
-        const double slowdown = s.backward_us / serial.backward - 1.0;
-        s.backward_slowdown = slowdown;
-        if (!shared.without.empty())
-            s.causes = find_causes(slowdown, [&](std::size_t mechanism) {
-                return mechanism == kMechanismCount
-                           ? slowdown
-                           : slowdown_of(
-                                 shared, w, together_[shared.without[mechanism]], serial.backward);
-            });
-        else if (!scenarios()[i].overlap)
-            s.causes.emplace().other = slowdown;
+        if (crowded == 0)
+            tell_uncrowded(shared, w, outcome, own, s);
+        if (tenant.computes())
+            tell_slowdown(i, w, share, own, s);
         return s;
     }
 
-    static double crowded_percent(
-        const Shared& shared, std::size_t w, const Outcome& outcome, const ShareOfRun& share) {
+    /// Its only step ran on when others had ended.
+    static void tell_uncrowded(
+        const Shared& shared,
+        std::size_t w,
+        const Outcome& outcome,
+        const ShareOfRun& own,
+        ScenarioResult& s) {
+        constexpr double kNearlyAll = 0.95;
+        constexpr double kPercent = 100;
         const Time begin = shared.sharing->tenants[w].params->start;
         const Time others = others_end(shared, outcome, w);
-        const Time beside = others > begin ? others - begin : Time();
-        constexpr double kPercent = 100;
-        return kPercent * to_seconds(beside) / to_seconds(Time(share.outcome.end_ps));
+        const double beside = others > begin ? static_cast<double>((others - begin).count()) /
+                                                   static_cast<double>(own.outcome.end_ps)
+                                             : 0.0;
+        if (beside < kNearlyAll)
+            s.notes.push_back(fmt::format(
+                "other workloads ended before its first step did, of which {:.0f} % ran beside "
+                "them",
+                kPercent * beside));
+    }
+
+    /// Of the backward pass over itself alone without overlap, and what it comes from.
+    template <class Share>
+    void tell_slowdown(
+        std::size_t i, std::size_t w, const Share& share, const ShareOfRun& own, ScenarioResult& s)
+        const {
+        const Shared& shared = scenarios_[i];
+        const Tenant& tenant = shared.sharing->tenants[w];
+        constexpr std::size_t kWorst = 10;
+        s.worst_kernels = worst_kernels(own.graph, own.outcome, kWorst);
+        const PhaseTimes serial =
+            phase_times(tenant.serial, once_[tenant.serial_once], tenant.serial.steps);
+        s.speedup = serial.iteration / s.iteration_us;
+        if (serial.backward <= 0)
+            return;
+        const double slowdown = s.backward_us / serial.backward - 1.0;
+        s.backward_slowdown = slowdown;
+        if (!scenarios()[i].overlap)
+            s.causes.emplace().other = slowdown;
+        if (shared.without.empty())
+            return;
+        s.causes = find_causes(slowdown, [&](std::size_t mechanism) {
+            if (mechanism == kMechanismCount)
+                return slowdown;
+            const ShareOfRun other = share(outcomes_[shared.without[mechanism]]);
+            return phase_times(other.graph, other.outcome, other.graph.steps).backward /
+                       serial.backward -
+                   1.0;
+        });
     }
 
     [[nodiscard]] ExperimentResult summarise() const {
@@ -316,7 +359,7 @@ private:
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
                 result.scenarios.push_back(row(i, w));
-        for (const auto* outcomes : {&alone_, &together_})
+        for (const auto* outcomes : {&once_, &outcomes_})
             for (const Outcome& outcome : *outcomes)
                 result.host.events += outcome.events;
         return result;
@@ -332,19 +375,33 @@ private:
                 "{}{} on {} GPUs", all.source.empty() ? "" : ", ", tenant.params->name, one.ranks);
             all.ranks += one.ranks;
             all.synthetic = all.synthetic || one.synthetic;
+            for (const std::string& note : one.notes)
+                all.notes.push_back(fmt::format("{}: {}", tenant.params->name, note));
         }
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (const std::string& note : outcomes_[scenarios_[i].together].notes)
+                all.notes.push_back(fmt::format("{}: {}", scenarios()[i].name, note));
         return all;
     }
 
     void write(ResultFolder& folder, const ExperimentResult& result) const {
         folder.write("effective-config.json", loaded_.effective_config);
-        std::vector<RanScenario> ran;
+        std::vector<std::string> labels;  // rows refer to them
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
-            ran.push_back(
-                {scenarios()[i].name, scenarios_[i].whole, together_[scenarios_[i].together]});
-        write_tables(folder, ran);
+            for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
+                labels.push_back(label_of(i, w));
+        std::vector<RanScenario> rows;
+        std::vector<RanScenario> wholes;
+        for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+            const Shared& shared = scenarios_[i];
+            const Outcome& outcome = outcomes_[shared.together];
+            for (const ExecutionGraph& part : shared.parts)
+                rows.push_back({labels[rows.size()], part, outcome});
+            wholes.push_back({scenarios()[i].name, shared.whole, outcome});
+        }
+        write_tables(folder, rows);
         if (options_.timeline)
-            write_timeline(folder, ran, RankGpus(sharings_.front().system).of(0));
+            write_timeline(folder, wholes, RankGpus(sharings_.front().system).of(0));
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log(fmt::format("wrote {}", options_.out->string()));
@@ -355,8 +412,8 @@ private:
     std::deque<Sharing> sharings_;
     std::vector<Shared> scenarios_;
     std::vector<Job> jobs_;  ///< of the round that is on
-    std::vector<Outcome> alone_;
-    std::vector<Outcome> together_;
+    std::vector<Outcome> once_;
+    std::vector<Outcome> outcomes_;
 };
 
 }  // namespace

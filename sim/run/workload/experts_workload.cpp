@@ -73,6 +73,7 @@ ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks) 
     machine.ranks = ranks;
     machine.machines = static_cast<std::uint32_t>(lay_out(topology, all).machines.size());
     machine.sms = fewest_sms(system, ranks);
+    machine.shared_memory = least_shared_memory(system, ranks);
     machine.multicast = why_not(Algorithm::kInSwitch, topology, all).empty();
     return machine;
 }

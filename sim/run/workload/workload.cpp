@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -93,6 +95,14 @@ void read(
 
 namespace {
 
+void check_named(const WorkloadContext& context, const char* pointer, const std::string& name) {
+    const auto& all = context.scenarios();
+    if (!name.empty() && std::none_of(all.begin(), all.end(), [&](const ScenarioParams& scenario) {
+            return scenario.name == name;
+        }))
+        context.fail(pointer, fmt::format("is \"{}\"; expected the name of a scenario", name));
+}
+
 /// Which weights a pass sees, a plan says.
 void check_learning(const WorkloadContext& context) {
     const Experiment& experiment = context.experiment();
@@ -102,6 +112,8 @@ void check_learning(const WorkloadContext& context) {
     if (training == nullptr || !training->plan)
         context.fail(
             "/learning", "needs the passes of a plan; expected a training workload with one");
+    check_named(context, "/learning/compared_with", experiment.learning->compared_with);
+    check_named(context, "/learning/gap_of", experiment.learning->gap_of);
 }
 
 /// Ranks that are slower, or later, than their GPUs say.
