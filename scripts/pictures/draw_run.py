@@ -5,6 +5,7 @@ import json
 
 import draw_copies
 import draw_learning
+import draw_members
 import draw_schedule
 import svg
 
@@ -76,6 +77,8 @@ def draw(folder):
         bars = [(f"{s['name']}, {c['name'].split()[1].removeprefix('moe_')}", c)
                 for s in result["scenarios"] for c in s["collectives"]]
         return draw_collectives(result["experiment"], bars, 2 * LEFT)
+    if any(s.get("run") for s in result["scenarios"]):
+        return draw_members.draw(result)
     if any(s.get("learning") for s in result["scenarios"]):
         return draw_learning.draw(result)
     if (folder / "passes.csv").is_file() and any(s["exposed_copies_us"] for s in result["scenarios"]):

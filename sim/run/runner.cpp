@@ -5,6 +5,8 @@
 #include "sim/core/gibibytes.h"
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
+#include "sim/run/changes/changes.h"
+#include "sim/run/config/scenario_set.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/pool/outcome_codec.h"
 #include "sim/run/pool/pool.h"
@@ -65,6 +67,7 @@ public:
         simulate_all();
         ExperimentResult result = summarise();
         learn(result);
+        change_members(result);
         log([&] { return fmt::format("simulated {} events", result.host.events); });
         const auto end = std::chrono::steady_clock::now();
         result.host.wall_s = std::chrono::duration<double>(end - begin).count();
@@ -159,6 +162,20 @@ private:
         return shared_by(scenario).prepared;
     }
 
+    /// With all mechanisms on.
+    static SimulateOptions
+    options_of(const PreparedVariant& variant, const ScenarioParams& scenario) {
+        const Experiment& experiment = *variant.experiment;
+        SimulateOptions options;
+        if (experiment.functional)
+            options.functional_seed = std::max<std::uint64_t>(1, experiment.seed);
+        options.fault_seed = experiment.seed;
+        options.communication_sms = scenario.communication_sms.value_or(0);
+        options.limits = experiment.limits;
+        options.exact = experiment.exact;
+        return options;
+    }
+
     /// Adds a run of the scenario without one mechanism.
     std::size_t
     add(const PreparedVariant& variant,
@@ -166,17 +183,10 @@ private:
         std::size_t off,
         bool counters,
         bool together = false) {
-        const Experiment& experiment = *variant.experiment;
-        SimulateOptions options;
+        SimulateOptions options = options_of(variant, scenario);
         options.contention = without(off);
         options.counters = counters;
         options.peers_together = together;
-        if (experiment.functional)
-            options.functional_seed = std::max<std::uint64_t>(1, experiment.seed);
-        options.fault_seed = experiment.seed;
-        options.communication_sms = scenario.communication_sms.value_or(0);
-        options.limits = experiment.limits;
-        options.exact = experiment.exact;
         const ExecutionGraph& graph =
             off == kMechanismCount ? variant.graph_of(scenario) : variant.start;
         const CollectivePolicies policies = scenario.policies();
@@ -237,6 +247,54 @@ private:
             set_figures(learned[i], s);
             s.notes.insert(s.notes.end(), learned[i].notes.begin(), learned[i].notes.end());
             s.learning = std::move(learned[i]);
+        }
+    }
+
+    /// Lays out runs over many steps in which members come and go.
+    void change_members(ExperimentResult& result) const {
+        std::vector<ChangeScenario> scenarios;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            const PreparedVariant& variant = prepared_of(i);
+            const ScenarioParams& scenario = experiment_.scenarios[i];
+            if (variant.experiment->run)
+                scenarios.push_back(
+                    {scenario.name,
+                     i,
+                     variant.experiment,
+                     &variant.system,
+                     scenario.policies(),
+                     options_of(variant, scenario),
+                     scenario.overlap});
+        }
+        if (scenarios.empty())
+            return;
+        log([&] { return fmt::format("runs of {} scenarios", scenarios.size()); });
+        std::vector<ChangesResult> runs = run_changes(
+            scenarios,
+            loaded_.file,
+            [this](auto jobs, const auto& ended) {
+                if (options_.in_process)
+                    run_jobs_here(jobs, options_.progress, ended);
+                else
+                    run_jobs(jobs, options_.jobs, options_.progress, ended);
+            },
+            [this](std::size_t scenario, const PlanProblems& problems) {
+                std::vector<Problem> told;
+                const std::string file = loaded_.file.string();
+                const bool own = &loaded_.of(scenario) != &loaded_.experiment;
+                for (const auto& [pointer, message] : problems) {
+                    const Problem problem{file, pointer, message};
+                    told.push_back(
+                        own ? blamed_on_set(
+                                  problem, file, experiment_.scenarios[scenario].set, scenario)
+                            : problem);
+                }
+                return ConfigError(std::move(told));
+            });
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            ScenarioResult& s = result.scenarios[scenarios[i].index];
+            s.notes.insert(s.notes.end(), runs[i].notes.begin(), runs[i].notes.end());
+            s.changes = std::move(runs[i]);
         }
     }
 
@@ -468,6 +526,7 @@ private:
                 {experiment_.scenarios[i].name, graph_of(i), outcomes_[planned_[i].main]});
         write_tables(folder, scenarios);
         write_learning(folder, result);
+        write_changes(folder, result);
         if (options_.timeline)
             write_timeline(folder, scenarios, *variants_.front().prepared.system.gpu);
         folder.write("result.json", to_result_json(result));

@@ -17,9 +17,10 @@ SuiteResult run_low_sm(const SuiteOptions& options);
 SuiteResult run_training(const SuiteOptions& options);
 SuiteResult run_memory(const SuiteOptions& options);
 SuiteResult run_kernels(const SuiteOptions& options);
+SuiteResult run_elastic(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 9> kSuites{
+    static constexpr std::array<Suite, 10> kSuites{
         {{"collectives",
           "times of collectives against logs of nccl-tests and tables",
           DataKind::kFiles,
@@ -65,7 +66,12 @@ std::span<const Suite> suites() {
           "what planners pin, update policies hold and published rules of memory count",
           DataKind::kFile,
           "reference/training/memory.csv",
-          run_memory}}};
+          run_memory},
+         {"elastic",
+          "times of changes of the device set, and what sets of devices reach",
+          DataKind::kFile,
+          "reference/training/elastic.csv",
+          run_elastic}}};
     return kSuites;
 }
 

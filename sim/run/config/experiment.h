@@ -11,6 +11,7 @@
 #include "sim/core/params.h"
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/learning_params.h"
+#include "sim/run/config/run_params.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/config/workload_names.h"
 #include "sim/run/machine/watchdog.h"
@@ -188,6 +189,7 @@ struct Experiment {
     std::vector<FaultParams> faults;
     LimitParams limits;
     std::optional<LearningParams> learning;
+    std::optional<RunParams> run;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
@@ -227,7 +229,11 @@ struct Experiment {
                 "learning",
                 &Experiment::learning,
                 "Train a small network with the weights that passes of the simulated plan see "
-                "(docs/learning.md).")};
+                "(docs/learning.md)."),
+            field(
+                "run",
+                &Experiment::run,
+                "Many steps, in which GPUs come and go (docs/elastic.md).")};
     }
     void check(ParamChecker& checker) const;
 };

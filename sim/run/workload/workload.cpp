@@ -4,6 +4,7 @@
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
 #include "sim/core/error.h"
+#include "sim/run/changes/step_graphs.h"
 #include "sim/run/config/scenario_set.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/workload/collective_sizes.h"
@@ -36,7 +37,7 @@ public:
         gpus_(build_topology(experiment_.system->topology).gpus()) {}
 
     PreparedWorkload run() {
-        check_learning();
+        check_plan_is_there();
         std::visit([&](const auto& workload) { read(workload); }, experiment_.workload);
         check(prepared_.graph);
         check_scenarios();
@@ -84,13 +85,14 @@ private:
         return ranks == 0 ? gpus_ : ranks;
     }
 
-    /// Which weights a pass sees, a plan says.
-    void check_learning() const {
-        if (!experiment_.learning)
-            return;
+    /// Which weights a pass sees, and who its members are, a plan says.
+    void check_plan_is_there() const {
         const auto* training = std::get_if<TrainingWorkloadParams>(&experiment_.workload);
-        if (training == nullptr || !training->plan)
+        const bool planned = training != nullptr && training->plan;
+        if (experiment_.learning && !planned)
             fail("/learning", "needs the passes of a plan; expected a training workload with one");
+        if (experiment_.run && !planned)
+            fail("/run", "changes replicas of a plan; expected a training workload with one");
     }
 
     void read(const TrainingWorkloadParams& w) {
@@ -144,6 +146,13 @@ private:
                     "is {}, and the plan is for {}: data x context x tensor x pipeline",
                     w.ranks,
                     planned));
+        if (experiment_.run) {
+            PlanProblems wrong = why_not_run(*experiment_.run, w, gpus_);
+            for (auto& [pointer, what] : wrong)
+                pointer = "/run" + pointer;
+            if (!wrong.empty())
+                fail_all(wrong);
+        }
         if (w.plan->fold)
             fold(*prepared->step);
         else
