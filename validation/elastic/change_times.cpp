@@ -339,10 +339,13 @@ HostCosts shipped_costs(const std::filesystem::path& root, const std::string& na
 }
 
 bool is_change_time(const ElasticRow& row) {
+    if (row.id.starts_with("division"))
+        return false;
+    if (row.quantity == "checkpoint_pause" || row.quantity == "change_time_model" ||
+        row.quantity == "share_of_time_training")
+        return true;
     return row.quantity.ends_with("_time") && row.quantity != "all_reduce_time" &&
-               row.quantity != "step_time" && !row.id.starts_with("division") ||
-           row.quantity == "checkpoint_pause" || row.quantity == "change_time_model" ||
-           row.quantity == "share_of_time_training";
+           row.quantity != "step_time";
 }
 
 void compare_change_times(
