@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's scenarios as bars: the time of a collective, or the slowdown of the backward pass by cause. Of a plan, its
-schedules, what of a step copies to the host leave bare, or what they do to the loss."""
+schedules, what of a step copies to the host leave bare, or what they do to the loss. Of several workloads on a machine,
+what they lose to each other."""
 import json
 
 import draw_copies
 import draw_learning
 import draw_members
 import draw_schedule
+import draw_shared
 import svg
 
 CAUSES = {"sm": "SMs held", "l2": "L2 capacity", "hbm": "memory bandwidth", "latency": "latency under load",
@@ -79,6 +81,8 @@ def draw(folder):
         return draw_collectives(result["experiment"], bars, 2 * LEFT)
     if any(s.get("run") for s in result["scenarios"]):
         return draw_members.draw(result)
+    if result["workload"]["type"] == "shared":
+        return draw_shared.draw(result["experiment"], result["scenarios"])
     if any(s.get("learning") for s in result["scenarios"]):
         return draw_learning.draw(result)
     if (folder / "passes.csv").is_file() and any(s["exposed_copies_us"] for s in result["scenarios"]):

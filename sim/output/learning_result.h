@@ -42,6 +42,9 @@ struct LearningStageResult {
     double backward_missed = 0;  ///< likewise
     double between = 0;          ///< updates from a forward to its backward, mean
     std::uint32_t copies = 1;    ///< of the weights, most at a time
+    std::uint64_t parameters = 0;
+    /// Arrays as large as the weights that the optimizer and the method keep beside them.
+    std::uint32_t moments = 0;
     WeightDistance forward_to_batch_order;
     WeightDistance forward_to_round_trip;
     WeightDistance backward_to_batch_order;
@@ -67,6 +70,25 @@ struct LossRow {
     double loss = 0;
 };
 
+/// Against the same seeds of another scenario: what seeds have in common cancels.
+struct LearningComparison {
+    std::string with;                       ///< scenario
+    std::optional<SeedMean> loss_less;      ///< final loss less that one's
+    std::optional<SeedMean> loss_ratio;     ///< final loss over that one's
+    std::optional<SeedMean> steps_ratio;    ///< steps to the target over that one's
+    std::optional<SeedMean> seconds_ratio;  ///< simulated seconds likewise
+    std::optional<SeedMean> gap_closed;     ///< share of the gap to the scenario gap_of
+};
+
+/// Who trained after a change of members.
+struct MembershipRow {
+    std::uint32_t step = 0;     ///< after whose update
+    std::uint32_t members = 0;  ///< then
+    std::uint32_t joined = 0;
+    std::uint32_t left = 0;
+    bool identical = false;  ///< weights and moments of all, bit for bit
+};
+
 /// What a scenario's simulated times do to the loss of a small network.
 struct LearningResult {
     std::string weights;  ///< which ones passes see, or how replicas average theirs
@@ -82,8 +104,10 @@ struct LearningResult {
     std::vector<LearningSeedResult> seeds;
     std::vector<LearningPointResult> curve;
     std::vector<LearningStageResult> stages;
-    std::vector<LossRow> losses;       ///< for learning.csv
-    std::vector<VersionRow> versions;  ///< for versions.csv
+    std::optional<LearningComparison> comparison;  ///< none of the one compared with
+    std::vector<MembershipRow> membership;         ///< of the first seed
+    std::vector<LossRow> losses;                   ///< for learning.csv
+    std::vector<VersionRow> versions;              ///< for versions.csv
     std::vector<std::string> notes;
 };
 

@@ -37,6 +37,18 @@ OrderedJson distance_json(const WeightDistance& distance) {
     return {{"used", digits(distance.used)}, {"stale", digits(distance.stale)}};
 }
 
+OrderedJson comparison_json(const std::optional<LearningComparison>& comparison) {
+    if (!comparison)
+        return nullptr;
+    return {
+        {"with", comparison->with},
+        {"loss_less", mean_json(comparison->loss_less)},
+        {"loss_ratio", mean_json(comparison->loss_ratio)},
+        {"steps_ratio", mean_json(comparison->steps_ratio)},
+        {"seconds_ratio", mean_json(comparison->seconds_ratio)},
+        {"gap_closed", mean_json(comparison->gap_closed)}};
+}
+
 std::string mean_text(const SeedMean& value, double scale = 1) {
     if (!value.half_width)
         return fmt::format("{:.4g}", value.mean * scale);
@@ -83,6 +95,50 @@ std::string divergence_lines(const ScenarioResult& scenario) {
     return lines;
 }
 
+std::string ratio_text(const std::optional<SeedMean>& ratio) {
+    return ratio ? mean_text(*ratio) : "-";
+}
+
+/// Each scenario against the same seeds of another: where that is one for all, it stands in a line.
+std::string comparison_table(const ExperimentResult& result) {
+    std::vector<std::vector<std::string>> rows{
+        {"against the same seeds", "of", "final loss", "steps", "time to target", "gap closed"}};
+    for (const ScenarioResult& s : result.scenarios) {
+        if (!s.learning || !s.learning->comparison)
+            continue;
+        const LearningComparison& comparison = *s.learning->comparison;
+        rows.push_back(
+            {s.name,
+             comparison.with,
+             ratio_text(comparison.loss_ratio),
+             ratio_text(comparison.steps_ratio),
+             ratio_text(comparison.seconds_ratio),
+             ratio_text(comparison.gap_closed)});
+    }
+    if (rows.size() == 1)
+        return {};
+    if (std::none_of(rows.begin() + 1, rows.end(), [](const auto& row) { return row[5] != "-"; }))
+        for (std::vector<std::string>& row : rows)
+            row.pop_back();
+    return "\n" + align_columns(rows) +
+           "ratios of each seed's figures, mean and 95 % interval: 1 outside of it differs.\n";
+}
+
+/// Who came and went, and whether all were alike then.
+std::string membership_lines(const ScenarioResult& scenario) {
+    std::string lines;
+    for (const MembershipRow& row : scenario.learning->membership)
+        lines += fmt::format(
+            "{}: after step {} {} members ({} joined, {} left), {}\n",
+            scenario.name,
+            row.step,
+            row.members,
+            row.joined,
+            row.left,
+            row.identical ? "weights and moments bit-identical" : "which differ");
+    return lines;
+}
+
 }  // namespace
 
 std::string learning_table(const ExperimentResult& result) {
@@ -110,7 +166,7 @@ std::string learning_table(const ExperimentResult& result) {
              target_text(learning, learning.steps_to_target),
              target_text(learning, learning.seconds_to_target, kMilliseconds),
              fmt::format("{:.1f}", learning.step_us)});
-        lines += divergence_lines(s);
+        lines += divergence_lines(s) + membership_lines(s);
     }
     if (first == nullptr)
         return {};
@@ -124,7 +180,7 @@ std::string learning_table(const ExperimentResult& result) {
         "miss; simulated time.\n",
         first->seeds.size(),
         first->seeds.size() == 1 ? "" : "s");
-    return "\n" + align_columns(rows) + about + lines;
+    return "\n" + align_columns(rows) + about + lines + comparison_table(result);
 }
 
 OrderedJson learning_json(const LearningResult& learning) {
@@ -152,10 +208,20 @@ OrderedJson learning_json(const LearningResult& learning) {
              {"backward_missed", digits(stage.backward_missed)},
              {"updates_between", digits(stage.between)},
              {"copies_of_weights", stage.copies},
+             {"parameters", stage.parameters},
+             {"moments", stage.moments},
              {"rmse_forward_to_batch_order", distance_json(stage.forward_to_batch_order)},
              {"rmse_forward_to_round_trip", distance_json(stage.forward_to_round_trip)},
              {"rmse_backward_to_batch_order", distance_json(stage.backward_to_batch_order)},
              {"rmse_backward_to_round_trip", distance_json(stage.backward_to_round_trip)}});
+    OrderedJson membership = OrderedJson::array();
+    for (const MembershipRow& row : learning.membership)
+        membership.push_back(
+            {{"step", row.step},
+             {"members", row.members},
+             {"joined", row.joined},
+             {"left", row.left},
+             {"bit_identical", row.identical}});
     return {
         {"weights", learning.weights},
         {"learning_rate", learning.learning_rate},
@@ -166,6 +232,8 @@ OrderedJson learning_json(const LearningResult& learning) {
         {"seconds_to_target", mean_json(learning.seconds_to_target)},
         {"seeds_that_reached_the_target", learning.reached},
         {"seeds_that_diverged", learning.diverged},
+        {"comparison", comparison_json(learning.comparison)},
+        {"membership", std::move(membership)},
         {"seeds", std::move(seeds)},
         {"curve", std::move(curve)},
         {"stages", std::move(stages)}};

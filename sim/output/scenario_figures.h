@@ -48,13 +48,19 @@ struct ScenarioFigures {
     double backward_us = 0;
     double optimizer_us = 0;
     double exposed_communication_us = 0;
-    double waiting_us = 0;                    ///< collectives are resident and wait for late ranks
-    double exposed_waiting_us = 0;            ///< of the exposed communication
-    std::optional<double> exposed_copies_us;  ///< none without copies to or from a host
-    double communication_blocks = 0;          ///< held by collectives, mean over the run
-    double jumped_us = 0;                     ///< of the whole run, left out of long collectives
-    std::optional<double> backward_slowdown;  ///< none without a backward pass
-    std::optional<double> speedup;            ///< none without a baseline
+    double waiting_us = 0;                     ///< collectives are resident and wait for late ranks
+    double exposed_waiting_us = 0;             ///< of the exposed communication
+    std::optional<double> exposed_copies_us;   ///< none without copies to or from a host
+    double communication_blocks = 0;           ///< held by collectives, mean over the run
+    double jumped_us = 0;                      ///< of the whole run, left out of long collectives
+    std::optional<double> backward_slowdown;   ///< none without a backward pass
+    std::optional<double> speedup;             ///< none without a baseline
+    std::optional<double> alone_us;            ///< iteration with the machine to itself
+    std::optional<double> lost_to_others;      ///< none where nothing else runs on the machine
+    std::optional<double> rank_max_over_mean;  ///< none where all ranks are alike
+    std::optional<double> rank_deviation_us;
+    std::optional<double> late_rank;  ///< none where nobody waits
+    std::optional<double> waiting_for_late_rank_us;
     std::optional<double> samples_per_s;      ///< of a generated step
     std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
     std::optional<double> bubble_share;       ///< of the time of the device that is at it longest
@@ -62,7 +68,16 @@ struct ScenarioFigures {
     std::optional<double> final_loss;         ///< of a small network trained along
     std::optional<double> steps_to_target;    ///< of its loss
     std::optional<double> time_to_target_us;  ///< simulated
-    std::optional<SlowdownByCause> causes;    ///< none if they were not looked for
+    std::optional<double> diverged_seeds;     ///< of it
+    /// Over those of the scenario that it is compared with, seed by seed, and half the widths of
+    /// their 95 % intervals.
+    std::optional<double> loss_ratio;
+    std::optional<double> loss_ratio_half_width;
+    std::optional<double> time_ratio;
+    std::optional<double> time_ratio_half_width;
+    std::optional<double> gap_closed;  ///< share of a gap between losses
+    std::optional<double> gap_closed_half_width;
+    std::optional<SlowdownByCause> causes;  ///< none if they were not looked for
     std::uint64_t events = 0;
 };
 
@@ -173,9 +188,66 @@ inline constexpr Figure kFigures[] = {
      Unit::kFactor,
      "speed-up",
      "iteration_us of the baseline, the first scenario without overlap, over this one's (of plans "
-     "the time a sample); none for a collective alone.",
+     "the time a sample; of workloads that share a machine the same one alone without overlap); "
+     "none for a collective alone.",
      8,
      "speed-up"},
+    {"alone_us",
+     &ScenarioFigures::alone_us,
+     Unit::kMicroseconds,
+     "alone",
+     "iteration_us of the same workload on the same GPUs with the rest of the machine idle; none "
+     "where no other workload shares the machine.",
+     14,
+     "iteration with the machine to itself",
+     "alone_us"},
+    {"lost_to_others",
+     &ScenarioFigures::lost_to_others,
+     Unit::kShare,
+     "lost to others",
+     "iteration_us over alone_us, minus one.",
+     15,
+     "lost to other workloads",
+     "lost_to_others"},
+    {"rank_max_over_mean",
+     &ScenarioFigures::rank_max_over_mean,
+     Unit::kFactor,
+     "rank max/mean",
+     "Time that kernels keep a GPU busy, of the rank that is busy longest over the mean of the "
+     "ranks "
+     "that work; none where nothing says that ranks differ: their GPUs, their samples, or ranks of "
+     "the experiment.",
+     16,
+     "busiest rank over the mean",
+     "rank_max_over_mean"},
+    {"rank_deviation_us",
+     &ScenarioFigures::rank_deviation_us,
+     Unit::kMicroseconds,
+     "rank deviation",
+     "Standard deviation of that time over the ranks, a step; none likewise.",
+     17,
+     {},
+     "rank_max_over_mean"},
+    {"late_rank",
+     &ScenarioFigures::late_rank,
+     Unit::kCount,
+     "late rank",
+     "The rank for which the others wait longest in collectives, as the last that comes, while "
+     "they "
+     "compute nothing; none likewise, or where they wait for less than a thousandth of the "
+     "iteration.",
+     0,
+     {},
+     {},
+     0},
+    {"waiting_for_late_rank_us",
+     &ScenarioFigures::waiting_for_late_rank_us,
+     Unit::kMicroseconds,
+     "wait for it",
+     "How long they do, a step, mean over the others.",
+     18,
+     "waiting for the latest rank",
+     "rank_max_over_mean"},
     {"samples_per_s",
      &ScenarioFigures::samples_per_s,
      Unit::kCount,
@@ -240,7 +312,54 @@ inline constexpr Figure kFigures[] = {
      "time to target",
      "Simulated time until then, likewise.",
      0,
-     "time to the target"}};
+     "time to the target"},
+    {"diverged_seeds",
+     &ScenarioFigures::diverged_seeds,
+     Unit::kCount,
+     "seeds diverged",
+     "Seeds from which the small network's training diverged; none without learning.",
+     0,
+     "seeds that diverged"},
+    {"loss_ratio",
+     &ScenarioFigures::loss_ratio,
+     Unit::kFactor,
+     "loss ratio",
+     "Final loss over that of the scenario that it is compared with, seed by seed, mean; none "
+     "where "
+     "a seed diverged.",
+     0,
+     "final loss over that compared with"},
+    {"loss_ratio_half_width",
+     &ScenarioFigures::loss_ratio_half_width,
+     Unit::kFactor,
+     "loss ratio +-",
+     "Half the width of its 95 % interval; none of one seed."},
+    {"time_ratio",
+     &ScenarioFigures::time_ratio,
+     Unit::kFactor,
+     "time ratio",
+     "Simulated time to the target likewise; none where a seed of either does not reach it.",
+     0,
+     "time to the target over that compared with"},
+    {"time_ratio_half_width",
+     &ScenarioFigures::time_ratio_half_width,
+     Unit::kFactor,
+     "time ratio +-",
+     "Half the width of its 95 % interval; none of one seed."},
+    {"gap_closed",
+     &ScenarioFigures::gap_closed,
+     Unit::kShare,
+     "gap closed",
+     "Share closed of the gap in final loss between the scenarios gap_of and compared_with, mean "
+     "of "
+     "this one's distance to gap_of over mean gap.",
+     0,
+     "share of the gap closed"},
+    {"gap_closed_half_width",
+     &ScenarioFigures::gap_closed_half_width,
+     Unit::kShare,
+     "gap closed +-",
+     "Half the width of its 95 % interval; none of one seed."}};
 
 /// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a
 /// hundredth of its iteration.

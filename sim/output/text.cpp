@@ -72,6 +72,14 @@ std::string workload_line(const WorkloadResult& w) {
         "{} ranks, {} step{}, {}", w.ranks, w.steps, w.steps == 1 ? "" : "s", w.source);
 }
 
+/// Whether the rows are of workloads that run beside each other.
+bool shares_machine(const ExperimentResult& result) {
+    return std::any_of(
+        result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
+            return s.alone_us.has_value();
+        });
+}
+
 /// What scenarios set, and the workloads that this makes.
 std::string set_lines(const ExperimentResult& result) {
     std::string lines;
@@ -277,7 +285,11 @@ std::string to_table(const ExperimentResult& result) {
             "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
             "the backward pass\n"
             "against no overlap, and its causes. Per step, mean over the ranks. Speed-up: of the "
-            "iteration\nagainst the first scenario without overlap.\n";
+            "iteration\nagainst " +
+            std::string(
+                shares_machine(result) ? "the same workload alone without overlap. Alone: with the "
+                                         "rest of the machine idle.\n"
+                                       : "the first scenario without overlap.\n");
         if (ranks_wait(result))
             out += "Waiting is for late ranks; the rest of what is exposed is transfer.\n";
         out += together_line(result);

@@ -1,48 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/runner.h"
 
-#include "sim/core/error.h"
-#include "sim/core/gibibytes.h"
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
 #include "sim/run/changes/changes.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/config/scenario_set.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/pool/outcome_codec.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/causes.h"
+#include "sim/run/results/compare_ranks.h"
+#include "sim/run/results/host_clock.h"
 #include "sim/run/results/learning.h"
 #include "sim/run/results/learning_jobs.h"
-#include "sim/run/results/memory_over_time.h"
 #include "sim/run/results/run_files.h"
+#include "sim/run/results/scenario_result.h"
 #include "sim/run/results/summary.h"
-#include "sim/run/results/training.h"
+#include "sim/run/shared_machine/shared_machine.h"
+#include "sim/run/simulations.h"
 #include "sim/run/workload/prepared_variant.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
-#include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
-#include <sys/resource.h>
-
 namespace switchfold {
 
 namespace {
-
-/// All mechanisms on except this one; kMechanismCount: all on.
-Contention without(std::size_t mechanism) {
-    Contention contention;
-    if (mechanism < kMechanismCount)
-        contention.*kMechanisms[mechanism].on = false;
-    return contention;
-}
 
 class Runner {
 public:
@@ -50,7 +37,7 @@ public:
         loaded_(loaded), experiment_(loaded_.experiment), options_(options) {}
 
     ExperimentResult run() {
-        const auto begin = std::chrono::steady_clock::now();
+        const HostClock clock;
         // Before the long work, so that a folder that cannot be written is found out first.
         std::optional<ResultFolder> folder;
         if (options_.out)
@@ -64,20 +51,12 @@ public:
                 jobs_.size(),
                 options_.jobs);
         });
-        simulate_all();
+        outcomes_ = run_simulations(jobs_, options_);
         ExperimentResult result = summarise();
         learn(result);
         change_members(result);
         log([&] { return fmt::format("simulated {} events", result.host.events); });
-        const auto end = std::chrono::steady_clock::now();
-        result.host.wall_s = std::chrono::duration<double>(end - begin).count();
-        rusage own{};
-        rusage children{};
-        getrusage(RUSAGE_SELF, &own);
-        getrusage(RUSAGE_CHILDREN, &children);
-        constexpr std::uint64_t kKibi = 1024;
-        result.host.peak_rss_bytes =
-            static_cast<std::uint64_t>(std::max(own.ru_maxrss, children.ru_maxrss)) * kKibi;
+        clock.tell(result.host);
         if (folder)
             write(*folder, result);
         return result;
@@ -162,20 +141,6 @@ private:
         return shared_by(scenario).prepared;
     }
 
-    /// With all mechanisms on.
-    static SimulateOptions
-    options_of(const PreparedVariant& variant, const ScenarioParams& scenario) {
-        const Experiment& experiment = *variant.experiment;
-        SimulateOptions options;
-        if (experiment.functional)
-            options.functional_seed = std::max<std::uint64_t>(1, experiment.seed);
-        options.fault_seed = experiment.seed;
-        options.communication_sms = scenario.communication_sms.value_or(0);
-        options.limits = experiment.limits;
-        options.exact = experiment.exact;
-        return options;
-    }
-
     /// Adds a run of the scenario without one mechanism.
     std::size_t
     add(const PreparedVariant& variant,
@@ -183,37 +148,15 @@ private:
         std::size_t off,
         bool counters,
         bool together = false) {
-        SimulateOptions options = options_of(variant, scenario);
+        SimulateOptions options = simulate_options(*variant.experiment, scenario);
         options.contention = without(off);
         options.counters = counters;
         options.peers_together = together;
         const ExecutionGraph& graph =
             off == kMechanismCount ? variant.graph_of(scenario) : variant.start;
-        const CollectivePolicies policies = scenario.policies();
         jobs_.push_back(
-            {scenario.name,
-             [&system = variant.system, &graph, policies, options](const JobProgress& progress) {
-                 SimulateOptions told = options;
-                 told.progress = progress;
-                 const Outcome outcome = simulate(system, graph, policies, told);
-                 progress(1, outcome.events);
-                 return encode(outcome);
-             }});
+            simulation(scenario.name, variant.system, graph, scenario.policies(), options));
         return jobs_.size() - 1;
-    }
-
-    /// Fills outcomes_, in the order of the jobs.
-    void simulate_all() {
-        outcomes_.resize(jobs_.size());
-        const auto keep = [this](std::size_t job, const JobResult& result) {
-            if (result.code != ExitCode::kDone)
-                rethrow(jobs_[job], result);
-            outcomes_[job] = decode(result.bytes);
-        };
-        if (options_.in_process)
-            run_jobs_here(jobs_, options_.progress, keep);
-        else
-            run_jobs(jobs_, options_.jobs, options_.progress, keep);
     }
 
     /// Trains small networks along the simulated times.
@@ -263,7 +206,7 @@ private:
                      variant.experiment,
                      &variant.system,
                      scenario.policies(),
-                     options_of(variant, scenario),
+                     simulate_options(*variant.experiment, scenario),
                      scenario.overlap});
         }
         if (scenarios.empty())
@@ -322,7 +265,7 @@ private:
             for (std::size_t off = 0; off < kMechanismCount; ++off) {
                 // What the machine does not have need not be switched off.
                 const bool there =
-                    kMechanisms[off].on != &Contention::clock || variant.system.gpu->clock_drop > 0;
+                    kMechanisms[off].on != &Contention::clock || any_clock_drop(variant.system);
                 planned_[i].without.push_back(
                     there ? add(variant, scenarios[i], off, false) : planned_[i].main);
             }
@@ -466,37 +409,12 @@ private:
         const PreparedVariant& variant = prepared_of(i);
         const Outcome& outcome = outcomes_[planned_[i].main];
         const ExecutionGraph& graph = graph_of(i);
-        const PhaseTimes times = phase_times(graph, outcome, graph.steps);
-        ScenarioResult s;
-        s.name = scenario.name;
-        s.overlap = scenario.overlap;
-        for (const auto& [pointer, value] : scenario.set)
-            s.set[pointer] = value.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+        ScenarioResult s = measured_scenario(graph, outcome);
+        if (variant.workload.unequal)
+            compare_ranks(graph, outcome, s);
+        tell_scenario(scenario, s);
         if (variant.workload.report != variants_.front().prepared.workload.report)
             s.workload = variant.workload.report;
-        s.iteration_us = times.iteration;
-        s.forward_us = times.forward;
-        s.backward_us = times.backward;
-        s.optimizer_us = times.optimizer;
-        s.exposed_communication_us = times.exposed;
-        s.waiting_us = times.waiting;
-        s.exposed_waiting_us = times.exposed_waiting;
-        s.exposed_copies_us = times.exposed_copies;
-        s.communication_blocks = times.blocks;
-        s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
-        if (const auto pace = training_pace(graph, outcome)) {
-            s.samples_per_s = pace->samples_per_s;
-            s.tflops_per_gpu = pace->tflops_per_gpu;
-            s.bubble_share = pace->bubble_share;
-        }
-        s.peak_memory = peak_memory(graph, outcome);
-        if (s.peak_memory)
-            s.peak_memory_gib = in_gibibytes(s.peak_memory->bytes.all());
-        s.collectives = collective_results(graph, outcome);
-        s.statistics = outcome.statistics;
-        s.notes = outcome.notes;
-        s.events = outcome.events;
-        s.counters = outcome.counters;
         if (variant.computes()) {
             constexpr std::size_t kWorst = 10;
             s.kernel_classes = classes_of(i);
@@ -504,7 +422,7 @@ private:
         }
         const double alone = alone_of(i, graph.steps);
         if (alone > 0) {
-            const double slowdown = times.backward / alone - 1.0;
+            const double slowdown = s.backward_us / alone - 1.0;
             s.backward_slowdown = slowdown;
             // Where nothing runs beside compute, no mechanism can slow it.
             if (has_causes(i) || !scenario.overlap) {
@@ -528,7 +446,7 @@ private:
         write_learning(folder, result);
         write_changes(folder, result);
         if (options_.timeline)
-            write_timeline(folder, scenarios, *variants_.front().prepared.system.gpu);
+            write_timeline(folder, scenarios, RankGpus(variants_.front().prepared.system).of(0));
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log([&] { return fmt::format("wrote {}", options_.out->string()); });
@@ -547,6 +465,8 @@ private:
 }  // namespace
 
 ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions& options) {
+    if (!loaded.experiment.workloads.empty())
+        return run_shared_machine(loaded, options);
     return Runner(loaded, options).run();
 }
 

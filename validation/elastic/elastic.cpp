@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/change_times.h"
 #include "validation/elastic/device_sets.h"
+#include "validation/elastic/division.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
+
+#include <vector>
 
 namespace switchfold::validation {
 
@@ -17,8 +20,14 @@ SuiteResult run_elastic(const SuiteOptions& options) {
     result.name = suite.name;
     compare_change_times(rows, machines, options, result);
     compare_device_sets(rows, machines, options, result);
+    std::vector<OneGpuStep> one_gpu;
     for (const ElasticRow& row : rows)
-        if (!is_change_time(row) && !is_of_device_set(row))
+        if (row.id.starts_with("one_gpu_"))
+            one_gpu.push_back({row.gpu, row.batch, row.value});
+    if (!one_gpu.empty())
+        add_division(one_gpu, result);
+    for (const ElasticRow& row : rows)
+        if (!row.id.starts_with("one_gpu_") && !is_change_time(row) && !is_of_device_set(row))
             result.unmatched.push_back({row.id, "is of a quantity that no simulation answers"});
     return result;
 }

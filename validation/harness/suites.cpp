@@ -15,6 +15,7 @@ SuiteResult run_step(const SuiteOptions& options);
 SuiteResult run_experts(const SuiteOptions& options);
 SuiteResult run_low_sm(const SuiteOptions& options);
 SuiteResult run_training(const SuiteOptions& options);
+SuiteResult run_plans(const SuiteOptions& options);
 SuiteResult run_memory(const SuiteOptions& options);
 SuiteResult run_kernels(const SuiteOptions& options);
 SuiteResult run_elastic(const SuiteOptions& options);
@@ -62,6 +63,11 @@ std::span<const Suite> suites() {
           DataKind::kFolder,
           "reference/training",
           run_training},
+         {"plans",
+          "the plan that the simulator would choose against the fastest measured one",
+          DataKind::kFile,
+          "reference/training/plans.csv",
+          run_plans},
          {"memory",
           "what planners pin, update policies hold and published rules of memory count",
           DataKind::kFile,

@@ -64,6 +64,7 @@ public:
         k_(static_cast<double>(product.k)),
         count_(static_cast<double>(product.count)),
         element_(operand_bytes(product.datatype)),
+        stored_(product.summed_bytes > 0 ? product.summed_bytes : std::max(element_, 2.0)),
         vector_units_(on_vector_units(gpu, product.datatype, product.tf32)) {
         const double long_rate = sustained_rate(gpu, product.datatype, product.tf32);
         if (long_rate <= 0)
@@ -74,7 +75,8 @@ public:
         boost_ = std::max(1.0, boost_);
         left_ = count_ * m_ * k_ * element_;
         right_ = count_ * n_ * k_ * element_;
-        result_ = count_ * m_ * n_ * std::max(element_, 2.0);
+        result_ = count_ * m_ * n_ * stored_;
+        sums_ = product.summed_bytes > 0 ? result_ : 0.0;
     }
 
     [[nodiscard]] Candidate best() const {
@@ -96,7 +98,7 @@ public:
     }
     [[nodiscard]] double left() const { return left_; }
     [[nodiscard]] double right() const { return right_; }
-    [[nodiscard]] double result() const { return result_; }
+    [[nodiscard]] double result() const { return result_; }  ///< bytes that are written
     [[nodiscard]] double tiles_of(const TileShape& tile) const {
         return count_ * std::ceil(m_ / tile.rows) * std::ceil(n_ / tile.columns);
     }
@@ -113,7 +115,9 @@ private:
     /// The busiest SM: its tiles in rounds of as many as it holds.
     [[nodiscard]] double arithmetic(const TileShape& tile, double tiles, double steps) const {
         const double fill = kFill * gpu_.memory_latency;
-        const double store = tile.rows * tile.columns * std::max(element_, 2.0) /
+        // Sums come from memory at the pace of stores: nothing else of the block runs meanwhile.
+        const double passes = sums_ > 0 ? 2 : 1;
+        const double store = passes * tile.rows * tile.columns * stored_ /
                              (gpu_.l2_bandwidth * kStoreShare / gpu_.sms);
         const double end = kEpilogue * gpu_.memory_latency;
         const double step = 2.0 * tile.rows * tile.columns * (kStepBytes / element_) / rate_;
@@ -181,9 +185,9 @@ private:
         const double busy = std::min(tiles, double(gpu_.sms));
 
         const double drawn = operand_bytes_drawn(tile, result_tiles);
-        c.l2_bytes = drawn + result_;
+        c.l2_bytes = drawn + result_ + sums_;
         const double missed = operand_bytes_missed(tile, drawn);
-        c.cold_bytes = missed + result_;
+        c.cold_bytes = missed + result_ + sums_;
         const double own = left_ + right_ + result_;
         const double hit = left_ * (1 - cold_share(p_.since_left + own, gpu_)) +
                            right_ * (1 - cold_share(p_.since_right + own, gpu_));
@@ -208,12 +212,14 @@ private:
     double k_;
     double count_;
     double element_;
+    double stored_;  ///< bytes of an element of the result
     bool vector_units_;
     double boost_ = 1;
     double rate_ = 0;  ///< of an SM, before the power limit
     double left_ = 0;
     double right_ = 0;
     double result_ = 0;
+    double sums_ = 0;  ///< bytes that the result is added to
 };
 
 }  // namespace

@@ -25,6 +25,10 @@ struct MatrixProduct {
     double since_left = 0;
     double since_right = std::numeric_limits<double>::infinity();
 
+    /// The result is added to sums that lie there, so many bytes an element: read and written, as
+    /// gradients of micro-batches are summed up. 0: it is stored as it is.
+    std::uint32_t summed_bytes = 0;
+
     bool operator==(const MatrixProduct&) const = default;
 };
 

@@ -125,6 +125,8 @@ double MeasuredTimes::ratio(const std::vector<Point>& points, const Key& key) {
 }
 
 std::optional<double> MeasuredTimes::exact(const MatrixProduct& product) const {
+    if (product.summed_bytes > 0)
+        return std::nullopt;  // tables are of products that are stored
     const auto key = key_of(product);
     return key ? exact(products_, *key) : std::nullopt;
 }

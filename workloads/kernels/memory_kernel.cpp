@@ -71,6 +71,16 @@ MemoryKernel norm(double elements, double element, bool backward) {
         (backward ? kBack : kForward) * elements};
 }
 
+MemoryKernel batch_norm(double elements, double element, bool backward) {
+    MemoryKernel two_passes = norm(elements, element, backward);
+    two_passes.read *= 2;
+    return two_passes;
+}
+
+MemoryKernel bias_gradient(double elements, double columns, double element) {
+    return {KernelClass::kReduction, elements * element, columns * element, elements};
+}
+
 MemoryKernel softmax_loss(double elements, double element, bool backward) {
     // Forward leaves the logarithm of each row's sum; backward writes the gradient over the input.
     return {

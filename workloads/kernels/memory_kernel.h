@@ -22,8 +22,13 @@ struct MemoryKernel {
 // Bytes of the kernels of usual layers. `elements` are those of the activation, `element` its bytes
 // each.
 [[nodiscard]] MemoryKernel element_wise(double elements, double inputs, double element);
-/// Layer or batch norm and the like: statistics and result in one pass where a row fits an SM.
+/// Layer norm and the like: statistics and result in one pass, since a row fits an SM.
 [[nodiscard]] MemoryKernel norm(double elements, double element, bool backward);
+/// Batch norm: statistics are over the whole batch, so one pass finds them and the next reads the
+/// same again.
+[[nodiscard]] MemoryKernel batch_norm(double elements, double element, bool backward);
+/// Gradient of what was added to `columns` columns: a gradient of `elements` summed over its rows.
+[[nodiscard]] MemoryKernel bias_gradient(double elements, double columns, double element);
 /// Softmax and cross entropy over a vocabulary, in 32 bits inside.
 [[nodiscard]] MemoryKernel softmax_loss(double elements, double element, bool backward);
 /// Rows of a table, gathered; backward adds them up.

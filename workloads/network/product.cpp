@@ -56,6 +56,12 @@ std::optional<MatrixShape> product_of(const Layer& layer) {
     return MatrixShape{rows, columns, depth, layer.groups};
 }
 
+bool has_bias(const Layer& layer) {
+    const std::optional<MatrixShape> shape = product_of(layer);
+    return shape && layer.type != "lstm" &&
+           layer.parameters >= shape->count * shape->columns * (shape->depth + 1);
+}
+
 std::optional<AttentionShape> attention_of(const Layer& layer) {
     if (layer.type != "attention" || layer.out_shape.size() != 2 ||
         !divides(layer.heads, layer.out_shape[1]) || !divides(layer.out_elements, layer.macs))

@@ -27,6 +27,9 @@ struct MatrixShape {
 /// open.
 [[nodiscard]] std::optional<MatrixShape> product_of(const Layer& layer);
 
+/// Whether such a layer adds a bias to each column, by its parameters.
+[[nodiscard]] bool has_bias(const Layer& layer);
+
 /// An attention's scores and their product with the values, for one sample.
 struct AttentionShape {
     std::uint64_t queries = 0;

@@ -55,6 +55,20 @@ RC_GTEST_PROP(MatrixProductProperty, IsNeverFasterThanPeakArithmetic, ()) {
         kernel.seconds() > gpu.launch + kernel.kernel.flops / (vector ? gpu.vector : gpu.half));
 }
 
+RC_GTEST_PROP(MatrixProductProperty, SumsCostWhatTheyReadAndWrite, ()) {
+    const GpuRates gpu = any_gpu();
+    MatrixProduct product = any_product();
+    const KernelEstimate stored = estimate(product, gpu);
+    product.summed_bytes = 4;
+    const KernelEstimate summed = estimate(product, gpu);
+    const auto elements = static_cast<double>(product.m * product.n * product.count);
+    RC_ASSERT(summed.seconds() >= stored.seconds());
+    // Both ways over the whole memory's bandwidth, beside what the product takes anyway.
+    RC_ASSERT(summed.seconds() > gpu.launch + 8 * elements / gpu.read_bandwidth);
+    RC_ASSERT(summed.kernel.bytes_written == Bytes(4 * product.m * product.n * product.count));
+    RC_ASSERT(summed.kernel.bytes_read > stored.kernel.bytes_read);
+}
+
 RC_GTEST_PROP(MatrixProductProperty, ColdOperandsAreNeverFasterThanMemory, ()) {
     const GpuRates gpu = any_gpu();
     MatrixProduct product = any_product();

@@ -106,6 +106,10 @@ TEST(Product, IsEmptyWhereTheNumbersLeaveItOpen) {
     EXPECT_FALSE(product_of(layer)) << "shared weights and no shape";
     layer.parameters = 1010;
     EXPECT_EQ(product_of(layer), (MatrixShape{1, 10, 100})) << "with a bias";
+    EXPECT_TRUE(has_bias(layer));
+    layer.parameters = 1000;
+    EXPECT_FALSE(has_bias(layer));
+    layer.parameters = 1010;
     layer.macs = 1001;
     EXPECT_FALSE(product_of(layer));
     layer.macs = 0;

@@ -143,5 +143,21 @@ TEST(MemoryKernel, KindsMoveTheirBytes) {
         std::invalid_argument);
 }
 
+TEST(MemoryKernel, BatchNormReadsTheBatchTwice) {
+    for (const bool backward : {false, true}) {
+        const MemoryKernel one = norm(1e8, 2, backward);
+        const MemoryKernel two = batch_norm(1e8, 2, backward);
+        EXPECT_EQ(two.read, 2 * one.read);
+        EXPECT_EQ(two.written, one.written);
+        EXPECT_GT(estimate(two, ampere()).seconds(), 1.3 * estimate(one, ampere()).seconds());
+    }
+}
+
+TEST(MemoryKernel, BiasGradientReadsTheGradientOnce) {
+    const MemoryKernel sum = bias_gradient(1e8, 1e3, 2);
+    EXPECT_EQ(sum.read, 2e8);
+    EXPECT_EQ(sum.written, 2e3);
+}
+
 }  // namespace
 }  // namespace switchfold

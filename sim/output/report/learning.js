@@ -41,6 +41,32 @@
       { title: "weights", text: (v) => v.weights }, { title: "distance", text: (v) => v.rmse.toPrecision(3) }]);
   }
 
+  // Ratios to the same seeds of another scenario; the interval has 1 where the two do not differ.
+  function comparisons(box, learned) {
+    const kinds = [["final loss", "loss_ratio"], ["steps to target", "steps_ratio"], ["time to target", "seconds_ratio"]];
+    const values = learned.filter((s) => s.learning.comparison).flatMap((s) => kinds.flatMap(([of, key]) => {
+      const ratio = s.learning.comparison[key];
+      if (!ratio) return [];
+      const half = ratio.half_width ?? 0;
+      return [{ scenario: s.name, of, ratio: ratio.mean, half, low: ratio.mean - half, high: ratio.mean + half, with: s.learning.comparison.with }];
+    }));
+    if (values.length === 0) return;
+    const y = { field: "scenario", type: "nominal", sort: null, title: null };
+    chart(box, "Against the same seeds of " + [...new Set(values.map((v) => v.with))].join(", "), {
+      facet: { column: { field: "of", type: "nominal", sort: null, title: null } },
+      resolve: { scale: { x: "independent" } },
+      spec: {
+        width: 200, height: { step: 20 },
+        layer: [
+          { mark: { type: "rule", strokeDash: [4, 3] }, encoding: { x: { datum: 1 } } },
+          { mark: "rule", encoding: { y, x: { field: "low", type: "quantitative", title: "ratio (mean and 95 % interval)", scale: { zero: false } }, x2: { field: "high" } } },
+          { mark: { type: "point", filled: true, size: 50 }, encoding: { y, x: { field: "ratio", type: "quantitative" } } },
+        ],
+      },
+    }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "of", text: (v) => v.of },
+      { title: "ratio", text: (v) => v.ratio.toPrecision(4) }, { title: "+-", text: (v) => v.half.toPrecision(2) }]);
+  }
+
   switchfold.learning = (scenarios) => {
     const learned = scenarios.filter((s) => s.learning);
     if (learned.length === 0) return;
@@ -54,6 +80,7 @@
       curves(box, "Loss against steps", values, "step", "steps");
       curves(box, "Loss against simulated time", values, "ms", "simulated time (ms)");
     }
+    comparisons(box, learned);
     distances(box, learned);
   };
 })();

@@ -44,13 +44,24 @@
     return text + `; its bubble is ${percent(best.bubble_share)}` + (best === first ? "." : ` instead of ${percent(first.bubble_share)}.`);
   }
 
+  // Of workloads that share a machine: who loses most to the others, and who nothing.
+  function sharedAnswer(scenarios) {
+    const worst = scenarios.reduce((a, b) => (b.lost_to_others > a.lost_to_others ? b : a));
+    const free = scenarios.filter((s) => s.lost_to_others < 1e-3);
+    if (free.length === scenarios.length) return "No workload loses anything to the others.";
+    return `${worst.name} loses most to the others: an iteration takes ${time(worst.iteration_us)} instead of ` +
+      `${time(worst.alone_us)}, ${percent(worst.lost_to_others)} longer.` +
+      (free.length > 0 ? ` Nothing is lost in ${free.map((s) => s.name).join(", ")}.` : "");
+  }
+
   function answer(data, scenarios) {
+    if (data.result.workload.type === "shared") return sharedAnswer(scenarios);
     if (data.result.workload.type === "collective") return collectiveAnswer(scenarios);
     const pipelines = data.schedules.charts.some((chart) => chart.ranks.length > 1);
     return pipelines && scenarios.every((s) => s.samples_per_s !== null) ? planAnswer(scenarios) : trainingAnswer(scenarios);
   }
 
-  const texts = { us: time, share: percent, factor, count: (v) => v.toFixed(1) };
+  const texts = { us: time, share: percent, factor, count: (v) => v?.toFixed(1) ?? "-" };
 
   // What is rare is left out where it is next to nothing, what not every workload has where none has it.
   const isShown = (f, s) => (f.shown_where_known ? s[f.shown_by] !== null : s[f.shown_by] > 1e-2 * s.iteration_us);

@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/run/config/experiment.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/changes/place_ranks.h"
@@ -34,8 +35,11 @@ Members all_of(std::uint32_t members) {
 
 }  // namespace
 
-PlanProblems
-why_not_run(const RunParams& run, const TrainingWorkloadParams& workload, std::uint32_t gpus) {
+PlanProblems why_not_run(
+    const RunParams& run,
+    const TrainingWorkloadParams& workload,
+    std::size_t kinds,
+    std::uint32_t gpus) {
     PlanProblems problems;
     const PlanParams& plan = *workload.plan;
     const auto refuse = [&](std::string why) { problems.emplace_back("", std::move(why)); };
@@ -52,6 +56,9 @@ why_not_run(const RunParams& run, const TrainingWorkloadParams& workload, std::u
             plan.schedule));
     if (plan.fold)
         refuse("simulates every rank of the plan; expected fold false");
+    if (kinds > 1 || plan.global_batch > 0)
+        refuse("divides samples over equal GPUs by itself; expected one kind of GPU, and no "
+               "global_batch in the plan");
     if (plan.memory)
         refuse("knows nothing of memory that travels; expected a plan without memory");
     changes::ChangeProblems found;
@@ -79,7 +86,7 @@ struct StepGraphs::Share {
 
 StepGraphs::StepGraphs(const Experiment& experiment, std::filesystem::path folder) :
     experiment_(experiment),
-    workload_(std::get<TrainingWorkloadParams>(experiment.workload)),
+    workload_(std::get<TrainingWorkloadParams>(*experiment.workload)),
     folder_(std::move(folder)) {
     const ParallelPlan plan = plan_without_network(workload_);
     const double bytes = element_bytes(plan.datatype) + optimizer_state_bytes(plan);
@@ -114,7 +121,7 @@ StepGraphs::plan(std::size_t ranks, std::uint32_t samples, PlanProblems& problem
     workload.plan->data = static_cast<std::uint32_t>(ranks);
     workload.plan->micro_batch = batches.size;
     workload.plan->accumulate = batches.count;
-    const auto prepared = prepare_plan(workload, *experiment_.system->gpu, folder_, problems);
+    const auto prepared = prepare_plan(workload, RankGpus(*experiment_.system), folder_, problems);
     return prepared ? prepared->graph() : ExecutionGraph();
 }
 

@@ -8,6 +8,7 @@
 #include "workloads/graph/execution_graph.h"
 #include "workloads/plan/step/plan_step.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 
@@ -17,9 +18,13 @@ struct Experiment;
 struct PlanParams;
 
 /// Why members of a plan's run cannot change; pointers below the run's parameters ("/changes/0").
-/// A member is a replica that is one GPU and holds all of the state. `gpus`: of the machine.
-[[nodiscard]] PlanProblems
-why_not_run(const RunParams& run, const TrainingWorkloadParams& workload, std::uint32_t gpus);
+/// A member is a replica that is one GPU and holds all of the state. `kinds` of GPUs; `gpus`: of
+/// the machine.
+[[nodiscard]] PlanProblems why_not_run(
+    const RunParams& run,
+    const TrainingWorkloadParams& workload,
+    std::size_t kinds,
+    std::uint32_t gpus);
 
 /// Makes the steps of an experiment's run, for any set of members.
 class StepGraphs {

@@ -11,8 +11,11 @@
 #include "sim/core/params.h"
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/learning_params.h"
+#include "sim/run/config/planner_params.h"
+#include "sim/run/config/rank_list.h"
 #include "sim/run/config/run_params.h"
 #include "sim/run/config/training_params.h"
+#include "sim/run/config/unequal_params.h"
 #include "sim/run/config/workload_names.h"
 #include "sim/run/machine/watchdog.h"
 #include "workloads/graph/execution_graph.h"
@@ -28,10 +31,11 @@
 
 namespace switchfold {
 
-/// A machine: one kind of GPU, how they are joined, and how collectives run on them.
+/// A machine: its GPUs, how they are joined, and how collectives run on them.
 struct SystemParams {
     std::string name;
     PathOr<GpuParams> gpu;
+    std::vector<GpuKindParams> gpus;  ///< of ranks with another; RankGpus tells a rank's
     PathOr<TopologyParams> topology;
     PathOr<CollectiveParams> collectives;
     std::vector<std::string> measured_as;
@@ -40,6 +44,8 @@ struct SystemParams {
         return std::tuple{
             field("name", &SystemParams::name, "What reports call the machine.").required(),
             field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
+            field(
+                "gpus", &SystemParams::gpus, "Ranks that have another GPU (docs/unequal_gpus.md)."),
             field(
                 "topology",
                 &SystemParams::topology,
@@ -172,15 +178,49 @@ struct ScenarioParams {
     }
 };
 
+using Workload = std::variant<
+    TraceWorkloadParams,
+    CollectiveWorkloadParams,
+    TrainingWorkloadParams,
+    ExpertsWorkloadParams>;
+
+/// One of several workloads that share a machine.
+struct PlacedWorkloadParams {
+    std::string name;
+    RankList on;
+    Time start;
+    std::uint32_t steps = 0;
+    Workload workload;
+    static constexpr auto fields() {
+        return std::tuple{
+            field("name", &PlacedWorkloadParams::name, "What reports call it.").required(),
+            field(
+                "on",
+                &PlacedWorkloadParams::on,
+                "The GPUs that it runs on: its rank 0 on the first.")
+                .required(),
+            field(
+                "start",
+                &PlacedWorkloadParams::start,
+                "How much later than the run's begin it begins.",
+                Time(),
+                microseconds(3'600'000'000)),
+            field(
+                "steps",
+                &PlacedWorkloadParams::steps,
+                "How often it runs one after the other; 0: as often as the longest needs for one "
+                "time.",
+                0U,
+                4096U),
+            field("workload", &PlacedWorkloadParams::workload, "What runs there.").required()};
+    }
+};
+
 struct Experiment {
     std::string name;
     PathOr<SystemParams> system;
-    std::variant<
-        TraceWorkloadParams,
-        CollectiveWorkloadParams,
-        TrainingWorkloadParams,
-        ExpertsWorkloadParams>
-        workload;
+    std::optional<Workload> workload;
+    std::vector<PlacedWorkloadParams> workloads;
     std::vector<ScenarioParams> scenarios;
     bool functional = false;
     std::uint64_t seed = 1;
@@ -189,13 +229,20 @@ struct Experiment {
     std::vector<FaultParams> faults;
     LimitParams limits;
     std::optional<LearningParams> learning;
+    std::vector<SlowRankParams> ranks;
+    std::optional<PlannerParams> planner;
     std::optional<RunParams> run;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
             field("system", &Experiment::system, "The machine, or the file that describes it.")
                 .required(),
-            field("workload", &Experiment::workload, "What runs on it.").required(),
+            field("workload", &Experiment::workload, "What runs on it."),
+            field(
+                "workloads",
+                &Experiment::workloads,
+                "Several that run on GPUs of their own and share the rest of the machine "
+                "(docs/shared_machine.md). Instead of workload."),
             field(
                 "scenarios",
                 &Experiment::scenarios,
@@ -231,12 +278,44 @@ struct Experiment {
                 "Train a small network with the weights that passes of the simulated plan see "
                 "(docs/learning.md)."),
             field(
+                "ranks",
+                &Experiment::ranks,
+                "Ranks that are slower, or come later, than their GPUs say "
+                "(docs/unequal_gpus.md)."),
+            field(
+                "planner",
+                &Experiment::planner,
+                "The plans that `switchfold plan` chooses from (docs/planner.md); a run leaves it "
+                "aside."),
+            field(
                 "run",
                 &Experiment::run,
                 "Many steps, in which GPUs come and go (docs/elastic.md).")};
     }
     void check(ParamChecker& checker) const;
 };
+
+/// A workload and where it stands in the experiment, as "/workload".
+struct WorkloadAt {
+    std::string pointer;
+    const Workload& workload;
+};
+/// The one, or all that share the machine.
+[[nodiscard]] std::vector<WorkloadAt> workloads_of(const Experiment& experiment);
+
+/// The experiment's only workload, if it is of this kind; else null.
+template <class Params>
+[[nodiscard]] const Params* workload_of(const Experiment& experiment) {
+    return experiment.workload ? std::get_if<Params>(&*experiment.workload) : nullptr;
+}
+
+/// A file that a workload names, and where: "/table".
+struct NamedFile {
+    std::string pointer;
+    std::string path;  ///< relative to the experiment's file
+    std::string_view what;
+};
+[[nodiscard]] std::vector<NamedFile> files_of(const Workload& workload);
 
 /// What an experiment without scenarios runs.
 [[nodiscard]] std::vector<ScenarioParams> default_scenarios(const Experiment& experiment);

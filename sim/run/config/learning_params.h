@@ -7,9 +7,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -23,10 +25,11 @@ struct EnumNames<learning::NetworkKind> {
 };
 template <>
 struct EnumNames<learning::DataKind> {
-    static constexpr std::array<std::pair<learning::DataKind, std::string_view>, 5> kNames{
+    static constexpr std::array<std::pair<learning::DataKind, std::string_view>, 6> kNames{
         {{learning::DataKind::kTeacher, "teacher"},
          {learning::DataKind::kSpirals, "spirals"},
          {learning::DataKind::kNoise, "noise"},
+         {learning::DataKind::kText, "text"},
          {learning::DataKind::kCsv, "csv"},
          {learning::DataKind::kFashionMnist, "fashion_mnist"}}};
 };
@@ -45,12 +48,15 @@ struct EnumNames<learning::Ahead> {
 };
 template <>
 struct EnumNames<learning::AveragingRule> {
-    static constexpr std::array<std::pair<learning::AveragingRule, std::string_view>, 6> kNames{
+    static constexpr std::array<std::pair<learning::AveragingRule, std::string_view>, 9> kNames{
         {{learning::AveragingRule::kNone, "none"},
          {learning::AveragingRule::kPeriodic, "periodic"},
          {learning::AveragingRule::kPostLocal, "post_local"},
          {learning::AveragingRule::kOneShot, "one_shot"},
+         {learning::AveragingRule::kAdaptive, "adaptive"},
          {learning::AveragingRule::kElastic, "elastic"},
+         {learning::AveragingRule::kElasticAsync, "elastic_async"},
+         {learning::AveragingRule::kModelAveraging, "model_averaging"},
          {learning::AveragingRule::kBlockMomentum, "block_momentum"}}};
 };
 
@@ -75,7 +81,8 @@ struct LearningNetworkParams : learning::NetworkShape {
             field(
                 "tokens",
                 &P::tokens,
-                "transformer: tokens into which a sample's features are cut.",
+                "transformer: tokens into which a sample's features are cut; text: characters from "
+                "which the next one is to be told.",
                 1U,
                 1024U),
             field("curvature", &P::curvature, "quadratic: of every parameter.", 0.0, 1e6),
@@ -91,7 +98,9 @@ struct LearningDataParams : learning::DataSpec {
                 "type",
                 &P::kind,
                 "teacher, a network with fixed weights; spirals, two of them; noise, for a "
-                "quadratic network; csv; fashion_mnist, of Debian's package."),
+                "quadratic network; text, the next character of it; csv; fashion_mnist, of "
+                "Debian's "
+                "package."),
             field("samples", &P::samples, "To train with, at most.", 1U, 1U << 20U),
             field("held_out", &P::held_out, "To measure the loss with.", 1U, 1U << 20U),
             field("features", &P::features, "teacher: numbers of an input.", 1U, 4096U),
@@ -106,8 +115,8 @@ struct LearningDataParams : learning::DataSpec {
             field(
                 "file",
                 &P::file,
-                "csv: a header, then numbers, the last column the target; fashion_mnist: another "
-                "folder. Relative to this file."),
+                "csv: a header, then numbers, the last column the target; text: any, without it "
+                "sentences of a grammar; fashion_mnist: another folder. Relative to this file."),
             field("classes", &P::classes, "csv: the target is a class, from 0 on.")};
     }
     void check(ParamChecker& checker) const {
@@ -141,9 +150,23 @@ struct LearningAveragingParams : learning::AveragingSpec {
                 "type",
                 &P::rule,
                 "Of data-parallel replicas: none, gradients are added up in every step; periodic "
-                "(local SGD); post_local; one_shot; elastic (EASGD); block_momentum (BMUF)."),
-            field("every", &P::every, "Steps between averages.", 1U, 1U << 20U),
-            field("strength", &P::strength, "elastic: of the pull; 0: 0.9 / replicas.", 0.0, 2.0),
+                "(local SGD); post_local; one_shot; adaptive (AdaComm); elastic (EASGD); "
+                "elastic_async, each replica meets the centre when it gets there; model_averaging "
+                "(SMA); block_momentum (BMUF)."),
+            field("every", &P::every, "Steps between averages; adaptive: at first.", 1U, 1U << 20U),
+            field(
+                "strength",
+                &P::strength,
+                "elastic, elastic_async, model_averaging: of the pull to the centre; 0: 0.9 / "
+                "replicas.",
+                0.0,
+                2.0),
+            field(
+                "centre_momentum",
+                &P::centre_momentum,
+                "model_averaging: of the centre.",
+                0.0,
+                0.999999),
             field(
                 "block_momentum",
                 &P::block_momentum,
@@ -163,12 +186,38 @@ struct LearningAveragingParams : learning::AveragingSpec {
     }
 };
 
+struct LearningMemberParams : learning::MemberChange {
+    static constexpr auto fields() {
+        using P = LearningMemberParams;
+        constexpr std::uint32_t kMostSteps = 1U << 24U;
+        constexpr std::uint32_t kMostMembers = 1U << 16U;
+        return std::tuple{
+            field("at", &P::at, "Step after which the change takes effect.", 0U, kMostSteps)
+                .required(),
+            field(
+                "add",
+                &P::add,
+                "Replicas that join: they receive weights and moments while the next step runs.",
+                0U,
+                kMostMembers),
+            field("remove", &P::remove, "Replicas that leave, the last ones.", 0U, kMostMembers)};
+    }
+    void check(ParamChecker& checker) const {
+        if ((add > 0) == (remove > 0))
+            checker.error("", "adds and removes nothing, or both; expected either");
+    }
+};
+
 /// Numbers that are trained along the simulated time; docs/learning.md.
 struct LearningParams {
     LearningNetworkParams network;
     LearningDataParams data;
     LearningOptimizerParams optimizer;
     LearningAveragingParams averaging;
+    std::vector<std::uint32_t> shares;
+    std::vector<LearningMemberParams> members;
+    std::string compared_with;
+    std::string gap_of;
     double learning_rate = 0.1;
     std::uint32_t batch = 16;
     std::uint32_t steps = 400;
@@ -187,6 +236,8 @@ struct LearningParams {
         made.optimizer = optimizer;
         made.optimizer.rate = learning_rate;
         made.averaging = averaging;
+        made.shares = shares;
+        made.members.assign(members.begin(), members.end());
         made.batch = batch;
         made.steps = steps;
         made.evaluate_every = evaluate_every;
@@ -206,6 +257,29 @@ struct LearningParams {
                 "averaging",
                 &P::averaging,
                 "What data-parallel replicas do with each other's weights."),
+            field(
+                "shares",
+                &P::shares,
+                "Parts of a batch that data-parallel replicas take, relative to each other; "
+                "without "
+                "them even ones.",
+                1U,
+                1U << 16U),
+            field(
+                "members",
+                &P::members,
+                "Data-parallel replicas that join and leave between steps, in the order of steps."),
+            field(
+                "compared_with",
+                &P::compared_with,
+                "Scenario with whose trainings those of the others are compared, seed by seed; "
+                "without it the first that trains."),
+            field(
+                "gap_of",
+                &P::gap_of,
+                "Scenario whose loss's distance from that one's is the gap, of which the others "
+                "close "
+                "a part."),
             field("learning_rate", &P::learning_rate, "The same for all scenarios.", 0.0, 1e9),
             field(
                 "batch",

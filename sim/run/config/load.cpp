@@ -3,12 +3,15 @@
 
 #include "sim/core/fnv.h"
 #include "sim/run/config/parameter_units.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/config/scenario_set.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -43,7 +46,65 @@ void check_components(
 
 }  // namespace
 
+namespace {
+
+/// Ranks that stand twice, in one list or in two.
+void check_ranks(const Experiment& experiment, ParamChecker& checker) {
+    const std::uint32_t gpus = build_topology(experiment.system->topology).gpus();
+    std::map<std::uint32_t, const PlacedWorkloadParams*> taken;
+    for (std::size_t i = 0; i < experiment.workloads.size(); ++i) {
+        const PlacedWorkloadParams& w = experiment.workloads[i];
+        const std::string pointer = fmt::format("/workloads/{}/on", i);
+        if (!std::ranges::is_sorted(w.on.ranks, std::less_equal<>()))
+            checker.error(pointer, "does not ascend; expected each rank once, the lowest first");
+        for (const std::uint32_t rank : w.on.ranks) {
+            if (rank >= gpus)
+                checker.error(
+                    pointer,
+                    fmt::format(
+                        "has rank {}, and {} has {} GPUs; expected ranks below that",
+                        rank,
+                        experiment.system->name,
+                        gpus));
+            const auto [at, fresh] = taken.try_emplace(rank, &w);
+            if (!fresh && at->second != &w)
+                checker.error(
+                    pointer,
+                    fmt::format(
+                        "has rank {}, on which \"{}\" runs; expected GPUs of its own",
+                        rank,
+                        at->second->name));
+        }
+    }
+}
+
+void check_workloads(const Experiment& experiment, ParamChecker& checker) {
+    if (experiment.workload.has_value() == !experiment.workloads.empty())
+        checker.error(
+            "",
+            experiment.workload ? "has workload and workloads; expected one of the two"
+                                : "has no workload; expected workload, or workloads");
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < experiment.workloads.size(); ++i)
+        if (const std::string& name = experiment.workloads[i].name; !names.insert(name).second)
+            checker.error(
+                fmt::format("/workloads/{}/name", i),
+                fmt::format("\"{}\" stands twice; expected each name once", name));
+    if (experiment.workloads.empty())
+        return;
+    check_ranks(experiment, checker);
+    if (experiment.learning)
+        checker.error(
+            "/learning", "follows the passes of one workload; expected workload, not workloads");
+    if (experiment.run)
+        checker.error("/run", "changes members of one workload; expected workload, not workloads");
+}
+
+}  // namespace
+
 void SystemParams::check(ParamChecker& checker) const {
+    if (!gpus.empty())
+        check_kinds(gpus, build_topology(topology).gpus(), checker);
     check_components(*this, faults, checker);
 }
 
@@ -90,6 +151,9 @@ void ExpertsWorkloadParams::check(ParamChecker& checker) const {
 }
 
 void Experiment::check(ParamChecker& checker) const {
+    check_workloads(*this, checker);
+    if (!ranks.empty())
+        check_slow_ranks(ranks, build_topology(system->topology).gpus(), checker);
     check_components(*system, faults, checker);
 }
 
@@ -98,17 +162,18 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     CollectivePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
     const ScenarioParams serial{"serial", false, by_ring};
     const ScenarioParams ring{"ring", true, by_ring};
-    if (std::holds_alternative<CollectiveWorkloadParams>(experiment.workload)) {
-        const auto& workload = std::get<CollectiveWorkloadParams>(experiment.workload);
-        if (workload.collective != CollectiveKind::kAllReduce)
+    if (const auto* one = workload_of<CollectiveWorkloadParams>(experiment)) {
+        if (one->collective != CollectiveKind::kAllReduce)
             return {ring};
         return {ring, {"in_switch", true, by_switch}};
     }
-    if (std::holds_alternative<ExpertsWorkloadParams>(experiment.workload))
+    if (workload_of<ExpertsWorkloadParams>(experiment) != nullptr)
         return {{"deepep_normal", true, {}}};
     // A training framework that wants the switch's gain registers its gradient buckets; nccl-tests
     // by default does not.
     by_switch.registered = true;
+    if (!experiment.workloads.empty())
+        return {ring, {"in_switch", true, by_switch}};
     return {serial, ring, {"in_switch", true, by_switch}};
 }
 
@@ -182,20 +247,13 @@ private:
 
     template <class Tell>
     void check_files(const Experiment& experiment, const Tell& tell) {
-        if (const auto* training = std::get_if<TrainingWorkloadParams>(&experiment.workload)) {
-            if (!training->table.empty())
-                check_file("/workload/table", training->table, "a table of layers", tell);
-            const std::filesystem::path file = training->network ? training->network->file() : "";
-            if (!file.empty())
-                check_file("/workload/network", file, "a table of layers, or a profile", tell);
+        for (const WorkloadAt& at : workloads_of(experiment)) {
+            for (const NamedFile& file : files_of(at.workload))
+                check_file(at.pointer + file.pointer, file.path, file.what, tell);
+            const auto* trace = std::get_if<TraceWorkloadParams>(&at.workload);
+            if (trace != nullptr && trace->files.empty())
+                tell(problem(at.pointer + "/files", "is empty; expected at least one trace"));
         }
-        const auto* trace = std::get_if<TraceWorkloadParams>(&experiment.workload);
-        if (trace == nullptr)
-            return;
-        for (std::size_t i = 0; i < trace->files.size(); ++i)
-            check_file(fmt::format("/workload/files/{}", i), trace->files[i], "a trace", tell);
-        if (trace->files.empty())
-            tell(problem("/workload/files", "is empty; expected at least one trace"));
     }
 
     /// What a scenario's set makes of the experiment.
@@ -206,19 +264,26 @@ private:
                 blamed_on_set(problem, loaded_.file.string(), scenarios()[scenario].set, scenario));
         };
         // What it shares with the experiment has been looked at.
-        if (write_value(made.workload) != write_value(loaded_.experiment.workload))
+        if (write_value(made.workload) != write_value(loaded_.experiment.workload) ||
+            write_value(made.workloads) != write_value(loaded_.experiment.workloads))
             check_files(made, tell);
-        if (made.workload.index() != loaded_.experiment.workload.index())
-            tell(problem(
-                "/workload/type",
-                "is not the experiment's; expected the same, since one table compares all "
-                "scenarios"));
+        const std::vector<WorkloadAt> now = workloads_of(made);
+        const std::vector<WorkloadAt> before = workloads_of(loaded_.experiment);
+        for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i)
+            if (now[i].workload.index() != before[i].workload.index())
+                tell(problem(
+                    now[i].pointer + "/type",
+                    "is not the experiment's; expected the same, since one table compares all "
+                    "scenarios"));
     }
 
     void check_partition(std::size_t scenario) {
         const auto& own = scenarios()[scenario].communication_sms;
-        const GpuParams& gpu = *loaded_.of(scenario).system->gpu;
-        if (own && *own >= gpu.sms)
+        if (!own)
+            return;
+        const RankGpus gpus(*loaded_.of(scenario).system);
+        const GpuParams& gpu = *std::ranges::min(gpus.kinds(), {}, &GpuParams::sms);
+        if (*own >= gpu.sms)
             fail(
                 fmt::format("/scenarios/{}/communication_sms", scenario),
                 fmt::format(
@@ -248,7 +313,7 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
 namespace {
 
 bool is_folded(const Experiment& experiment) {
-    const auto* training = std::get_if<TrainingWorkloadParams>(&experiment.workload);
+    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
     return training != nullptr && training->plan && training->plan->fold;
 }
 

@@ -35,6 +35,8 @@ std::string weights_word(const LearningParams& learning, WeightPolicy policy) {
         return std::string(enum_name(policy));
     if (learning.averaging.rule == learning::AveragingRule::kOneShot)
         return std::string(enum_name(learning.averaging.rule));
+    if (learning.averaging.rule == learning::AveragingRule::kAdaptive)
+        return fmt::format("adaptive, from {}", learning.averaging.every);
     return fmt::format(
         "{}, every {}", enum_name(learning.averaging.rule), learning.averaging.every);
 }
@@ -115,6 +117,8 @@ void add_stages(const std::vector<TrainingRun>& runs, LearningResult& result) {
              first.backward_missed,
              first.between,
              first.most_copies,
+             first.parameters,
+             first.moments,
              distance_of(runs, s, &Run::forward_to_batch_order),
              distance_of(runs, s, &Run::forward_to_round_trip),
              distance_of(runs, s, &Run::backward_to_batch_order),
@@ -129,6 +133,19 @@ void add_stages(const std::vector<TrainingRun>& runs, LearningResult& result) {
              use.batch_order,
              use.at_round_trip,
              use.ahead});
+    for (const learning::MembershipChange& change : runs.front().membership)
+        result.membership.push_back(
+            {change.step, change.members, change.joined, change.left, change.identical});
+}
+
+void set(
+    const std::optional<SeedMean>& value,
+    std::optional<double>& mean,
+    std::optional<double>& half_width) {
+    if (!value)
+        return;
+    mean = value->mean;
+    half_width = value->half_width;
 }
 
 }  // namespace
@@ -148,6 +165,17 @@ SeedMean mean_of(std::span<const double> values) {
     return result;
 }
 
+std::optional<SeedMean> ratio_of_means(std::span<const double> one, std::span<const double> other) {
+    const double below = mean_of(other).mean;
+    if (below == 0)
+        return {};
+    const double ratio = mean_of(one).mean / below;
+    std::vector<double> rest;
+    for (std::size_t i = 0; i < one.size(); ++i)
+        rest.push_back((one[i] - ratio * other[i]) / below);
+    return SeedMean{ratio, mean_of(rest).half_width};
+}
+
 LearningResult learning_result(
     const LearningParams& learning, WeightPolicy policy, const std::vector<TrainingRun>& runs) {
     LearningResult result;
@@ -162,12 +190,19 @@ LearningResult learning_result(
 
 void set_figures(const LearningResult& learning, ScenarioFigures& figures) {
     constexpr double kMicroseconds = 1e6;  // in a second
+    figures.diverged_seeds = learning.diverged;
     if (learning.final_loss)
         figures.final_loss = learning.final_loss->mean;
     if (learning.steps_to_target)
         figures.steps_to_target = learning.steps_to_target->mean;
     if (learning.seconds_to_target)
         figures.time_to_target_us = learning.seconds_to_target->mean * kMicroseconds;
+    if (!learning.comparison)
+        return;
+    const LearningComparison& comparison = *learning.comparison;
+    set(comparison.loss_ratio, figures.loss_ratio, figures.loss_ratio_half_width);
+    set(comparison.seconds_ratio, figures.time_ratio, figures.time_ratio_half_width);
+    set(comparison.gap_closed, figures.gap_closed, figures.gap_closed_half_width);
 }
 
 }  // namespace switchfold

@@ -3,10 +3,14 @@
 
 #include "sim/core/error.h"
 #include "sim/run/results/learning.h"
+#include "sim/run/results/learning_comparison.h"
+#include "workloads/learning/replicas/averaging.h"
+#include "workloads/learning/replicas/members.h"
 #include "workloads/learning/train/learn.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -18,6 +22,8 @@ namespace switchfold {
 namespace {
 
 using learning::TrainingRun;
+
+constexpr double kMicroseconds = 1e6;  // in a second
 
 template <class T>
 void put(std::string& bytes, const T& value) {
@@ -58,8 +64,9 @@ private:
 
 /// What the trainings of a scenario follow.
 struct Followed {
-    std::optional<LearningTimes> times;  ///< of a pipeline; none where replicas average
-    learning::ReplicaTimes replicas;
+    std::optional<LearningTimes> times;       ///< none where replicas average
+    learning::ReplicaTimes replicas;          ///< where they do
+    std::vector<double> step_ends;            ///< where they share unevenly, come or go; else empty
     std::vector<learning::TrainingRun> runs;  ///< by seed
 };
 
@@ -72,29 +79,73 @@ Followed followed(const LearningScenario& scenario) {
             learning_times(*scenario.plan, *scenario.graph, *scenario.outcome, params.steps);
     else
         followed.replicas = replica_times(*scenario.plan, *scenario.graph, *scenario.outcome);
+    if (followed.times && (!params.members.empty() || !params.shares.empty()))
+        for (std::uint32_t step = 1; step <= params.steps; ++step)
+            followed.step_ends.push_back(step * followed.times->step_us / kMicroseconds);
     return followed;
+}
+
+TrainingRun trained(
+    const LearningScenario& scenario,
+    const Followed& followed,
+    std::uint32_t seed,
+    const std::filesystem::path& folder) {
+    learning::Task task = scenario.learning->task();
+    if (seed > 0)
+        task.most_versions = 0;  // those of the first are kept
+    const ParallelPlan& plan = scenario.plan->plan();
+    const std::uint64_t number = scenario.learning->seed + seed;
+    if (!followed.times)
+        return learning::learn_averaged(task, followed.replicas, number, folder);
+    if (!followed.step_ends.empty())
+        return learning::learn_with_members(task, plan.data, followed.step_ends, number, folder);
+    return learning::learn(task, plan.weights, followed.times->timeline, number, folder);
+}
+
+/// What is said about replicas that average.
+void add_times(const Followed& followed, const LearningParams& learning, LearningResult& result) {
+    const learning::ReplicaTimes& times = followed.replicas;
+    const auto [fastest, slowest] = std::minmax_element(times.step.begin(), times.step.end());
+    const learning::LossPoint& last = followed.runs.front().losses.back();
+    if (last.step > 0)
+        result.step_us = last.seconds / last.step * kMicroseconds;
+    std::string own = fmt::format("{:.1f} us", *slowest * kMicroseconds);
+    if (*fastest < *slowest)
+        own = fmt::format("{:.1f} to {}", *fastest * kMicroseconds, own);
+    if (learning.averaging.rule == learning::AveragingRule::kElasticAsync)
+        result.notes.push_back(fmt::format(
+            "learning: a step of one's own takes {}, an exchange with the centre {:.1f} us, all "
+            "weights there and the pull back at the bus bandwidth of the simulated all-reduce",
+            own,
+            times.with_centre * kMicroseconds));
+    else
+        result.notes.push_back(fmt::format(
+            "learning: a step of one's own takes {}, an exchange of all weights {:.1f} us, as long "
+            "as that of all gradients",
+            own,
+            times.exchange * kMicroseconds));
 }
 
 LearningResult result_of(const LearningScenario& scenario, const Followed& followed) {
     const ParallelPlan& plan = scenario.plan->plan();
     LearningResult result = learning_result(*scenario.learning, plan.weights, followed.runs);
-    constexpr double kMicroseconds = 1e6;  // in a second
+    const TrainingRun& first = followed.runs.front();
     if (followed.times) {
         result.step_us = followed.times->step_us;
         result.notes = followed.times->notes;
     } else {
-        const learning::ReplicaTimes& times = followed.replicas;
-        const double exchanges =
-            scenario.learning->averaging.rule == learning::AveragingRule::kOneShot
-                ? 0
-                : 1.0 / scenario.learning->averaging.every;
-        result.step_us = (times.step + exchanges * times.exchange) * kMicroseconds;
-        result.notes.push_back(fmt::format(
-            "learning: a step of one's own takes {:.1f} us, an exchange of all weights {:.1f} us, "
-            "as long as that of all gradients",
-            times.step * kMicroseconds,
-            times.exchange * kMicroseconds));
+        add_times(followed, *scenario.learning, result);
     }
+    if (first.versions.size() < first.passes)
+        result.notes.push_back(fmt::format(
+            "learning: versions.csv has the first {} of {} passes",
+            first.versions.size(),
+            first.passes));
+    if (!scenario.learning->members.empty())
+        result.notes.push_back(fmt::format(
+            "learning: a step takes what it takes with the plan's {} replicas, however many there "
+            "are",
+            plan.data));
     return result;
 }
 
@@ -114,16 +165,7 @@ std::vector<LearningResult> learn_along(
             jobs.push_back(
                 {fmt::format("{}, seed {}", scenario.name, scenario.learning->seed + i),
                  [&scenario, &one, &folder, i](const JobProgress&) {
-                     const learning::Task task = scenario.learning->task();
-                     const std::uint64_t seed = scenario.learning->seed + i;
-                     return encode(
-                         one.times ? learning::learn(
-                                         task,
-                                         scenario.plan->plan().weights,
-                                         one.times->timeline,
-                                         seed,
-                                         folder)
-                                   : learning::learn_averaged(task, one.replicas, seed, folder));
+                     return encode(trained(scenario, one, i, folder));
                  }});
         }
     }
@@ -135,6 +177,7 @@ std::vector<LearningResult> learn_along(
     std::vector<LearningResult> results;
     for (std::size_t i = 0; i < scenarios.size(); ++i)
         results.push_back(result_of(scenarios[i], all[i]));
+    compare(scenarios, results);
     return results;
 }
 
@@ -144,6 +187,8 @@ std::string encode(const TrainingRun& run) {
     put(bytes, run.diverged);
     put_all(bytes, run.stages);
     put_all(bytes, run.versions);
+    put(bytes, run.passes);
+    put_all(bytes, run.membership);
     put(bytes, run.digest);
     return bytes;
 }
@@ -155,6 +200,8 @@ TrainingRun decode_training(std::string_view bytes) {
     reader.get(run.diverged);
     reader.get_all(run.stages);
     reader.get_all(run.versions);
+    reader.get(run.passes);
+    reader.get_all(run.membership);
     reader.get(run.digest);
     SWITCHFOLD_CHECK(reader.done(), "bytes behind a training");
     return run;

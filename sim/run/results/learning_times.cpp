@@ -128,7 +128,8 @@ learning::ReplicaTimes
 replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
     const std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
     // Gradients travel between the last pass and the update; weights are as many bytes.
-    double exchange = 0;
+    const double round = round_us(graph, outcome) * 1e-6;
+    learning::ReplicaTimes times{{}, std::numeric_limits<double>::infinity(), 0};
     for (const RanPasses& replica : replicas) {
         double passes = 0;
         double update = std::numeric_limits<double>::infinity();
@@ -137,10 +138,16 @@ replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcom
                 update = std::min(update, ran.begin);
             else
                 passes = std::max(passes, ran.end);
-        exchange = std::max(exchange, update - passes);
+        // The replica that is last waits for nobody: its time between is the exchange alone.
+        times.exchange = std::min(times.exchange, update - passes);
+        times.step.push_back(round - (update - passes));
     }
-    constexpr double kMicro = 1e-6;
-    return {step.plan().data, round_us(graph, outcome) * kMicro - exchange, exchange};
+    // An all-reduce moves 2 (K - 1) / K of the weights each way at its bus bandwidth, a replica and
+    // the centre all of them twice.
+    const auto replicas_there = static_cast<double>(times.replicas());
+    if (times.replicas() > 1)
+        times.with_centre = times.exchange * replicas_there / (replicas_there - 1);
+    return times;
 }
 
 }  // namespace switchfold

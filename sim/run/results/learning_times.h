@@ -3,8 +3,8 @@
 
 #include "sim/run/machine/outcome.h"
 #include "workloads/graph/execution_graph.h"
+#include "workloads/learning/replicas/replica_times.h"
 #include "workloads/learning/timeline/weight_timeline.h"
-#include "workloads/learning/train/averaging.h"
 #include "workloads/plan/step/plan_step.h"
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct LearningTimes {
     const Outcome& outcome,
     std::uint32_t steps);
 
-/// What a step takes that exchanges nothing, and what its exchange takes.
+/// What a step of each replica takes that exchanges nothing, and what exchanges take: that of all
+/// together as simulated, of one with a centre at the same bus bandwidth.
 [[nodiscard]] learning::ReplicaTimes
 replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome);
 

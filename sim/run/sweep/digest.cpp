@@ -34,23 +34,22 @@ std::string file_digest(const std::filesystem::path& path) {
     return text_of(hash);
 }
 
-/// Files that the workload reads, which the effective configuration only names.
-std::vector<std::string> files_of(const Experiment& experiment) {
-    if (const auto* trace = std::get_if<TraceWorkloadParams>(&experiment.workload))
-        return trace->files;
-    const auto* training = std::get_if<TrainingWorkloadParams>(&experiment.workload);
-    if (training != nullptr && !training->table.empty())
-        return {training->table};
-    return {};
+/// Files that workloads read, which the effective configuration only names.
+std::vector<std::string> paths_of(const Experiment& experiment) {
+    std::vector<std::string> paths;
+    for (const WorkloadAt& at : workloads_of(experiment))
+        for (NamedFile& file : files_of(at.workload))
+            paths.push_back(std::move(file.path));
+    return paths;
 }
 
 }  // namespace
 
 std::string DigestMaker::of(const LoadedExperiment& loaded) {
-    std::vector<std::string> files = files_of(loaded.experiment);
+    std::vector<std::string> files = paths_of(loaded.experiment);
     for (const Variant& variant : variants_of(loaded))
         if (variant.experiment != &loaded.experiment)
-            for (std::string& file : files_of(*variant.experiment))
+            for (std::string& file : paths_of(*variant.experiment))
                 files.push_back(std::move(file));
     if (files.empty())
         return loaded.digest;

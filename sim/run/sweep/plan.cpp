@@ -175,7 +175,8 @@ private:
                 const LoadedExperiment loaded = load_point(plan_, point);
                 // A trace is not read for this: it may be large.
                 for (const Variant& variant : variants_of(loaded))
-                    if (!computes(*variant.experiment))
+                    if (const auto& workload = variant.experiment->workload;
+                        workload && !computes(*workload))
                         static_cast<void>(prepare_workload(loaded, variant));
                 point.digest = digests.of(loaded);
             } catch (const ConfigError& error) {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -203,6 +204,103 @@ TEST(Learning, NeedsAPlan) {
     }
 }
 
+TEST(Learning, IsComparedSeedBySeed) {
+    const ExperimentResult result = run(
+        R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async", "mini_batches": 40)",
+        kSmall + R"(, "seeds": 3, "target": 0.9, "compared_with": "one GPU", "gap_of": "latest")",
+        R"({"name": "latest"},
+               {"name": "one GPU", "set": {"/workload/plan": {"micro_batch": 4}}},
+               {"name": "flush", "set": {"/workload/plan": {"pipeline": 4, "micro_batch": 4}}},
+               {"name": "predicted", "set": {"/workload/plan/weights": "predict"}})");
+    const auto& scenarios = result.scenarios;
+    EXPECT_FALSE(scenarios[1].learning->comparison.has_value());
+    const LearningComparison& flush = *scenarios[2].learning->comparison;
+    EXPECT_EQ(flush.with, "one GPU");
+    EXPECT_EQ(flush.loss_ratio->mean, 1);
+    EXPECT_EQ(*flush.loss_ratio->half_width, 0);
+    EXPECT_EQ(flush.loss_less->mean, 0);
+    EXPECT_DOUBLE_EQ(flush.gap_closed->mean, 1);
+    const LearningComparison& latest = *scenarios[0].learning->comparison;
+    EXPECT_FALSE(latest.gap_closed.has_value());
+    double ratio = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+        ratio += scenarios[0].learning->seeds[i].final_loss /
+                 scenarios[1].learning->seeds[i].final_loss / 3;
+    EXPECT_NEAR(latest.loss_ratio->mean, ratio, 1e-12);
+    EXPECT_EQ(scenarios[0].loss_ratio, latest.loss_ratio->mean);
+    EXPECT_TRUE(scenarios[3].gap_closed.has_value());
+    const std::string text = to_table(result);
+    EXPECT_NE(text.find("gap closed"), std::string::npos) << text;
+    EXPECT_NE(
+        error_of(R"("micro_batch": 4)", R"(, "compared_with": "two GPUs")")
+            .find("/learning/compared_with: is \"two GPUs\"; expected the name of a scenario"),
+        std::string::npos);
+}
+
+TEST(Learning, NotesEveryPassOfTheFirstSeed) {
+    const ExperimentResult result =
+        run(R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async", "mini_batches": 40)",
+            kSmall + R"(, "steps": 300)",
+            R"({"name": "latest"})");
+    const LearningResult& learning = *result.scenarios[0].learning;
+    EXPECT_GE(learning.versions.size(), 300U * 4 * 2);
+    std::uint32_t last = 0;
+    for (const VersionRow& row : learning.versions)
+        last = std::max(last, row.micro_batch);
+    EXPECT_GE(last, 299U);
+    EXPECT_GT(learning.stages[0].parameters, 0U);
+    EXPECT_EQ(learning.stages[0].moments, 1U);
+}
+
+TEST(Learning, MembersThatComeAndGoTrainTheSame) {
+    const ExperimentResult result =
+        run(R"("data": 2, "micro_batch": 2)",
+            kSmall + R"(, "optimizer": {"type": "adamw", "decay": 0.01}, "learning_rate": 0.01)",
+            R"({"name": "two"},
+               {"name": "unequal", "set": {"/learning/shares": [3, 1]}},
+               {"name": "more and fewer", "set": {"/learning/members":
+                   [{"at": 10, "add": 3}, {"at": 40, "remove": 4}]}})");
+    const auto seed = [&](std::size_t i) {
+        return result.scenarios[i].learning->seeds[0].final_loss;
+    };
+    EXPECT_EQ(seed(0), seed(1));
+    EXPECT_EQ(seed(0), seed(2));
+    EXPECT_NE(
+        to_table(result).find(
+            "more and fewer: after step 11 5 members (3 joined, 0 left), weights and moments "
+            "bit-identical"),
+        std::string::npos)
+        << to_table(result);
+    EXPECT_NE(to_result_json(result).find("\"bit_identical\": true"), std::string::npos);
+    EXPECT_NE(
+        error_of(R"("data": 2, "micro_batch": 2)", R"(, "members": [{"at": 5, "remove": 2}])")
+            .find("/learning/members/0/remove: is 2 of 2; expected that at least one stays"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"("pipeline": 2)", R"(, "members": [{"at": 5, "add": 1}])")
+            .find("/learning/members: are replicas of a whole network"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"("data": 2)", R"(, "members": [{"at": 5}])").find("/learning/members/0"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"("data": 2)", R"(, "shares": [1, 2, 3])").find("/learning/shares: are 3"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"("data": 2)", R"(, "shares": [1, 1000])").find("without a sample of 16"),
+        std::string::npos);
+}
+
+TEST(Means, OfPairsHaveARatioWithAnInterval) {
+    const auto exact = ratio_of_means(std::vector<double>{1, 2, 3}, std::vector<double>{2, 4, 6});
+    EXPECT_DOUBLE_EQ(exact->mean, 0.5);
+    EXPECT_NEAR(*exact->half_width, 0, 1e-12);
+    const auto noisy = ratio_of_means(std::vector<double>{1, 2, 3}, std::vector<double>{2, 2, 2});
+    EXPECT_DOUBLE_EQ(noisy->mean, 1);
+    EXPECT_NEAR(*noisy->half_width, 4.303 * 0.5 / std::sqrt(3), 1e-12);
+    EXPECT_FALSE(ratio_of_means(std::vector<double>{1, 1}, std::vector<double>{1, -1}).has_value());
+}
+
 TEST(Learning, TravelsBetweenProcessesWhole) {
     learning::TrainingRun run;
     run.losses = {{1, 0.5, 0.25}, {2, 1, 0.125}};
@@ -210,6 +308,8 @@ TEST(Learning, TravelsBetweenProcessesWhole) {
     run.stages.resize(3);
     run.stages[1].forward_missed = 2;
     run.versions.resize(2);
+    run.passes = 9;
+    run.membership = {{5, 4, 2, 1, true}};
     run.digest = 77;
     const std::string bytes = encode(run);
     const learning::TrainingRun again = decode_training(bytes);

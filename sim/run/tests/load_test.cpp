@@ -62,7 +62,7 @@ TEST_F(CompleteExperiment, DefaultScenariosFollowTheWorkload) {
     EXPECT_FALSE(collective.experiment.scenarios[1].all_reduce.registered);
 
     Experiment gather = all_reduce();
-    std::get<CollectiveWorkloadParams>(gather.workload).collective = CollectiveKind::kAllGather;
+    std::get<CollectiveWorkloadParams>(*gather.workload).collective = CollectiveKind::kAllGather;
     EXPECT_EQ(names(complete_experiment(gather, file_)), (std::vector<std::string>{"ring"}));
 
     Experiment training = all_reduce();
@@ -106,7 +106,7 @@ TEST_F(CompleteExperiment, TracePathsAreRelativeToTheExperiment) {
     const LoadedExperiment loaded = complete_experiment(experiment, file_);
     // As written: the digest must not depend on where the folder lies.
     EXPECT_EQ(
-        std::get<TraceWorkloadParams>(loaded.experiment.workload).files.at(0),
+        std::get<TraceWorkloadParams>(*loaded.experiment.workload).files.at(0),
         "traces/../traces/rank0.json");
     EXPECT_EQ(loaded.effective_config.find(folder_.string()), std::string::npos);
 }

@@ -48,7 +48,7 @@ protected:
     /// The same network on two stages.
     [[nodiscard]] Experiment pipeline() const {
         Experiment experiment = training();
-        auto& workload = std::get<TrainingWorkloadParams>(experiment.workload);
+        auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
         workload.ranks = 0;
         PlanParams plan;
         plan.pipeline = 2;

@@ -67,7 +67,7 @@ TEST(ScenarioSet, ChangesOneScenarioAlone) {
          {{"name", "gpu"}, {"set", {{"/system/gpu/sms", 100}, {"/seed", 7}}}},
          {{"name", "again"}, {"set", {{"/workload/bucket", "50 MiB"}}}}}));
     const auto bucket = [&](std::size_t i) {
-        return std::get<TrainingWorkloadParams>(loaded.of(i).workload).bucket;
+        return std::get<TrainingWorkloadParams>(*loaded.of(i).workload).bucket;
     };
     EXPECT_EQ(bucket(0), mebibytes(25));
     EXPECT_EQ(bucket(1), mebibytes(50));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/learning_plan.h"
 
+#include "workloads/learning/replicas/batch_parts.h"
+
 #include <fmt/format.h>
 
 #include <string>
@@ -9,6 +11,20 @@
 namespace switchfold {
 
 namespace {
+
+/// Why a replica has no sample; empty if each has one.
+std::string why_no_part(const LearningParams& learning, std::uint32_t replicas) {
+    if (learning.shares.empty())
+        return {};
+    for (const learning::BatchPart& part :
+         learning::parts_of(learning.batch, replicas, learning.shares))
+        if (part.count() == 0)
+            return fmt::format(
+                "leave a replica without a sample of {}; expected a larger batch or less unequal "
+                "ones",
+                learning.batch);
+    return {};
+}
 
 /// Why replicas cannot average weights under a plan; empty if they can.
 std::string why_no_averages(const ParallelPlan& plan, const PipelineSchedule& schedule) {
@@ -19,6 +35,37 @@ std::string why_no_averages(const ParallelPlan& plan, const PipelineSchedule& sc
         return "needs to know what a step takes without its exchange; expected "
                "overlap_gradients false in the plan";
     return {};
+}
+
+/// Shares and members are of replicas that have the whole network.
+void check_replicas(
+    const LearningParams& learning,
+    const ParallelPlan& plan,
+    const PipelineSchedule& schedule,
+    PlanProblems& problems) {
+    const bool in_pieces = schedule.asynchronous || plan.pipeline > 1;
+    if (!learning.shares.empty() && in_pieces)
+        problems.emplace_back(
+            "/shares", "are of replicas of a whole network; expected pipeline 1 in the plan");
+    else if (!learning.shares.empty() && learning.shares.size() != plan.data)
+        problems.emplace_back(
+            "/shares",
+            fmt::format(
+                "are {}, and the plan has {} replicas; expected one for each",
+                learning.shares.size(),
+                plan.data));
+    else if (const std::string why = why_no_part(learning, plan.data); !why.empty())
+        problems.emplace_back("/shares", why);
+    for (learning::TaskProblem& problem : learning::problems_of_members(learning.task(), plan.data))
+        problems.emplace_back(std::move(problem.pointer), std::move(problem.message));
+    if (learning.members.empty())
+        return;
+    if (in_pieces)
+        problems.emplace_back(
+            "/members", "are replicas of a whole network; expected pipeline 1 in the plan");
+    if (learning.averaging.rule != learning::AveragingRule::kNone)
+        problems.emplace_back(
+            "/members", "add up the gradients of every step; expected averaging of type none");
 }
 
 }  // namespace
@@ -57,6 +104,7 @@ PlanProblems why_not_learned(const LearningParams& learning, const PlannedStep& 
     if (learning.averaging.rule != learning::AveragingRule::kNone)
         if (std::string why = why_no_averages(plan, step.schedule()); !why.empty())
             problems.emplace_back("/averaging/type", std::move(why));
+    check_replicas(learning, plan, step.schedule(), problems);
     return problems;
 }
 

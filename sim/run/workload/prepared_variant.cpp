@@ -2,54 +2,28 @@
 #include "sim/run/workload/prepared_variant.h"
 
 #include "sim/run/workload/folded_plan.h"
+#include "workloads/graph/join.h"
 #include "workloads/graph/without_overlap.h"
 
-#include <algorithm>
-#include <map>
-#include <memory>
-#include <utility>
 #include <variant>
 
 namespace switchfold {
 
-namespace {
-
-/// The operations launched before step `steps`.
-ExecutionGraph first_steps(const ExecutionGraph& graph, std::uint32_t steps) {
-    ExecutionGraph out = graph;
-    out.steps = std::min(graph.steps, steps);
-    std::map<const RankGraph*, std::shared_ptr<const RankGraph>> cut;
-    for (auto& rank : out.ranks) {
-        auto& shorter = cut[rank.get()];
-        if (!shorter) {
-            auto copy = std::make_shared<RankGraph>(*rank);
-            const auto end = std::find_if(
-                copy->operations.begin(), copy->operations.end(), [&](const Operation& operation) {
-                    return operation.step >= steps;
-                });
-            copy->operations.shrink(static_cast<std::size_t>(end - copy->operations.begin()));
-            shorter = std::move(copy);
-        }
-        rank = shorter;
-    }
-    return out;
+bool computes(const Workload& workload) {
+    return !std::holds_alternative<CollectiveWorkloadParams>(workload) &&
+           !std::holds_alternative<ExpertsWorkloadParams>(workload);
 }
 
-}  // namespace
-
-bool computes(const Experiment& experiment) {
-    return !std::holds_alternative<CollectiveWorkloadParams>(experiment.workload) &&
-           !std::holds_alternative<ExpertsWorkloadParams>(experiment.workload);
+SystemParams with_faults(const Experiment& experiment) {
+    SystemParams system = *experiment.system;
+    system.faults.insert(system.faults.end(), experiment.faults.begin(), experiment.faults.end());
+    return system;
 }
 
 PreparedVariant prepare_variant(const LoadedExperiment& loaded, const Variant& variant) {
     PreparedVariant prepared;
     prepared.experiment = variant.experiment;
-    prepared.system = *variant.experiment->system;
-    prepared.system.faults.insert(
-        prepared.system.faults.end(),
-        variant.experiment->faults.begin(),
-        variant.experiment->faults.end());
+    prepared.system = with_faults(*variant.experiment);
     prepared.workload = prepare_workload(loaded, variant);
     const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
     if (prepared.workload.left_out.contains(scenario.name))

@@ -14,7 +14,10 @@ namespace switchfold {
 inline constexpr std::uint32_t kCauseSteps = 2;
 
 /// Whether the workload computes beside its collectives.
-[[nodiscard]] bool computes(const Experiment& experiment);
+[[nodiscard]] bool computes(const Workload& workload);
+
+/// The experiment's machine, with what the experiment adds to its faults.
+[[nodiscard]] SystemParams with_faults(const Experiment& experiment);
 
 /// What some scenarios run: machine and workload as their runs need them.
 struct PreparedVariant {
@@ -24,7 +27,7 @@ struct PreparedVariant {
     ExecutionGraph serial;  ///< without overlap; empty if nothing computes
     ExecutionGraph start;   ///< the first steps, for causes; empty if they are not looked for
 
-    [[nodiscard]] bool computes() const { return switchfold::computes(*experiment); }
+    [[nodiscard]] bool computes() const { return switchfold::computes(*experiment->workload); }
     [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
         return scenario.overlap || !computes() ? workload.graph : serial;
     }

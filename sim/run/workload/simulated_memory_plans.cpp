@@ -39,15 +39,14 @@ std::optional<std::string>
 refusal_of(const Experiment& experiment, const std::filesystem::path& file, PinPlanner planner) {
     PlanProblems problems;
     const auto prepared = prepare_plan(
-        std::get<TrainingWorkloadParams>(experiment.workload),
-        *experiment.system->gpu,
+        std::get<TrainingWorkloadParams>(*experiment.workload),
+        *experiment.system,
         file.parent_path(),
         problems);
     if (prepared && planner == PinPlanner::kOffloadConv &&
         !has_convolutions(prepared->memory->schedule))
         return {};
-    const bool does_not_fit =
-        problems.size() == 1 && problems.front().first == "/memory/bytes";
+    const bool does_not_fit = problems.size() == 1 && problems.front().first == "/memory/bytes";
     return does_not_fit ? problems.front().second : "";
 }
 
@@ -55,8 +54,7 @@ void simulate(
     const Experiment& experiment, const std::filesystem::path& file, SimulatedMemoryPlan& plan) {
     RunOptions options;
     options.in_process = true;
-    const ExperimentResult result =
-        run_experiment(complete_experiment(experiment, file), options);
+    const ExperimentResult result = run_experiment(complete_experiment(experiment, file), options);
     const ScenarioResult& scenario = result.scenarios.front();
     plan.seconds = scenario.iteration_us * 1e-6;
     if (scenario.peak_memory)
@@ -68,7 +66,7 @@ void simulate(
 std::vector<SimulatedMemoryPlan>
 simulate_memory_plans(const LoadedExperiment& loaded, const SimulatedMemoryOptions& options) {
     Experiment experiment = one_scenario(loaded);
-    auto& workload = std::get<TrainingWorkloadParams>(experiment.workload);
+    auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
     if (!workload.plan)
         workload.plan.emplace().micro_batch = workload.batch;
     if (!workload.plan->memory)

@@ -26,7 +26,7 @@ struct SimulatedMemoryPlan {
 struct SimulatedMemoryOptions {
     std::vector<std::uint64_t> memories;  ///< bytes
     UpdatePolicy updates = UpdatePolicy::kBatch;
-    std::uint64_t granule = 64 * 1024;  ///< of the exact programme, bytes
+    std::uint64_t granule = 64 * 1024;                       ///< of the exact programme, bytes
     std::function<void(const SimulatedMemoryPlan&)> before;  ///< told what is simulated next
 };
 

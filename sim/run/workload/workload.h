@@ -19,6 +19,7 @@ struct PreparedWorkload {
     std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
     std::shared_ptr<const PlannedStep> plan;   ///< kept for an experiment with learning
     WorkloadResult report;
+    bool unequal = false;            ///< ranks differ in GPUs, samples or speed
     bool peers_late = false;         ///< some rank that was not traced is
     std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
 };
@@ -27,6 +28,9 @@ struct PreparedWorkload {
 /// a group larger than the machine, an algorithm that its switches cannot do, missing ranks.
 [[nodiscard]] PreparedWorkload
 prepare_workload(const LoadedExperiment& loaded, const Variant& variant);
+/// One of the workloads that share the machine, on its GPUs.
+[[nodiscard]] PreparedWorkload
+prepare_placed(const LoadedExperiment& loaded, const Variant& variant, std::size_t index);
 /// The first scenario's.
 [[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);
 

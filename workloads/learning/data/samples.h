@@ -44,6 +44,13 @@ make_samples(const Task& task, std::uint64_t seed, const std::filesystem::path& 
 [[nodiscard]] std::unique_ptr<Samples> two_spirals(const DataSpec& spec, std::uint64_t seed);
 /// Numbers of mean 0, fresh for each sample, and a zero below them: for quadratic networks.
 [[nodiscard]] std::unique_ptr<Samples> noise(const DataSpec& spec, std::uint64_t seed);
+/// The next character of a text, from the `tokens` before it. `file` empty: sentences of a grammar,
+/// others for each seed. ConfigError, IoError.
+[[nodiscard]] std::unique_ptr<Samples> text_samples(
+    const DataSpec& spec,
+    std::uint32_t tokens,
+    const std::filesystem::path& file,
+    std::uint64_t seed);
 /// Inputs are brought to mean 0 and variance 1. A ConfigError names the line that is wrong.
 [[nodiscard]] std::unique_ptr<Samples>
 csv_samples(const DataSpec& spec, const std::filesystem::path& file, std::uint64_t seed);

@@ -2,6 +2,7 @@
 #include "workloads/learning/optimizer/optimizer.h"
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace switchfold::learning {
@@ -24,7 +25,23 @@ Vector direction(const OptimizerSpec& spec, const Version& version) {
     return step;
 }
 
+bool same_bits(const Vector& a, const Vector& b) {
+    return a.size() == b.size() &&
+           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(double)) ==
+               0;
+}
+
 }  // namespace
+
+bool identical(const Version& a, const Version& b) {
+    return a.updates == b.updates && a.first_power == b.first_power &&
+           a.second_power == b.second_power && same_bits(a.weights, b.weights) &&
+           same_bits(a.first, b.first) && same_bits(a.second, b.second);
+}
+
+std::uint32_t moments_of(const OptimizerSpec& spec) {
+    return is_adam(spec) ? 2 : 1;
+}
 
 Version initial_version(const OptimizerSpec& spec, Vector weights) {
     Version version;

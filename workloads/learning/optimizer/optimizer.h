@@ -18,6 +18,11 @@ struct Version {
     double second_power = 1;  ///< beta 2 likewise
 };
 
+/// Bit for bit, moments included.
+[[nodiscard]] bool identical(const Version& a, const Version& b);
+/// Arrays as large as the weights that a version keeps beside them.
+[[nodiscard]] std::uint32_t moments_of(const OptimizerSpec& spec);
+
 [[nodiscard]] Version initial_version(const OptimizerSpec& spec, Vector weights);
 /// `scale`: of the learning rate.
 [[nodiscard]] Version

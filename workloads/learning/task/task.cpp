@@ -3,7 +3,49 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace switchfold::learning {
+
+std::vector<TaskProblem> problems_of_members(const Task& task, std::uint32_t replicas) {
+    std::vector<TaskProblem> problems;
+    if (!task.shares.empty() && !task.members.empty())
+        problems.push_back(
+            {"/shares",
+             "are of members that stay; expected none, members that change share evenly"});
+    std::uint64_t there = replicas;
+    std::uint32_t last = 0;
+    for (std::size_t i = 0; i < task.members.size(); ++i) {
+        const MemberChange& change = task.members[i];
+        const auto problem = [&](const char* key, std::string what) {
+            problems.push_back({fmt::format("/members/{}/{}", i, key), std::move(what)});
+        };
+        if (change.at < last)
+            problem("at", fmt::format("is {}, before that of the one above, {}", change.at, last));
+        last = std::max(last, change.at);
+        if (change.at >= task.steps)
+            problem(
+                "at",
+                fmt::format(
+                    "is {}; expected one before the last of {} steps", change.at, task.steps));
+        if (change.remove >= there) {
+            problem(
+                "remove",
+                fmt::format("is {} of {}; expected that at least one stays", change.remove, there));
+            return problems;
+        }
+        there = there + change.add - change.remove;
+        if (there > task.batch)
+            problem(
+                "add",
+                fmt::format(
+                    "makes {}, and a batch has {} samples; expected one for each",
+                    there,
+                    task.batch));
+    }
+    return problems;
+}
 
 std::vector<TaskProblem>
 problems_of(const Task& task, std::uint32_t stages, std::uint32_t micro_batches_a_step) {

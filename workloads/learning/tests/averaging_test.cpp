@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/learning/train/averaging.h"
+#include "workloads/learning/replicas/averaging.h"
 
 #include "workloads/learning/tests/training.h"
 
@@ -26,7 +26,7 @@ Task small_task(AveragingRule rule, std::uint32_t every) {
 
 TrainingRun
 averaged(const Task& task, std::uint32_t replicas, double step = 1, double exchange = 0.5) {
-    return learn_averaged(task, {replicas, step, exchange}, 1, {});
+    return learn_averaged(task, {std::vector<double>(replicas, step), exchange, exchange}, 1, {});
 }
 
 std::uint64_t sequential(const Task& task) {
@@ -90,6 +90,52 @@ TEST(Averaging, ElasticPullsBeyondTheirBoundDiverge) {
     EXPECT_LT(within.losses.back().loss, 0.1 * within.losses.front().loss);
     task.averaging.strength = 0.6;  // the centre moves by 1 - 5 x 0.6 = -2 times its distance
     EXPECT_TRUE(averaged(task, 4).diverged);
+}
+
+/// Without a pull replicas train alone, and the centre stays.
+TEST(Averaging, OfACentreThatDoesNotPullLeavesItWhereItIs) {
+    for (const AveragingRule rule :
+         {AveragingRule::kElastic, AveragingRule::kElasticAsync, AveragingRule::kModelAveraging}) {
+        Task task = small_task(rule, 1);
+        task.averaging.strength = 1e-300;
+        const TrainingRun run = averaged(task, 4);
+        EXPECT_NEAR(run.losses.back().loss / run.losses.front().loss, 1, 1e-12);
+    }
+}
+
+TEST(Averaging, OfACentreLearns) {
+    for (const AveragingRule rule :
+         {AveragingRule::kElastic, AveragingRule::kElasticAsync, AveragingRule::kModelAveraging}) {
+        const TrainingRun run = averaged(small_task(rule, 2), 4);
+        EXPECT_LT(run.losses.back().loss, 0.8 * run.losses.front().loss);
+        EXPECT_EQ(run.digest, averaged(small_task(rule, 2), 4).digest);
+    }
+}
+
+/// The centre serves one after the other: four replicas that come at once wait for each other,
+/// those that come in turns do not.
+TEST(Averaging, OneByOneTakesTheTimeThatTheCentreHas) {
+    Task task = small_task(AveragingRule::kElasticAsync, 1);
+    const TrainingRun busy = learn_averaged(task, {{1, 1, 1, 1}, 0, 2}, 1, {});
+    // 4 x 48 exchanges of 2 one after the other, after the first step.
+    EXPECT_EQ(busy.losses.back().seconds, 1 + 4 * 48 * 2.0);
+    const TrainingRun idle = learn_averaged(task, {{1, 1, 1, 1}, 0, 0.25}, 1, {});
+    // 0.25 x 3 of waiting at first; then each finds the centre free.
+    EXPECT_EQ(idle.losses.back().seconds, 48 * 1.25 + 0.75);
+    task.averaging.every = 4;
+    const TrainingRun alone = learn_averaged(task, {{1}, 0, 0.5}, 1, {});
+    EXPECT_EQ(alone.losses.back().seconds, 48 + 12 * 0.5);
+}
+
+/// A slow replica holds up all who meet together, and nobody who meets the centre alone.
+TEST(Averaging, OneByOneDoesNotWaitForTheSlowest) {
+    const ReplicaTimes times{{1, 1, 1, 3}, 0, 0};
+    const TrainingRun together =
+        learn_averaged(small_task(AveragingRule::kElastic, 1), times, 1, {});
+    EXPECT_EQ(together.losses.back().seconds, 48 * 3);
+    const TrainingRun alone =
+        learn_averaged(small_task(AveragingRule::kElasticAsync, 1), times, 1, {});
+    EXPECT_NEAR(alone.losses.back().seconds, 4 * 48 / (3 + 1.0 / 3), 3);
 }
 
 TEST(Averaging, TakesTheTimeOfItsExchanges) {

@@ -43,6 +43,9 @@ struct StageRun {
     double backward_missed = 0;     ///< updates, mean
     double between = 0;             ///< updates between a forward and its backward, mean
     std::uint32_t most_copies = 1;  ///< of the stage's weights, kept at a time
+    std::uint64_t parameters = 0;
+    /// Arrays as large as the weights that the optimizer and the method keep beside them.
+    std::uint32_t moments = 0;
 };
 
 /// Weights that are no numbers any more, or a loss beyond all bounds.
@@ -51,13 +54,24 @@ struct Divergence {
     double loss = 0;
 };
 
+/// What a change of members left behind it.
+struct MembershipChange {
+    std::uint32_t step = 0;     ///< after whose update
+    std::uint32_t members = 0;  ///< then
+    std::uint32_t joined = 0;
+    std::uint32_t left = 0;
+    bool identical = false;  ///< weights and moments of all, bit for bit
+};
+
 /// One training, from one seed.
 struct TrainingRun {
     std::vector<LossPoint> losses;
     std::optional<Divergence> diverged;
     std::vector<StageRun> stages;
-    std::vector<VersionUse> versions;  ///< of the first micro-batches
-    std::uint64_t digest = 0;          ///< of the last weights' bits
+    std::vector<VersionUse> versions;  ///< of every pass, or of the first ones
+    std::uint64_t passes = 0;          ///< whose versions were to be noted
+    std::vector<MembershipChange> membership;
+    std::uint64_t digest = 0;  ///< of the last weights' bits
 };
 
 /// The first point at or below the target; none if there is none.

@@ -44,6 +44,11 @@ public:
         for (const Stage& stage : stages_)
             weights_.emplace_back(task.optimizer, stage.initial_weights(seed));
         run_.stages.resize(stages_.size());
+        for (std::uint32_t s = 0; s < timeline.stages(); ++s) {
+            run_.stages[s].parameters = static_cast<std::uint64_t>(stages_[s].parameters());
+            run_.stages[s].moments =
+                moments_of(task.optimizer) + (choice_.keep_of_average(s) > 0 ? 1 : 0);
+        }
         for (std::uint32_t step = 0; step <= task.steps; ++step)
             if (step % task.evaluate_every == 0 || step == task.steps)
                 add_evaluation(step);
@@ -227,9 +232,9 @@ private:
         const std::uint32_t s = pass.stage;
         const std::uint32_t in_order = timeline_.updates_by_earlier(s, pass.micro_batch);
         const std::uint32_t round_trip = timeline_.updates_at_round_trip(s, pass.micro_batch);
-        constexpr std::size_t kMostNoted = 1024;
         const auto begun_with = static_cast<std::uint32_t>(read.begun_with->updates);
-        if (run_.versions.size() < kMostNoted)
+        ++run_.passes;
+        if (run_.versions.size() < task_.most_versions)
             run_.versions.push_back(
                 {pass.micro_batch, s, forward, begun_with, in_order, round_trip, read.ahead});
         if (!is_steady(pass.micro_batch))

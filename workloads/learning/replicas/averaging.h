@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/learning/replicas/replica_times.h"
 #include "workloads/learning/task/task.h"
 #include "workloads/learning/train/run.h"
 
@@ -8,13 +9,6 @@
 #include <filesystem>
 
 namespace switchfold::learning {
-
-/// Simulated times of data-parallel replicas.
-struct ReplicaTimes {
-    std::uint32_t replicas = 1;
-    double step = 0;      ///< seconds of a step of one's own
-    double exchange = 0;  ///< seconds until all have the mean of all weights
-};
 
 /// Trains replicas of the whole network, each with its part of every batch, that average their
 /// weights as the task's rule says (not none). A point's loss is that of the mean of all, or of the

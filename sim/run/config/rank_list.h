@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params_cursor.h"
+#include "sim/core/params_schema.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// Ranks as a file lists them: a number, "0-3,8" or an array of numbers.
+struct RankList {
+    std::vector<std::uint32_t> ranks;  ///< in the order in which they are written
+};
+void read_value(const Cursor& c, RankList& out);
+/// As an array.
+[[nodiscard]] OrderedJson write_value(const RankList& value);
+template <>
+struct SchemaOf<RankList> {
+    static OrderedJson make();
+};
+
+}  // namespace switchfold

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/shared_machine/shared_machine.h"
+
+#include "sim/core/version.h"
+#include "sim/output/writers.h"
+#include "sim/run/config/rank_gpus.h"
+#include "sim/run/results/causes.h"
+#include "sim/run/results/compare_ranks.h"
+#include "sim/run/results/host_clock.h"
+#include "sim/run/results/run_files.h"
+#include "sim/run/results/scenario_result.h"
+#include "sim/run/results/summary.h"
+#include "sim/run/shared_machine/share_of.h"
+#include "sim/run/simulations.h"
+#include "sim/run/workload/prepared_variant.h"
+#include "workloads/graph/join.h"
+#include "workloads/graph/without_overlap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <optional>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// More repetitions of a short workload beside a long one show nothing new.
+constexpr std::uint32_t kMostRepetitions = 256;
+
+/// One of the workloads, as some scenarios run it.
+struct Tenant {
+    const PlacedWorkloadParams* params = nullptr;
+    PreparedWorkload workload;
+    ExecutionGraph serial;        ///< without overlap; empty if nothing computes
+    std::size_t serial_once = 0;  ///< its run with the machine to itself
+    [[nodiscard]] bool computes() const { return switchfold::computes(params->workload); }
+};
+
+/// What some scenarios run.
+struct Sharing {
+    const Experiment* experiment = nullptr;
+    SystemParams system;
+    std::vector<Tenant> tenants;
+};
+
+/// A scenario: its workloads alone, then together.
+struct Shared {
+    Sharing* sharing = nullptr;
+    std::vector<std::size_t> once;      ///< jobs of the first round, by tenant: alone, one time
+    ExecutionGraph whole;               ///< all of them, as often as they run
+    std::vector<ExecutionGraph> parts;  ///< each tenant's share of it
+    std::vector<std::size_t> alone;     ///< jobs of the second round: alone, as often
+    std::size_t together = 0;
+    std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
+};
+
+class SharedMachine {
+public:
+    SharedMachine(const LoadedExperiment& loaded, const RunOptions& options) :
+        loaded_(loaded), options_(options) {}
+
+    ExperimentResult run() {
+        const HostClock clock;
+        std::optional<ResultFolder> folder;
+        if (options_.out)
+            folder.emplace(*options_.out);
+        prepare();
+        log(fmt::format("simulating each workload alone, {} runs", plan_alone()));
+        once_ = run_simulations(jobs_, options_);
+        for (Shared& shared : scenarios_)
+            put_together(shared);
+        log(fmt::format("simulating all together, {} runs", plan_together()));
+        outcomes_ = run_simulations(jobs_, options_);
+        ExperimentResult result = summarise();
+        clock.tell(result.host);
+        if (folder)
+            write(*folder, result);
+        return result;
+    }
+
+private:
+    void log(const std::string& text) const {
+        if (options_.log)
+            options_.log(text);
+    }
+    [[nodiscard]] const std::vector<ScenarioParams>& scenarios() const {
+        return loaded_.experiment.scenarios;
+    }
+
+    void prepare() {
+        std::set<std::string> left_out;
+        const std::vector<Variant> variants = variants_of(loaded_);
+        scenarios_.resize(scenarios().size());
+        for (const Variant& variant : variants) {
+            Sharing& sharing = sharings_.emplace_back();
+            sharing.experiment = variant.experiment;
+            sharing.system = with_faults(*variant.experiment);
+            for (std::size_t w = 0; w < variant.experiment->workloads.size(); ++w) {
+                Tenant& tenant = sharing.tenants.emplace_back();
+                tenant.params = &variant.experiment->workloads[w];
+                tenant.workload = prepare_placed(loaded_, variant, w);
+                left_out.merge(std::set(tenant.workload.left_out));
+                if (tenant.computes())
+                    tenant.serial = without_overlap(tenant.workload.graph);
+            }
+            for (const std::size_t scenario : variant.scenarios)
+                scenarios_[scenario].sharing = &sharing;
+        }
+        if (left_out.empty())
+            return;
+        // They set nothing: all scenarios run the same.
+        for (std::size_t i = scenarios().size(); i-- > 0;)
+            if (left_out.contains(scenarios()[i].name))
+                scenarios_.erase(scenarios_.begin() + static_cast<std::ptrdiff_t>(i));
+        leave_out(loaded_, left_out);
+    }
+
+    std::size_t
+    add(const Sharing& sharing,
+        const ScenarioParams& scenario,
+        std::string label,
+        const ExecutionGraph& graph,
+        std::size_t off = kMechanismCount,
+        bool counters = false) {
+        SimulateOptions options = simulate_options(*sharing.experiment, scenario);
+        options.contention = without(off);
+        options.counters = counters;
+        jobs_.push_back(
+            simulation(std::move(label), sharing.system, graph, scenario.policies(), options));
+        return jobs_.size() - 1;
+    }
+
+    [[nodiscard]] std::string label_of(std::size_t scenario, std::size_t tenant) const {
+        return fmt::format(
+            "{}: {}",
+            scenarios()[scenario].name,
+            scenarios_[scenario].sharing->tenants[tenant].params->name);
+    }
+
+    [[nodiscard]] const ExecutionGraph& graph_of(const Tenant& tenant, std::size_t scenario) const {
+        return scenarios()[scenario].overlap || !tenant.computes() ? tenant.workload.graph
+                                                                   : tenant.serial;
+    }
+
+    std::size_t plan_alone() {
+        for (Sharing& sharing : sharings_)
+            for (Tenant& tenant : sharing.tenants)
+                if (tenant.computes())
+                    tenant.serial_once =
+                        add(sharing,
+                            {"no overlap", false, ring_policy()},
+                            tenant.params->name + " alone, no overlap",
+                            tenant.serial);
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (const Tenant& tenant : scenarios_[i].sharing->tenants)
+                scenarios_[i].once.push_back(
+                    add(*scenarios_[i].sharing,
+                        scenarios()[i],
+                        tenant.params->name + " alone",
+                        graph_of(tenant, i)));
+        return jobs_.size();
+    }
+
+    /// How often each runs: as its parameters say, else until the longest has run once, also if
+    /// all share what they need alone and it takes as many times longer.
+    [[nodiscard]] std::vector<std::uint32_t> repetitions(const Shared& shared) const {
+        const std::vector<Tenant>& tenants = shared.sharing->tenants;
+        std::vector<double> once;
+        double longest = 0;
+        for (std::size_t w = 0; w < tenants.size(); ++w) {
+            once.push_back(static_cast<double>(once_[shared.once[w]].end_ps));
+            longest = std::max(
+                longest,
+                once.back() * std::max(tenants[w].params->steps, 1U) +
+                    static_cast<double>(tenants[w].params->start.count()));
+        }
+        std::vector<std::uint32_t> times;
+        for (std::size_t w = 0; w < tenants.size(); ++w) {
+            const double free = longest - static_cast<double>(tenants[w].params->start.count());
+            const auto needed = static_cast<std::uint32_t>(std::clamp(
+                once[w] < longest
+                    ? std::ceil(free * static_cast<double>(tenants.size()) / std::max(once[w], 1.0))
+                    : 1.0,
+                1.0,
+                double{kMostRepetitions}));
+            const bool overlapping = tenants[w].workload.graph.training.rounds > 1;
+            const std::uint32_t asked = tenants[w].params->steps;
+            times.push_back(overlapping ? 1 : asked > 0 ? asked : needed);
+        }
+        return times;
+    }
+
+    void put_together(Shared& shared) {
+        const auto i = static_cast<std::size_t>(&shared - scenarios_.data());
+        const std::vector<std::uint32_t> times = repetitions(shared);
+        std::vector<ExecutionGraph> graphs;
+        for (std::size_t w = 0; w < times.size(); ++w) {
+            const Tenant& tenant = shared.sharing->tenants[w];
+            graphs.push_back(
+                times[w] == 1 ? graph_of(tenant, i) : repeat(graph_of(tenant, i), times[w]));
+            delay(graphs.back(), tenant.params->start);
+        }
+        shared.whole = join(graphs);
+        for (const ExecutionGraph& graph : graphs)
+            shared.parts.push_back(part_of(shared.whole, graph));
+        check(shared.whole);
+    }
+
+    std::size_t plan_together() {
+        jobs_.clear();
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            scenarios_[i].together =
+                add(*scenarios_[i].sharing,
+                    scenarios()[i],
+                    scenarios()[i].name,
+                    scenarios_[i].whole,
+                    kMechanismCount,
+                    options_.timeline);
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
+                scenarios_[i].alone.push_back(
+                    add(*scenarios_[i].sharing,
+                        scenarios()[i],
+                        label_of(i, w) + " alone",
+                        scenarios_[i].parts[w]));
+        for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+            Shared& shared = scenarios_[i];
+            const Sharing& sharing = *shared.sharing;
+            const bool computing = std::ranges::any_of(sharing.tenants, &Tenant::computes);
+            if (!scenarios()[i].overlap || !computing || !sharing.experiment->causes)
+                continue;
+            for (std::size_t off = 0; off < kMechanismCount; ++off) {
+                const bool there =
+                    kMechanisms[off].on != &Contention::clock || any_clock_drop(sharing.system);
+                shared.without.push_back(
+                    there ? add(sharing, scenarios()[i], scenarios()[i].name, shared.whole, off)
+                          : shared.together);
+            }
+        }
+        return jobs_.size();
+    }
+
+    /// The end of the first of the other workloads to end.
+    [[nodiscard]] static Time
+    others_end(const Shared& shared, const Outcome& outcome, std::size_t tenant) {
+        Time first = Time(UINT64_MAX);
+        for (std::size_t w = 0; w < shared.parts.size(); ++w)
+            if (w != tenant)
+                first = std::min(first, ends_of_steps(shared.parts[w], outcome).back());
+        return first;
+    }
+
+    /// Steps of a tenant that ended while all others ran; 0 if none did.
+    [[nodiscard]] static std::uint32_t
+    crowded_steps(const Shared& shared, const Outcome& outcome, std::size_t tenant) {
+        const Time others = others_end(shared, outcome, tenant);
+        return static_cast<std::uint32_t>(std::ranges::count_if(
+            ends_of_steps(shared.parts[tenant], outcome),
+            [&](const Time& end) { return end <= others; }));
+    }
+
+    [[nodiscard]] ScenarioResult row(std::size_t i, std::size_t w) const {
+        const Shared& shared = scenarios_[i];
+        const Tenant& tenant = shared.sharing->tenants[w];
+        const Outcome& outcome = outcomes_[shared.together];
+        const std::uint32_t crowded = crowded_steps(shared, outcome, w);
+        const std::uint32_t steps = std::max(crowded, 1U);
+        const auto share = [&](const Outcome& of) {
+            return share_of(shared.parts[w], of, tenant.params->start, steps);
+        };
+        const ShareOfRun own = share(outcome);
+        const ShareOfRun alone = share(outcomes_[shared.alone[w]]);
+        ScenarioResult s = measured_scenario(own.graph, own.outcome);
+        tell_scenario(scenarios()[i], s);
+        s.name = label_of(i, w);
+        s.workload = tenant.workload.report;
+        s.workload->notes.clear();  // they stand at the head, once
+        s.statistics = outcome.statistics;
+        if (tenant.workload.unequal)
+            compare_ranks(own.graph, own.outcome, s);
+        if (w == 0) {
+            s.events = outcome.events;
+            s.counters = outcome.counters;
+        }
+        s.alone_us = phase_times(alone.graph, alone.outcome, steps).iteration;
+        // A collective of one rank takes no time.
+        s.lost_to_others = *s.alone_us > 0 ? s.iteration_us / *s.alone_us - 1.0 : 0.0;
+        // Between repetitions a pipeline stands still as it does between steps.
+        s.bubble_share.reset();
+        if (crowded == 0)
+            tell_uncrowded(shared, w, outcome, own, s);
+        if (tenant.computes())
+            tell_slowdown(i, w, share, own, s);
+        return s;
+    }
+
+    /// Its only step ran on when others had ended.
+    static void tell_uncrowded(
+        const Shared& shared,
+        std::size_t w,
+        const Outcome& outcome,
+        const ShareOfRun& own,
+        ScenarioResult& s) {
+        constexpr double kNearlyAll = 0.95;
+        constexpr double kPercent = 100;
+        const Time begin = shared.sharing->tenants[w].params->start;
+        const Time others = others_end(shared, outcome, w);
+        const double beside = others > begin ? static_cast<double>((others - begin).count()) /
+                                                   static_cast<double>(own.outcome.end_ps)
+                                             : 0.0;
+        if (beside < kNearlyAll)
+            s.notes.push_back(fmt::format(
+                "other workloads ended before its first step did, of which {:.0f} % ran beside "
+                "them",
+                kPercent * beside));
+    }
+
+    /// Of the backward pass over itself alone without overlap, and what it comes from.
+    template <class Share>
+    void tell_slowdown(
+        std::size_t i, std::size_t w, const Share& share, const ShareOfRun& own, ScenarioResult& s)
+        const {
+        const Shared& shared = scenarios_[i];
+        const Tenant& tenant = shared.sharing->tenants[w];
+        constexpr std::size_t kWorst = 10;
+        s.worst_kernels = worst_kernels(own.graph, own.outcome, kWorst);
+        const PhaseTimes serial =
+            phase_times(tenant.serial, once_[tenant.serial_once], tenant.serial.steps);
+        s.speedup = serial.iteration / s.iteration_us;
+        if (serial.backward <= 0)
+            return;
+        const double slowdown = s.backward_us / serial.backward - 1.0;
+        s.backward_slowdown = slowdown;
+        if (!scenarios()[i].overlap)
+            s.causes.emplace().other = slowdown;
+        if (shared.without.empty())
+            return;
+        s.causes = find_causes(slowdown, [&](std::size_t mechanism) {
+            if (mechanism == kMechanismCount)
+                return slowdown;
+            const ShareOfRun other = share(outcomes_[shared.without[mechanism]]);
+            return phase_times(other.graph, other.outcome, other.graph.steps).backward /
+                       serial.backward -
+                   1.0;
+        });
+    }
+
+    [[nodiscard]] ExperimentResult summarise() const {
+        ExperimentResult result;
+        result.experiment = loaded_.experiment.name;
+        result.version = version();
+        result.config_digest = loaded_.digest;
+        result.effective_config = loaded_.effective_config;
+        result.workload = whole_report();
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
+                result.scenarios.push_back(row(i, w));
+        for (const auto* outcomes : {&once_, &outcomes_})
+            for (const Outcome& outcome : *outcomes)
+                result.host.events += outcome.events;
+        return result;
+    }
+
+    /// What the machine is shared by.
+    [[nodiscard]] WorkloadResult whole_report() const {
+        WorkloadResult all;
+        all.type = "shared";
+        for (const Tenant& tenant : sharings_.front().tenants) {
+            const WorkloadResult& one = tenant.workload.report;
+            all.source += fmt::format(
+                "{}{} on {} GPUs", all.source.empty() ? "" : ", ", tenant.params->name, one.ranks);
+            all.ranks += one.ranks;
+            all.synthetic = all.synthetic || one.synthetic;
+            for (const std::string& note : one.notes)
+                all.notes.push_back(fmt::format("{}: {}", tenant.params->name, note));
+        }
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (const std::string& note : outcomes_[scenarios_[i].together].notes)
+                all.notes.push_back(fmt::format("{}: {}", scenarios()[i].name, note));
+        return all;
+    }
+
+    void write(ResultFolder& folder, const ExperimentResult& result) const {
+        folder.write("effective-config.json", loaded_.effective_config);
+        std::vector<std::string> labels;  // rows refer to them
+        for (std::size_t i = 0; i < scenarios_.size(); ++i)
+            for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
+                labels.push_back(label_of(i, w));
+        std::vector<RanScenario> rows;
+        std::vector<RanScenario> wholes;
+        for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+            const Shared& shared = scenarios_[i];
+            const Outcome& outcome = outcomes_[shared.together];
+            for (const ExecutionGraph& part : shared.parts)
+                rows.push_back({labels[rows.size()], part, outcome});
+            wholes.push_back({scenarios()[i].name, shared.whole, outcome});
+        }
+        write_tables(folder, rows);
+        if (options_.timeline)
+            write_timeline(folder, wholes, RankGpus(sharings_.front().system).of(0));
+        folder.write("result.json", to_result_json(result));
+        folder.commit();
+        log(fmt::format("wrote {}", options_.out->string()));
+    }
+
+    LoadedExperiment loaded_;
+    const RunOptions& options_;
+    std::deque<Sharing> sharings_;
+    std::vector<Shared> scenarios_;
+    std::vector<Job> jobs_;  ///< of the round that is on
+    std::vector<Outcome> once_;
+    std::vector<Outcome> outcomes_;
+};
+
+}  // namespace
+
+ExperimentResult run_shared_machine(const LoadedExperiment& loaded, const RunOptions& options) {
+    return SharedMachine(loaded, options).run();
+}
+
+}  // namespace switchfold

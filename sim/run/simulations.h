@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/machine/outcome.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/pool/pool.h"
+#include "sim/run/runner.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// All mechanisms on except this one of kMechanisms; kMechanismCount: all on.
+[[nodiscard]] Contention without(std::size_t mechanism);
+
+/// What an experiment and one of its scenarios say of every simulation.
+[[nodiscard]] SimulateOptions
+simulate_options(const Experiment& experiment, const ScenarioParams& scenario);
+
+/// A simulation as a job. Machine and graph must live until it has run.
+[[nodiscard]] Job simulation(
+    std::string label,
+    const SystemParams& system,
+    const ExecutionGraph& graph,
+    const CollectivePolicies& policies,
+    const SimulateOptions& options);
+
+/// Runs simulations as the options say. \returns their outcomes, in the jobs' order. Throws a
+/// failed one's error.
+[[nodiscard]] std::vector<Outcome>
+run_simulations(std::span<const Job> jobs, const RunOptions& options);
+
+}  // namespace switchfold

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/workload/experts_workload.h"
+#include "sim/run/workload/read_workload.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace switchfold {
+
+void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {
+    const SystemParams& system = context.system();
+    const std::uint32_t ranks = context.ranks_of(w.ranks);
+    if (ranks < 2)
+        context.fail("/workload/ranks", "is 1, and nothing is exchanged; expected at least 2");
+    if (w.experts % ranks != 0)
+        context.fail(
+            "/workload/experts",
+            fmt::format(
+                "is {}, which {} ranks cannot share evenly; expected a multiple of {}",
+                w.experts,
+                ranks,
+                ranks));
+    constexpr std::uint64_t kMostChoices = 1ULL << 26U;
+    if (std::uint64_t{w.tokens} * w.top_k * ranks > kMostChoices)
+        context.fail(
+            "/workload/tokens",
+            fmt::format(
+                "is {}: with top_k {} and {} ranks more than {} choices of experts; expected "
+                "fewer tokens",
+                w.tokens,
+                w.top_k,
+                ranks,
+                kMostChoices));
+    const ExpertExchange exchange = exchange_of(w, context.experiment().seed);
+    const ExpertsMachine machine = experts_machine(system, ranks);
+    const auto& scenarios = context.scenarios();
+    for (const std::size_t i : context.variant_scenarios()) {
+        const ExpertsPolicy& policy = scenarios[i].collectives.experts;
+        const ExpertsRefusal refusal =
+            why_no_experts(system.collectives->experts, policy, exchange, machine);
+        if (refusal.why.empty())
+            continue;
+        const std::string pointer = fmt::format("/scenarios/{}/collectives/experts", i);
+        if (!refusal.pointer.empty())
+            context.fail(pointer + refusal.pointer, refusal.why);
+        context.fail(
+            pointer + "/library",
+            fmt::format(
+                "is {}, which {} cannot run: {}",
+                enum_name(library_of(policy)),
+                system.name,
+                refusal.why));
+    }
+    out.graph = experts_step(w.operation, exchange, ranks);
+    out.report.type = "experts";
+    out.report.source = out.graph.names.front();
+    context.place(out.graph);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/workload/collective_sizes.h"
+#include "sim/run/workload/late_peers.h"
+#include "sim/run/workload/read_workload.h"
+#include "workloads/graph/extrapolate.h"
+#include "workloads/readers/read_traces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+class TraceReader {
+public:
+    TraceReader(const WorkloadContext& context, PreparedWorkload& out) :
+        context_(context), out_(out) {}
+
+    void run(const TraceWorkloadParams& w) {
+        ReadOptions options;
+        for (const std::string& file : w.files) {
+            const std::filesystem::path path = file;
+            options.files.push_back(
+                path.is_absolute() ? path
+                                   : (context_.file().parent_path() / path).lexically_normal());
+        }
+        TraceWorkload trace = read_traces(options);
+        const std::uint32_t world = trace.graph.provenance.world_size;
+        const std::uint32_t ranks = w.ranks == 0 ? world : w.ranks;
+        if (ranks > context_.gpus())
+            context_.fail(
+                "/workload",
+                fmt::format(
+                    "is a run of {} ranks and {} has {} GPUs; expected at most those",
+                    ranks,
+                    context_.system().name,
+                    context_.gpus()));
+        WorkloadResult& report = out_.report;
+        const bool stands_for_all = trace.files.size() == 1;
+        complete_ranks(w, trace, ranks);
+        if (!stands_for_all && w.peers == Peers::kTogether)
+            context_.fail(
+                "/workload/peers",
+                fmt::format(
+                    "is together, and {} ranks were traced, which come when their traces say; "
+                    "expected as_traced, or one trace that stands for all ranks",
+                    trace.files.size()));
+        for (const Group& group : trace.graph.groups)
+            for (const std::uint32_t rank : group.ranks)
+                if (rank >= ranks)
+                    context_.fail(
+                        "/workload",
+                        fmt::format(
+                            "group {} holds rank {} of a run of {} ranks; expected ranks below "
+                            "that",
+                            group.name,
+                            rank,
+                            ranks));
+        out_.graph = std::move(trace.graph);
+        context_.place(out_.graph);
+        report.type = "trace";
+        report.source = joined(w.files);  // as the user wrote them
+        report.synthetic = out_.graph.provenance.synthetic;
+        report.traced_ranks = out_.graph.provenance.traced_ranks;
+        if (!report.synthetic)
+            report.measured_iteration_us =
+                to_microseconds(out_.graph.provenance.measured_iteration);
+        for (const TraceFileReport& file : trace.files)
+            add_report(file);
+        const std::uint32_t estimated = estimate_collective_sizes(context_.system(), out_.graph);
+        if (stands_for_all && ranks > 1)
+            set_peers(w.peers, trace.files.front());
+        if (estimated > 0)
+            report.notes.push_back(fmt::format(
+                "the trace does not say how large {} collectives are: sizes were estimated from "
+                "their shortest "
+                "durations on this machine",
+                estimated));
+        const auto overlapped = report.duration_sources.find("measured_overlapped");
+        if (overlapped != report.duration_sources.end())
+            report.notes.push_back(fmt::format(
+                "{} kernels never ran without communication beside them: their measured durations "
+                "stand for isolated ones",
+                overlapped->second));
+    }
+
+private:
+    /// A rank that was not traced is made up only when the user asks for it.
+    void complete_ranks(const TraceWorkloadParams& w, TraceWorkload& trace, std::uint32_t ranks) {
+        const auto traced = static_cast<std::uint32_t>(trace.files.size());
+        std::vector<std::string>& notes = out_.report.notes;
+        if (traced == 1 && (w.ranks != 0 || ranks == 1)) {
+            spread_over_ranks(trace.graph, ranks);
+            return;
+        }
+        const bool whole_run = trace.files.back().rank + 1 == traced;
+        if (traced < ranks && ranks % traced == 0 && whole_run &&
+            trace.graph.provenance.world_size == traced) {
+            for (std::string& assumption : extrapolate(trace.graph, ranks))
+                notes.push_back(std::move(assumption));
+            return;
+        }
+        if (traced != ranks)
+            fail_missing(trace, ranks);
+    }
+
+    /// How late the ranks come for which one trace stands.
+    void set_peers(std::optional<Peers> asked, const TraceFileReport& traced) {
+        // A benchmark's times are of all ranks together, and nobody waited in a made-up run.
+        const auto& ranks = out_.graph.ranks;
+        const bool residences = std::any_of(
+            ranks.begin(), ranks.end(), [](const auto& rank) { return has_residences(*rank); });
+        const bool waits = residences && !traced.synthetic && traced.format != "nccl-tests";
+        if (asked == Peers::kAsTraced && !waits)
+            context_.fail(
+                "/workload/peers",
+                "is as_traced, and the trace says of no collective how long it was resident in a "
+                "real run; expected together");
+        const std::string whose = fmt::format(
+            "rank {}'s trace stands for all {} ranks", traced.rank, ranks_at_work(out_.graph));
+        std::vector<std::string>& notes = out_.report.notes;
+        if (asked.value_or(waits ? Peers::kAsTraced : Peers::kTogether) == Peers::kTogether) {
+            notes.push_back(whose + ": no rank is ever late");
+            return;
+        }
+        const LatePeers late = derive_late_peers(context_.system(), out_.graph);
+        out_.peers_late = late.waited > 0;
+        notes.push_back(fmt::format(
+            "{}, and the others are as late as it saw: of {} collectives {} were resident for "
+            "longer than this machine needs for the transfer, by {:.0f} us each; the others come "
+            "as late again in every scenario",
+            whose,
+            late.collectives,
+            late.waited,
+            late.waited > 0 ? to_microseconds(late.waiting) / static_cast<double>(late.waited)
+                            : 0.0));
+    }
+
+    [[noreturn]] void fail_missing(const TraceWorkload& trace, std::uint32_t ranks) const {
+        std::string missing;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& f) {
+                    return f.rank == rank;
+                }))
+                missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+        context_.fail(
+            "/workload/files",
+            fmt::format(
+                "give {} of {} ranks, without rank {}; expected {}",
+                trace.files.size(),
+                ranks,
+                missing,
+                trace.files.size() == 1
+                    ? fmt::format(
+                          "one a rank, or \"ranks\": {} if this one may stand for all", ranks)
+                    : "one a rank"));
+    }
+
+    static std::string joined(const std::vector<std::string>& files) {
+        std::string all;
+        for (const std::string& file : files)
+            all += (all.empty() ? "" : ", ") + file;
+        return all;
+    }
+
+    void add_report(const TraceFileReport& file) {
+        WorkloadResult& report = out_.report;
+        const auto add = [](auto& to, const auto& from) {
+            for (const auto& [key, value] : from)
+                to[key] += value;
+        };
+        add(report.used, file.used);
+        add(report.dropped, file.dropped);
+        add(report.duration_sources, file.durations);
+        add(report.byte_sources, file.bytes);
+        add(report.size_sources, file.sizes);
+        for (const std::string& warning : file.warnings)
+            report.notes.push_back(warning);
+    }
+
+    const WorkloadContext& context_;
+    PreparedWorkload& out_;
+};
+
+}  // namespace
+
+void read(const TraceWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {
+    TraceReader(context, out).run(w);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "sim/run/changes/step_graphs.h"
+#include "sim/run/config/rank_gpus.h"
+#include "sim/run/machine/system_queries.h"
+#include "sim/run/workload/folded_plan.h"
+#include "sim/run/workload/learning_plan.h"
+#include "sim/run/workload/plan_workload.h"
+#include "sim/run/workload/read_workload.h"
+#include "sim/run/workload/training_workload.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+class TrainingReader {
+public:
+    TrainingReader(const WorkloadContext& context, PreparedWorkload& out) :
+        context_(context), out_(out) {}
+
+    void run(const TrainingWorkloadParams& w) {
+        if (w.plan)
+            read_plan(w);
+        else
+            read_strategy(w);
+        WorkloadResult& report = out_.report;
+        report.type = "training";
+        report.source = out_.graph.provenance.source;
+        report.synthetic = true;
+        context_.place(out_.graph);
+    }
+
+private:
+    void read_strategy(const TrainingWorkloadParams& w) {
+        const RankGpus gpus = context_.rank_gpus();
+        const std::uint32_t ranks = context_.ranks_of(w.ranks);
+        const std::set<std::uint32_t> kinds = gpus.used(ranks);
+        for (const std::uint32_t kind : kinds)
+            if (const GpuParams& gpu = *gpus.kinds()[kind]; gpu.matrix_rate.count() == 0)
+                context_.fail(
+                    "/workload/type",
+                    fmt::format(
+                        "is training, and {} states no matrix_rate; expected a GPU that does",
+                        gpu.name));
+        out_.unequal = kinds.size() > 1;
+        for (const std::uint32_t kind : kinds)
+            use_ranks(
+                training_step(w, *gpus.kinds()[kind], ranks, context_.file().parent_path()),
+                gpus,
+                kind);
+        out_.report.notes.push_back(
+            "a generated step: kernels take the longer of their arithmetic at the GPU's "
+            "matrix_rate and of their bytes at the bandwidth that streams reach");
+    }
+
+    /// Of a step that is the same but for its times on each kind, the ranks of one kind.
+    void use_ranks(ExecutionGraph of_kind, const RankGpus& gpus, std::uint32_t kind) {
+        if (out_.graph.ranks.empty()) {
+            out_.graph = std::move(of_kind);
+            return;
+        }
+        SWITCHFOLD_CHECK(
+            of_kind.names == out_.graph.names && of_kind.groups == out_.graph.groups,
+            "a step is another on {}",
+            gpus.kinds()[kind]->name);
+        for (std::uint32_t rank = 0; rank < of_kind.ranks.size(); ++rank)
+            if (gpus.kind(rank) == kind)
+                out_.graph.ranks[rank] = of_kind.ranks[rank];
+    }
+
+    void read_plan(const TrainingWorkloadParams& w) {
+        PlanProblems problems;
+        const RankGpus gpus = context_.rank_gpus();
+        auto prepared = prepare_plan(w, gpus, context_.file().parent_path(), problems);
+        for (auto& [pointer, what] : problems)
+            pointer = "/workload/plan" + pointer;
+        if (!prepared)
+            context_.fail_all(problems);
+        const std::uint32_t planned = switchfold::ranks_of(prepared->step->plan());
+        if (w.ranks == 0 && planned > context_.gpus())
+            context_.fail(
+                "/workload/plan",
+                fmt::format(
+                    "is for {} ranks, data x context x tensor x pipeline, more than the {} GPUs of "
+                    "{}; expected at most those",
+                    planned,
+                    context_.gpus(),
+                    context_.system().name));
+        if (context_.ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
+            context_.fail(
+                "/workload/ranks",
+                fmt::format(
+                    "is {}, and the plan is for {}: data x context x tensor x pipeline",
+                    w.ranks,
+                    planned));
+        if (context_.experiment().run) {
+            PlanProblems wrong =
+                why_not_run(*context_.experiment().run, w, gpus.kinds().size(), context_.gpus());
+            for (auto& [pointer, what] : wrong)
+                pointer = "/run" + pointer;
+            if (!wrong.empty())
+                context_.fail_all(wrong);
+        }
+        out_.unequal = prepared->divided.has_value();
+        if (prepared->divided)
+            refuse_unequal(w, *prepared->divided);
+        if (w.plan->fold)
+            fold(*prepared->step);
+        else
+            out_.graph = prepared->graph();
+        if (context_.experiment().learning) {
+            if (prepared->memory)
+                context_.fail(
+                    "/learning",
+                    "follows passes and updates, and a plan of memory updates within passes; "
+                    "expected a plan without memory");
+            PlanProblems wrong = why_not_learned(*context_.experiment().learning, *prepared->step);
+            for (auto& [pointer, what] : wrong)
+                pointer = "/learning" + pointer;
+            if (!wrong.empty())
+                context_.fail_all(wrong);
+            out_.plan = std::move(prepared->step);
+        }
+        for (std::string& note : prepared->notes)
+            out_.report.notes.push_back(std::move(note));
+        const TrainingFacts& training = out_.graph.training;
+        if (training.rounds > 1)
+            out_.report.notes.push_back(fmt::format(
+                "never drained: the iteration is a mini-batch at the steady pace, without the "
+                "first and the last {} of {}",
+                training.warm_up,
+                training.rounds));
+    }
+
+    /// What takes all ranks for alike.
+    void refuse_unequal(const TrainingWorkloadParams& w, const DividedPlan& divided) const {
+        if (w.plan->fold && divided.steps.size() > 1)
+            context_.fail(
+                "/workload/plan/fold",
+                "folds no such plan: its ranks have different GPUs or samples, and each does what "
+                "it alone does; expected false");
+        if (context_.experiment().learning && !divided.equal_samples)
+            context_.fail(
+                "/learning",
+                "takes all micro-batches for equal, and the plan divides the batch into others; "
+                "expected a plan without global_batch");
+    }
+
+    void fold(const PlannedStep& step) {
+        if (context_.is_placed())
+            context_.fail(
+                "/workload/plan/fold",
+                "is true, and other workloads share the machine, which the ranks that are left out "
+                "would meet; expected false");
+        const std::uint32_t machine = gpus_of_machine(context_.system());
+        if (const std::string why = why_not_folded(step, machine); !why.empty())
+            context_.fail("/workload/plan/fold", "folds no such plan: " + why);
+        out_.folded = std::make_shared<const FoldedStep>(folded_step(step, context_.system()));
+        out_.graph = out_.folded->probe();
+        const ParallelPlan& plan = step.plan();
+        out_.report.notes.push_back(fmt::format(
+            "folded: one rank of each device stands for {}; a pass is one kernel that takes what "
+            "it "
+            "took with its collectives on the ranks of a machine{}",
+            plan.tensor * plan.context * plan.data,
+            plan.messages == Messages::kBlocking || plan.pipeline == 1
+                ? ""
+                : "; what messages slow beside them is left out"));
+    }
+
+    const WorkloadContext& context_;
+    PreparedWorkload& out_;
+};
+
+}  // namespace
+
+void read(const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {
+    TrainingReader(context, out).run(w);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/kernels.h"
+#include "models/collectives/choice/machine_view.h"
+#include "sim/run/workload/read_workload.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+class ScenarioChecks {
+public:
+    ScenarioChecks(const WorkloadContext& context, PreparedWorkload& out) :
+        context_(context), out_(out) {}
+
+    void run() {
+        const auto& scenarios = context_.scenarios();
+        const std::map<CollectiveKind, Over> collectives = collectives_by_kind();
+        const Topology topology = build_topology(context_.system().topology);
+        for (const std::size_t i : context_.variant_scenarios())
+            for (const auto& [kind, over] : collectives) {
+                const bool all_reduce = kind == CollectiveKind::kAllReduce;
+                if (!all_reduce && !scenarios[i].collectives.named(kind))
+                    continue;  // it follows all-reduces as far as it can
+                const CollectivePolicy policy = scenarios[i].policies().of(kind);
+                const bool classic = policy.kernels == Kernels::kClassic;
+                const std::string reason = classic
+                                               ? why_not_all(policy.algorithm, kind, over, topology)
+                                               : why_not_all(policy, kind, over, topology);
+                if (reason.empty())
+                    continue;
+                if (context_.default_scenarios()) {
+                    out_.left_out.insert(scenarios[i].name);
+                    out_.report.notes.push_back(fmt::format(
+                        "{} was left out: {} cannot do it: {}",
+                        scenarios[i].name,
+                        context_.system().name,
+                        reason));
+                    break;
+                }
+                const bool shorthand = !scenarios[i].collectives.named(kind);
+                context_.fail(
+                    fmt::format(
+                        "/scenarios/{}/{}{}/{}",
+                        i,
+                        shorthand ? "" : "collectives/",
+                        to_string(kind),
+                        classic ? "algorithm" : "kernels"),
+                    fmt::format(
+                        "is {}, which {} cannot do: {}; expected {}",
+                        classic ? enum_name(policy.algorithm) : enum_name(policy.kernels),
+                        context_.system().name,
+                        reason,
+                        !classic     ? "classic"
+                        : all_reduce ? "ring, tree or auto"
+                                     : "ring or auto"));
+            }
+    }
+
+private:
+    /// What collectives of one kind are over: a group, and the type of what moves.
+    using Over = std::set<std::pair<std::uint32_t, Datatype>>;
+
+    [[nodiscard]] std::map<CollectiveKind, Over> collectives_by_kind() const {
+        std::map<CollectiveKind, Over> found;
+        const RankGraph* last = nullptr;
+        for (const auto& rank : out_.graph.ranks) {
+            if (rank.get() == last)
+                continue;  // ranks that share a graph
+            last = rank.get();
+            for (const Operation& operation : rank->operations) {
+                const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                if (c != nullptr && out_.graph.groups[c->group].ranks.size() > 1)
+                    found[c->kind].emplace(c->group, c->datatype);
+            }
+        }
+        return found;
+    }
+
+    /// Why the machine cannot run the workload's collectives of this kind so; empty if it can.
+    [[nodiscard]] std::string why_not_all(
+        Algorithm algorithm,
+        CollectiveKind kind,
+        const Over& over,
+        const Topology& topology) const {
+        for (const auto& [group, datatype] : over) {
+            std::string reason =
+                why_not(algorithm, kind, datatype, topology, out_.graph.groups[group].ranks);
+            if (!reason.empty())
+                return reason;
+        }
+        return {};
+    }
+
+    /// Why the machine cannot run them with the policy's kernels.
+    [[nodiscard]] std::string why_not_all(
+        const CollectivePolicy& policy,
+        CollectiveKind kind,
+        const Over& over,
+        const Topology& topology) const {
+        const CollectiveParams& params = *context_.system().collectives;
+        for (const auto& [group, datatype] : over) {
+            const GroupView view =
+                view_group(topology, params.transfer_unit, out_.graph.groups[group].ranks);
+            std::string reason =
+                why_not_kernels(params, policy, view.machine, {kind, Bytes(0), datatype});
+            if (!reason.empty())
+                return reason;
+        }
+        return {};
+    }
+
+    const WorkloadContext& context_;
+    PreparedWorkload& out_;
+};
+
+}  // namespace
+
+void check_scenarios(const WorkloadContext& context, PreparedWorkload& workload) {
+    ScenarioChecks(context, workload).run();
+}
+
+}  // namespace switchfold

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/learning/data/samples.h"
+#include "workloads/learning/network/network.h"
+#include "workloads/learning/replicas/batch_parts.h"
+#include "workloads/learning/task/task.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold::learning {
+
+/// The network as a data-parallel replica has it: in one piece.
+class WholeNetwork {
+public:
+    WholeNetwork(const Task& task, Samples& samples);
+
+    /// What a forward and backward of samples left.
+    struct Pass {
+        std::vector<Tape> tapes;
+        double loss = 0;  ///< summed over the samples
+    };
+    /// `step`: from 0.
+    [[nodiscard]] Pass pass(const Vector& weights, std::uint32_t step, const BatchPart& part) const;
+    /// Adds the gradient, sample by sample.
+    void add_gradient(const Pass& pass, Vector& gradient) const;
+    /// Of the samples' mean loss.
+    [[nodiscard]] Vector mean_gradient(const Pass& pass, const BatchPart& part) const;
+
+    [[nodiscard]] Vector initial_weights(std::uint64_t seed) const;
+    [[nodiscard]] Index parameters() const { return net_.front().parameters(); }
+    [[nodiscard]] const std::vector<Stage>& stages() const { return net_; }
+    [[nodiscard]] const Samples& samples() const { return samples_; }
+
+private:
+    const Task& task_;
+    Samples& samples_;
+    Network network_;
+    std::vector<Stage> net_;
+};
+
+}  // namespace switchfold::learning
