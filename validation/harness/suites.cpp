@@ -18,6 +18,7 @@ SuiteResult run_training(const SuiteOptions& options);
 SuiteResult run_plans(const SuiteOptions& options);
 SuiteResult run_memory(const SuiteOptions& options);
 SuiteResult run_kernels(const SuiteOptions& options);
+SuiteResult run_elastic(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
     static constexpr std::array<Suite, 10> kSuites{
@@ -71,7 +72,12 @@ std::span<const Suite> suites() {
           "what planners pin, update policies hold and published rules of memory count",
           DataKind::kFile,
           "reference/training/memory.csv",
-          run_memory}}};
+          run_memory},
+         {"elastic",
+          "times of changes of the device set, and what sets of devices reach",
+          DataKind::kFile,
+          "reference/training/elastic.csv",
+          run_elastic}}};
     return kSuites;
 }
 

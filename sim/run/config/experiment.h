@@ -11,8 +11,9 @@
 #include "sim/core/params.h"
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/learning_params.h"
-#include "sim/run/config/rank_list.h"
 #include "sim/run/config/planner_params.h"
+#include "sim/run/config/rank_list.h"
+#include "sim/run/config/run_params.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/config/unequal_params.h"
 #include "sim/run/config/workload_names.h"
@@ -44,9 +45,7 @@ struct SystemParams {
             field("name", &SystemParams::name, "What reports call the machine.").required(),
             field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
             field(
-                "gpus",
-                &SystemParams::gpus,
-                "Ranks that have another GPU (docs/unequal_gpus.md)."),
+                "gpus", &SystemParams::gpus, "Ranks that have another GPU (docs/unequal_gpus.md)."),
             field(
                 "topology",
                 &SystemParams::topology,
@@ -232,6 +231,7 @@ struct Experiment {
     std::optional<LearningParams> learning;
     std::vector<SlowRankParams> ranks;
     std::optional<PlannerParams> planner;
+    std::optional<RunParams> run;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
@@ -286,7 +286,11 @@ struct Experiment {
                 "planner",
                 &Experiment::planner,
                 "The plans that `switchfold plan` chooses from (docs/planner.md); a run leaves it "
-                "aside.")};
+                "aside."),
+            field(
+                "run",
+                &Experiment::run,
+                "Many steps, in which GPUs come and go (docs/elastic.md).")};
     }
     void check(ParamChecker& checker) const;
 };

@@ -96,6 +96,8 @@ void check_workloads(const Experiment& experiment, ParamChecker& checker) {
     if (experiment.learning)
         checker.error(
             "/learning", "follows the passes of one workload; expected workload, not workloads");
+    if (experiment.run)
+        checker.error("/run", "changes members of one workload; expected workload, not workloads");
 }
 
 }  // namespace

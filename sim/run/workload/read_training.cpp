@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "sim/run/changes/step_graphs.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/workload/folded_plan.h"
@@ -97,6 +98,14 @@ private:
                     "is {}, and the plan is for {}: data x context x tensor x pipeline",
                     w.ranks,
                     planned));
+        if (context_.experiment().run) {
+            PlanProblems wrong =
+                why_not_run(*context_.experiment().run, w, gpus.kinds().size(), context_.gpus());
+            for (auto& [pointer, what] : wrong)
+                pointer = "/run" + pointer;
+            if (!wrong.empty())
+                context_.fail_all(wrong);
+        }
         out_.unequal = prepared->divided.has_value();
         if (prepared->divided)
             refuse_unequal(w, *prepared->divided);

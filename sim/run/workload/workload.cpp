@@ -146,6 +146,18 @@ void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared)
     prepared.unequal = true;
 }
 
+/// Who a run's members are, a plan says.
+void check_run(const WorkloadContext& context) {
+    const Experiment& experiment = context.experiment();
+    if (!experiment.run)
+        return;
+    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
+    if (training == nullptr || !training->plan)
+        context.fail("/run", "changes replicas of a plan; expected a training workload with one");
+    if (!experiment.ranks.empty())
+        context.fail("/run", "knows nothing of slow ranks, and the experiment has some");
+}
+
 PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {
     PreparedWorkload prepared;
     std::visit([&](const auto& params) { read(params, context, prepared); }, workload);
@@ -170,6 +182,7 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
 PreparedWorkload prepare_workload(const LoadedExperiment& loaded, const Variant& variant) {
     const WorkloadContext context(loaded, variant);
     check_learning(context);
+    check_run(context);
     return prepare(context, *variant.experiment->workload);
 }
 
