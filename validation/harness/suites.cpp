@@ -21,7 +21,7 @@ SuiteResult run_kernels(const SuiteOptions& options);
 SuiteResult run_elastic(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 10> kSuites{
+    static constexpr std::array<Suite, 11> kSuites{
         {{"collectives",
           "times of collectives against logs of nccl-tests and tables",
           DataKind::kFiles,
