@@ -28,7 +28,8 @@ const Kind& find_kind(std::string_view name) {
         kind_of<SystemParams>("system"),
         kind_of<TopologyParams>("topology"),
         kind_of<CollectiveParams>("collectives"),
-        kind_of<GpuParams>("gpu")};
+        kind_of<GpuParams>("gpu"),
+        kind_of<HostCostsParams>("costs")};
     std::string known;
     for (const Kind& kind : kKinds) {
         if (kind.name == name)
