@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 OWN = {"page": "page.html", "style": "style.css", "charts": "charts.js", "schedule": "schedule.js",
-       "memory": "memory.js", "learning": "learning.js", "run": "run.js",
+       "memory": "memory.js", "learning": "learning.js", "members": "members.js", "run": "run.js",
        "sweep": "sweep.js"}
 LIBRARIES = {
     "vega": "vega/build/vega.min.js",

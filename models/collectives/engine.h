@@ -71,6 +71,8 @@ public:
         experts_ = std::move(experts);
         sms_ = sms;
     }
+    /// Of each rank's GPU, by any numbers: NCCL's LL128 is for GPUs of one generation.
+    void set_generations(std::vector<std::uint32_t> by_rank) { generations_ = std::move(by_rank); }
     /// From now on no rank is late that was not traced, whatever the operations say.
     void ignore_late_peers() { ignores_late_peers_ = true; }
     void start(
@@ -158,6 +160,7 @@ private:
     std::vector<Group> groups_;
     std::vector<ExpertExchange> experts_;
     std::uint32_t sms_ = 1;
+    std::vector<std::uint32_t> generations_;  ///< by rank; empty: all are equal
     std::uint64_t functional_seed_;
     bool ignores_late_peers_ = false;
     std::map<Key, std::unique_ptr<Instance>> running_;

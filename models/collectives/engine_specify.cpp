@@ -30,9 +30,15 @@ ElementType element_of(Datatype type) {
 
 const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks) {
     auto& found = views_[ranks];
-    if (!found)
+    if (!found) {
         found = std::make_unique<GroupView>(
             view_group(fabric_.topology(), params_.transfer_unit, ranks));
+        found->machine.one_generation =
+            generations_.empty() ||
+            std::all_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) {
+                return generations_[rank] == generations_[ranks.front()];
+            });
+    }
     if (found->machine.ring_bandwidth == Bandwidth())
         for (const auto& order : found->rings)  // says which pair has no way left, and why
             for (std::size_t place = 0; place < order.size(); ++place)

@@ -275,37 +275,44 @@ TEST(ExpertsChoice, RefusesWhatCannotRun) {
     const auto refusal = [&](const ExpertsPolicy& policy, ExpertsMachine machine) {
         return why_no_experts(p, policy, e, machine);
     };
+    constexpr Bytes kShared = kibibytes(227);
     ExpertsPolicy policy;
     policy.sms = 20;
-    EXPECT_TRUE(refusal(policy, {8, 1, 132, true}).why.empty());
+    EXPECT_NE(
+        refusal(policy, {8, 1, 132, kibibytes(64), true}).why.find("shared memory"),
+        std::string::npos);
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, kShared, true}).why.empty());
     policy.sms = 140;
-    EXPECT_EQ(refusal(policy, {8, 1, 132, true}).pointer, "/sms");
+    EXPECT_EQ(refusal(policy, {8, 1, 132, kShared, true}).pointer, "/sms");
     policy.sms = 20;
     policy.chunk = 128;
-    EXPECT_TRUE(refusal(policy, {8, 1, 132, true}).why.empty());
-    EXPECT_NE(refusal(policy, {16, 2, 132, true}).why.find("2 machines"), std::string::npos);
-    EXPECT_NE(refusal(policy, {36, 1, 132, true}).why.find("no warp for each"), std::string::npos);
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, kShared, true}).why.empty());
+    EXPECT_NE(
+        refusal(policy, {16, 2, 132, kShared, true}).why.find("2 machines"), std::string::npos);
+    EXPECT_NE(
+        refusal(policy, {36, 1, 132, kShared, true}).why.find("no warp for each"),
+        std::string::npos);
     ExpertsParams silent = p;
     silent.copy_round = Time();
     policy.library = ExpertsLibrary::kDeepepLowLatency;
     policy.chunk = 0;
     policy.sms = 1;
-    EXPECT_EQ(refusal(policy, {8, 1, 132, true}).pointer, "/sms");
+    EXPECT_EQ(refusal(policy, {8, 1, 132, kShared, true}).pointer, "/sms");
     policy.sms = 0;
-    EXPECT_TRUE(refusal(policy, {8, 1, 132, true}).why.empty());
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, kShared, true}).why.empty());
     policy.library = ExpertsLibrary::kInSwitch;
-    EXPECT_TRUE(refusal(policy, {8, 1, 132, true}).why.empty());
-    EXPECT_NE(refusal(policy, {8, 1, 132, false}).why.find("switches"), std::string::npos);
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, kShared, true}).why.empty());
+    EXPECT_NE(refusal(policy, {8, 1, 132, kShared, false}).why.find("switches"), std::string::npos);
     policy.library = ExpertsLibrary::kTrtllmTwoSided;
-    EXPECT_TRUE(refusal(policy, {8, 1, 132, false}).why.empty());
+    EXPECT_TRUE(refusal(policy, {8, 1, 132, kShared, false}).why.empty());
     policy.library = ExpertsLibrary::kDeepepNormal;
     EXPECT_NE(
-        why_no_experts(silent, policy, e, {8, 1, 132, true}).why.find("copy_round"),
+        why_no_experts(silent, policy, e, {8, 1, 132, kShared, true}).why.find("copy_round"),
         std::string::npos);
     ExpertsParams small = p;
     small.ring_tokens = 100;
     policy.chunk = 60;
-    EXPECT_EQ(why_no_experts(small, policy, e, {8, 1, 132, true}).pointer, "/chunk");
+    EXPECT_EQ(why_no_experts(small, policy, e, {8, 1, 132, kShared, true}).pointer, "/chunk");
 }
 
 TEST(ExpertsChoice, HalvesOfSmsAreEven) {

@@ -6,6 +6,7 @@ import json
 
 import draw_copies
 import draw_learning
+import draw_members
 import draw_schedule
 import draw_shared
 import svg
@@ -78,6 +79,8 @@ def draw(folder):
         bars = [(f"{s['name']}, {c['name'].split()[1].removeprefix('moe_')}", c)
                 for s in result["scenarios"] for c in s["collectives"]]
         return draw_collectives(result["experiment"], bars, 2 * LEFT)
+    if any(s.get("run") for s in result["scenarios"]):
+        return draw_members.draw(result)
     if result["workload"]["type"] == "shared":
         return draw_shared.draw(result["experiment"], result["scenarios"])
     if any(s.get("learning") for s in result["scenarios"]):

@@ -17,6 +17,8 @@ void add_sweep(CLI::App& app, Chosen& chosen, const Log& log);
 void add_report(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen, const Log& log);
 void add_plan(CLI::App& app, Chosen& chosen, const Log& log);
+/// `switchfold plan EXPERIMENT` itself: `plan` has commands of its own beside it.
+void add_planner(CLI::App& plan, Chosen& chosen, const Log& log);
 void add_describe(CLI::App& app, Chosen& chosen);
 void add_schema(CLI::App& app, Chosen& chosen);
 void add_validate(CLI::App& app, Chosen& chosen, const Log& log);

@@ -28,7 +28,11 @@ std::string unknown_command(const CLI::App& app, std::span<char*> words) {
     if (words.empty() || words[0][0] == '-')
         return {};
     const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-    if (commands.empty())
+    // Words of a command that takes some are its own to judge.
+    const auto takes_words = app.get_options([](const CLI::Option* option) {
+        return option->get_positional();
+    });
+    if (commands.empty() || !takes_words.empty())
         return {};
     std::vector<std::string_view> known;
     for (const CLI::App* command : commands) {

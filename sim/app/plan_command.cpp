@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/app/batch_plan.h"
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/memory_plan_report.h"
@@ -104,9 +105,13 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* plan = app.add_subcommand(
         "plan",
-        "Compare plans, without simulating or with.\n\nExample:\n"
-        "  switchfold plan memory configs/experiments/vgg16_memory.json");
-    plan->require_subcommand(1);
+        "Find the fastest plan that fits: data, tensor and pipeline parallelism, sharding, "
+        "schedule, micro-batch, recomputation, memory, collectives. plan memory compares plans of "
+        "memory.\n\nExample:\n"
+        "  switchfold plan configs/experiments/plan_gpt_hgx_h100.json --out runs/plan");
+    plan->require_subcommand(0, 1);
+    add_plan_batch(*plan, chosen);
+    add_planner(*plan, chosen, log);
     CLI::App* command = plan->add_subcommand(
         "memory",
         "Which data stay on the GPU and which travel, by planner and size of memory: what is "

@@ -71,4 +71,21 @@ void ProgressLine::show(const SweepProgress& progress) {
     std::fflush(stderr);
 }
 
+void ProgressLine::show(const PlannerProgress& progress) {
+    if (!due())
+        return;
+    std::string text = fmt::format("\r\033[K{} plans simulated", progress.simulated);
+    if (progress.best_s > 0)
+        text += fmt::format(
+            ", best {:.3f} ms; {} may be faster, by at most {:.1f} %",
+            progress.best_s * 1e3,
+            progress.open,
+            progress.open > 0 ? 100 * (1 - progress.bound_s / progress.best_s) : 0.0);
+    text += fmt::format("  {:.0f} s", progress.elapsed_s);
+    if (progress.left_s > 0)
+        text += fmt::format(", at most {:.0f} s left", progress.left_s);
+    fmt::print(stderr, "{}", text);
+    std::fflush(stderr);
+}
+
 }  // namespace switchfold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/planner/planner.h"
 #include "sim/run/pool/progress.h"
 #include "sim/run/sweep/sweep.h"
 
@@ -23,6 +24,7 @@ public:
 
     void show(const WorkerProgress& progress);
     void show(const SweepProgress& progress);
+    void show(const PlannerProgress& progress);
     /// Makes room for other text on stderr.
     void clear();
 

@@ -3,6 +3,7 @@
 
 #include "sim/core/memory_classes.h"
 #include "sim/core/statistics.h"
+#include "sim/output/changes_result.h"
 #include "sim/output/learning_result.h"
 #include "sim/output/scenario_figures.h"
 
@@ -130,6 +131,7 @@ struct ScenarioResult : ScenarioFigures {
     std::vector<std::string> notes;
     std::vector<CounterSample> counters;
     std::optional<LearningResult> learning;
+    std::optional<ChangesResult> changes;  ///< none without a run over many steps
 };
 
 struct HostResult {

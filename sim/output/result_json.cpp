@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
+#include "sim/output/changes_text.h"
 #include "sim/output/learning_text.h"
 #include "sim/output/writers.h"
 
@@ -187,6 +188,8 @@ OrderedJson scenario_json(const ScenarioResult& s) {
     out["notes"] = s.notes;
     if (s.learning)
         out["learning"] = learning_json(*s.learning);
+    if (s.changes)
+        out["run"] = changes_json(*s.changes);
     out["collectives"] = std::move(collectives);
     for (const StatisticTable& table : s.statistics)
         out[table.kind] = rows_json(table);

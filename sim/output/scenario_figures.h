@@ -48,15 +48,19 @@ struct ScenarioFigures {
     double backward_us = 0;
     double optimizer_us = 0;
     double exposed_communication_us = 0;
-    double waiting_us = 0;                    ///< collectives are resident and wait for late ranks
-    double exposed_waiting_us = 0;            ///< of the exposed communication
-    std::optional<double> exposed_copies_us;  ///< none without copies to or from a host
-    double communication_blocks = 0;          ///< held by collectives, mean over the run
-    double jumped_us = 0;                     ///< of the whole run, left out of long collectives
-    std::optional<double> backward_slowdown;  ///< none without a backward pass
-    std::optional<double> speedup;            ///< none without a baseline
-    std::optional<double> alone_us;           ///< iteration with the machine to itself
-    std::optional<double> lost_to_others;     ///< none where nothing else runs on the machine
+    double waiting_us = 0;                     ///< collectives are resident and wait for late ranks
+    double exposed_waiting_us = 0;             ///< of the exposed communication
+    std::optional<double> exposed_copies_us;   ///< none without copies to or from a host
+    double communication_blocks = 0;           ///< held by collectives, mean over the run
+    double jumped_us = 0;                      ///< of the whole run, left out of long collectives
+    std::optional<double> backward_slowdown;   ///< none without a backward pass
+    std::optional<double> speedup;             ///< none without a baseline
+    std::optional<double> alone_us;            ///< iteration with the machine to itself
+    std::optional<double> lost_to_others;      ///< none where nothing else runs on the machine
+    std::optional<double> rank_max_over_mean;  ///< none where all ranks are alike
+    std::optional<double> rank_deviation_us;
+    std::optional<double> late_rank;  ///< none where nobody waits
+    std::optional<double> waiting_for_late_rank_us;
     std::optional<double> samples_per_s;      ///< of a generated step
     std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
     std::optional<double> bubble_share;       ///< of the time of the device that is at it longest
@@ -205,6 +209,45 @@ inline constexpr Figure kFigures[] = {
      15,
      "lost to other workloads",
      "lost_to_others"},
+    {"rank_max_over_mean",
+     &ScenarioFigures::rank_max_over_mean,
+     Unit::kFactor,
+     "rank max/mean",
+     "Time that kernels keep a GPU busy, of the rank that is busy longest over the mean of the "
+     "ranks "
+     "that work; none where nothing says that ranks differ: their GPUs, their samples, or ranks of "
+     "the experiment.",
+     16,
+     "busiest rank over the mean",
+     "rank_max_over_mean"},
+    {"rank_deviation_us",
+     &ScenarioFigures::rank_deviation_us,
+     Unit::kMicroseconds,
+     "rank deviation",
+     "Standard deviation of that time over the ranks, a step; none likewise.",
+     17,
+     {},
+     "rank_max_over_mean"},
+    {"late_rank",
+     &ScenarioFigures::late_rank,
+     Unit::kCount,
+     "late rank",
+     "The rank for which the others wait longest in collectives, as the last that comes, while "
+     "they "
+     "compute nothing; none likewise, or where they wait for less than a thousandth of the "
+     "iteration.",
+     0,
+     {},
+     {},
+     0},
+    {"waiting_for_late_rank_us",
+     &ScenarioFigures::waiting_for_late_rank_us,
+     Unit::kMicroseconds,
+     "wait for it",
+     "How long they do, a step, mean over the others.",
+     18,
+     "waiting for the latest rank",
+     "rank_max_over_mean"},
     {"samples_per_s",
      &ScenarioFigures::samples_per_s,
      Unit::kCount,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/output/changes_text.h"
 #include "sim/output/columns.h"
 #include "sim/output/learning_text.h"
 #include "sim/output/writers.h"
@@ -279,6 +280,7 @@ std::string to_table(const ExperimentResult& result) {
     } else {
         out += figures_table(result);
         out += learning_table(result);
+        out += changes_table(result);
         out +=
             "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
             "the backward pass\n"

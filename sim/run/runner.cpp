@@ -3,8 +3,12 @@
 
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
+#include "sim/run/changes/changes.h"
+#include "sim/run/config/rank_gpus.h"
+#include "sim/run/config/scenario_set.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/causes.h"
+#include "sim/run/results/compare_ranks.h"
 #include "sim/run/results/host_clock.h"
 #include "sim/run/results/learning.h"
 #include "sim/run/results/learning_jobs.h"
@@ -50,6 +54,7 @@ public:
         outcomes_ = run_simulations(jobs_, options_);
         ExperimentResult result = summarise();
         learn(result);
+        change_members(result);
         log([&] { return fmt::format("simulated {} events", result.host.events); });
         clock.tell(result.host);
         if (folder)
@@ -188,6 +193,54 @@ private:
         }
     }
 
+    /// Lays out runs over many steps in which members come and go.
+    void change_members(ExperimentResult& result) const {
+        std::vector<ChangeScenario> scenarios;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            const PreparedVariant& variant = prepared_of(i);
+            const ScenarioParams& scenario = experiment_.scenarios[i];
+            if (variant.experiment->run)
+                scenarios.push_back(
+                    {scenario.name,
+                     i,
+                     variant.experiment,
+                     &variant.system,
+                     scenario.policies(),
+                     simulate_options(*variant.experiment, scenario),
+                     scenario.overlap});
+        }
+        if (scenarios.empty())
+            return;
+        log([&] { return fmt::format("runs of {} scenarios", scenarios.size()); });
+        std::vector<ChangesResult> runs = run_changes(
+            scenarios,
+            loaded_.file,
+            [this](auto jobs, const auto& ended) {
+                if (options_.in_process)
+                    run_jobs_here(jobs, options_.progress, ended);
+                else
+                    run_jobs(jobs, options_.jobs, options_.progress, ended);
+            },
+            [this](std::size_t scenario, const PlanProblems& problems) {
+                std::vector<Problem> told;
+                const std::string file = loaded_.file.string();
+                const bool own = &loaded_.of(scenario) != &loaded_.experiment;
+                for (const auto& [pointer, message] : problems) {
+                    const Problem problem{file, pointer, message};
+                    told.push_back(
+                        own ? blamed_on_set(
+                                  problem, file, experiment_.scenarios[scenario].set, scenario)
+                            : problem);
+                }
+                return ConfigError(std::move(told));
+            });
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            ScenarioResult& s = result.scenarios[scenarios[i].index];
+            s.notes.insert(s.notes.end(), runs[i].notes.begin(), runs[i].notes.end());
+            s.changes = std::move(runs[i]);
+        }
+    }
+
     [[nodiscard]] const ExecutionGraph& graph_of(std::size_t scenario) const {
         return prepared_of(scenario).graph_of(experiment_.scenarios[scenario]);
     }
@@ -212,7 +265,7 @@ private:
             for (std::size_t off = 0; off < kMechanismCount; ++off) {
                 // What the machine does not have need not be switched off.
                 const bool there =
-                    kMechanisms[off].on != &Contention::clock || variant.system.gpu->clock_drop > 0;
+                    kMechanisms[off].on != &Contention::clock || any_clock_drop(variant.system);
                 planned_[i].without.push_back(
                     there ? add(variant, scenarios[i], off, false) : planned_[i].main);
             }
@@ -357,6 +410,8 @@ private:
         const Outcome& outcome = outcomes_[planned_[i].main];
         const ExecutionGraph& graph = graph_of(i);
         ScenarioResult s = measured_scenario(graph, outcome);
+        if (variant.workload.unequal)
+            compare_ranks(graph, outcome, s);
         tell_scenario(scenario, s);
         if (variant.workload.report != variants_.front().prepared.workload.report)
             s.workload = variant.workload.report;
@@ -389,8 +444,9 @@ private:
                 {experiment_.scenarios[i].name, graph_of(i), outcomes_[planned_[i].main]});
         write_tables(folder, scenarios);
         write_learning(folder, result);
+        write_changes(folder, result);
         if (options_.timeline)
-            write_timeline(folder, scenarios, *variants_.front().prepared.system.gpu);
+            write_timeline(folder, scenarios, RankGpus(variants_.front().prepared.system).of(0));
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log([&] { return fmt::format("wrote {}", options_.out->string()); });

@@ -15,11 +15,13 @@ SuiteResult run_step(const SuiteOptions& options);
 SuiteResult run_experts(const SuiteOptions& options);
 SuiteResult run_low_sm(const SuiteOptions& options);
 SuiteResult run_training(const SuiteOptions& options);
+SuiteResult run_plans(const SuiteOptions& options);
 SuiteResult run_memory(const SuiteOptions& options);
 SuiteResult run_kernels(const SuiteOptions& options);
+SuiteResult run_elastic(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 9> kSuites{
+    static constexpr std::array<Suite, 11> kSuites{
         {{"collectives",
           "times of collectives against logs of nccl-tests and tables",
           DataKind::kFiles,
@@ -61,11 +63,21 @@ std::span<const Suite> suites() {
           DataKind::kFolder,
           "reference/training",
           run_training},
+         {"plans",
+          "the plan that the simulator would choose against the fastest measured one",
+          DataKind::kFile,
+          "reference/training/plans.csv",
+          run_plans},
          {"memory",
           "what planners pin, update policies hold and published rules of memory count",
           DataKind::kFile,
           "reference/training/memory.csv",
-          run_memory}}};
+          run_memory},
+         {"elastic",
+          "times of changes of the device set, and what sets of devices reach",
+          DataKind::kFile,
+          "reference/training/elastic.csv",
+          run_elastic}}};
     return kSuites;
 }
 

@@ -3,6 +3,7 @@
 
 #include "sim/core/text.h"
 #include "sim/run/config/load.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/workload/kernel_model.h"
 #include "validation/machines/machine_words.h"
 
@@ -34,12 +35,16 @@ KernelGpus::KernelGpus(const std::filesystem::path& root) {
     std::sort(files.begin(), files.end());
     for (const auto& file : files) {
         const SystemParams system = load_system(file, {});
-        const GpuParams& gpu = *system.gpu;
-        const bool is_known = std::any_of(known_.begin(), known_.end(), [&](const Known& known) {
-            return known.rates.name == gpu.name;
-        });
-        if (!is_known)
-            known_.push_back({gpu_words(gpu.name), gpu_rates(gpu), why_no_kernel_times(gpu)});
+        const RankGpus gpus(system);
+        for (const GpuParams* gpu : gpus.kinds()) {
+            const bool is_known =
+                std::any_of(known_.begin(), known_.end(), [&](const Known& known) {
+                    return known.rates.name == gpu->name;
+                });
+            if (!is_known)
+                known_.push_back(
+                    {gpu_words(gpu->name), gpu_rates(*gpu), why_no_kernel_times(*gpu)});
+        }
     }
 }
 

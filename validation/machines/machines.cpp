@@ -2,6 +2,7 @@
 #include "validation/machines/machines.h"
 
 #include "sim/run/config/load.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/machine/system_queries.h"
 
 #include <fmt/format.h>
@@ -60,8 +61,11 @@ KnownMachine known_machine(const std::filesystem::path& file) {
     machine.pcie_switches = number_at(json, kPcieSwitches, 0);
     for (const std::string& wording : system.measured_as)
         machine.words.push_back(machine_words(wording));
+    // Rows are of machines whose GPUs are equal: of others no words are said, which none matches.
+    const bool equal = RankGpus(system).used(machine.gpus).size() == 1;
     if (machine.words.empty())
-        machine.words.push_back(machine_words(system.gpu->name + " " + spaced(system.name)));
+        machine.words.push_back(
+            equal ? machine_words(system.gpu->name + " " + spaced(system.name)) : MachineWords());
     return machine;
 }
 

@@ -34,7 +34,7 @@ TEST(KernelGpus, FindsTheGpuOfATable) {
     EXPECT_EQ(name("NVIDIA GH200 480GB").substr(0, 12), "NVIDIA GH200");
     EXPECT_EQ(
         name("NVIDIA A100-PCIE-40GB"), "no GPU of configs/systems is a NVIDIA A100-PCIE-40GB");
-    EXPECT_EQ(name("Tesla T4"), "no GPU of configs/systems is a Tesla T4");
+    EXPECT_EQ(name("Tesla M60"), "no GPU of configs/systems is a Tesla M60");
 }
 
 TEST(TimedKernels, HalfOfAllSizesMayBeFitted) {

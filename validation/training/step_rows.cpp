@@ -212,9 +212,12 @@ MachineMatch machine_of(const StepRow& row, const Machines& machines) {
     return match;
 }
 
+std::vector<StepRow> step_rows(const CsvTable& table, const std::string& label) {
+    return Reader(table, label).run();
+}
+
 std::vector<StepRow> read_step_rows(const std::filesystem::path& path) {
-    const CsvTable table = read_csv(path);
-    return Reader(table, path.string()).run();
+    return step_rows(read_csv(path), path.string());
 }
 
 }  // namespace switchfold::validation

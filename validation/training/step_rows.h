@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "validation/harness/csv.h"
 #include "validation/machines/machines.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/parallel_plan.h"
@@ -39,6 +40,8 @@ struct StepRow {
 /// Reads rows of measured steps (docs/validation.md has the columns). Throws ConfigError "file:
 /// line N: ..." with everything that is wrong.
 [[nodiscard]] std::vector<StepRow> read_step_rows(const std::filesystem::path& path);
+/// The same of a table that errors call `label`.
+[[nodiscard]] std::vector<StepRow> step_rows(const CsvTable& table, const std::string& label);
 
 /// The machine that a row was measured on, if it has one whose kernels can be timed.
 [[nodiscard]] MachineMatch machine_of(const StepRow& row, const Machines& machines);

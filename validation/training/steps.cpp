@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/steps.h"
 
-#include "sim/run/machine/simulate.h"
 #include "sim/run/machine/system_queries.h"
-#include "sim/run/results/training.h"
-#include "sim/run/workload/folded_plan.h"
-#include "sim/run/workload/kernel_model.h"
 #include "validation/harness/number_jobs.h"
 #include "validation/machines/machines.h"
+#include "validation/training/planned_row.h"
 #include "validation/training/speedups.h"
 #include "validation/training/step_rows.h"
+#include "workloads/plan/fold/folded_step.h"
 #include "workloads/plan/step/plan_memory.h"
 #include "workloads/plan/step/plan_step.h"
 
@@ -29,35 +27,8 @@ constexpr double kKorthikanti = 0.08;
 constexpr double kOthers = 0.10;
 constexpr std::uint32_t kMostRanks = 16;  ///< that are simulated one by one; more are folded
 
-struct Planned {
-    const StepRow* row;
-    std::shared_ptr<const SystemParams> system;
-    std::shared_ptr<const PlannedStep> step;
-};
-
-Planned planned_row(const StepRow& row, const SystemParams& system) {
-    return {
-        &row,
-        std::make_shared<const SystemParams>(system),
-        std::make_shared<const PlannedStep>(
-            *row.network, KernelTimes(gpu_rates(*system.gpu)), row.plan)};
-}
-
-/// \returns seconds of a step.
-double simulated(const Planned& planned, const JobProgress& progress) {
-    SimulateOptions options;
-    options.progress = progress;
-    const ExecutionGraph graph =
-        planned.row->gpus > kMostRanks
-            ? measured_step(
-                  folded_step(*planned.step, *planned.system), *planned.system, {}, options)
-            : plan_step(*planned.step);
-    const Outcome outcome = simulate(*planned.system, graph, {}, options);
-    return round_us(graph, outcome) * 1e-6;
-}
-
 /// What the fullest GPU holds; frameworks' own memory and workspaces are left out of ours.
-Case memory_case(const Planned& planned) {
+Case memory_case(const PlannedRow& planned) {
     double most = 0;
     for (const MemoryBytes& device : plan_memory(*planned.step))
         most = std::max(most, device.all());
@@ -81,7 +52,7 @@ void compare_steps(
     const std::filesystem::path& table, const SuiteOptions& options, SuiteResult& result) {
     const std::vector<StepRow> rows = read_step_rows(table);
     const Machines machines(options.root);
-    std::vector<Planned> planned;
+    std::vector<PlannedRow> planned;
     for (const StepRow& row : rows) {
         if (states_speedup(row))
             continue;
@@ -104,9 +75,10 @@ void compare_steps(
             result.unmatched.push_back({row.id, why});
     }
     std::vector<NumberJob> jobs;
-    for (const Planned& p : planned)
-        jobs.push_back(
-            {p.row->id, [&p](const JobProgress& progress) { return simulated(p, progress); }});
+    for (const PlannedRow& p : planned)
+        jobs.push_back({p.row->id, [&p](const JobProgress& progress) {
+                            return simulated_seconds(p, p.row->gpus > kMostRanks, progress);
+                        }});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::map<std::string, std::vector<const Case*>> by_source;
     const std::size_t from = result.cases.size();
@@ -124,7 +96,7 @@ void compare_steps(
         result.cases.push_back(std::move(c));
     }
     const std::size_t until = result.cases.size();
-    for (const Planned& p : planned)
+    for (const PlannedRow& p : planned)
         if (p.row->memory > 0)
             result.cases.push_back(memory_case(p));
     for (std::size_t i = from; i < until; ++i)

@@ -144,8 +144,10 @@ Choice choose_collective(
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
             if (only != Protocol::kAuto && only != protocol)
                 continue;
-            // LL128 needs stores of 128 bytes that arrive whole: NVLink's (tuning.cc, typeIntra).
-            if (only == Protocol::kAuto && protocol == Protocol::kLl128 && machine.pcie)
+            // LL128 needs stores of 128 bytes that arrive whole: NVLink's, and GPUs of one compute
+            // capability (tuning.cc, typeIntra and minCompCap).
+            if (only == Protocol::kAuto && protocol == Protocol::kLl128 &&
+                (machine.pcie || !machine.one_generation))
                 continue;
             Choice choice;
             choice.algorithm = algorithm;

@@ -128,6 +128,7 @@ struct MachineView {
     std::uint32_t ranks = 0;
     Bandwidth ring_bandwidth;  ///< payload a second that goes round all rings together
     bool pcie = false;         ///< ring neighbours reach each other over PCIe
+    bool one_generation = true;  ///< of GPUs
     std::uint32_t machines = 1;
     std::uint32_t per_machine = 0;  ///< members of the largest machine
     Bandwidth inside_bandwidth;     ///< of the part of the rings that lies inside machines

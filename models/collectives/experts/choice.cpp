@@ -106,6 +106,14 @@ ExpertsRefusal why_no_experts(
             return {};
         return {"", "its switches copy and add nothing for these ranks; expected ones that do"};
     }
+    if (params.shared_memory > machine.shared_memory)
+        return {
+            "",
+            fmt::format(
+                "its blocks need {} of shared memory, and an SM has {}; expected a GPU that they "
+                "fit",
+                to_string(params.shared_memory),
+                to_string(machine.shared_memory))};
     if (machine.ranks > params.threads / kWarpThreads)
         return {
             "",

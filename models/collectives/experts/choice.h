@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/collectives/choice/tuning.h"
+#include "sim/core/units.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct ExpertsMachine {
     std::uint32_t ranks = 0;
     std::uint32_t machines = 1;  ///< NVLink domains that they are spread over
     std::uint32_t sms = 0;       ///< of a GPU
+    Bytes shared_memory;         ///< of an SM, for blocks
     bool multicast = false;      ///< one domain whose switches copy and add
 };
 

@@ -206,6 +206,7 @@
     switchfold.schedules(data, scenarios);
     switchfold.memory(data, scenarios);
     switchfold.learning(scenarios);
+    switchfold.members(scenarios);
     stretchChart(data);
     counterCharts(data);
     partChart(data, scenarios);

@@ -11,8 +11,11 @@
 #include "sim/core/params.h"
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/learning_params.h"
+#include "sim/run/config/planner_params.h"
 #include "sim/run/config/rank_list.h"
+#include "sim/run/config/run_params.h"
 #include "sim/run/config/training_params.h"
+#include "sim/run/config/unequal_params.h"
 #include "sim/run/config/workload_names.h"
 #include "sim/run/machine/watchdog.h"
 #include "workloads/graph/execution_graph.h"
@@ -28,10 +31,11 @@
 
 namespace switchfold {
 
-/// A machine: one kind of GPU, how they are joined, and how collectives run on them.
+/// A machine: its GPUs, how they are joined, and how collectives run on them.
 struct SystemParams {
     std::string name;
     PathOr<GpuParams> gpu;
+    std::vector<GpuKindParams> gpus;  ///< of ranks with another; RankGpus tells a rank's
     PathOr<TopologyParams> topology;
     PathOr<CollectiveParams> collectives;
     std::vector<std::string> measured_as;
@@ -40,6 +44,8 @@ struct SystemParams {
         return std::tuple{
             field("name", &SystemParams::name, "What reports call the machine.").required(),
             field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
+            field(
+                "gpus", &SystemParams::gpus, "Ranks that have another GPU (docs/unequal_gpus.md)."),
             field(
                 "topology",
                 &SystemParams::topology,
@@ -223,6 +229,9 @@ struct Experiment {
     std::vector<FaultParams> faults;
     LimitParams limits;
     std::optional<LearningParams> learning;
+    std::vector<SlowRankParams> ranks;
+    std::optional<PlannerParams> planner;
+    std::optional<RunParams> run;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
@@ -267,7 +276,21 @@ struct Experiment {
                 "learning",
                 &Experiment::learning,
                 "Train a small network with the weights that passes of the simulated plan see "
-                "(docs/learning.md).")};
+                "(docs/learning.md)."),
+            field(
+                "ranks",
+                &Experiment::ranks,
+                "Ranks that are slower, or come later, than their GPUs say "
+                "(docs/unequal_gpus.md)."),
+            field(
+                "planner",
+                &Experiment::planner,
+                "The plans that `switchfold plan` chooses from (docs/planner.md); a run leaves it "
+                "aside."),
+            field(
+                "run",
+                &Experiment::run,
+                "Many steps, in which GPUs come and go (docs/elastic.md).")};
     }
     void check(ParamChecker& checker) const;
 };

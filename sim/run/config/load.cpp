@@ -3,6 +3,7 @@
 
 #include "sim/core/fnv.h"
 #include "sim/run/config/parameter_units.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/config/scenario_set.h"
 
 #include <fmt/format.h>
@@ -95,11 +96,15 @@ void check_workloads(const Experiment& experiment, ParamChecker& checker) {
     if (experiment.learning)
         checker.error(
             "/learning", "follows the passes of one workload; expected workload, not workloads");
+    if (experiment.run)
+        checker.error("/run", "changes members of one workload; expected workload, not workloads");
 }
 
 }  // namespace
 
 void SystemParams::check(ParamChecker& checker) const {
+    if (!gpus.empty())
+        check_kinds(gpus, build_topology(topology).gpus(), checker);
     check_components(*this, faults, checker);
 }
 
@@ -147,6 +152,8 @@ void ExpertsWorkloadParams::check(ParamChecker& checker) const {
 
 void Experiment::check(ParamChecker& checker) const {
     check_workloads(*this, checker);
+    if (!ranks.empty())
+        check_slow_ranks(ranks, build_topology(system->topology).gpus(), checker);
     check_components(*system, faults, checker);
 }
 
@@ -272,8 +279,11 @@ private:
 
     void check_partition(std::size_t scenario) {
         const auto& own = scenarios()[scenario].communication_sms;
-        const GpuParams& gpu = *loaded_.of(scenario).system->gpu;
-        if (own && *own >= gpu.sms)
+        if (!own)
+            return;
+        const RankGpus gpus(*loaded_.of(scenario).system);
+        const GpuParams& gpu = *std::ranges::min(gpus.kinds(), {}, &GpuParams::sms);
+        if (*own >= gpu.sms)
             fail(
                 fmt::format("/scenarios/{}/communication_sms", scenario),
                 fmt::format(

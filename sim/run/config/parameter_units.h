@@ -35,6 +35,8 @@ SWITCHFOLD_PARAMETERS(extern, ClusterTopology);
 SWITCHFOLD_PARAMETERS(extern, CollectiveParams);
 SWITCHFOLD_PARAMETERS(extern, GpuParams);
 SWITCHFOLD_PARAMETERS(extern, LearningParams);
+SWITCHFOLD_PARAMETERS(extern, RunParams);
+SWITCHFOLD_PARAMETERS(extern, PlannerParams);
 SWITCHFOLD_PARAMETERS(extern, SwitchedTopology);
 SWITCHFOLD_PARAMETERS(extern, TopologyParams);
 SWITCHFOLD_PARAMETERS(extern, TrainingWorkloadParams);

@@ -11,6 +11,46 @@ constexpr const char* kExpected =
     "of each stage, by name or number";
 }
 
+void read_value(const Cursor& c, DivisionParams& out) {
+    constexpr const char* kShares = "\"equal\", \"balanced\" or an array of samples by replica";
+    out = {};
+    if (c.value->is_string()) {
+        const std::string word = c.value->get<std::string>();
+        out.balanced = word == "balanced";
+        if (!out.balanced && word != "equal")
+            fail_type(c, kShares);
+        return;
+    }
+    if (!c.value->is_array() || c.value->empty()) {
+        fail_type(c, kShares);
+        return;
+    }
+    constexpr std::uint64_t kMost = 1U << 20U;
+    for (const Json& item : *c.value) {
+        if (item.is_number_unsigned() && item.get<std::uint64_t>() <= kMost)
+            out.samples.push_back(item.get<std::uint32_t>());
+        else
+            fail_type(c, kShares);
+    }
+}
+
+OrderedJson write_value(const DivisionParams& value) {
+    if (value.samples.empty())
+        return value.balanced ? "balanced" : "equal";
+    return value.samples;
+}
+
+OrderedJson SchemaOf<DivisionParams>::make() {
+    return {
+        {"title", "word or array"},
+        {"anyOf",
+         OrderedJson::array(
+             {{{"enum", {"equal", "balanced"}}},
+              {{"type", "array"},
+               {"items", {{"type", "integer"}, {"minimum", 0}}},
+               {"minItems", 1}}})}};
+}
+
 void read_value(const Cursor& c, PartitionParams& out) {
     out = {};
     if (c.value->is_string()) {

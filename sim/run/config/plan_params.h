@@ -64,6 +64,24 @@ struct EnumNames<OptimizerKind> {
         {{OptimizerKind::kAdam, "adam"}, {OptimizerKind::kMomentum, "momentum"}}};
 };
 
+template <>
+struct EnumNames<GradientSums> {
+    static constexpr std::array<std::pair<GradientSums, std::string_view>, 2> kNames{
+        {{GradientSums::kFused, "fused"}, {GradientSums::kSeparate, "separate"}}};
+};
+
+/// How replicas share a global batch.
+struct DivisionParams {
+    bool balanced = false;
+    std::vector<std::uint32_t> samples;  ///< by replica; empty: as the word says
+};
+void read_value(const Cursor& c, DivisionParams& out);
+[[nodiscard]] OrderedJson write_value(const DivisionParams& value);
+template <>
+struct SchemaOf<DivisionParams> {
+    static OrderedJson make();
+};
+
 /// The partition of a pipeline: the first layer of each stage, by name or number, or how to find
 /// them.
 struct PartitionParams {
@@ -84,6 +102,8 @@ struct SchemaOf<PartitionParams> {
 struct PlanParams : ParallelPlan {
     bool fold = false;  ///< ranks that do the same are simulated once
     PartitionParams cut;
+    std::uint32_t global_batch = 0;
+    DivisionParams division;
     Bandwidth link_bandwidth = gigabytes_per_second(10);
     std::optional<MemoryChoiceParams> memory;  ///< none: all stays, and updates follow the passes
     static constexpr auto fields() {
@@ -126,6 +146,25 @@ struct PlanParams : ParallelPlan {
                 "Micro-batches of a step and replica.",
                 1U,
                 1U << 20U),
+            field(
+                "global_batch",
+                &PlanParams::global_batch,
+                "Samples of a step on all replicas, which take as many micro-batches of at most "
+                "micro_batch samples as they need, instead of accumulate; 0: data x micro_batch x "
+                "accumulate.",
+                0U,
+                1U << 20U),
+            field(
+                "division",
+                &PlanParams::division,
+                "global_batch: \"equal\", shares that differ by at most one sample; \"balanced\", "
+                "so that the slowest replica's step is shortest; or the samples of each replica "
+                "(docs/unequal_gpus.md)."),
+            field(
+                "accumulation",
+                &PlanParams::accumulation,
+                "Gradients of micro-batches are added by the kernels that make them (fused), or by "
+                "kernels of their own (separate)."),
             field(
                 "recompute",
                 &PlanParams::recompute,

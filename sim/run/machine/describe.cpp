@@ -3,20 +3,37 @@
 
 #include "interconnect/host_paths.h"
 #include "interconnect/reduction_tree.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/machine/describe_topology.h"
 #include "sim/run/machine/machine.h"
+#include "sim/run/machine/system_queries.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace switchfold {
 
 namespace {
 
+/// With its name where there are several kinds.
+std::string describe_gpu(const GpuParams& gpu, bool named) {
+    return fmt::format(
+        "  {}SMs {}, L2 {} at {}, HBM {} peak, {:.0f} GB/s achieved by mixed streams\n",
+        named ? gpu.name + ": " : "",
+        gpu.sms,
+        to_string(gpu.memory.l2.capacity),
+        to_string(gpu.memory.l2.bandwidth),
+        to_string(gpu.memory.hbm.peak),
+        achievable_bytes_per_second(gpu.memory.hbm, 0.5) * 1e-9);
+}
+
 /// What host copies can reach; empty where the topology has no way to a host.
-std::string describe_host(const Topology& topology, const CopyParams& copy) {
+std::string describe_host(const Topology& topology, const GpuParams& gpu, bool named) {
+    const CopyParams& copy = gpu.copy;
+    const std::string whose = named ? " of " + gpu.name : "";
     const auto bound = host_bound(topology, copy.outstanding);
     if (!bound)
         return "";
@@ -29,8 +46,8 @@ std::string describe_host(const Topology& topology, const CopyParams& copy) {
     const std::string in = reach(copy.host_bandwidth);
     const std::string out = reach(copy.rate_to_host());
     if (in == out)
-        return fmt::format("  host copies: at most {}, each way\n", in);
-    return fmt::format("  host copies: at most {}; to the host {}\n", in, out);
+        return fmt::format("  host copies{}: at most {}, each way\n", whose, in);
+    return fmt::format("  host copies{}: at most {}; to the host {}\n", whose, in, out);
 }
 
 }  // namespace
@@ -45,17 +62,14 @@ std::string describe_system(const SystemParams& system) {
     options.ranks = gpus;
     options.groups = {world};
     Machine machine(simulation, system, options);
-    const GpuParams& gpu = *system.gpu;
-    std::string out = fmt::format("{}: {} x {}\n", system.name, gpus, gpu.name);
-    out += fmt::format(
-        "  SMs {}, L2 {} at {}, HBM {} peak, {:.0f} GB/s achieved by mixed streams\n",
-        gpu.sms,
-        to_string(gpu.memory.l2.capacity),
-        to_string(gpu.memory.l2.bandwidth),
-        to_string(gpu.memory.hbm.peak),
-        achievable_bytes_per_second(gpu.memory.hbm, 0.5) * 1e-9);
+    const RankGpus all(system);
+    const std::set<std::uint32_t> kinds = all.used(gpus);
+    std::string out = fmt::format("{}: {}\n", system.name, gpu_names(system));
+    for (const std::uint32_t kind : kinds)
+        out += describe_gpu(*all.kinds()[kind], kinds.size() > 1);
     out += describe_topology(topology, system.collectives->transfer_unit);
-    out += describe_host(topology, gpu.copy);
+    for (const std::uint32_t kind : kinds)
+        out += describe_host(topology, *all.kinds()[kind], kinds.size() > 1);
     const std::string reason = why_no_reduction(topology, world.ranks);
     out += fmt::format("  reduction in the switch: {}\n", reason.empty() ? "yes" : "no: " + reason);
     if (gpus < 2)

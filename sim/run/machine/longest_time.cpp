@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/longest_time.h"
 
+#include "sim/run/config/rank_gpus.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <utility>
 #include <variant>
 
 namespace switchfold {
@@ -45,8 +48,13 @@ public:
                 errors = std::max(errors, bits->bit_error_rate);
         }
         constexpr double kBits = 8;
-        const double memory = static_cast<double>(
-            std::min(system.gpu->memory.hbm.peak.count(), system.gpu->memory.l2.bandwidth.count()));
+        double memory = INFINITY;
+        const RankGpus gpus(system);
+        for (const GpuParams* gpu : gpus.kinds())
+            memory = std::min(
+                memory,
+                static_cast<double>(
+                    std::min(gpu->memory.hbm.peak.count(), gpu->memory.l2.bandwidth.count())));
         const double piece_on_wire = bandwidth > 0 ? kPiece / (bandwidth * slower) : 0.0;
         per_byte_ = 1 / (bandwidth * slower) + 4 / (memory * kMemoryShare) +
                     kBits * errors * (2 * latency + piece_on_wire);
@@ -70,8 +78,8 @@ private:
 
 class Need {
 public:
-    Need(const SystemParams& system, const ExecutionGraph& graph) :
-        data_(system), gpu_(*system.gpu), graph_(graph) {}
+    Need(const SlowestData& data, const GpuParams& gpu, const ExecutionGraph& graph) :
+        data_(data), gpu_(gpu), graph_(graph) {}
 
     [[nodiscard]] double of(const Operation& operation) const {
         return to_seconds(operation.gap) +
@@ -107,7 +115,7 @@ private:
         return to_seconds(delay.duration);
     }
 
-    SlowestData data_;
+    const SlowestData& data_;
     const GpuParams& gpu_;
     const ExecutionGraph& graph_;
 };
@@ -115,14 +123,18 @@ private:
 }  // namespace
 
 Time longest_time(const SystemParams& system, const ExecutionGraph& graph) {
-    const Need need(system, graph);
-    // Ranks that share their operations do the same at the same time.
-    std::set<const RankGraph*> seen;
+    const SlowestData data(system);
+    const RankGpus gpus(system);
+    // Ranks that share their operations, on equal GPUs, do the same at the same time.
+    std::set<std::pair<const RankGraph*, std::uint32_t>> seen;
     double seconds = 0;
-    for (const auto& rank : graph.ranks)
-        if (seen.insert(rank.get()).second)
-            for (const Operation& operation : rank->operations)
-                seconds += need.of(operation);
+    for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
+        if (!seen.emplace(graph.ranks[rank].get(), gpus.kind(rank)).second)
+            continue;
+        const Need need(data, gpus.of(rank), graph);
+        for (const Operation& operation : graph.ranks[rank]->operations)
+            seconds += need.of(operation);
+    }
     // In whole milliseconds, which read well.
     constexpr double kMost = 1e10;  // as many as a Time holds, and some
     const double milliseconds = std::ceil(1e3 * (kReserveSeconds + kReserve * seconds));

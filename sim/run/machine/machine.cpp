@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/machine.h"
 
+#include "sim/run/config/rank_gpus.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace switchfold {
 
@@ -29,15 +32,16 @@ Machine::Machine(
     Scheduler& scheduler = simulation.scheduler();
     fabric_ = std::make_unique<Fabric>("fabric", build_topology(system.topology), scheduler);
     std::vector<RankPort*> ports;
+    std::vector<std::uint32_t> generations;
+    const RankGpus gpus(system);
     for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
         const std::string label = fmt::format("rank{}", rank);
+        const GpuParams& gpu = gpus.of(rank);
+        generations.push_back(static_cast<std::uint32_t>(gpu.arithmetic.units));
         gpus_.push_back(std::make_unique<Gpu>(
-            label.c_str(), *system.gpu, options.contention, scheduler, options.communication_sms));
+            label.c_str(), gpu, options.contention, scheduler, options.communication_sms));
         copies_.push_back(std::make_unique<CopyEngine>(
-            fmt::format("copies{}", rank).c_str(),
-            system.gpu->copy,
-            gpus_.back()->memory(),
-            scheduler));
+            fmt::format("copies{}", rank).c_str(), gpu.copy, gpus_.back()->memory(), scheduler));
         copies_.back()->attach(*fabric_, rank);
         ports_.push_back(std::make_unique<GpuPort>(rank, *gpus_.back()));
         fabric_->endpoint(rank).set_memory(ports_.back().get());
@@ -51,6 +55,7 @@ Machine::Machine(
         ports,
         options.groups,
         options.functional_seed);
+    collectives_->set_generations(std::move(generations));
     faults_ = std::make_unique<FaultInjector>(*fabric_, system.faults, options.fault_seed);
 }
 

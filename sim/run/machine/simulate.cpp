@@ -6,6 +6,7 @@
 #include "sim/run/machine/component_statistics.h"
 #include "sim/run/machine/longest_time.h"
 #include "sim/run/machine/machine.h"
+#include "sim/run/machine/system_queries.h"
 #include "sim/run/machine/watchdog.h"
 
 #include <fmt/format.h>
@@ -200,7 +201,7 @@ Outcome simulate(
          options.functional_seed,
          options.fault_seed,
          options.communication_sms});
-    machine.collectives().set_experts(graph.experts, system.gpu->sms);
+    machine.collectives().set_experts(graph.experts, fewest_sms(system, ranks));
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);

@@ -4,6 +4,9 @@
 #include "interconnect/reduction_tree.h"
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
+#include "sim/run/config/rank_gpus.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
@@ -13,6 +16,35 @@ namespace switchfold {
 
 std::uint32_t gpus_of(const SystemParams& system) {
     return build_topology(system.topology).gpus();
+}
+
+std::uint32_t fewest_sms(const SystemParams& system, std::uint32_t ranks) {
+    const RankGpus gpus(system);
+    std::uint32_t fewest = UINT32_MAX;
+    for (const std::uint32_t kind : gpus.used(ranks))
+        fewest = std::min(fewest, gpus.kinds()[kind]->sms);
+    return fewest;
+}
+
+Bytes least_shared_memory(const SystemParams& system, std::uint32_t ranks) {
+    const RankGpus gpus(system);
+    Bytes least = Bytes(UINT64_MAX);
+    for (const std::uint32_t kind : gpus.used(ranks))
+        least = std::min(least, gpus.kinds()[kind]->sm.shared_memory);
+    return least;
+}
+
+std::string gpu_names(const SystemParams& system) {
+    const RankGpus gpus(system);
+    std::vector<std::uint32_t> counts(gpus.kinds().size(), 0);
+    for (std::uint32_t rank = 0; rank < gpus_of(system); ++rank)
+        ++counts[gpus.kind(rank)];
+    std::string text;
+    for (std::size_t kind = 0; kind < counts.size(); ++kind)
+        if (counts[kind] > 0)
+            text += fmt::format(
+                "{}{} x {}", text.empty() ? "" : ", ", counts[kind], gpus.kinds()[kind]->name);
+    return text;
 }
 
 std::uint32_t gpus_of_machine(const SystemParams& system) {

@@ -10,6 +10,12 @@ namespace switchfold {
 
 /// Number of GPUs of a system.
 [[nodiscard]] std::uint32_t gpus_of(const SystemParams& system);
+/// SMs of that of its first `ranks` GPUs that has fewest.
+[[nodiscard]] std::uint32_t fewest_sms(const SystemParams& system, std::uint32_t ranks);
+/// ... and the least shared memory of an SM.
+[[nodiscard]] Bytes least_shared_memory(const SystemParams& system, std::uint32_t ranks);
+/// "3 x A, 5 x B", with all GPUs of a kind together.
+[[nodiscard]] std::string gpu_names(const SystemParams& system);
 /// GPUs of one of its machines.
 [[nodiscard]] std::uint32_t gpus_of_machine(const SystemParams& system);
 /// Payload a second from a GPU to the next: of another machine, where there are several.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/run_files.h"
 
+#include "sim/output/changes_text.h"
 #include "sim/output/timeline.h"
 #include "sim/run/results/memory_over_time.h"
 #include "sim/run/results/summary.h"
@@ -107,6 +108,25 @@ void write_learning(ResultFolder& folder, const ExperimentResult& result) {
     }
     losses.close();
     versions.close();
+}
+
+void write_changes(ResultFolder& folder, const ExperimentResult& result) {
+    Table changes(folder, "changes.csv", changes_csv_header());
+    Table members(folder, "members.csv", members_csv_header());
+    for (const ScenarioResult& scenario : result.scenarios) {
+        if (!scenario.changes)
+            continue;
+        std::string block;
+        for (const ChangeResult& change : scenario.changes->changes)
+            block += changes_csv_line(scenario.name, change);
+        changes.add(block);
+        block.clear();
+        for (const RunStretchResult& stretch : scenario.changes->stretches)
+            block += members_csv_line(scenario.name, stretch);
+        members.add(block);
+    }
+    changes.close();
+    members.close();
 }
 
 void write_timeline(

@@ -24,6 +24,9 @@ void write_tables(ResultFolder& folder, const std::vector<RanScenario>& scenario
 /// Stages learning.csv and versions.csv where a scenario trained along.
 void write_learning(ResultFolder& folder, const ExperimentResult& result);
 
+/// Stages changes.csv and members.csv where a scenario's members change.
+void write_changes(ResultFolder& folder, const ExperimentResult& result);
+
 /// Stages timeline.json.gz and counters.csv. The timeline's head is of the first scenario; ranks of
 /// another are processes of their own.
 void write_timeline(

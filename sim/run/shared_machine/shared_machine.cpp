@@ -3,7 +3,9 @@
 
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/results/causes.h"
+#include "sim/run/results/compare_ranks.h"
 #include "sim/run/results/host_clock.h"
 #include "sim/run/results/run_files.h"
 #include "sim/run/results/scenario_result.h"
@@ -233,7 +235,7 @@ private:
                 continue;
             for (std::size_t off = 0; off < kMechanismCount; ++off) {
                 const bool there =
-                    kMechanisms[off].on != &Contention::clock || sharing.system.gpu->clock_drop > 0;
+                    kMechanisms[off].on != &Contention::clock || any_clock_drop(sharing.system);
                 shared.without.push_back(
                     there ? add(sharing, scenarios()[i], scenarios()[i].name, shared.whole, off)
                           : shared.together);
@@ -278,12 +280,15 @@ private:
         s.workload = tenant.workload.report;
         s.workload->notes.clear();  // they stand at the head, once
         s.statistics = outcome.statistics;
+        if (tenant.workload.unequal)
+            compare_ranks(own.graph, own.outcome, s);
         if (w == 0) {
             s.events = outcome.events;
             s.counters = outcome.counters;
         }
         s.alone_us = phase_times(alone.graph, alone.outcome, steps).iteration;
-        s.lost_to_others = s.iteration_us / *s.alone_us - 1.0;
+        // A collective of one rank takes no time.
+        s.lost_to_others = *s.alone_us > 0 ? s.iteration_us / *s.alone_us - 1.0 : 0.0;
         // Between repetitions a pipeline stands still as it does between steps.
         s.bubble_share.reset();
         if (crowded == 0)
@@ -396,7 +401,7 @@ private:
         }
         write_tables(folder, rows);
         if (options_.timeline)
-            write_timeline(folder, wholes, *sharings_.front().system.gpu);
+            write_timeline(folder, wholes, RankGpus(sharings_.front().system).of(0));
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log(fmt::format("wrote {}", options_.out->string()));

@@ -204,6 +204,17 @@ std::set<std::string> SweepDatabase::ended() {
     return digests("SELECT digest FROM runs");
 }
 
+std::map<std::string, double> SweepDatabase::iterations() {
+    std::map<std::string, double> all;
+    Statement read(
+        database_,
+        "SELECT r.digest, s.iteration_us FROM runs r JOIN scenarios s ON s.digest = r.digest"
+        " WHERE r.status = 'done' AND s.position = 0");
+    while (read.step())
+        all[read.text(0)] = read.real(1);
+    return all;
+}
+
 void SweepDatabase::forget_failed() {
     begin();
     for (const char* table : {"scenarios", "hosts", "runs"})

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 
@@ -36,6 +37,8 @@ public:
     [[nodiscard]] std::set<std::string> done();
     /// And of those that failed.
     [[nodiscard]] std::set<std::string> ended();
+    /// Iteration of the first scenario of those that ended well, by digest, us.
+    [[nodiscard]] std::map<std::string, double> iterations();
     /// As if they had never run.
     void forget_failed();
     /// Keeps a run, in place of a failed one before. It is on the disk within half a second if

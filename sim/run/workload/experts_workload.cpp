@@ -3,6 +3,7 @@
 
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/experts/routing.h"
+#include "sim/run/machine/system_queries.h"
 
 #include <fmt/format.h>
 
@@ -71,7 +72,8 @@ ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks) 
     ExpertsMachine machine;
     machine.ranks = ranks;
     machine.machines = static_cast<std::uint32_t>(lay_out(topology, all).machines.size());
-    machine.sms = system.gpu->sms;
+    machine.sms = fewest_sms(system, ranks);
+    machine.shared_memory = least_shared_memory(system, ranks);
     machine.multicast = why_not(Algorithm::kInSwitch, topology, all).empty();
     return machine;
 }

@@ -2,6 +2,7 @@
 #include "sim/run/workload/memory_plans.h"
 
 #include "sim/core/error.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
@@ -48,7 +49,8 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
         throw ConfigError(
             loaded.file.string(), "/workload/type", "is no training; expected training");
     refuse_shared_layers(loaded, *workload);
-    const GpuParams& gpu = *loaded.experiment.system->gpu;
+    const RankGpus gpus(*loaded.experiment.system);
+    const GpuParams& gpu = gpus.of(0);
     if (const std::string why = why_no_kernel_times(gpu); !why.empty())
         throw ConfigError(loaded.file.string(), "/system/gpu", fmt::format("{} {}", gpu.name, why));
     const std::filesystem::path folder = loaded.file.parent_path();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/plan_workload.h"
 
-#include "sim/core/gibibytes.h"
 #include "sim/core/json.h"
 #include "sim/run/workload/kernel_model.h"
+#include "sim/run/workload/memory_check.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/memory/pinning/mebibytes.h"
 #include "workloads/memory/step/memory_step.h"
+#include "workloads/plan/division/replica_times.h"
 #include "workloads/plan/schedule/schedule_file.h"
 #include "workloads/plan/step/plan_memory.h"
 #include "workloads/plan/step/planner_layers.h"
@@ -17,6 +18,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -140,47 +142,6 @@ std::string told_stages(const ParallelPlan& plan, const Network& network) {
     return text;
 }
 
-/// Refuses what the GPU cannot hold, with the largest micro-batch that it can. \returns what the
-/// plan needs, in words.
-std::string check_memory(
-    const GpuParams& gpu,
-    const ParallelPlan& plan,
-    const std::vector<MemoryBytes>& devices,
-    PlanProblems& problems) {
-    const auto fullest = std::max_element(
-        devices.begin(), devices.end(), [](const MemoryBytes& a, const MemoryBytes& b) {
-            return a.all() < b.all();
-        });
-    std::string what = fmt::format(
-        "{:.1f} GiB on device {}", in_gibibytes(fullest->all()), fullest - devices.begin());
-    const char* separator = ": ";
-    for (const MemoryClassText& memory : kMemoryClasses)
-        if ((*fullest)[memory.value] > 0)
-            what += fmt::format(
-                "{}{} {:.1f}",
-                std::exchange(separator, ", "),
-                memory.name,
-                in_gibibytes((*fullest)[memory.value]));
-    const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
-    if (capacity > 0 && fullest->all() > capacity) {
-        const double of_samples =
-            (*fullest)[MemoryClass::kActivations] + (*fullest)[MemoryClass::kWorkspace];
-        const double rest = capacity - (fullest->all() - of_samples);
-        const double largest = std::floor(plan.micro_batch * rest / of_samples);
-        problems.emplace_back(
-            "/micro_batch",
-            fmt::format(
-                "is {}, which needs {}; {} has {:.0f} GiB{}",
-                plan.micro_batch,
-                what,
-                gpu.name,
-                in_gibibytes(capacity),
-                largest >= 1 ? fmt::format(": at most {} fit", largest)
-                             : ": not even one sample fits"));
-    }
-    return what;
-}
-
 std::string told_memory(const PlannedMemory& planned) {
     const PinningPlan& plan = planned.plan;
     const std::string gradients = fmt::format(
@@ -256,37 +217,110 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
 }
 
 ExecutionGraph PreparedPlan::graph() const {
+    if (divided)
+        return plan_step(divided->by_rank);
     return memory ? memory_step(*step, *memory) : plan_step(*step);
 }
 
-std::optional<PreparedPlan> prepare_plan(
+namespace {
+
+/// Times of the kinds of GPUs that the plan's ranks have.
+std::vector<std::optional<KernelTimes>> times_of(
     const TrainingWorkloadParams& workload,
-    const GpuParams& gpu,
+    const RankGpus& gpus,
+    const std::set<std::uint32_t>& kinds,
     const std::filesystem::path& folder,
     PlanProblems& problems) {
-    if (const std::string why = why_no_kernel_times(gpu); !why.empty()) {
-        problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
-        return {};
+    std::vector<std::optional<KernelTimes>> times(gpus.kinds().size());
+    for (const std::uint32_t kind : kinds) {
+        const GpuParams& gpu = *gpus.kinds()[kind];
+        if (const std::string why = why_no_kernel_times(gpu); !why.empty())
+            problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
+        else
+            times[kind] = kernel_times(gpu, workload.kernel_times, folder);
     }
-    Network network = network_of(workload, folder);
-    KernelTimes times = kernel_times(gpu, workload.kernel_times, folder);
-    ParallelPlan plan = plan_of(workload, network, folder, problems);
-    if (problems.empty())
-        problems = problems_of(plan, network);
-    plan_partition(*workload.plan, network, times, gpu.memory.for_plans(), plan, problems);
+    if (kinds.size() > 1 && !workload.kernel_times.empty())
+        problems.emplace_back(
+            "",
+            "has kernel_times, which are of one GPU, and ranks with several kinds; expected none");
+    return times;
+}
+
+/// What a plan asks for that ranks which differ cannot have.
+void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& problems) {
+    if (several_kinds && (params.cut.planner || params.cut.replicated))
+        problems.emplace_back(
+            "/partition",
+            "is for devices that are alike, and ranks have several kinds of GPUs; expected auto, "
+            "equal or the first layers of stages");
+    if (params.memory)
+        problems.emplace_back(
+            "/memory",
+            fmt::format(
+                "plans ranks that are alike, and {}; expected none",
+                several_kinds ? "they have several kinds of GPUs"
+                              : "global_batch divides a batch"));
+}
+
+}  // namespace
+
+std::optional<PreparedPlan> prepare_plan(
+    const TrainingWorkloadParams& workload,
+    const RankGpus& gpus,
+    const std::filesystem::path& folder,
+    PlanProblems& problems) {
+    const std::set<std::uint32_t> kinds = gpus.used(ranks_of(*workload.plan));
+    std::vector<std::optional<KernelTimes>> times =
+        times_of(workload, gpus, kinds, folder, problems);
     if (!problems.empty())
         return {};
-    PreparedPlan prepared{
-        std::make_unique<PlannedStep>(std::move(network), std::move(times), std::move(plan)),
-        {},
-        {}};
+    Network network = network_of(workload, folder);
+    const bool divides = workload.plan->global_batch > 0 || kinds.size() > 1;
+    TrainingWorkloadParams shared = workload;
+    if (workload.plan->global_batch > 0) {
+        if (workload.plan->accumulate > 1)
+            problems.emplace_back(
+                "/accumulate",
+                "is given, and global_batch beside it, from which it follows; expected one of the "
+                "two");
+        const MicroBatches parts =
+            micro_batches(even_share(*workload.plan), workload.plan->micro_batch);
+        shared.plan->micro_batch = parts.samples;
+        shared.plan->accumulate = parts.count;
+        shared.plan->last_micro_batch = parts.last;
+    } else if (workload.plan->division.balanced || !workload.plan->division.samples.empty()) {
+        problems.emplace_back(
+            "/division", "divides a global_batch, and there is none; expected global_batch");
+    }
+    ParallelPlan plan = plan_of(shared, network, folder, problems);
+    if (problems.empty())
+        problems = problems_of(plan, network);
+    if (divides)
+        refuse_unequal(*workload.plan, kinds.size() > 1, problems);
+    const GpuParams& gpu = *gpus.kinds()[*kinds.begin()];
+    const KernelTimes& first = *times[*kinds.begin()];
+    plan_partition(*workload.plan, network, first, gpu.memory.for_plans(), plan, problems);
+    if (!problems.empty())
+        return {};
+    PreparedPlan prepared;
     prepared.notes.emplace_back(
         "a generated step: kernels take what the model of docs/kernel_times.md gives them");
+    if (divides) {
+        prepared.divided = divided_plan(*workload.plan, plan, network, gpus, times, problems);
+        if (!prepared.divided)
+            return {};
+        prepared.notes.insert(
+            prepared.notes.end(), prepared.divided->notes.begin(), prepared.divided->notes.end());
+    }
+    if (const std::string told = told_normalisation(plan, network); !told.empty())
+        prepared.notes.push_back(told);
+    prepared.step =
+        std::make_unique<PlannedStep>(std::move(network), KernelTimes(first), std::move(plan));
     if (workload.plan->cut.replicated)
         prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
     if (workload.plan->memory)
         use_memory(gpu, *workload.plan, prepared, problems);
-    else
+    else if (!divides)
         prepared.notes.push_back(
             "the plan needs up to " +
             check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), problems));

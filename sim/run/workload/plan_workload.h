@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/gpu/parameters.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/config/training_params.h"
+#include "sim/run/workload/divided_plan.h"
 #include "workloads/memory/step/planned_memory.h"
 #include "workloads/plan/step/plan_step.h"
 
@@ -16,7 +17,8 @@ namespace switchfold {
 
 /// A training workload with a plan, as its generator reads it.
 struct PreparedPlan {
-    std::unique_ptr<PlannedStep> step;
+    std::unique_ptr<PlannedStep> step;    ///< of a divided plan that of an equal share on one GPU
+    std::optional<DividedPlan> divided;   ///< if ranks differ, or global_batch is divided
     std::optional<PlannedMemory> memory;  ///< if the plan says what stays on the GPU
     std::vector<std::string> notes;       ///< for the results
     [[nodiscard]] ExecutionGraph graph() const;
@@ -27,12 +29,12 @@ struct PreparedPlan {
 [[nodiscard]] ParallelPlan plan_without_network(const TrainingWorkloadParams& workload);
 
 /// Reads and checks all of it: the network, layers that the partition names, the schedule's file,
-/// whether the plan suits the network, the memory of such a GPU. None if there are problems, with
-/// pointers below the plan; ConfigError and IoError for files that are wrong. `folder` is what
-/// paths are relative to.
+/// whether the plan suits the network, how it divides a batch, the memory of each GPU. None if
+/// there are problems, with pointers below the plan; ConfigError and IoError for files that are
+/// wrong. `folder` is what paths are relative to.
 [[nodiscard]] std::optional<PreparedPlan> prepare_plan(
     const TrainingWorkloadParams& workload,
-    const GpuParams& gpu,
+    const RankGpus& gpus,
     const std::filesystem::path& folder,
     PlanProblems& problems);
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "sim/run/changes/step_graphs.h"
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/learning_plan.h"
@@ -8,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -33,24 +37,46 @@ public:
 
 private:
     void read_strategy(const TrainingWorkloadParams& w) {
-        const SystemParams& system = context_.system();
-        if (system.gpu->matrix_rate.count() == 0)
-            context_.fail(
-                "/workload/type",
-                fmt::format(
-                    "is training, and {} states no matrix_rate; expected a GPU that does",
-                    system.gpu->name));
-        out_.graph = training_step(
-            w, *system.gpu, context_.ranks_of(w.ranks), context_.file().parent_path());
+        const RankGpus gpus = context_.rank_gpus();
+        const std::uint32_t ranks = context_.ranks_of(w.ranks);
+        const std::set<std::uint32_t> kinds = gpus.used(ranks);
+        for (const std::uint32_t kind : kinds)
+            if (const GpuParams& gpu = *gpus.kinds()[kind]; gpu.matrix_rate.count() == 0)
+                context_.fail(
+                    "/workload/type",
+                    fmt::format(
+                        "is training, and {} states no matrix_rate; expected a GPU that does",
+                        gpu.name));
+        out_.unequal = kinds.size() > 1;
+        for (const std::uint32_t kind : kinds)
+            use_ranks(
+                training_step(w, *gpus.kinds()[kind], ranks, context_.file().parent_path()),
+                gpus,
+                kind);
         out_.report.notes.push_back(
             "a generated step: kernels take the longer of their arithmetic at the GPU's "
             "matrix_rate and of their bytes at the bandwidth that streams reach");
     }
 
+    /// Of a step that is the same but for its times on each kind, the ranks of one kind.
+    void use_ranks(ExecutionGraph of_kind, const RankGpus& gpus, std::uint32_t kind) {
+        if (out_.graph.ranks.empty()) {
+            out_.graph = std::move(of_kind);
+            return;
+        }
+        SWITCHFOLD_CHECK(
+            of_kind.names == out_.graph.names && of_kind.groups == out_.graph.groups,
+            "a step is another on {}",
+            gpus.kinds()[kind]->name);
+        for (std::uint32_t rank = 0; rank < of_kind.ranks.size(); ++rank)
+            if (gpus.kind(rank) == kind)
+                out_.graph.ranks[rank] = of_kind.ranks[rank];
+    }
+
     void read_plan(const TrainingWorkloadParams& w) {
         PlanProblems problems;
-        auto prepared =
-            prepare_plan(w, *context_.system().gpu, context_.file().parent_path(), problems);
+        const RankGpus gpus = context_.rank_gpus();
+        auto prepared = prepare_plan(w, gpus, context_.file().parent_path(), problems);
         for (auto& [pointer, what] : problems)
             pointer = "/workload/plan" + pointer;
         if (!prepared)
@@ -72,6 +98,17 @@ private:
                     "is {}, and the plan is for {}: data x context x tensor x pipeline",
                     w.ranks,
                     planned));
+        if (context_.experiment().run) {
+            PlanProblems wrong =
+                why_not_run(*context_.experiment().run, w, gpus.kinds().size(), context_.gpus());
+            for (auto& [pointer, what] : wrong)
+                pointer = "/run" + pointer;
+            if (!wrong.empty())
+                context_.fail_all(wrong);
+        }
+        out_.unequal = prepared->divided.has_value();
+        if (prepared->divided)
+            refuse_unequal(w, *prepared->divided);
         if (w.plan->fold)
             fold(*prepared->step);
         else
@@ -98,6 +135,20 @@ private:
                 "first and the last {} of {}",
                 training.warm_up,
                 training.rounds));
+    }
+
+    /// What takes all ranks for alike.
+    void refuse_unequal(const TrainingWorkloadParams& w, const DividedPlan& divided) const {
+        if (w.plan->fold && divided.steps.size() > 1)
+            context_.fail(
+                "/workload/plan/fold",
+                "folds no such plan: its ranks have different GPUs or samples, and each does what "
+                "it alone does; expected false");
+        if (context_.experiment().learning && !divided.equal_samples)
+            context_.fail(
+                "/learning",
+                "takes all micro-batches for equal, and the plan divides the batch into others; "
+                "expected a plan without global_batch");
     }
 
     void fold(const PlannedStep& step) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/workload/workload.h"
 #include "workloads/plan/step/plan_step.h"
 
@@ -38,6 +39,10 @@ public:
 
     /// Whether it shares the machine.
     [[nodiscard]] bool is_placed() const { return placed_ != nullptr; }
+    /// The GPUs of the workload's ranks.
+    [[nodiscard]] RankGpus rank_gpus() const {
+        return placed_ == nullptr ? RankGpus(system()) : RankGpus(system(), placed_->on.ranks);
+    }
     /// Puts the graph, whose ranks count from 0, on the GPUs that it runs on.
     void place(ExecutionGraph& graph) const;
 

@@ -40,7 +40,7 @@ refusal_of(const Experiment& experiment, const std::filesystem::path& file, PinP
     PlanProblems problems;
     const auto prepared = prepare_plan(
         std::get<TrainingWorkloadParams>(*experiment.workload),
-        *experiment.system->gpu,
+        *experiment.system,
         file.parent_path(),
         problems);
     if (prepared && planner == PinPlanner::kOffloadConv &&

@@ -7,6 +7,7 @@
 #include "sim/run/workload/read_workload.h"
 #include "workloads/graph/collective.h"
 #include "workloads/graph/join.h"
+#include "workloads/graph/slow_ranks.h"
 
 #include <fmt/format.h>
 
@@ -115,9 +116,52 @@ void check_learning(const WorkloadContext& context) {
     check_named(context, "/learning/gap_of", experiment.learning->gap_of);
 }
 
+/// Ranks that are slower, or later, than their GPUs say.
+void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared) {
+    std::vector<SlowRank> slow;
+    const std::vector<SlowRankParams>& ranks = context.experiment().ranks;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const SlowRankParams& one = ranks[i];
+        const bool works = one.rank < prepared.graph.ranks.size() &&
+                           !prepared.graph.ranks[one.rank]->operations.empty();
+        if (works)
+            slow.push_back({one.rank, one.compute, one.delay});
+        else if (!context.is_placed())
+            context.fail(
+                fmt::format("/ranks/{}/rank", i),
+                fmt::format(
+                    "is {}, which takes no part in the workload of {} ranks; expected one that "
+                    "does",
+                    one.rank,
+                    ranks_at_work(prepared.graph)));
+    }
+    if (slow.empty())
+        return;
+    if (prepared.folded)
+        context.fail(
+            "/workload/plan/fold",
+            "simulates one rank for others, and the experiment's ranks are not alike; expected "
+            "false, or no ranks");
+    slow_down(prepared.graph, slow);
+    prepared.unequal = true;
+}
+
+/// Who a run's members are, a plan says.
+void check_run(const WorkloadContext& context) {
+    const Experiment& experiment = context.experiment();
+    if (!experiment.run)
+        return;
+    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
+    if (training == nullptr || !training->plan)
+        context.fail("/run", "changes replicas of a plan; expected a training workload with one");
+    if (!experiment.ranks.empty())
+        context.fail("/run", "knows nothing of slow ranks, and the experiment has some");
+}
+
 PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {
     PreparedWorkload prepared;
     std::visit([&](const auto& params) { read(params, context, prepared); }, workload);
+    slow_down_ranks(context, prepared);
     check(prepared.graph);
     check_scenarios(context, prepared);
     if (prepared.folded && prepared.left_out.empty()) {
@@ -138,6 +182,7 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
 PreparedWorkload prepare_workload(const LoadedExperiment& loaded, const Variant& variant) {
     const WorkloadContext context(loaded, variant);
     check_learning(context);
+    check_run(context);
     return prepare(context, *variant.experiment->workload);
 }
 

@@ -19,6 +19,7 @@ struct PreparedWorkload {
     std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
     std::shared_ptr<const PlannedStep> plan;   ///< kept for an experiment with learning
     WorkloadResult report;
+    bool unequal = false;            ///< ranks differ in GPUs, samples or speed
     bool peers_late = false;         ///< some rank that was not traced is
     std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
 };

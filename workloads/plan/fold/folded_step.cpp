@@ -71,6 +71,12 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
                     "{} runs two passes beside each other; expected one after the other",
                     schedule.name);
     const std::uint32_t group = plan.tensor * plan.context;
+    if (plan.last_micro_batch != 0 && plan.last_micro_batch != plan.micro_batch)
+        return "its last micro-batch is smaller than the others; expected equal ones";
+    if (std::any_of(plan.samples.begin(), plan.samples.end(), [&](std::uint32_t samples) {
+            return samples != plan.samples.front();
+        }))
+        return "its replicas have different numbers of samples; expected equal ones";
     if (plan.sharding >= Sharding::kGradients)
         return "its ranks share gradients in every pass; expected sharding none or optimizer";
     if (plan.data * plan.context > 1 && plan.overlap_gradients)

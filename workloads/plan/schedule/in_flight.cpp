@@ -36,13 +36,17 @@ PassInFlight in_flight(PassKind kind, const Kept& stage) {
 }  // namespace
 
 InFlight most_in_flight(
-    const PipelineSchedule& schedule, std::uint32_t device, const std::vector<Kept>& kept) {
+    const PipelineSchedule& schedule,
+    std::uint32_t device,
+    const std::vector<Kept>& kept,
+    const std::vector<Kept>& last) {
     InFlight most;
     double held = 0;
     for (const Slot& slot : schedule.order[device]) {
         InFlight now{held, 0};
         for_each_pass(slot, [&](const Pass& pass) {
-            const PassInFlight changes = in_flight(pass.kind, kept[pass.stage]);
+            const bool is_last = pass.micro_batch + 1 == schedule.micro_batches;
+            const PassInFlight changes = in_flight(pass.kind, (is_last ? last : kept)[pass.stage]);
             now.kept += changes.begin;
             now.again += changes.again;
             held += changes.begin + changes.end;

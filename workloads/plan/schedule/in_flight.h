@@ -24,8 +24,16 @@ struct InFlight {
 };
 
 /// The most that a device holds at a time; it follows from the order alone. Two passes beside each
-/// other count as if both began before one ends. `kept` is by stage.
+/// other count as if both began before one ends. `kept` is by stage, `last` the same of the last
+/// micro-batch.
 [[nodiscard]] InFlight most_in_flight(
-    const PipelineSchedule& schedule, std::uint32_t device, const std::vector<Kept>& kept);
+    const PipelineSchedule& schedule,
+    std::uint32_t device,
+    const std::vector<Kept>& kept,
+    const std::vector<Kept>& last);
+[[nodiscard]] inline InFlight most_in_flight(
+    const PipelineSchedule& schedule, std::uint32_t device, const std::vector<Kept>& kept) {
+    return most_in_flight(schedule, device, kept, kept);
+}
 
 }  // namespace switchfold

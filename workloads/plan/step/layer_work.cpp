@@ -192,7 +192,8 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
     else if (which == Which::kWeightGradient)
         product = {
             whole(depth), whole(columns), whole(rows), product.count, plan_.datatype, plan_.tf32};
-    if (which == Which::kWeightGradient && plan_.accumulate > 1)
+    if (which == Which::kWeightGradient && plan_.accumulation == GradientSums::kFused &&
+        plan_.accumulate > 1)
         product.summed_bytes = static_cast<std::uint32_t>(size_of(plan_.gradient).count());
     if (l.type != "lstm") {
         kernel(layer, what, times_.estimate(product), work);
@@ -380,6 +381,16 @@ void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const
             beside);
 }
 
+/// A micro-batch's gradients and those of the micro-batches before are read, the sum is written.
+void LayerWork::accumulate(std::uint32_t layer, Work& work) const {
+    const double elements = parameters(layer);
+    MemoryKernel add;
+    add.written = elements * element_bytes(plan_.gradient);
+    add.read = 2 * add.written;
+    add.flops = elements;
+    kernel(layer, "accumulate gradients", times_.estimate(add), work);
+}
+
 void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
     if (is_product(layer)) {
@@ -394,8 +405,11 @@ void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
         kernel(
             layer, "bias gradient", times_.estimate(bias_gradient(out, columns, element_)), work);
     }
-    if (l.parameters > 0)
-        work.push_back(GradientsItem{layer});
+    if (l.parameters == 0)
+        return;
+    if (plan_.accumulation == GradientSums::kSeparate && plan_.accumulate > 1)
+        accumulate(layer, work);
+    work.push_back(GradientsItem{layer});
 }
 
 void LayerWork::input_gradient(std::uint32_t layer, Work& work) const {

@@ -72,6 +72,7 @@ private:
     void before_products(std::uint32_t layer, Work& work) const;
     void gather_again(std::uint32_t layer, bool beside, Work& work) const;
     void own_input_gradient(std::uint32_t layer, Work& work) const;
+    void accumulate(std::uint32_t layer, Work& work) const;
     void own_weight_gradient(std::uint32_t layer, Work& work) const;
     void after_input_gradient(std::uint32_t layer, bool beside, Work& work) const;
 

@@ -5,6 +5,7 @@
 #include "workloads/graph/execution_graph.h"
 #include "workloads/plan/schedule/pipeline_schedule.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,6 +45,12 @@ enum class Messages : std::uint8_t {
 
 enum class OptimizerKind : std::uint8_t { kAdam, kMomentum };
 
+/// How the gradients of micro-batches come together.
+enum class GradientSums : std::uint8_t {
+    kFused,     ///< the product that makes them adds to what is there
+    kSeparate,  ///< a kernel a layer and micro-batch reads both and writes the sum
+};
+
 /// How attention is computed.
 enum class AttentionKernels : std::uint8_t {
     kFused,    ///< one kernel, scores never leave the SMs (FlashAttention)
@@ -62,6 +69,11 @@ struct ParallelPlan {
     Sharding sharding = Sharding::kNone;
     std::uint32_t micro_batch = 1;  ///< samples
     std::uint32_t accumulate = 1;   ///< micro-batches of a step and replica
+    std::uint32_t last_micro_batch = 0;  ///< samples of the last of them; 0: as many as the others
+    /// Samples of a step by replica, where micro_batch x accumulate is not that of all; a replica
+    /// without samples takes no part. Empty: all have as many.
+    std::vector<std::uint32_t> samples;
+    GradientSums accumulation = GradientSums::kFused;
     /// Of a schedule without flush: how many are simulated, and how many there are to an update.
     std::uint32_t mini_batches = 32;
     std::uint32_t update_every = 1;
@@ -88,6 +100,14 @@ struct ParallelPlan {
 
 [[nodiscard]] constexpr std::uint32_t ranks_of(const ParallelPlan& plan) {
     return plan.data * plan.context * plan.tensor * plan.pipeline;
+}
+
+/// Replicas that take part in a step.
+[[nodiscard]] inline std::uint32_t replicas_at_work(const ParallelPlan& plan) {
+    return plan.samples.empty()
+               ? plan.data
+               : static_cast<std::uint32_t>(
+                     plan.data - std::count(plan.samples.begin(), plan.samples.end(), 0U));
 }
 
 /// Bytes a parameter that an update reads and writes beside weights and gradients: moments, and

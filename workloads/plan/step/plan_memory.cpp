@@ -33,7 +33,7 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
 std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
     const ParallelPlan& plan = step.plan();
     const PipelineSchedule& schedule = step.schedule();
-    const double replicas = static_cast<double>(plan.data) * plan.context;
+    const double replicas = static_cast<double>(replicas_at_work(plan)) * plan.context;
     // What a rank keeps of a stage's parameters; an expert has fewer replicas.
     const auto held = [&](std::uint32_t stage, Sharding least) {
         const double experts = step.work().expert_parameters(stage);
@@ -60,12 +60,17 @@ std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
 }
 
 std::vector<MemoryBytes> plan_memory(const PlannedStep& step) {
-    std::vector<Kept> kept;
-    for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
-        kept.push_back(step.work().kept(stage));
+    const auto kept_of = [&](std::uint32_t micro_batch) {
+        std::vector<Kept> kept;
+        for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
+            kept.push_back(step.work(micro_batch).kept(stage));
+        return kept;
+    };
+    const std::vector<Kept> kept = kept_of(0);
+    const std::vector<Kept> last = kept_of(step.schedule().micro_batches - 1);
     std::vector<MemoryBytes> devices = held_all_along(step);
     for (std::uint32_t device = 0; device < devices.size(); ++device) {
-        const InFlight in_flight = most_in_flight(step.schedule(), device, kept);
+        const InFlight in_flight = most_in_flight(step.schedule(), device, kept, last);
         devices[device][MemoryClass::kActivations] = in_flight.kept;
         devices[device][MemoryClass::kWorkspace] = in_flight.again;
     }

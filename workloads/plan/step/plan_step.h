@@ -36,6 +36,12 @@ schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
     const KernelTimes& times,
     const ParallelPlan& plan,
     std::uint32_t stages);
+/// The same where stages run on GPUs that differ: by stage the times of those that it is on, the
+/// slowest of which counts.
+[[nodiscard]] std::vector<std::uint32_t> balanced_partition(
+    const Network& network,
+    const std::vector<std::vector<const KernelTimes*>>& times,
+    const ParallelPlan& plan);
 
 /// As many blocks a stage, as Megatron-LM cuts: what stands before the first block and behind the
 /// last counts as one each where that comes out even, else it goes with its neighbour. Empty if
@@ -55,6 +61,12 @@ public:
     [[nodiscard]] const KernelTimes& times() const { return times_; }
     [[nodiscard]] const ParallelPlan& plan() const { return plan_; }
     [[nodiscard]] const StageWork& work() const { return *work_; }
+    /// The same of a micro-batch: the last one of a step may have fewer samples.
+    [[nodiscard]] const StageWork& work(std::uint32_t micro_batch) const {
+        return last_work_ && micro_batch + 1 == schedule_.micro_batches ? *last_work_ : *work_;
+    }
+    /// Samples of a replica in a step.
+    [[nodiscard]] std::uint32_t samples() const;
     [[nodiscard]] const PipelineSchedule& schedule() const { return schedule_; }
 
 private:
@@ -63,7 +75,14 @@ private:
     ParallelPlan plan_;
     PipelineSchedule schedule_;
     std::unique_ptr<StageWork> work_;
+    ParallelPlan last_plan_;                ///< of the last micro-batch
+    std::unique_ptr<StageWork> last_work_;  ///< none: it is as the others
 };
+
+/// A step whose ranks differ in GPUs or samples: by rank the step that it takes its own part of,
+/// none where its replica has no samples. Their plans, partitions and the schedules of a replica's
+/// ranks are alike but for that.
+[[nodiscard]] ExecutionGraph plan_step(const std::vector<const PlannedStep*>& by_rank);
 
 /// One step of training; of a schedule without flush as many mini-batches as the plan says. Ranks
 /// are those of RankMap.

@@ -25,7 +25,8 @@ std::vector<std::uint32_t> RankMap::replicas(std::uint32_t rank) const {
     std::vector<std::uint32_t> ranks;
     for (place.data = 0; place.data < plan_.data; ++place.data)
         for (place.context = 0; place.context < plan_.context; ++place.context)
-            ranks.push_back(this->rank(place));
+            if (at_work(place))
+                ranks.push_back(this->rank(place));
     return ranks;
 }
 

@@ -34,7 +34,12 @@ public:
     [[nodiscard]] std::uint32_t ranks() const { return ranks_of(plan_); }
     [[nodiscard]] RankPlace place(std::uint32_t rank) const;
     [[nodiscard]] std::uint32_t rank(const RankPlace& place) const;
-    /// Ranks of its device that hold the same of every layer, experts aside, and it; ascending.
+    /// Whether its replica has samples.
+    [[nodiscard]] bool at_work(const RankPlace& place) const {
+        return plan_.samples.empty() || plan_.samples[place.data] > 0;
+    }
+    /// Ranks of its device that hold the same of every layer, experts aside, and it, of replicas
+    /// with samples; ascending.
     [[nodiscard]] std::vector<std::uint32_t> replicas(std::uint32_t rank) const;
     /// Ascending.
     [[nodiscard]] std::vector<std::uint32_t> sharing(Sharing what, std::uint32_t rank) const;

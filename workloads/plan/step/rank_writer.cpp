@@ -161,7 +161,7 @@ void RankWriter::receive(std::size_t lane, const Pass& pass) {
         forward ? "receive activations" : "receive gradients",
         false,
         peer(parts_.schedule.device_of(*from)),
-        parts_.work.message(std::min(from->stage, pass.stage)),
+        parts_.step.work(pass.micro_batch).message(std::min(from->stage, pass.stage)),
         tag_of(*from, parts_.schedule),
         phase_of(pass.kind),
         before_);
@@ -178,7 +178,7 @@ void RankWriter::send(std::size_t lane, const Pass& pass) {
         forward ? "send activations" : "send gradients",
         true,
         peer(parts_.schedule.device_of(*to)),
-        parts_.work.message(std::min(to->stage, pass.stage)),
+        parts_.step.work(pass.micro_batch).message(std::min(to->stage, pass.stage)),
         tag_of(pass, parts_.schedule),
         phase_of(pass.kind),
         writer_.ends(lane)));
@@ -232,7 +232,7 @@ void RankWriter::one_kernel(std::size_t lane, const Pass& pass, Phase phase) {
         std::int64_t most = 0;
     };
     std::array<Taken, kMemoryClasses.size()> taken;
-    for (const WorkItem& item : parts_.work.work(pass.kind, pass.stage))
+    for (const WorkItem& item : parts_.step.work(pass.micro_batch).work(pass.kind, pass.stage))
         if (const auto* change = std::get_if<HoldItem>(&item)) {
             Taken& of_class = taken[static_cast<std::size_t>(change->what)];
             of_class.now += change->bytes;
@@ -246,7 +246,7 @@ void RankWriter::one_kernel(std::size_t lane, const Pass& pass, Phase phase) {
 }
 
 void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces) {
-    for (const WorkItem& item : parts_.work.work(pass.kind, pass.stage)) {
+    for (const WorkItem& item : parts_.step.work(pass.micro_batch).work(pass.kind, pass.stage)) {
         if (writer_.layer_work(lane, item, phase))
             continue;
         if (const auto* gather = std::get_if<GatherItem>(&item))

@@ -22,16 +22,18 @@ public:
 
 /// Everything that the ranks of a step have in common.
 struct StepParts {
-    StepParts(const PlannedStep& step, const RankMap& ranks, FoldedParts* folded = nullptr) :
+    StepParts(const PlannedStep& planned, const RankMap& ranks, FoldedParts* folded = nullptr) :
+        step(planned),
         plan(step.plan()),
         schedule(step.schedule()),
         work(step.work()),
         times(step.times()),
         map(ranks),
         fold(folded) {}
+    const PlannedStep& step;
     const ParallelPlan& plan;
     const PipelineSchedule& schedule;
-    const StageWork& work;
+    const StageWork& work;  ///< of all micro-batches but the last, which may be smaller
     const KernelTimes& times;
     const RankMap& map;
     FoldedParts* fold;  ///< none: every rank does its own

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/commands.h"
+#include "sim/app/log.h"
+#include "sim/app/planner_report.h"
+#include "sim/app/progress.h"
+#include "sim/core/error.h"
+#include "sim/core/units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <stdexcept>
+#include <thread>
+
+namespace switchfold {
+
+namespace {
+
+struct Arguments {
+    std::string file;
+    std::string out;
+    std::string budget;
+    std::vector<std::string> set;
+    bool json = false;
+    unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+};
+
+/// "200" simulations, or "90 s".
+PlannerBudget budget_of(const std::string& text) {
+    PlannerBudget budget;
+    if (text.empty())
+        return budget;
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) {
+        budget.simulations = number;
+        return budget;
+    }
+    try {
+        budget.seconds = to_seconds(parse_time(text));
+    } catch (const std::invalid_argument& problem) {
+        throw ConfigError(
+            "--budget",
+            "",
+            fmt::format(
+                "is no number of simulations, and as a time it {}; expected such as 200 or \"90 "
+                "s\"",
+                problem.what()));
+    }
+    return budget;
+}
+
+int plan(const Arguments& arguments, const Log& log) {
+    if (arguments.file.empty())
+        throw ConfigError("plan", "", "names no experiment; expected its file, or plan memory");
+    std::vector<Override> overrides;
+    for (const std::string& text : arguments.set)
+        overrides.push_back(parse_override(text));
+    PlannerOptions options;
+    options.jobs = arguments.jobs;
+    options.budget = budget_of(arguments.budget);
+    if (!arguments.out.empty())
+        options.out = arguments.out;
+    log.step(fmt::format("reading {}", arguments.file));
+    const LoadedExperiment loaded = load_experiment(arguments.file, overrides);
+    PlannerResult result;
+    {
+        ProgressLine line(log.quiet());
+        options.log = [&](const std::string& text) {
+            line.clear();
+            log.step(text);
+        };
+        options.progress = [&](const PlannerProgress& progress) { line.show(progress); };
+        result = search_plans(loaded, options);
+    }
+    const std::string text =
+        arguments.json ? planner_json(loaded, result) : planner_text(loaded, result);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (!arguments.json && options.out)
+        fmt::print("\nplan: {}\n", (*options.out / "plan.json").string());
+    return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace
+
+void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
+    auto arguments = std::make_shared<Arguments>();
+    command.add_option("EXPERIMENT", arguments->file, "Experiment with a planner (JSON)");
+    command.add_option(
+        "--out",
+        arguments->out,
+        "Folder for plan.json, plans.csv, sweep.db; a search there goes on");
+    command.add_option(
+        "--budget",
+        arguments->budget,
+        "No simulation begins after so many, such as 200, or after so long, such as \"90 s\"");
+    command.add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
+        ->allow_extra_args(false);
+    command.add_flag("--json", arguments->json, "Print JSON");
+    command.add_option("--jobs", arguments->jobs, "Simulations that run at the same time")
+        ->check(CLI::Range(1U, 1024U));
+    command.callback([&command, arguments, &chosen, &log] {
+        // A command of its own says what to do.
+        if (command.get_subcommands().empty())
+            chosen = [arguments, &log] { return plan(*arguments, log); };
+    });
+}
+
+}  // namespace switchfold

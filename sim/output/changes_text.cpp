@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/changes_text.h"
+
+#include "sim/output/columns.h"
+#include "sim/output/writers.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+double digits(double value) {
+    return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+std::string seconds_text(double seconds) {
+    constexpr double kMinutes = 600;
+    constexpr double kMilli = 1e3;
+    if (seconds == 0)
+        return "0";
+    if (seconds < 1)
+        return fmt::format("{:.3g} ms", seconds * kMilli);
+    return seconds < kMinutes ? fmt::format("{:.2f} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+/// "64 to 56".
+std::string sizes(const ChangeResult& change) {
+    return fmt::format("{} to {}", change.from, change.to);
+}
+
+/// The state's way beside a step: how long it takes of what it has.
+std::string transfer_text(const ChangeResult& change) {
+    if (!change.joining)
+        return "-";
+    constexpr double kMilli = 1e3;
+    return fmt::format(
+        "{:.1f} of {:.1f} ms{}",
+        change.joining->transfer_s * kMilli,
+        change.joining->window_s * kMilli,
+        change.joining->fits ? "" : ", too long");
+}
+
+OrderedJson joining_json(const std::optional<JoiningStepResult>& joining) {
+    if (!joining)
+        return nullptr;
+    return {
+        {"step_s", digits(joining->step_s)},
+        {"step_alone_s", digits(joining->alone_s)},
+        {"window_s", digits(joining->window_s)},
+        {"transfer_s", digits(joining->transfer_s)},
+        {"wait_s", digits(joining->wait_s)},
+        {"fits", joining->fits}};
+}
+
+OrderedJson change_json(const ChangeResult& change) {
+    OrderedJson phases = OrderedJson::array();
+    for (const ChangePhaseResult& phase : change.phases)
+        phases.push_back(
+            {{"name", phase.name},
+             {"seconds", digits(phase.seconds)},
+             {"beside_training", phase.beside},
+             {"simulated", phase.simulated}});
+    return {
+        {"method", change.method},
+        {"cause", change.cause},
+        {"added", change.added},
+        {"removed", change.removed},
+        {"members_before", change.from},
+        {"members_after", change.to},
+        {"asked_s", digits(change.asked_s)},
+        {"stopped_s", digits(change.stopped_s)},
+        {"resumed_s", digits(change.resumed_s)},
+        {"pause_s", digits(change.pause_s)},
+        {"time_to_size_s", digits(change.to_size_s)},
+        {"gpu_seconds_lost", digits(change.gpu_seconds_lost)},
+        {"slowdown_of_joining_step_s", digits(change.slowdown_s)},
+        {"lost_training_s", digits(change.lost_s)},
+        {"lost_steps", change.lost_steps},
+        {"waited_for_earlier_change_s", digits(change.late_s)},
+        {"over_before_the_end", change.reached},
+        {"joining_step", joining_json(change.joining)},
+        {"phases", std::move(phases)}};
+}
+
+std::string totals_table(const ExperimentResult& result) {
+    std::vector<std::vector<std::string>> rows{
+        {"run",
+         "steps",
+         "time",
+         "samples/s",
+         "training",
+         "paused",
+         "checkpoints",
+         "lost",
+         "GPU-s held",
+         "GPU-s lost to changes"}};
+    for (const ScenarioResult& s : result.scenarios) {
+        if (!s.changes)
+            continue;
+        const ChangesResult& run = *s.changes;
+        constexpr double kPercent = 100;
+        rows.push_back(
+            {s.name,
+             fmt::format("{}", run.steps),
+             seconds_text(run.end_s),
+             fmt::format("{:.1f}", run.samples_per_s),
+             fmt::format("{:.2f} %", run.share_of_training * kPercent),
+             seconds_text(run.paused_s),
+             seconds_text(run.checkpoints_s),
+             seconds_text(run.lost_s),
+             fmt::format("{:.0f}", run.gpu_seconds_held),
+             fmt::format("{:.1f}", run.gpu_seconds_lost)});
+    }
+    return align_columns(rows);
+}
+
+}  // namespace
+
+std::string changes_table(const ExperimentResult& result) {
+    std::vector<std::vector<std::string>> rows{
+        {"change",
+         "at",
+         "method",
+         "members",
+         "pause",
+         "to size",
+         "GPU-s lost",
+         "slower step",
+         "training lost",
+         "state"}};
+    bool any = false;
+    for (const ScenarioResult& s : result.scenarios) {
+        if (!s.changes)
+            continue;
+        any = true;
+        for (const ChangeResult& change : s.changes->changes)
+            rows.push_back(
+                {s.name,
+                 seconds_text(change.asked_s),
+                 change.method,
+                 sizes(change),
+                 seconds_text(change.pause_s),
+                 change.reached ? seconds_text(change.to_size_s) : "not reached",
+                 fmt::format("{:.2f}", change.gpu_seconds_lost),
+                 seconds_text(change.slowdown_s),
+                 seconds_text(change.lost_s),
+                 transfer_text(change)});
+    }
+    if (!any)
+        return {};
+    std::string out = "\n";
+    if (rows.size() > 1)
+        out += align_columns(rows) +
+               "pause: of the old members; to size: from the request to the first step at the new "
+               "size; slower step:\nthe one beside which a join's state travels; state: its time "
+               "of the time in which it is constant.\n\n";
+    return out + totals_table(result) +
+           "samples/s, training: what counts, over the whole run; lost: training that had to be "
+           "done again.\n";
+}
+
+OrderedJson changes_json(const ChangesResult& run) {
+    OrderedJson changes = OrderedJson::array();
+    for (const ChangeResult& change : run.changes)
+        changes.push_back(change_json(change));
+    OrderedJson stretches = OrderedJson::array();
+    for (const RunStretchResult& s : run.stretches)
+        stretches.push_back(
+            {{"begin_s", digits(s.begin_s)},
+             {"end_s", digits(s.end_s)},
+             {"members", s.members},
+             {"kind", s.kind},
+             {"steps", s.steps},
+             {"step_us", digits(s.step_us)},
+             {"samples_per_s", digits(s.samples_per_s)}});
+    return {
+        {"steps", run.steps},
+        {"time_s", digits(run.end_s)},
+        {"samples_per_s", digits(run.samples_per_s)},
+        {"share_of_time_training", digits(run.share_of_training)},
+        {"paused_s", digits(run.paused_s)},
+        {"checkpoints_s", digits(run.checkpoints_s)},
+        {"checkpoints", run.checkpoints},
+        {"lost_training_s", digits(run.lost_s)},
+        {"gpu_seconds_held", digits(run.gpu_seconds_held)},
+        {"gpu_seconds_lost_to_changes", digits(run.gpu_seconds_lost)},
+        {"state_bytes", run.state_bytes},
+        {"simulations", run.simulations},
+        {"changes", std::move(changes)},
+        {"stretches", std::move(stretches)}};
+}
+
+std::string changes_csv_header() {
+    return "scenario,cause,method,members_before,members_after,asked_s,stopped_s,resumed_s,pause_s,"
+           "time_to_size_s,gpu_seconds_lost,slowdown_of_joining_step_s,lost_training_s,lost_steps,"
+           "transfer_s,window_s\n";
+}
+
+std::string changes_csv_line(std::string_view scenario, const ChangeResult& change) {
+    return fmt::format(
+        "{},{},{},{},{},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{},{},{}\n",
+        csv_field(scenario),
+        change.cause,
+        change.method,
+        change.from,
+        change.to,
+        change.asked_s,
+        change.stopped_s,
+        change.resumed_s,
+        change.pause_s,
+        change.to_size_s,
+        change.gpu_seconds_lost,
+        change.slowdown_s,
+        change.lost_s,
+        change.lost_steps,
+        change.joining ? fmt::format("{:.9g}", change.joining->transfer_s) : "",
+        change.joining ? fmt::format("{:.9g}", change.joining->window_s) : "");
+}
+
+std::string members_csv_header() {
+    return "scenario,begin_s,end_s,members,kind,steps,step_us,samples_per_s\n";
+}
+
+std::string members_csv_line(std::string_view scenario, const RunStretchResult& stretch) {
+    return fmt::format(
+        "{},{:.9g},{:.9g},{},{},{},{:.9g},{:.9g}\n",
+        csv_field(scenario),
+        stretch.begin_s,
+        stretch.end_s,
+        stretch.members,
+        stretch.kind,
+        stretch.steps,
+        stretch.step_us,
+        stretch.samples_per_s);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/json.h"
+#include "sim/output/result.h"
+
+#include <string>
+#include <string_view>
+
+namespace switchfold {
+
+/// What changes of members cost in each scenario, a row each, and what the runs came to; empty if
+/// none has any.
+[[nodiscard]] std::string changes_table(const ExperimentResult& result);
+/// Six digits of each number.
+[[nodiscard]] OrderedJson changes_json(const ChangesResult& run);
+
+/// Header line of changes.csv, and one line.
+[[nodiscard]] std::string changes_csv_header();
+[[nodiscard]] std::string changes_csv_line(std::string_view scenario, const ChangeResult& change);
+/// Header line of members.csv, and one line.
+[[nodiscard]] std::string members_csv_header();
+[[nodiscard]] std::string
+members_csv_line(std::string_view scenario, const RunStretchResult& stretch);
+
+}  // namespace switchfold

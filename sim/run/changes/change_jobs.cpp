@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/changes/change_jobs.h"
+
+#include "sim/core/error.h"
+#include "workloads/graph/without_overlap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+using changes::Members;
+
+/// Operations of the transfer stand before all others of a rank, and bear its name.
+bool is_transfer(const ExecutionGraph& graph, const Operation& operation) {
+    return graph.names[operation.name] == "state to joiners";
+}
+
+}  // namespace
+
+ChangeJobs::ChangeJobs(
+    std::string name,
+    const SystemParams& system,
+    const StepGraphs& graphs,
+    const CollectivePolicies& policies,
+    const SimulateOptions& options,
+    bool overlap,
+    changes::Transfer transfer) :
+    name_(std::move(name)),
+    system_(system),
+    graphs_(graphs),
+    policies_(policies),
+    options_(options),
+    overlap_(overlap),
+    transfer_(transfer) {
+    if (transfer_ == changes::Transfer::kInSwitch) {
+        CollectivePolicy copy;
+        copy.kernels = Kernels::kCopyEngine;
+        copy.algorithm = Algorithm::kInSwitch;
+        policies_.broadcast = copy;
+    } else if (!policies_.broadcast) {
+        policies_.broadcast = ring_policy();
+    }
+}
+
+void ChangeJobs::want(Key key, ExecutionGraph graph) {
+    places_.emplace(key, wanted_.size());
+    wanted_.push_back({std::move(key), std::move(graph), {}});
+}
+
+void ChangeJobs::want_step(const Members& members, PlanProblems& problems) {
+    Key key{Kind::kStep, members, {}};
+    if (has(key))
+        return;
+    ExecutionGraph graph = graphs_.step(members, problems);
+    if (problems.empty())
+        want(std::move(key), overlap_ ? std::move(graph) : without_overlap(graph));
+}
+
+void ChangeJobs::want_joining(
+    const Members& old_members, const Members& joiners, PlanProblems& problems) {
+    Key key{Kind::kJoining, old_members, joiners};
+    if (has(key))
+        return;
+    ExecutionGraph graph = graphs_.joining_step(old_members, joiners, problems);
+    if (problems.empty())
+        want(std::move(key), std::move(graph));
+}
+
+void ChangeJobs::want_transfer(const Members& sources, const Members& to) {
+    Key key{Kind::kTransfer, sources, to};
+    if (!has(key))
+        want(std::move(key), changes::transfer_alone(sources, to, transfer_, graphs_.state()));
+}
+
+ChangeJobs::Times ChangeJobs::measured(const Wanted& wanted, const Outcome& outcome) {
+    const ExecutionGraph& graph = wanted.graph;
+    const auto& [kind, first, second] = wanted.key;
+    Times times;
+    for (const std::uint32_t rank : first)
+        for (const OperationTimes& operation : outcome.times[rank])
+            times.end = std::max(times.end, operation.end);
+    for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
+        const RankGraph& of_rank = *graph.ranks[rank];
+        bool sends = false;
+        for (std::size_t i = 0; i < of_rank.operations.size(); ++i) {
+            const Operation& operation = of_rank.operations[i];
+            if (is_transfer(graph, operation)) {
+                times.transfer = std::max(times.transfer, outcome.times[rank][i].end);
+                sends = true;
+            } else if (
+                sends && operation.phase != Phase::kOptimizer &&
+                std::binary_search(first.begin(), first.end(), rank)) {
+                times.ready = std::max(times.ready, outcome.times[rank][i].end);
+            }
+        }
+    }
+    return times;
+}
+
+void ChangeJobs::add_to(std::vector<Job>& jobs) const {
+    for (const Wanted& wanted : wanted_)
+        jobs.push_back(
+            {fmt::format("{}, changes", name_), [this, &wanted](const JobProgress& progress) {
+                 SimulateOptions options = options_;
+                 options.progress = progress;
+                 const Outcome outcome = simulate(system_, wanted.graph, policies_, options);
+                 const Times times = measured(wanted, outcome);
+                 const std::array<std::uint64_t, 3> counts{
+                     times.end.count(), times.ready.count(), times.transfer.count()};
+                 std::string bytes(sizeof counts, '\0');
+                 std::memcpy(bytes.data(), counts.data(), sizeof counts);
+                 return bytes;
+             }});
+}
+
+void ChangeJobs::keep(std::size_t job, const std::string& bytes) {
+    std::array<std::uint64_t, 3> counts{};
+    SWITCHFOLD_CHECK(bytes.size() == sizeof counts, "a job of changes returns other bytes");
+    std::memcpy(counts.data(), bytes.data(), sizeof counts);
+    wanted_[job].times = {Time(counts[0]), Time(counts[1]), Time(counts[2])};
+}
+
+const ChangeJobs::Times& ChangeJobs::times(const Key& key) const {
+    return wanted_[places_.at(key)].times;
+}
+
+Time ChangeJobs::step(const Members& members) const {
+    return times({Kind::kStep, members, {}}).end;
+}
+
+changes::JoiningStep ChangeJobs::joining(const Members& old_members, const Members& joiners) const {
+    const Times& beside = times({Kind::kJoining, old_members, joiners});
+    changes::JoiningStep joining;
+    joining.step = beside.end;
+    joining.alone = step(old_members);
+    joining.window = beside.ready;
+    joining.transfer = beside.transfer;
+    if (beside.transfer > beside.ready)
+        joining.wait = beside.transfer - beside.ready;
+    return joining;
+}
+
+Time ChangeJobs::transfer(const Members& sources, const Members& to) const {
+    return times({Kind::kTransfer, sources, to}).transfer;
+}
+
+}  // namespace switchfold

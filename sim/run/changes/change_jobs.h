@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/choice/policies.h"
+#include "sim/run/changes/step_graphs.h"
+#include "sim/run/config/experiment.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/pool/pool.h"
+#include "workloads/changes/timeline.h"
+
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace switchfold {
+
+/// What a run asks the simulator: each step and each transfer once, however often it repeats.
+class ChangeJobs {
+public:
+    /// `system`: with the experiment's faults. All are kept as references.
+    ChangeJobs(
+        std::string name,
+        const SystemParams& system,
+        const StepGraphs& graphs,
+        const CollectivePolicies& policies,
+        const SimulateOptions& options,
+        bool overlap,
+        changes::Transfer transfer);
+
+    /// What is wrong with the step of these members is added to `problems`.
+    void want_step(const changes::Members& members, PlanProblems& problems);
+    void want_joining(
+        const changes::Members& old_members,
+        const changes::Members& joiners,
+        PlanProblems& problems);
+    /// From the first of the sources, or from all, to the others.
+    void want_transfer(const changes::Members& sources, const changes::Members& to);
+
+    /// Appends the jobs; their results go to keep() in the same order.
+    void add_to(std::vector<Job>& jobs) const;
+    void keep(std::size_t job, const std::string& bytes);
+    [[nodiscard]] std::size_t size() const { return wanted_.size(); }
+
+    [[nodiscard]] Time step(const changes::Members& members) const;
+    [[nodiscard]] changes::JoiningStep
+    joining(const changes::Members& old_members, const changes::Members& joiners) const;
+    [[nodiscard]] Time transfer(const changes::Members& sources, const changes::Members& to) const;
+
+private:
+    enum class Kind : std::uint8_t { kStep, kJoining, kTransfer };
+    using Key = std::tuple<Kind, changes::Members, changes::Members>;
+    /// What a simulation tells.
+    struct Times {
+        Time end;       ///< of the first members' last operation
+        Time ready;     ///< of a source's update, but for the transfer
+        Time transfer;  ///< its last byte is there
+    };
+    struct Wanted {
+        Key key;
+        ExecutionGraph graph;
+        Times times;
+    };
+    [[nodiscard]] bool has(const Key& key) const { return places_.contains(key); }
+    void want(Key key, ExecutionGraph graph);
+    [[nodiscard]] const Times& times(const Key& key) const;
+    [[nodiscard]] static Times measured(const Wanted& wanted, const Outcome& outcome);
+
+    std::string name_;
+    const SystemParams& system_;
+    const StepGraphs& graphs_;
+    CollectivePolicies policies_;
+    SimulateOptions options_;
+    bool overlap_;
+    changes::Transfer transfer_;
+    std::deque<Wanted> wanted_;
+    std::map<Key, std::size_t> places_;
+};
+
+}  // namespace switchfold

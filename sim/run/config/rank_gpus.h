@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/gpu/parameters.h"
+#include "sim/run/config/experiment.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace switchfold {
+
+/// Which GPU each rank of a system has. GPUs with the same parameters are one kind, wherever they
+/// are written. It refers to the system, which has to stay.
+class RankGpus {
+public:
+    /// All ranks have this one.
+    // NOLINTNEXTLINE(google-explicit-constructor): a GPU is a system of equal ones
+    RankGpus(const GpuParams& all) : kinds_{&all} {}
+    // NOLINTNEXTLINE(google-explicit-constructor): a system says it
+    RankGpus(const SystemParams& system);
+    /// Of a workload whose rank i is on the system's GPU `places[i]`.
+    RankGpus(const SystemParams& system, const std::vector<std::uint32_t>& places);
+
+    [[nodiscard]] const std::vector<const GpuParams*>& kinds() const { return kinds_; }
+    [[nodiscard]] std::uint32_t kind(std::uint32_t rank) const {
+        const auto found = kind_.find(rank);
+        return found == kind_.end() ? 0 : found->second;
+    }
+    [[nodiscard]] const GpuParams& of(std::uint32_t rank) const { return *kinds_[kind(rank)]; }
+    /// Kinds of the first `ranks` ranks.
+    [[nodiscard]] std::set<std::uint32_t> used(std::uint32_t ranks) const;
+
+private:
+    std::vector<const GpuParams*> kinds_;
+    std::map<std::uint32_t, std::uint32_t> kind_;  ///< by rank, where it is not the first
+};
+
+/// Whether the clock of any of its GPUs drops under load.
+[[nodiscard]] bool any_clock_drop(const SystemParams& system);
+
+}  // namespace switchfold

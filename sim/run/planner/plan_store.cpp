@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/planner/plan_store.h"
+
+#include "sim/core/fnv.h"
+#include "sim/core/json.h"
+#include "sim/run/planner/plan_files.h"
+#include "sim/run/sweep/digest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+/// All that the candidates share: the experiment without its space, so that a space that has grown
+/// keeps what was simulated.
+std::string digest_of_base(const LoadedExperiment& loaded) {
+    Experiment base = loaded.experiment;
+    base.planner.reset();
+    return DigestMaker().of(complete_experiment(std::move(base), loaded.file));
+}
+
+/// Columns of the database: what a plan chooses.
+std::vector<std::pair<std::string, Json>>
+choices_of(const PlanCandidate& candidate, const Experiment& experiment) {
+    std::vector<std::pair<std::string, Json>> choices;
+    const Json json = Json::parse(plan_json(candidate).dump());
+    for (const auto& [key, value] : json.items())
+        choices.emplace_back(key, value);
+    choices.emplace_back("collectives", experiment.scenarios[candidate.scenario].name);
+    return choices;
+}
+
+class AxisMaker {
+public:
+    explicit AxisMaker(SweepPlan& plan) : plan_(plan) {}
+
+    std::uint32_t position(std::size_t axis, const std::string& name, const Json& value) {
+        if (axis == plan_.axes.size()) {
+            plan_.axes.push_back(
+                {name, {name == "collectives" ? "/scenarios" : "/workload/plan/" + name}, {}});
+            known_.emplace_back();
+        }
+        const std::string text = value.dump();
+        const auto [at, fresh] =
+            known_[axis].emplace(text, static_cast<std::uint32_t>(plan_.axes[axis].values.size()));
+        if (fresh)
+            plan_.axes[axis].values.push_back(
+                {{value}, value.is_string() ? value.get<std::string>() : text, measure_of(value)});
+        return at->second;
+    }
+
+private:
+    SweepPlan& plan_;
+    std::vector<std::map<std::string, std::uint32_t>> known_;
+};
+
+}  // namespace
+
+PlanStore::PlanStore(
+    const LoadedExperiment& loaded,
+    const CandidateSpace& space,
+    const std::optional<std::filesystem::path>& folder) :
+    loaded_(loaded), space_(space) {
+    if (!folder)
+        return;
+    plan_.name = "plans of " + loaded.experiment.name;
+    plan_.files = {loaded.file, loaded.file};
+    AxisMaker axes(plan_);
+    const std::string base = digest_of_base(loaded);
+    for (const PlanCandidate& candidate : space.candidates)
+        for (const bool contention : {false, true}) {
+            SweepPoint point;
+            Fnv hash;
+            hash.add(base);
+            std::size_t axis = 0;
+            const auto add = [&](const std::string& name, const Json& value) {
+                point.at.push_back(axes.position(axis++, name, value));
+                hash.add(name).add("=").add(value.dump()).add(";");
+            };
+            for (const auto& [name, value] : choices_of(candidate, loaded.experiment))
+                add(name, value);
+            add("contention", contention ? "on" : "off");
+            point.digest = fmt::format("{:016x}", hash.value());
+            plan_.points.push_back(std::move(point));
+        }
+    lock_ = std::make_unique<FolderLock>(*folder);
+    database_ = std::make_unique<SweepDatabase>(*folder / kDatabaseName, plan_);
+    known_ = database_->iterations();
+}
+
+std::optional<double> PlanStore::known(std::size_t candidate, bool contention) const {
+    if (!database_)
+        return {};
+    const auto found = known_.find(plan_.points[2 * candidate + (contention ? 1 : 0)].digest);
+    return found == known_.end() ? std::nullopt : std::optional(found->second / kMicroseconds);
+}
+
+RunRecord PlanStore::record(std::size_t candidate, bool contention) const {
+    RunRecord record;
+    record.digest = plan_.points[2 * candidate + (contention ? 1 : 0)].digest;
+    record.machine = loaded_.experiment.system->name;
+    return record;
+}
+
+void PlanStore::keep(std::size_t candidate, bool contention, double seconds) {
+    if (!database_)
+        return;
+    RunRecord run = record(candidate, contention);
+    RecordedScenario& scenario = run.scenarios.emplace_back();
+    scenario.name = loaded_.experiment.scenarios[space_.candidates[candidate].scenario].name;
+    scenario.overlap = true;
+    scenario.iteration_us = seconds * kMicroseconds;
+    scenario.samples_per_s = loaded_.experiment.planner->global_batch / seconds;
+    database_->record(run);
+}
+
+void PlanStore::fail(std::size_t candidate, bool contention, const JobResult& result) {
+    if (!database_)
+        return;
+    RunRecord run = record(candidate, contention);
+    run.exit_code = static_cast<int>(result.code);
+    run.error = result.error;
+    database_->record(run);
+}
+
+void PlanStore::tick() {
+    if (database_)
+        database_->tick();
+}
+
+void PlanStore::flush() {
+    if (database_)
+        database_->flush();
+}
+
+}  // namespace switchfold

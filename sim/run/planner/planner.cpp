@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/planner/planner.h"
+
+#include "sim/core/error.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/planner/plan_files.h"
+#include "sim/run/planner/plan_store.h"
+#include "sim/run/pool/pool.h"
+#include "sim/run/results/training.h"
+#include "sim/run/workload/folded_plan.h"
+#include "sim/run/workload/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+SimulateOptions options_of(const Experiment& experiment, bool contention) {
+    SimulateOptions options;
+    if (!contention)
+        options.contention = {false, false, false, false, false};
+    options.limits = experiment.limits;
+    options.exact = experiment.exact;
+    options.fault_seed = experiment.seed;
+    options.communication_sms = experiment.scenarios.front().communication_sms.value_or(0);
+    return options;
+}
+
+/// \returns seconds of a step.
+double simulated(const LoadedExperiment& loaded, bool contention) {
+    const Experiment& experiment = loaded.experiment;
+    SystemParams system = *experiment.system;
+    system.faults.insert(system.faults.end(), experiment.faults.begin(), experiment.faults.end());
+    const CollectivePolicies policies = experiment.scenarios.front().policies();
+    const SimulateOptions options = options_of(experiment, contention);
+    PreparedWorkload workload = prepare_workload(loaded);
+    if (workload.folded)
+        workload.graph = measured_step(*workload.folded, system, policies, options);
+    const Outcome outcome = simulate(system, workload.graph, policies, options);
+    return round_us(workload.graph, outcome) * 1e-6;
+}
+
+class Search {
+public:
+    Search(const LoadedExperiment& loaded, const PlannerOptions& options) :
+        loaded_(loaded), options_(options) {}
+
+    PlannerResult run() {
+        result_.space = candidate_space(loaded_, options_.jobs);
+        log(fmt::format(
+            "{} plans fit of {} combinations",
+            result_.space.candidates.size(),
+            result_.space.combinations));
+        store_.emplace(loaded_, result_.space, options_.out);
+        seconds_.assign(2, std::vector<double>(candidates().size(), kNever));
+        failed_.assign(candidates().size(), false);
+        for (std::size_t i = 0; i < candidates().size(); ++i)
+            for (const bool contention : {true, false})
+                if (const auto known = store_->known(i, contention))
+                    seconds_[contention ? 1 : 0][i] = *known;
+        search(true);
+        if (best(true) == kNever)
+            throw_nothing_ran();
+        search(false);
+        summarise();
+        store_->flush();
+        if (options_.out)
+            write_plan_files(*options_.out, loaded_, result_);
+        return std::move(result_);
+    }
+
+private:
+    [[nodiscard]] const std::vector<PlanCandidate>& candidates() const {
+        return result_.space.candidates;
+    }
+    void log(const std::string& text) const {
+        if (options_.log)
+            options_.log(text);
+    }
+    [[nodiscard]] double best(bool contention) const {
+        const std::vector<double>& all = seconds_[contention ? 1 : 0];
+        return *std::min_element(all.begin(), all.end());
+    }
+    [[nodiscard]] double elapsed() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
+    [[nodiscard]] bool spent() const {
+        return (options_.budget.simulations && begun_ >= *options_.budget.simulations) ||
+               (options_.budget.seconds && elapsed() >= *options_.budget.seconds);
+    }
+    /// Whether a candidate may still beat the best. With overlap for free only those count that
+    /// have run with contention.
+    [[nodiscard]] bool is_open(std::size_t i, bool contention) const {
+        return !failed_[i] && seconds_[contention ? 1 : 0][i] == kNever &&
+               (contention || seconds_[1][i] < kNever) &&
+               candidates()[i].bound.seconds() < best(contention);
+    }
+    [[nodiscard]] std::vector<std::size_t> open(bool contention) const {
+        std::vector<std::size_t> all;
+        const double limit = best(contention);
+        // By rising bound: none behind the first that is too high.
+        for (std::size_t i = 0; i < candidates().size(); ++i) {
+            if (candidates()[i].bound.seconds() >= limit)
+                break;
+            if (is_open(i, contention))
+                all.push_back(i);
+        }
+        return all;
+    }
+
+    void search(bool contention) {
+        log(contention ? "searching" : "searching with overlap for free");
+        // A few for each process: the best is asked again before each begins.
+        const std::size_t most = 4 * std::max(1U, options_.jobs);
+        for (std::vector<std::size_t> next = open(contention); !next.empty() && !spent();
+             next = open(contention)) {
+            next.resize(std::min(next.size(), most));
+            if (options_.budget.simulations)
+                next.resize(
+                    std::min<std::size_t>(next.size(), *options_.budget.simulations - begun_));
+            run(next, contention);
+        }
+    }
+
+    /// What a process sees of the search is as it was when it began.
+    void run(const std::vector<std::size_t>& next, bool contention) {
+        std::vector<Job> jobs;
+        for (const std::size_t i : next)
+            jobs.push_back(
+                {name_of(candidates()[i], loaded_.experiment),
+                 [this, i, contention](const JobProgress& /*progress*/) {
+                     if (!is_open(i, contention) || past_time())
+                         return std::string();
+                     const double seconds =
+                         simulated(experiment_of(candidates()[i], loaded_), contention);
+                     return std::string(reinterpret_cast<const char*>(&seconds), sizeof seconds);
+                 }});
+        const auto told = [&](const WorkerProgress& /*progress*/) {
+            store_->tick();
+            tell(contention);
+        };
+        run_jobs(jobs, options_.jobs, told, [&](std::size_t job, const JobResult& result) {
+            const std::size_t i = next[job];
+            if (result.code != ExitCode::kDone) {
+                ++begun_;
+                failed_[i] = true;
+                if (result_.failure.empty())
+                    result_.failure = fmt::format("{}: {}", jobs[job].label, result.error);
+                store_->fail(i, contention, result);
+            } else if (!result.bytes.empty()) {
+                ++begun_;
+                double seconds = 0;
+                std::memcpy(&seconds, result.bytes.data(), sizeof seconds);
+                store_->keep(i, contention, seconds);
+                // As a search that goes on reads it.
+                seconds_[contention ? 1 : 0][i] = seconds * kMicroseconds / kMicroseconds;
+            }
+            tell(contention);
+        });
+    }
+
+    [[nodiscard]] bool past_time() const {
+        return options_.budget.seconds && elapsed() >= *options_.budget.seconds;
+    }
+
+    void tell(bool contention) const {
+        if (!options_.progress)
+            return;
+        PlannerProgress progress;
+        const std::vector<std::size_t> left = open(contention);
+        for (const double seconds : seconds_[contention ? 1 : 0])
+            progress.simulated += seconds < kNever ? 1 : 0;
+        progress.open = left.size();
+        progress.best_s = best(contention) < kNever ? best(contention) : 0;
+        progress.bound_s = left.empty() ? 0 : candidates()[left.front()].bound.seconds();
+        progress.elapsed_s = elapsed();
+        if (begun_ > 0 && progress.best_s > 0)
+            progress.left_s =
+                progress.elapsed_s / static_cast<double>(begun_) * static_cast<double>(left.size());
+        options_.progress(progress);
+    }
+
+    [[noreturn]] void throw_nothing_ran() const {
+        if (result_.failure.empty())
+            throw ConfigError(
+                "--budget",
+                "",
+                "ended before the first plan was simulated; expected a larger budget");
+        throw SimulationError("planner", Time(), "no plan ran to its end: " + result_.failure);
+    }
+
+    void summarise() {
+        for (std::size_t i = 0; i < candidates().size(); ++i) {
+            result_.failed += failed_[i] ? 1 : 0;
+            // What ran before the best was known, and would not have run after, depends on how
+            // many ran at a time.
+            if (seconds_[1][i] == kNever ||
+                (candidates()[i].bound.seconds() >= best(true) && seconds_[1][i] > best(true)))
+                continue;
+            SimulatedPlan plan{i, seconds_[1][i], {}};
+            if (seconds_[0][i] < kNever)
+                plan.alone_seconds = seconds_[0][i];
+            result_.simulated.push_back(plan);
+        }
+        std::stable_sort(
+            result_.simulated.begin(),
+            result_.simulated.end(),
+            [](const SimulatedPlan& a, const SimulatedPlan& b) { return a.seconds < b.seconds; });
+        const std::vector<std::size_t> left = open(true);
+        result_.open = left.size();
+        result_.least_bound =
+            left.empty() ? best(true) : candidates()[left.front()].bound.seconds();
+        result_.simulations = begun_;
+        if (!open(false).empty() || best(false) == kNever)
+            return;
+        for (std::size_t k = 0; k < result_.simulated.size(); ++k)
+            if (result_.simulated[k].alone_seconds == best(false)) {
+                result_.alone_best = k;
+                return;
+            }
+    }
+
+    const LoadedExperiment& loaded_;
+    const PlannerOptions& options_;
+    PlannerResult result_;
+    std::optional<PlanStore> store_;
+    std::vector<std::vector<double>> seconds_;  ///< without and with contention, by candidate
+    std::vector<bool> failed_;
+    std::uint64_t begun_ = 0;  ///< simulations of this search
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+PlannerResult search_plans(const LoadedExperiment& loaded, const PlannerOptions& options) {
+    return Search(loaded, options).run();
+}
+
+}  // namespace switchfold

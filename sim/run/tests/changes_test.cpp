@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/changes/changes.h"
+
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "sim/run/config/load.h"
+#include "sim/run/runner.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+namespace {
+
+const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
+
+/// `sequence`: of the small network, which decides how long a step is.
+LoadedExperiment experiment(
+    const std::string& run,
+    const std::string& scenarios = R"({"name": "one"})",
+    const std::string& plan = R"("data": 2, "micro_batch": 4)",
+    std::uint32_t sequence = 512,
+    std::uint32_t hidden = 512) {
+    const std::string text = fmt::format(
+        R"({{
+          "name": "test", "system": "../systems/hgx_h100.json", "causes": false,
+          "workload": {{
+            "type": "training", "plan": {{{}}},
+            "network": {{"type": "gpt", "layers": 4, "hidden": {}, "heads": 8, "sequence": {}, "vocabulary": 512}}
+          }},
+          "run": {{"costs": "../costs/default.json" {}}},
+          "scenarios": [{}]
+        }})",
+        plan,
+        hidden,
+        sequence,
+        run,
+        scenarios);
+    return load_experiment(Json::parse(text), kFile, {});
+}
+
+ExperimentResult result_of(const LoadedExperiment& loaded) {
+    RunOptions options;
+    options.in_process = true;
+    return run_experiment(loaded, options);
+}
+
+std::string
+error_of(const std::string& run, const std::string& plan = R"("data": 2, "micro_batch": 4)") {
+    try {
+        static_cast<void>(result_of(experiment(run, R"({"name": "one"})", plan)));
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return {};
+}
+
+TEST(Runs, AJoinPausesLessThanReconnectingAndThatLessThanARestart) {
+    const ExperimentResult result = result_of(experiment(
+        R"(, "time": "60 s", "changes": [{"at": "10 s", "add": 2, "announced": false}])",
+        R"({"name": "join", "set": {"/run/method": "join"}},
+           {"name": "reconnect", "set": {"/run/method": "reconnect"}},
+           {"name": "restart", "set": {"/run/method": "restart"}})"));
+    std::vector<double> pauses;
+    for (const ScenarioResult& s : result.scenarios) {
+        ASSERT_TRUE(s.changes);
+        const ChangeResult& change = s.changes->changes.at(0);
+        pauses.push_back(change.pause_s);
+        EXPECT_EQ(change.from, 2U);
+        EXPECT_EQ(change.to, 4U);
+        EXPECT_TRUE(change.reached);
+        // The first stretch repeats the step that the scenario's own figures are of.
+        EXPECT_NEAR(s.changes->stretches.front().step_us, s.iteration_us, 1e-3 * s.iteration_us);
+    }
+    EXPECT_LT(pauses[0], pauses[1]);
+    EXPECT_LT(pauses[1], pauses[2]);
+    const ChangeResult& join = result.scenarios[0].changes->changes.at(0);
+    ASSERT_TRUE(join.joining);
+    EXPECT_TRUE(join.joining->fits);
+    EXPECT_DOUBLE_EQ(join.pause_s, 0.01);  // the switch alone
+    EXPECT_GT(join.joining->transfer_s, 0);
+    EXPECT_LE(join.joining->transfer_s, join.joining->window_s);
+    EXPECT_GE(join.slowdown_s, 0);
+    // Three million parameters of 14 B in one step of some milliseconds.
+    EXPECT_GT(result.scenarios[0].changes->state_bytes, 14 * 3e6);
+}
+
+TEST(Runs, AStateThatDoesNotFitTheWindowPausesAndSaysSo) {
+    const ExperimentResult result = result_of(experiment(
+        R"(, "steps": 20000, "keep": "per_gpu", "method": "join", "changes": [{"at": 5000, "add": 1}])",
+        R"({"name": "one"})",
+        R"("data": 2, "micro_batch": 1)",
+        16,
+        2048));
+    const ChangesResult& run = *result.scenarios[0].changes;
+    const ChangeResult& join = run.changes.at(0);
+    ASSERT_TRUE(join.joining);
+    EXPECT_FALSE(join.joining->fits);
+    EXPECT_NEAR(join.pause_s, join.joining->wait_s + 0.01, 1e-9);
+    EXPECT_NEAR(join.joining->wait_s, join.joining->transfer_s - join.joining->window_s, 1e-9);
+    ASSERT_FALSE(run.notes.empty());
+    EXPECT_NE(run.notes[0].find("is not without a pause"), std::string::npos);
+    EXPECT_EQ(run.steps, 20000U);
+}
+
+TEST(Runs, TheGlobalBatchIsDividedAnewOrTheMembersKeepTheirs) {
+    const ExperimentResult result = result_of(experiment(
+        R"(, "steps": 20000, "method": "leave", "changes": [{"at": 100, "add": 1, "method": "join"}])",
+        R"({"name": "global"}, {"name": "each", "set": {"/run/keep": "per_gpu"}})"));
+    const auto samples = [&](std::size_t scenario) {
+        const RunStretchResult& last = result.scenarios[scenario].changes->stretches.back();
+        return last.samples_per_s * last.step_us * 1e-6;
+    };
+    EXPECT_NEAR(samples(0), 8, 1e-6);  // 3, 3 and 2
+    EXPECT_NEAR(samples(1), 12, 1e-6);
+}
+
+TEST(Runs, FailuresWithSparesKeepTheirSizeAndTheSameSeedItsBytes) {
+    const std::string run =
+        R"(, "time": "86400 s",
+           "failures": {"per_gpu_day": 0.5, "repair": "7200 s", "spares": 2},
+           "checkpoint": {"every": "3600 s", "asynchronous": true})";
+    const ExperimentResult first = result_of(experiment(run));
+    const ChangesResult& one = *first.scenarios[0].changes;
+    EXPECT_GT(one.changes.size(), 1U);
+    EXPECT_GT(one.checkpoints, 20U);
+    EXPECT_EQ(one.stretches.back().members, 2U);
+    EXPECT_NEAR(one.stretches.back().end_s, 86'400, 1e-6);
+    EXPECT_GT(one.share_of_training, 0.9);
+    EXPECT_EQ(
+        one.gpu_seconds_lost, result_of(experiment(run)).scenarios[0].changes->gpu_seconds_lost);
+}
+
+TEST(Runs, WhatIsWrongIsToldAtOnceWithItsPlace) {
+    const std::string wrong = error_of(
+        R"(, "steps": 100, "method": "leave",
+           "changes": [{"at": 10, "remove": [5]}, {"at": 5, "add": 20, "method": "join"}])");
+    EXPECT_NE(wrong.find("/run/changes/0/remove/0: is 5, which does not train"), std::string::npos)
+        << wrong;
+    EXPECT_NE(
+        wrong.find("/run/changes/1/add: is 20, and of the machine's 8 GPUs"), std::string::npos)
+        << wrong;
+    EXPECT_NE(wrong.find("/run/changes/1/at: is before"), std::string::npos) << wrong;
+    EXPECT_NE(
+        error_of(R"(, "steps": 10, "changes": [{"at": 10, "remove": 1}])")
+            .find("/run/changes/0/at: is 10, and the run ends at step 10"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"(, "steps": 10, "method": "leave", "changes": [{"at": "9000 s", "remove": 1}])")
+            .find("/run/changes/0/at: is past the end of the run"),
+        std::string::npos);
+    EXPECT_NE(error_of(R"(, "changes": [])").find("/run: has no length"), std::string::npos);
+    EXPECT_NE(
+        error_of(R"(, "steps": 9)", R"("data": 2, "tensor": 2)").find("/run: changes replicas"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"(, "steps": 9)", R"("data": 2, "sharding": "optimizer")")
+            .find("/run: moves whole states"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(
+            R"(, "steps": 9, "method": "join", "changes": [{"at": 3, "add": 1}])",
+            R"("data": 2, "micro_batch": 1)")
+            .find("/run/changes/0: leaves 3 members for 2 samples"),
+        std::string::npos);
+}
+
+TEST(Runs, CostsWithoutUnitsAreRefused) {
+    const std::string text = R"({
+      "name": "test", "system": "../systems/hgx_h100.json",
+      "workload": {"type": "training", "network": "resnet18", "plan": {"data": 2}},
+      "run": {"steps": 9, "costs": {"$base": "../costs/default.json", "kernels": 0.2, "import": "3"}}
+    })";
+    try {
+        static_cast<void>(load_experiment(Json::parse(text), kFile, {}));
+        FAIL();
+    } catch (const ConfigError& error) {
+        const std::string what = error.what();
+        EXPECT_NE(
+            what.find("/run/costs/kernels: is 0.2; expected a string with a unit"),
+            std::string::npos)
+            << what;
+        EXPECT_NE(what.find("/run/costs/import: \"3\" has no unit"), std::string::npos) << what;
+    }
+}
+
+TEST(Runs, SwitchesCopyStateToManyJoinersAtOnce) {
+    const ExperimentResult result = result_of(experiment(
+        R"(, "steps": 400, "method": "join", "changes": [{"at": 100, "add": 6}])",
+        R"({"name": "tree", "set": {"/run/broadcast": "tree"}},
+           {"name": "in_switch", "set": {"/run/broadcast": "in_switch"}})"));
+    const auto transfer = [&](std::size_t scenario) {
+        return result.scenarios[scenario].changes->changes.at(0).joining->transfer_s;
+    };
+    // Three rounds of whole states against one stream.
+    EXPECT_LT(transfer(1), transfer(0) / 2);
+}
+
+}  // namespace
+}  // namespace switchfold

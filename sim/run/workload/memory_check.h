@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/gpu/parameters.h"
+#include "sim/core/memory_classes.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// Refuses what the GPU cannot hold, with the largest micro-batch that it can. \returns what the
+/// fullest of the devices needs, in words.
+[[nodiscard]] std::string check_memory(
+    const GpuParams& gpu,
+    const ParallelPlan& plan,
+    const std::vector<MemoryBytes>& devices,
+    PlanProblems& problems);
+
+/// The largest micro-batch of a step that the GPU can hold on these devices, up to that of the
+/// plan; 0 if not even one sample fits.
+[[nodiscard]] std::uint32_t largest_micro_batch(
+    const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices);
+
+}  // namespace switchfold

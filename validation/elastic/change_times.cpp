@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/elastic/change_times.h"
+
+#include "sim/core/params_reader.h"
+#include "sim/run/config/host_costs_params.h"
+#include "sim/run/machine/simulate.h"
+#include "validation/harness/number_jobs.h"
+#include "workloads/changes/phases.h"
+#include "workloads/changes/state_transfer.h"
+#include "workloads/network/network.h"
+#include "workloads/network/zoo/zoo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string_view>
+
+namespace switchfold::validation {
+
+namespace {
+
+using changes::Communicator;
+using changes::HostCosts;
+using changes::Members;
+
+constexpr double kGroupLimit = 0.30;  // what a change time is wanted within
+constexpr std::uint32_t kGpusOfNode = 8;
+
+/// Bytes of checkpoints that a note states, as "18 GB".
+std::optional<Bytes> stated_bytes(const std::string& note) {
+    for (const auto& [word, bytes] : {std::pair{"18 GB", 18U}, {"24 GB", 24U}})
+        if (note.starts_with(word))
+            return Bytes(1'000'000'000ULL * bytes);
+    return {};
+}
+
+/// Why rows have no answer here, by the beginning of their ids.
+std::string why_not(const ElasticRow& row) {
+    const auto is = [&](std::string_view prefix) { return row.id.starts_with(prefix); };
+    if (is("elasticflow_model") || is("pollux_restart") || is("elan_") || is("elaswave_"))
+        return "is assumed or claimed, not measured";
+    if (is("sia_"))
+        return "states neither storage nor phases: 15 to 250 s by model on one cluster; a restart "
+               "by configs/costs/kubernetes.json takes longer than 120 s for the pods alone";
+    if (is("elasticflow_profile"))
+        return "is a profiler's schedule, whose steps a size are not stated";
+    if (is("dlrover_restart") || is("dlrover_training") || is("dlrover_glm"))
+        return "is of one job of more than 1,000 GPUs without its bytes or storage; the phases are "
+               "ranges for configs/costs";
+    if (is("dlrover_to_host"))
+        return "is a claim of one figure; the copy's path (pinned memory, ranks a host) is not "
+               "stated";
+    if (is("cuda_") || is("torch_compile") || is("graph_") || is("import_"))
+        return "is a parameter itself: only the row gives the number";
+    if (is("comm_skew") || is("comm_b200_8_driver") || is("comm_split_16"))
+        return "is waiting for other ranks or for a driver, not a communicator";
+    if (is("comm_"))
+        return "is a phase whose number is the parameter itself, or of thousands of ranks";
+    return "is not a change's time";
+}
+
+struct Broadcast {
+    std::string label;
+    std::shared_ptr<const SystemParams> system;
+    Members members;
+    Bytes state;
+};
+
+double simulated(const Broadcast& broadcast, const JobProgress& progress) {
+    SimulateOptions options;
+    options.progress = progress;
+    const Members others(broadcast.members.begin() + 1, broadcast.members.end());
+    const ExecutionGraph graph = changes::transfer_alone(
+        {broadcast.members.front()}, others, changes::Transfer::kRing, broadcast.state);
+    CollectivePolicies policies;
+    policies.broadcast = ring_policy();
+    return to_seconds(Time(simulate(*broadcast.system, graph, policies, options).end_ps));
+}
+
+/// Weights in 32 bits and one moment, as SGD keeps them; BERT with Adam's two.
+std::optional<Bytes> state_of(const ElasticRow& row) {
+    const std::map<std::string, std::pair<std::string, double>, std::less<>> kModels{
+        {"ResNet-50", {"resnet50", 8}},
+        {"Inception-v3", {"inception_v3", 8}},
+        {"BERT", {"bert_large", 12}}};
+    const auto found = kModels.find(row.model);
+    if (found == kModels.end())
+        return {};
+    const auto& [name, bytes] = found->second;
+    const auto network = find_network(name);
+    return Bytes(static_cast<std::uint64_t>(static_cast<double>(parameters(*network)) * bytes));
+}
+
+Case case_of(const ElasticRow& row, std::string group, double ours, std::string how) {
+    Case c;
+    c.id = row.id;
+    c.group = std::move(group);
+    c.quantity = row.quantity;
+    c.unit = row.unit;
+    c.measured = row.value;
+    c.simulated = ours;
+    c.how = std::move(how);
+    return c;
+}
+
+class Comparison {
+public:
+    Comparison(const Machines& machines, const SuiteOptions& options, SuiteResult& result) :
+        machines_(machines),
+        options_(options),
+        result_(result),
+        default_(shipped_costs(options.root, "default.json")),
+        kept_(shipped_costs(options.root, "processes_kept_alive.json")) {}
+
+    void run(const std::vector<ElasticRow>& rows) {
+        for (const ElasticRow& row : rows)
+            if (is_change_time(row) && !compare(row))
+                result_.unmatched.push_back({row.id, why_not(row)});
+        add_reconnects();
+        add_verdicts();
+        add_claims();
+    }
+
+private:
+    bool compare(const ElasticRow& row) {
+        if (row.id.starts_with("elasticflow_change"))
+            return reconnect(row);
+        if (row.quantity == "checkpoint_save_time" || row.quantity == "checkpoint_load_time")
+            return checkpoint(row);
+        if (row.quantity == "communicator_time")
+            return communicator(row);
+        return false;
+    }
+
+    /// Bytes over the storage that the row states.
+    bool checkpoint(const ElasticRow& row) {
+        const auto bytes = stated_bytes(row.note);
+        if (!bytes || row.interconnect.find("100 MB/s") == std::string::npos)
+            return false;
+        HostCosts costs = default_;
+        costs.storage_read = costs.storage_write = costs.client = Bandwidth(100'000'000);
+        costs.readers = changes::Readers::kOne;  // the shards together are the state
+        const Time time = row.quantity == "checkpoint_save_time"
+                              ? changes::write_time(costs, *bytes)
+                              : changes::read_time(costs, *bytes, row.gpus, row.nodes);
+        result_.cases.push_back(case_of(
+            row, "checkpoints, bytes over bandwidth", to_seconds(time), "bytes over 100 MB/s"));
+        return true;
+    }
+
+    bool communicator(const ElasticRow& row) {
+        const bool counts = !row.id.starts_with("comm_skew") && !row.id.starts_with("comm_b200") &&
+                            !row.id.starts_with("comm_split") && row.gpus <= kMostRanks;
+        if (row.phase != "total" || !counts || row.kind != "measured")
+            return false;
+        if (row.change == "shrink") {
+            const double init = to_seconds(
+                changes::init_time(default_, Communicator::kFirst, row.from_gpus) +
+                changes::connection_time(default_, Communicator::kFirst, row.nodes));
+            const double shrink =
+                to_seconds(changes::init_time(default_, Communicator::kShrink, row.to_gpus));
+            result_.cases.push_back(case_of(
+                row,
+                "communicators, shrink",
+                shrink,
+                "no kernels, buffers, bootstrap, connections"));
+            add_parent(row, init);
+            return true;
+        }
+        const bool network = row.gpus > kGpusOfNode;
+        const Time time = changes::init_time(default_, Communicator::kFirst, row.gpus) +
+                          changes::connection_time(default_, Communicator::kFirst, network ? 2 : 1);
+        result_.cases.push_back(case_of(
+            row,
+            "communicators, machines that are not stated",
+            to_seconds(time),
+            network ? "over a network" : "in a machine"));
+        return true;
+    }
+
+    /// The init that the shrunk communicator's parent took stands in the row's note.
+    void add_parent(const ElasticRow& row, double ours) {
+        constexpr std::string_view kWords = "InitRank took ";
+        const std::size_t at = row.note.find(kWords);
+        if (at == std::string::npos)
+            return;
+        ElasticRow parent = row;
+        parent.id += "/parent";
+        parent.value = std::strtod(row.note.c_str() + at + kWords.size(), nullptr);
+        result_.cases.push_back(
+            case_of(parent, "communicators, shrink", ours, "its parent's init"));
+    }
+
+    bool reconnect(const ElasticRow& row) {
+        const auto state = state_of(row);
+        const std::uint32_t nodes = (row.to_gpus + kGpusOfNode - 1) / kGpusOfNode;
+        const MachineMatch match = machines_.find(
+            {"A100-SXM4-40GB",
+             nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch",
+             row.to_gpus,
+             std::max(1U, nodes)});
+        if (!state || !match.machine)
+            return false;
+        Waiting waiting{row, {}, {}, {}};
+        waiting.facts.method = changes::Method::kReconnect;
+        waiting.facts.members = row.to_gpus;
+        waiting.facts.added = row.change == "shrink" ? 0 : 1;
+        waiting.facts.machines = std::max(1U, nodes);
+        waiting.facts.gpus_of_machine = std::min(row.to_gpus, kGpusOfNode);
+        waiting.facts.state = *state;
+        waiting.broadcast.label = row.id;
+        waiting.broadcast.system = std::make_shared<const SystemParams>(match.machine->system);
+        waiting.broadcast.members.resize(row.to_gpus);
+        std::iota(waiting.broadcast.members.begin(), waiting.broadcast.members.end(), 0U);
+        waiting.broadcast.state = *state;
+        waiting_.push_back(std::move(waiting));
+        return true;
+    }
+
+    void add_reconnects() {
+        std::vector<NumberJob> jobs;
+        for (const Waiting& w : waiting_)
+            if (w.facts.members > 1)
+                jobs.push_back({w.row.id, [&w](const JobProgress& progress) {
+                                    return simulated(w.broadcast, progress);
+                                }});
+        const std::vector<double> seconds = run_number_jobs(jobs, options_);
+        std::size_t job = 0;
+        for (Waiting& w : waiting_) {
+            constexpr double kPicoseconds = 1e12;  // in a second
+            if (w.facts.members > 1)
+                w.facts.broadcast = Time(static_cast<std::uint64_t>(seconds[job++] * kPicoseconds));
+            changes::ChangeFacts restart = w.facts;
+            restart.method = changes::Method::kRestart;
+            restart.broadcast = {};
+            changes::ChangeFacts join = w.facts;
+            join.method = changes::Method::kJoin;
+            const double pause = pause_of(w.facts, kept_);
+            result_.cases.push_back(case_of(
+                w.row,
+                "ElasticFlow, processes kept alive",
+                pause,
+                fmt::format("reconnect; of it broadcast {:.3f} s", to_seconds(w.facts.broadcast))));
+            wrong_order_ +=
+                pause_of(join, default_) < pause && pause < pause_of(restart, default_) ? 0 : 1;
+            if (w.row.id == "elasticflow_change_ResNet-50_grow_8_16")
+                example_ = w.facts;
+        }
+    }
+
+    [[nodiscard]] static double
+    pause_of(const changes::ChangeFacts& facts, const HostCosts& costs) {
+        return to_seconds(changes::time_of(changes::phases_of(facts, costs), false));
+    }
+    [[nodiscard]] static double all_of(const changes::ChangeFacts& facts, const HostCosts& costs) {
+        const auto phases = changes::phases_of(facts, costs);
+        return to_seconds(changes::time_of(phases, false) + changes::time_of(phases, true));
+    }
+
+    void add_verdicts() {
+        for (const char* group : {"checkpoints, bytes over bandwidth", "communicators, shrink"}) {
+            std::vector<Case> cases;
+            for (const Case& c : result_.cases)
+                if (c.group == group)
+                    cases.push_back(c);
+            if (!cases.empty())
+                result_.verdicts.push_back(
+                    {fmt::format("{}: mean absolute error", group), mape(cases), kGroupLimit});
+        }
+        if (!waiting_.empty())
+            result_.verdicts.push_back(
+                {"changes for which join, reconnect and restart are not in this order",
+                 wrong_order_ / static_cast<double>(waiting_.size()),
+                 0});
+    }
+
+    /// Published claims beside ours: what they are of is not public.
+    void add_claims() {
+        if (!example_)
+            return;
+        changes::ChangeFacts facts = *example_;
+        facts.added = facts.members / 2;
+        facts.method = changes::Method::kJoin;
+        const double join_all = all_of(facts, default_);
+        const double join_pause = pause_of(facts, default_);
+        facts.method = changes::Method::kRestart;
+        const double restart = pause_of(facts, default_);
+        const double restart_all = all_of(facts, default_);
+        changes::ChangeFacts kept = *example_;
+        const double reconnect = pause_of(kept, kept_);
+        changes::ChangeFacts leave = *example_;
+        leave.method = changes::Method::kLeave;
+        leave.added = 0;
+        leave.notice = Time(1'000'000'000'000);
+        result_.notes.push_back(fmt::format(
+            "published: expands up to 6 times faster, shrinks almost at once (baselines, networks, "
+            "GPUs, what is timed: not public). Ours, ResNet-50 from 8 to 16 A100, "
+            "configs/costs/default.json: a restart takes {:.2f} s to size and pauses {:.2f} s, a "
+            "join {:.2f} s and {:.3f} s: {:.1f} times in time to size, {:.0f} times in pause",
+            restart_all,
+            restart,
+            join_all,
+            join_pause,
+            restart_all / join_all,
+            restart / join_pause));
+        result_.notes.push_back(fmt::format(
+            "the fair baseline, processes kept alive and reconnected: {:.2f} s to size and of "
+            "pause; a prepared leave pauses {:.3f} s",
+            reconnect,
+            pause_of(leave, default_)));
+    }
+
+    static constexpr std::uint32_t kMostRanks = 64;
+    struct Waiting {
+        ElasticRow row;
+        changes::ChangeFacts facts;
+        Broadcast broadcast;
+        double seconds = 0;
+    };
+    const Machines& machines_;
+    const SuiteOptions& options_;
+    SuiteResult& result_;
+    HostCosts default_;
+    HostCosts kept_;
+    std::vector<Waiting> waiting_;
+    std::optional<changes::ChangeFacts> example_;
+    double wrong_order_ = 0;
+};
+
+}  // namespace
+
+HostCosts shipped_costs(const std::filesystem::path& root, const std::string& name) {
+    return read_params_file<HostCostsParams>(root / "configs" / "costs" / name);
+}
+
+bool is_change_time(const ElasticRow& row) {
+    if (row.id.starts_with("division"))
+        return false;
+    if (row.quantity == "checkpoint_pause" || row.quantity == "change_time_model" ||
+        row.quantity == "share_of_time_training")
+        return true;
+    return row.quantity.ends_with("_time") && row.quantity != "all_reduce_time" &&
+           row.quantity != "step_time";
+}
+
+void compare_change_times(
+    const std::vector<ElasticRow>& rows,
+    const Machines& machines,
+    const SuiteOptions& options,
+    SuiteResult& result) {
+    Comparison(machines, options, result).run(rows);
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/elastic/device_sets.h"
+
+#include "sim/run/machine/simulate.h"
+#include "sim/run/results/training.h"
+#include "sim/run/workload/kernel_model.h"
+#include "validation/harness/number_jobs.h"
+#include "workloads/graph/collective.h"
+#include "workloads/network/zoo/zoo.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::uint32_t kGpusOfNode = 8;
+
+std::string why_not(const ElasticRow& row) {
+    const auto is = [&](std::string_view prefix) { return row.id.starts_with(prefix); };
+    if (is("pollux_"))
+        return "is of Tesla T4 with PCIe and Ethernet, of which there is no system";
+    if (is("parallax_"))
+        return "is of TITAN Xp, of which there is no system, with sparse gradients and servers";
+    if (is("byteps_"))
+        return "is over parameter servers on hosts, which are not modelled";
+    if (is("galvatron_"))
+        return "names no GPU and no network";
+    if (is("division_"))
+        return "is derived from the rows of one GPU, which are divided anew here";
+    if (is("elasticflow_scaling_BERT"))
+        return "does not say which BERT, nor its sequence length";
+    if (is("elasticflow_scaling_DeepSpeech2"))
+        return "is of a network that is not described layer by layer";
+    return "names no machine that there is";
+}
+
+/// A simulation whose seconds are wanted.
+struct Wanted {
+    const ElasticRow* row;
+    std::shared_ptr<const SystemParams> system;
+    std::string network;        ///< of a step; empty: an all-reduce
+    std::uint32_t samples = 0;  ///< of the fullest GPU
+    Bytes bytes;
+};
+
+double seconds_of(const Wanted& wanted, const JobProgress& progress) {
+    SimulateOptions options;
+    options.progress = progress;
+    CollectivePolicies ring;
+    ring.all_reduce = ring_policy();
+    if (wanted.network.empty()) {
+        const ExecutionGraph graph = single_collective(
+            CollectiveKind::kAllReduce, wanted.bytes, Datatype::kFloat32, wanted.row->gpus);
+        return to_seconds(Time(simulate(*wanted.system, graph, {}, options).end_ps));
+    }
+    ParallelPlan plan;
+    plan.data = wanted.row->gpus;
+    plan.micro_batch = wanted.samples;
+    plan.datatype = Datatype::kFloat32;
+    plan.tf32 = true;
+    plan.optimizer = OptimizerKind::kMomentum;
+    const PlannedStep step(
+        *find_network(wanted.network), KernelTimes(gpu_rates(*wanted.system->gpu)), plan);
+    const ExecutionGraph graph = plan_step(step);
+    return round_us(graph, simulate(*wanted.system, graph, ring, options)) * 1e-6;
+}
+
+std::string network_of(const ElasticRow& row) {
+    return row.model == "ResNet-50"      ? "resnet50"
+           : row.model == "Inception-v3" ? "inception_v3"
+                                         : "";
+}
+
+/// "4 MiB fp32, ..."
+Bytes stated_size(const std::string& note) {
+    std::uint64_t mebi = 0;
+    const auto [end, error] = std::from_chars(note.data(), note.data() + note.size(), mebi);
+    return error == std::errc() &&
+                   note.substr(static_cast<std::size_t>(end - note.data())).starts_with(" MiB")
+               ? mebibytes(mebi)
+               : Bytes();
+}
+
+std::optional<Wanted> wanted_of(const ElasticRow& row, const Machines& machines) {
+    Wanted wanted{&row, nullptr, {}, 0, {}};
+    WantedMachine machine{row.gpu, row.interconnect, row.gpus, std::max(1U, row.nodes)};
+    if (row.id.starts_with("elasticflow_scaling")) {
+        wanted.network = network_of(row);
+        if (wanted.network.empty() || row.batch < row.gpus)
+            return {};
+        wanted.samples = (row.batch + row.gpus - 1) / row.gpus;
+        machine.gpu = "A100-SXM4-40GB";
+        machine.interconnect = row.nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch";
+    } else if (row.id.starts_with("vtrain_allreduce")) {
+        wanted.bytes = stated_size(row.note);
+        if (wanted.bytes.count() == 0)
+            return {};
+        const bool a100 = row.gpu.find("A100") != std::string::npos;
+        machine.gpu = a100 ? "A100-SXM4-40GB" : "Tesla V100-SXM2-16GB";
+        machine.interconnect = a100 ? "NVSwitch" : "NVLink hybrid cube mesh";
+    } else {
+        return {};
+    }
+    const MachineMatch match = machines.find(machine);
+    if (!match.machine)
+        return {};
+    wanted.system = std::make_shared<const SystemParams>(match.machine->system);
+    return wanted;
+}
+
+/// Rows of one model and batch, over the same on one GPU.
+std::string series_of(const ElasticRow& row) {
+    return fmt::format("{}, batch {}", row.model, row.batch);
+}
+
+}  // namespace
+
+bool is_of_device_set(const ElasticRow& row) {
+    return row.quantity == "steps_per_second" || row.quantity == "all_reduce_time" ||
+           row.quantity == "all_reduce_bus_bandwidth" ||
+           row.quantity == "point_to_point_bandwidth" || row.quantity == "overlap_slowdown" ||
+           row.quantity == "throughput" || row.quantity == "speedup" ||
+           row.quantity == "scaling_efficiency" || row.quantity == "step_time_over_one_gpu" ||
+           row.id.starts_with("division_");
+}
+
+void compare_device_sets(
+    const std::vector<ElasticRow>& rows,
+    const Machines& machines,
+    const SuiteOptions& options,
+    SuiteResult& result) {
+    std::vector<Wanted> all;
+    for (const ElasticRow& row : rows) {
+        if (!is_of_device_set(row))
+            continue;
+        if (auto wanted = wanted_of(row, machines))
+            all.push_back(std::move(*wanted));
+        else
+            result.unmatched.push_back({row.id, why_not(row)});
+    }
+    std::vector<NumberJob> jobs;
+    for (const Wanted& wanted : all)
+        jobs.push_back({wanted.row->id, [&wanted](const JobProgress& progress) {
+                            return seconds_of(wanted, progress);
+                        }});
+    const std::vector<double> seconds = run_number_jobs(jobs, options);
+    std::map<std::string, std::pair<double, double>> one_gpu;  // measured, ours: steps a second
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!all[i].network.empty() && all[i].row->gpus == 1)
+            one_gpu[series_of(*all[i].row)] = {all[i].row->value, 1 / seconds[i]};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const ElasticRow& row = *all[i].row;
+        Case c;
+        c.id = row.id;
+        if (all[i].network.empty()) {
+            constexpr double kMicroseconds = 1e6;  // in a second
+            c.group = "all-reduces, vTrain, " + row.gpu;
+            c.quantity = "time";
+            c.unit = row.unit;
+            c.measured = row.value;
+            c.simulated = seconds[i] * kMicroseconds;
+        } else {
+            const auto found = one_gpu.find(series_of(row));
+            if (row.gpus == 1 || found == one_gpu.end()) {
+                if (row.gpus == 1)
+                    result.notes.push_back(fmt::format(
+                        "{} on one GPU: {:.2f} steps/s measured, {:.2f} simulated; sets are "
+                        "compared with it by their speed-up",
+                        series_of(row),
+                        row.value,
+                        1 / seconds[i]));
+                else
+                    result.unmatched.push_back({row.id, "has no row of one GPU beside it"});
+                continue;
+            }
+            c.group = fmt::format("strong scaling, ElasticFlow, {}", row.model);
+            c.quantity = "speed-up over one GPU";
+            c.unit = "1";
+            c.measured = row.value / found->second.first;
+            c.simulated = 1 / seconds[i] / found->second.second;
+        }
+        c.how = all[i].system->name;
+        result.cases.push_back(std::move(c));
+    }
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "validation/elastic/elastic_row.h"
+#include "validation/harness/suite.h"
+#include "validation/machines/machines.h"
+
+#include <vector>
+
+namespace switchfold::validation {
+
+/// Whether a row states what a set of devices reaches: throughput, an all-reduce, a step.
+[[nodiscard]] bool is_of_device_set(const ElasticRow& row);
+
+/// Strong scaling and all-reduces over sets of devices, simulated where machine, network and model
+/// are known. Adds cases and unmatched rows.
+void compare_device_sets(
+    const std::vector<ElasticRow>& rows,
+    const Machines& machines,
+    const SuiteOptions& options,
+    SuiteResult& result);
+
+}  // namespace switchfold::validation

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/elastic/change_times.h"
+#include "validation/elastic/device_sets.h"
+#include "validation/elastic/division.h"
+#include "validation/harness/data.h"
+#include "validation/harness/suite.h"
+
+#include <vector>
+
+namespace switchfold::validation {
+
+SuiteResult run_elastic(const SuiteOptions& options) {
+    const Suite& suite = suite_named("elastic");
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
+    const std::vector<ElasticRow> rows = read_elastic_rows(*data);
+    const Machines machines(options.root);
+    SuiteResult result;
+    result.name = suite.name;
+    compare_change_times(rows, machines, options, result);
+    compare_device_sets(rows, machines, options, result);
+    std::vector<OneGpuStep> one_gpu;
+    for (const ElasticRow& row : rows)
+        if (row.id.starts_with("one_gpu_"))
+            one_gpu.push_back({row.gpu, row.batch, row.value});
+    if (!one_gpu.empty())
+        add_division(one_gpu, result);
+    for (const ElasticRow& row : rows)
+        if (!row.id.starts_with("one_gpu_") && !is_change_time(row) && !is_of_device_set(row))
+            result.unmatched.push_back({row.id, "is of a quantity that no simulation answers"});
+    return result;
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// A row of elastic.csv (docs/validation.md has the columns that are read).
+struct ElasticRow {
+    std::string id;
+    std::string source;
+    std::string gpu;
+    std::string interconnect;
+    std::string model;
+    std::string change;
+    std::string phase;
+    std::string quantity;
+    std::string unit;
+    std::string kind;
+    std::string note;
+    std::uint32_t gpus = 0;  ///< 0: not stated
+    std::uint32_t nodes = 0;
+    std::uint32_t from_gpus = 0;
+    std::uint32_t to_gpus = 0;
+    std::uint32_t batch = 0;
+    double value = 0;  ///< NaN where it is no number
+};
+
+/// Throws ConfigError "file: line N: ..." with everything that is wrong.
+[[nodiscard]] std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path);
+
+}  // namespace switchfold::validation

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "validation/elastic/change_times.h"
+#include "validation/elastic/elastic_row.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace switchfold::validation {
+namespace {
+
+constexpr const char* kHeader =
+    "id,source,gpu,n_gpus,n_nodes,interconnect,model,change,from_gpus,to_gpus,batch,phase,quantity,"
+    "value,unit,kind,note\n";
+
+std::filesystem::path written(const std::string& rows) {
+    const auto path = std::filesystem::temp_directory_path() / "switchfold_elastic_rows_test.csv";
+    std::ofstream(path) << kHeader << rows;
+    return path;
+}
+
+TEST(ElasticRows, AreReadWithTheirNumbers) {
+    const auto rows = read_elastic_rows(
+        written("a,x/y@1:z,A100,16,2,NVLink,ResNet-50,grow,8,16,,,change_time,1.666,s,measured,\n"
+                "b,x,,,,,,,,,,,change_time_model,2 + 27,s,assumed,\n"));
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].from_gpus, 8U);
+    EXPECT_EQ(rows[0].to_gpus, 16U);
+    EXPECT_DOUBLE_EQ(rows[0].value, 1.666);
+    EXPECT_EQ(rows[0].source, "x/y");
+    EXPECT_TRUE(std::isnan(rows[1].value));
+    EXPECT_TRUE(is_change_time(rows[0]));
+}
+
+TEST(ElasticRows, WhatIsWrongIsToldByLines) {
+    try {
+        static_cast<void>(
+            read_elastic_rows(written("a,x,A100,sixteen,,,,,,,,,change_time,1,s,measured,\n"
+                                      "a,x,A100,1,,,,,,,,,change_time,soon,s,measured,\n")));
+        FAIL();
+    } catch (const ConfigError& error) {
+        const std::string what = error.what();
+        EXPECT_NE(what.find("n_gpus"), std::string::npos) << what;
+        EXPECT_NE(what.find("value"), std::string::npos) << what;
+        EXPECT_EQ(error.problems().size(), 3U) << what;
+    }
+}
+
+TEST(ElasticRows, ACheckpointIsItsBytesOverTheBandwidthAndShrinkBeatsInit) {
+    const auto rows = read_elastic_rows(written(
+        "d,x,A100,16,2,\"storage: network file system, 100 MB/s\",GPT,restart,,,,,"
+        "checkpoint_save_time,151,s,measured,18 GB\n"
+        "s,x,,2,2,,,shrink,4,2,,total,communicator_time,0.065,s,measured,\"ncclCommShrink; the "
+        "parent's InitRank took 1.32 s\"\n"));
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    SuiteResult result;
+    compare_change_times(rows, Machines(options.root), options, result);
+    ASSERT_EQ(result.cases.size(), 3U);
+    EXPECT_DOUBLE_EQ(result.cases[0].simulated, 180);
+    EXPECT_LT(result.cases[1].simulated, result.cases[2].simulated / 10);
+    EXPECT_DOUBLE_EQ(result.cases[2].measured, 1.32);
+    for (const Verdict& verdict : result.verdicts)
+        EXPECT_TRUE(verdict.kept()) << verdict.what;
+}
+
+}  // namespace
+}  // namespace switchfold::validation

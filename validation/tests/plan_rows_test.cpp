@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/plans/plan_rows.h"
+
+#include "sim/core/error.h"
+#include "validation/plans/regret.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace switchfold::validation {
+namespace {
+
+class PlanRows : public ::testing::Test {
+protected:
+    static std::filesystem::path path() {
+        return std::filesystem::temp_directory_path() / "switchfold_plan_rows.csv";
+    }
+    static std::filesystem::path write(const std::string& text) {
+        std::ofstream(path()) << text;
+        return path();
+    }
+    void TearDown() override { std::filesystem::remove(path()); }
+};
+
+TEST_F(PlanRows, AreStepsOfMegatronWithTheirTask) {
+    const auto rows = read_plan_rows(write(
+        "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
+        "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+        "a,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,2,2,2,2,full,70\n"
+        "b,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,60\n"));
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].task, "t");
+    const ParallelPlan& plan = rows[0].step.plan;
+    EXPECT_EQ(rows[0].step.why, "");
+    EXPECT_EQ(plan.attention, AttentionKernels::kUnfused);
+    EXPECT_EQ(plan.messages, Messages::kBlocking);
+    EXPECT_EQ(plan.recompute, Recompute::kFull);
+    EXPECT_FALSE(plan.overlap_gradients);
+    EXPECT_EQ(plan.partition.size(), 2U);
+    EXPECT_FALSE(is_pure_data_parallel(rows[0].step));
+    EXPECT_TRUE(is_pure_data_parallel(rows[1].step));
+}
+
+TEST_F(PlanRows, TellAllColumnsThatAreMissing) {
+    try {
+        static_cast<void>(read_plan_rows(write("id,task,tp,dp,pp,micro_batch\na,t,1,1,1,1\n")));
+        FAIL();
+    } catch (const ConfigError& error) {
+        ASSERT_EQ(error.problems().size(), 2U);
+        EXPECT_EQ(
+            error.problems()[0].message,
+            "names no column micro_batches; expected task, tp, dp, pp, micro_batch, micro_batches, "
+            "step_ms");
+    }
+}
+
+TEST(Regret, IsWhatTheChosenPlanLosesAgainstTheFastestMeasured) {
+    const std::vector<JudgedPlan> plans{
+        {"a", 1.0, 5.0, 8.0},   // the fastest measured
+        {"a", 1.2, 4.0, {}},    // the fastest simulated: regret 0.2
+        {"a", 1.5, 9.0, 16.0},  // the rule's: regret 0.5
+        {"b", 3.0, 1.0, {}},    // both
+        {"b", 4.0, 2.0, {}}};
+    const Regret chosen = regret_of_simulation(plans);
+    EXPECT_EQ(chosen.tasks, 2U);
+    EXPECT_EQ(chosen.right, 1U);
+    EXPECT_NEAR(chosen.mean, 0.1, 1e-12);
+    EXPECT_NEAR(chosen.worst, 0.2, 1e-12);
+    EXPECT_NEAR(chosen.wrong_share(), 0.5, 1e-12);
+    const Regret rule = regret_of_rule(plans);
+    EXPECT_EQ(rule.tasks, 1U);
+    EXPECT_NEAR(rule.mean, 0.5, 1e-12);
+}
+
+}  // namespace
+}  // namespace switchfold::validation

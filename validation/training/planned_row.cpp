@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/training/planned_row.h"
+
+#include "sim/run/machine/simulate.h"
+#include "sim/run/results/training.h"
+#include "sim/run/workload/folded_plan.h"
+#include "sim/run/workload/kernel_model.h"
+
+namespace switchfold::validation {
+
+PlannedRow planned_row(const StepRow& row, const SystemParams& system) {
+    return {
+        &row,
+        std::make_shared<const SystemParams>(system),
+        std::make_shared<const PlannedStep>(
+            *row.network, KernelTimes(gpu_rates(*system.gpu)), row.plan)};
+}
+
+double simulated_seconds(const PlannedRow& planned, bool fold, const JobProgress& progress) {
+    SimulateOptions options;
+    options.progress = progress;
+    const ExecutionGraph graph =
+        fold ? measured_step(
+                   folded_step(*planned.step, *planned.system), *planned.system, {}, options)
+             : plan_step(*planned.step);
+    const Outcome outcome = simulate(*planned.system, graph, {}, options);
+    constexpr double kMicrosecond = 1e-6;
+    return round_us(graph, outcome) * kMicrosecond;
+}
+
+}  // namespace switchfold::validation

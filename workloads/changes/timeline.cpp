@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/changes/timeline.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace switchfold::changes {
+
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+class Composer {
+public:
+    Composer(
+        const std::vector<Pace>& paces, const RunLength& length, const Checkpoints& checkpoints) :
+        paces_(paces), length_(length), plan_(checkpoints), next_checkpoint_(checkpoints.every) {
+        saved_.push_back({});
+    }
+
+    void change(const TimedChange& change) {
+        ChangeOutcome& outcome = run_.changes.emplace_back();
+        if (change.at.step)
+            train(*change.at.step > done_ ? *change.at.step - done_ : 0, kTimeMax);
+        const Time asked = change.at.step ? now_ : change.at.time;
+        outcome.asked = asked;
+        if (change.died)
+            train_before(asked);
+        else
+            train(kMost, asked + waits_beside(change));
+        if (over_ || asked >= limit()) {
+            end_without(outcome);
+            return;
+        }
+        outcome.late = resumed_ > asked ? resumed_ - asked : Time();
+        if (change.died)
+            lose(change, asked, outcome);
+        join_beside(change, outcome);
+        outcome.stopped = now_;
+        const Time pause = time_of(change.phases, false);
+        pass(pause, StretchKind::kPause, members() - change.removed);
+        outcome.pause += pause;
+        if (change.saves)
+            save();
+        ++at_;
+        outcome.resumed = now_;
+        outcome.reached = !over_;
+        count_gpus(change, outcome);
+        run_.paused += outcome.pause;
+        run_.lost += outcome.lost;
+    }
+
+    RunTimeline finish() {
+        train(kMost, kTimeMax);
+        run_.steps = done_;
+        run_.samples = samples_;
+        run_.end = now_;
+        run_.trained = trained_;
+        for (const Stretch& stretch : run_.stretches)
+            run_.gpu_seconds_held += to_seconds(stretch.end - stretch.begin) * stretch.members;
+        return std::move(run_);
+    }
+
+private:
+    struct Saved {
+        Time written;  ///< when it can be read
+        std::uint64_t steps = 0;
+        std::uint64_t samples = 0;
+        Time trained;
+    };
+
+    [[nodiscard]] const Pace& pace() const { return paces_[at_]; }
+    [[nodiscard]] std::uint32_t members() const { return pace().members; }
+    [[nodiscard]] Time limit() const { return length_.time.count() > 0 ? length_.time : kTimeMax; }
+    /// A leave is noticed before, beside training, and takes effect when it was said to.
+    [[nodiscard]] static Time waits_beside(const TimedChange& change) {
+        return change.died || change.notice.count() > 0 ? Time() : time_of(change.phases, true);
+    }
+    void end_without(ChangeOutcome& outcome) {
+        train(kMost, kTimeMax);
+        outcome.asked = std::min(outcome.asked, now_);
+        outcome.stopped = outcome.resumed = now_;
+    }
+
+    void
+    add(StretchKind kind,
+        Time time,
+        std::uint32_t members,
+        std::uint64_t steps,
+        std::uint64_t samples) {
+        if (time.count() == 0)
+            return;
+        if (!run_.stretches.empty() && steps > 0) {
+            Stretch& last = run_.stretches.back();
+            if (last.kind == kind && last.members == members &&
+                last.samples * steps == samples * last.steps) {
+                last.end += time;
+                last.steps += steps;
+                last.samples += samples;
+                now_ += time;
+                return;
+            }
+        }
+        run_.stretches.push_back({now_, now_ + time, members, kind, steps, samples});
+        now_ += time;
+    }
+
+    /// Whole steps, as many as the run still has.
+    void run_steps(std::uint64_t steps) {
+        const std::uint64_t fit = (limit() - now_).count() / pace().step.count();
+        if (steps > fit) {
+            steps = fit;
+            over_ = true;
+        }
+        if (length_.steps > 0 && steps >= length_.steps - done_) {
+            steps = length_.steps - done_;
+            over_ = true;
+        }
+        const Time time = pace().step * steps;
+        add(StretchKind::kTraining, time, members(), steps, pace().samples * steps);
+        done_ += steps;
+        samples_ += pace().samples * steps;
+        trained_ += time;
+        // The step that the end of the run cuts off counts for nothing.
+        if (over_ && length_.time.count() > 0)
+            add(StretchKind::kLostStep, limit() - now_, members(), 0, 0);
+    }
+
+    [[nodiscard]] std::uint64_t steps_until(Time target, bool whole_step_over) const {
+        if (target <= now_)
+            return 0;
+        const std::uint64_t step = pace().step.count();
+        const std::uint64_t time = (target - now_).count();
+        return time / step + (whole_step_over && time % step != 0 ? 1 : 0);
+    }
+
+    /// Trains until the first boundary of steps at or behind the target, or for so many steps.
+    void train(std::uint64_t steps, Time target) {
+        while (!over_ && steps > 0 && now_ < target) {
+            const bool saves = plan_.every.count() > 0 && next_checkpoint_ < target;
+            const std::uint64_t want =
+                std::min(steps, steps_until(saves ? next_checkpoint_ : target, true));
+            const std::uint64_t before = done_;
+            run_steps(want);
+            steps -= std::min(steps, done_ - before);
+            if (saves && !over_ && now_ >= next_checkpoint_)
+                checkpoint();
+        }
+    }
+
+    /// Trains the whole steps that end before a failure.
+    void train_before(Time target) {
+        while (!over_ && now_ < target) {
+            const bool saves = plan_.every.count() > 0 && next_checkpoint_ < target;
+            if (saves) {
+                const Time boundary = now_ + pace().step * steps_until(next_checkpoint_, true);
+                if (boundary <= target) {
+                    run_steps(steps_until(next_checkpoint_, true));
+                    if (!over_)
+                        checkpoint();
+                    continue;
+                }
+            }
+            run_steps(steps_until(target, false));
+            return;
+        }
+    }
+
+    void checkpoint() {
+        const Time begin = now_;
+        pass(plan_.pause, StretchKind::kCheckpoint, members());
+        run_.checkpoints += now_ - begin;
+        saved_.push_back({begin + plan_.until_written, done_, samples_, trained_});
+        ++run_.checkpoints_written;
+        next_checkpoint_ = now_ + plan_.every;
+    }
+
+    void save() {
+        saved_.push_back({now_, done_, samples_, trained_});
+        next_checkpoint_ = now_ + plan_.every;
+    }
+
+    /// Time in which nobody trains; the end of the run cuts it off.
+    void pass(Time time, StretchKind kind, std::uint32_t held) {
+        const Time rest = limit() - now_;
+        if (time > rest) {
+            time = rest;
+            over_ = true;
+        }
+        add(kind, time, held, 0, 0);
+    }
+
+    /// The step that was under way when ranks died, and what no checkpoint holds.
+    void lose(const TimedChange& change, Time died, ChangeOutcome& outcome) {
+        if (died > now_) {
+            outcome.lost = died - now_;
+            pass(died - now_, StretchKind::kLostStep, members());
+        }
+        if (!change.from_checkpoint)
+            return;
+        while (saved_.back().written > died && saved_.size() > 1)
+            saved_.pop_back();
+        const Saved& from = saved_.back();
+        outcome.lost += trained_ - from.trained;
+        outcome.lost_steps = done_ - from.steps;
+        done_ = from.steps;
+        samples_ = from.samples;
+        trained_ = from.trained;
+    }
+
+    void join_beside(const TimedChange& change, ChangeOutcome& outcome) {
+        if (!change.joining || over_)
+            return;
+        const JoiningStep& joining = *change.joining;
+        outcome.slowdown = joining.slowdown();
+        outcome.pause = joining.wait;
+        pass(joining.step, StretchKind::kJoining, members());
+        if (over_)
+            return;
+        run_.stretches.back().steps = 1;
+        run_.stretches.back().samples = pace().samples;
+        ++done_;
+        samples_ += pace().samples;
+        trained_ += joining.alone;
+        over_ = length_.steps > 0 && done_ >= length_.steps;
+    }
+
+    /// Old members that stay stand still or train slower; training that is lost held all of them;
+    /// joiners are held from the request on.
+    void count_gpus(const TimedChange& change, ChangeOutcome& outcome) {
+        resumed_ = outcome.resumed;
+        const std::uint32_t old_members = paces_[at_ - 1].members;
+        outcome.gpu_seconds =
+            to_seconds(outcome.pause + outcome.slowdown) * (old_members - change.removed) +
+            to_seconds(outcome.lost) * old_members + to_seconds(outcome.to_size()) * change.added;
+        run_.gpu_seconds_lost += outcome.gpu_seconds;
+        run_.gpu_seconds_held += to_seconds(outcome.to_size()) * change.added;
+    }
+
+    const std::vector<Pace>& paces_;
+    const RunLength& length_;
+    const Checkpoints& plan_;
+    RunTimeline run_;
+    std::size_t at_ = 0;  ///< of the paces
+    Time now_;
+    Time next_checkpoint_;
+    Time resumed_;  ///< after the last change
+    Time trained_;  ///< what counts
+    std::uint64_t done_ = 0;
+    std::uint64_t samples_ = 0;
+    std::vector<Saved> saved_;
+    bool over_ = false;
+};
+
+}  // namespace
+
+double RunTimeline::share_of_training() const {
+    return end.count() == 0 ? 0 : to_seconds(trained) / to_seconds(end);
+}
+
+double RunTimeline::samples_per_second() const {
+    return end.count() == 0 ? 0 : static_cast<double>(samples) / to_seconds(end);
+}
+
+RunTimeline compose_run(
+    const std::vector<Pace>& paces,
+    const std::vector<TimedChange>& changes,
+    const RunLength& length,
+    const Checkpoints& checkpoints) {
+    SWITCHFOLD_CHECK(paces.size() == changes.size() + 1, "a pace is missing");
+    Composer composer(paces, length, checkpoints);
+    for (const TimedChange& change : changes)
+        composer.change(change);
+    return composer.finish();
+}
+
+}  // namespace switchfold::changes

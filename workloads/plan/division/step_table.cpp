@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/division/step_table.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint32_t kMostSamples = 1U << 20U;
+
+std::vector<std::string_view> split(std::string_view line, char at) {
+    std::vector<std::string_view> parts;
+    for (std::size_t from = 0; from <= line.size();) {
+        const std::size_t to = std::min(line.find(at, from), line.size());
+        std::string_view part = line.substr(from, to - from);
+        while (part.ends_with('\r') || part.ends_with(' '))
+            part.remove_suffix(1);
+        while (part.starts_with(' '))
+            part.remove_prefix(1);
+        parts.push_back(part);
+        from = to + 1;
+    }
+    return parts;
+}
+
+template <class T>
+bool read_number(std::string_view text, T& out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+class Reader {
+public:
+    Reader(std::string_view text, const std::string& label) :
+        lines_(split(text, '\n')), label_(label) {}
+
+    StepTable run() {
+        read_header();
+        for (line_ = 2; line_ <= lines_.size(); ++line_)
+            if (!lines_[line_ - 1].empty())
+                read_line(split(lines_[line_ - 1], ','));
+        line_ = 1;
+        if (table_.empty() && problems_.empty())
+            fail("is followed by no step time; expected at least one");
+        stop_if_wrong();
+        return std::move(table_);
+    }
+
+private:
+    void fail(std::string what) {
+        problems_.push_back({label_, fmt::format("line {}", line_), std::move(what)});
+    }
+    void stop_if_wrong() {
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+    }
+    void read_header() {
+        const std::vector<std::string_view> header = split(lines_.front(), ',');
+        columns_ = header.size();
+        constexpr std::array<std::string_view, 3> kNames{"gpu", "batch", "seconds"};
+        for (std::size_t i = 0; i < kNames.size(); ++i) {
+            const auto found = std::find(header.begin(), header.end(), kNames[i]);
+            at_[i] = static_cast<std::size_t>(found - header.begin());
+            if (found == header.end())
+                fail(fmt::format(
+                    "has no column {}; expected the columns gpu, batch, seconds", kNames[i]));
+        }
+        stop_if_wrong();
+    }
+    void read_line(const std::vector<std::string_view>& cells) {
+        if (cells.size() != columns_) {
+            fail(fmt::format("has {} cells; expected {}", cells.size(), columns_));
+            return;
+        }
+        const std::string gpu(cells[at_[0]]);
+        std::uint32_t batch = 0;
+        double seconds = 0;
+        if (gpu.empty())
+            fail("names no gpu; expected one");
+        if (!read_number(cells[at_[1]], batch) || batch == 0 || batch > kMostSamples)
+            fail(fmt::format(
+                "batch is \"{}\"; expected a whole number from 1 to {}",
+                cells[at_[1]],
+                kMostSamples));
+        constexpr double kMost = 1e6;
+        if (!read_number(cells[at_[2]], seconds) || !(seconds > 0) || !(seconds < kMost))
+            fail(fmt::format(
+                "seconds is \"{}\"; expected a number above 0 and below 1e6", cells[at_[2]]));
+        if (!table_[gpu].emplace(batch, seconds).second)
+            fail(fmt::format("has batch {} of {} again; expected each once", batch, gpu));
+    }
+
+    std::vector<std::string_view> lines_;
+    const std::string& label_;
+    std::array<std::size_t, 3> at_{};
+    std::size_t columns_ = 0;
+    std::size_t line_ = 1;
+    StepTable table_;
+    std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+StepTable parse_step_table(std::string_view text, const std::string& label) {
+    return Reader(text, label).run();
+}
+
+StepTable read_step_table(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in)
+        throw IoError(path.string(), errno, "open");
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    return parse_step_table(text, path.string());
+}
+
+std::vector<double> seconds_by_samples(const MeasuredSteps& steps) {
+    std::vector<double> out(std::size_t{steps.rbegin()->first} + 1, 0);
+    for (std::uint32_t b = 1; b < out.size(); ++b) {
+        const auto above = steps.lower_bound(b);
+        out[b] = above->second;
+        if (above->first == b || above == steps.begin())
+            continue;
+        const auto below = std::prev(above);
+        const double share = static_cast<double>(b - below->first) / (above->first - below->first);
+        out[b] = below->second + share * (above->second - below->second);
+    }
+    return out;
+}
+
+}  // namespace switchfold
