@@ -2,16 +2,14 @@
 #include "workloads/kernels/kernel_table.h"
 
 #include "sim/core/error.h"
+#include "workloads/network/text_cells.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <utility>
 
 namespace switchfold {
@@ -176,11 +174,7 @@ KernelTable parse_kernel_table(std::string_view text, const std::string& label) 
 }
 
 KernelTable read_kernel_table(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
-        throw IoError(path.string(), errno, "open");
-    const std::string text((std::istreambuf_iterator<char>(in)), {});
-    return parse_kernel_table(text, path.string());
+    return parse_kernel_table(read_text(path), path.string());
 }
 
 }  // namespace switchfold

@@ -2,12 +2,13 @@
 #include "sim/run/planner/planner.h"
 
 #include "sim/core/error.h"
-#include "sim/run/machine/simulate.h"
 #include "sim/run/planner/plan_files.h"
 #include "sim/run/planner/plan_store.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/training.h"
+#include "sim/run/simulations.h"
 #include "sim/run/workload/folded_plan.h"
+#include "sim/run/workload/prepared_variant.h"
 #include "sim/run/workload/workload.h"
 
 #include <fmt/format.h>
@@ -23,22 +24,19 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+/// Of the candidate's one scenario; only times are asked for, so collectives carry no numbers.
 SimulateOptions options_of(const Experiment& experiment, bool contention) {
-    SimulateOptions options;
+    SimulateOptions options = simulate_options(experiment, experiment.scenarios.front());
+    options.functional_seed = 0;
     if (!contention)
         options.contention = {false, false, false, false, false};
-    options.limits = experiment.limits;
-    options.exact = experiment.exact;
-    options.fault_seed = experiment.seed;
-    options.communication_sms = experiment.scenarios.front().communication_sms.value_or(0);
     return options;
 }
 
 /// \returns seconds of a step.
 double simulated(const LoadedExperiment& loaded, bool contention) {
     const Experiment& experiment = loaded.experiment;
-    SystemParams system = *experiment.system;
-    system.faults.insert(system.faults.end(), experiment.faults.begin(), experiment.faults.end());
+    const SystemParams system = with_faults(experiment);
     const CollectivePolicies policies = experiment.scenarios.front().policies();
     const SimulateOptions options = options_of(experiment, contention);
     PreparedWorkload workload = prepare_workload(loaded);

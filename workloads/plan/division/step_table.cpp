@@ -2,15 +2,13 @@
 #include "workloads/plan/division/step_table.h"
 
 #include "sim/core/error.h"
+#include "workloads/network/text_cells.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace switchfold {
@@ -117,11 +115,7 @@ StepTable parse_step_table(std::string_view text, const std::string& label) {
 }
 
 StepTable read_step_table(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
-        throw IoError(path.string(), errno, "open");
-    const std::string text((std::istreambuf_iterator<char>(in)), {});
-    return parse_step_table(text, path.string());
+    return parse_step_table(read_text(path), path.string());
 }
 
 std::vector<double> seconds_by_samples(const MeasuredSteps& steps) {
