@@ -216,7 +216,7 @@ FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_
     const std::uint32_t of_device = plan.tensor * plan.context * plan.data;
     for (std::uint32_t rank = 0; rank < of_device; ++rank) {
         const std::uint32_t group = plan.tensor * plan.context;
-        PassWriter writer(map, rank, groups, names);
+        PassWriter writer(map, rank, plan.launches, groups, names);
         const bool reduces = !own_ways || map.place(rank).tensor == 0;
         auto marks = probe.rank(writer, rank, reduces, rank < std::max(group, machine));
         if (rank == 0)

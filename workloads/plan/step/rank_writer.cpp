@@ -41,7 +41,7 @@ RankWriter::RankWriter(
     parts_(parts),
     rank_(rank),
     device_(parts.map.place(rank).device),
-    writer_(parts.map, rank, groups, names) {}
+    writer_(parts.map, rank, parts.plan.launches, groups, names) {}
 
 RankGraph RankWriter::write() {
     mark_last_gradients();
@@ -131,8 +131,11 @@ void RankWriter::slot(std::size_t at) {
     previous.insert(previous.end(), other.begin(), other.end());
     if (parts_.plan.messages != Messages::kAhead)
         before_ = previous;  // receives come when it is their turn
-    if (parts_.plan.messages == Messages::kBlocking)
+    if (parts_.plan.messages == Messages::kBlocking) {
         previous.insert(previous.end(), sends_.begin(), sends_.end());
+        for (const Index send : sends_)
+            writer_.host_waits_for(send);
+    }
     sends_.clear();
     for (const Index end : previous)
         writer_.wait_for(0, end);
@@ -166,6 +169,8 @@ void RankWriter::receive(std::size_t lane, const Pass& pass) {
         phase_of(pass.kind),
         before_);
     writer_.wait_for(lane, index);
+    if (parts_.plan.messages == Messages::kBlocking)
+        writer_.host_waits_for(index);
 }
 
 void RankWriter::send(std::size_t lane, const Pass& pass) {
