@@ -9,6 +9,8 @@ HEIGHT, LEFT, TOP, LEGEND = 170, 46, 52, 26
 METRICS = {
     "bus_bandwidth_GBps": ("bus bandwidth (GB/s)", 1),
     "backward_slowdown": ("slowdown of the backward pass (%)", 100),
+    "speedup": ("speed-up over the first scenario", 1),
+    "iteration_us": ("time of a step (us)", 1),
 }
 
 
@@ -44,8 +46,7 @@ def ceiling(value):
 class Panels:
     def __init__(self, folder):
         axes, self.rows = read(folder)
-        single = self.rows[0]["bus_bandwidth_GBps"] is not None
-        self.metric = "bus_bandwidth_GBps" if single else "backward_slowdown"
+        self.metric = next(metric for metric in METRICS if self.rows[0][metric] is not None)
         numeric = [a for a in axes if a["unit"] is not None]
         self.x = min(numeric, key=lambda a: (a["unit"] != "B", -len(a["labels"])), default=axes[0])
         others = [a for a in axes if a is not self.x]
@@ -56,9 +57,23 @@ class Panels:
         self.width = 250 if len(self.facets) > 1 else 490
         self.factor = METRICS[self.metric][1]
         self.most = ceiling(max(self.value(row) for row in self.rows))
+        self.tenfold = 0
+        if self.metric == "iteration_us":
+            self.tenfold = math.ceil(math.log10(self.most / min(self.value(row) for row in self.rows)))
 
     def value(self, row):
         return (row[self.metric] or 0) * self.factor
+
+    def rise(self, value):
+        """0 to 1: of times by the logarithm, if they differ much."""
+        if self.tenfold <= 1:
+            return value / self.most
+        return 1 + math.log10(value / self.most) / self.tenfold
+
+    def ticks(self):
+        if self.tenfold <= 1:
+            return [self.most * i / 4 for i in range(5)]
+        return [self.most / 10**i for i in range(self.tenfold + 1)]
 
     def part(self, facet):
         return [row for row in self.rows if facet is None or row[self.facet] == facet]
@@ -76,10 +91,10 @@ class Panels:
     def draw_panel(self, picture, left, top, facet):
         rows = self.part(facet)
         bottom = top + HEIGHT
-        for i in range(5):
-            y = bottom - HEIGHT * i / 4
+        for value in self.ticks():
+            y = bottom - HEIGHT * self.rise(value)
             picture.line([(left, y), (left + self.width, y)], svg.LINE)
-            picture.text(left - 6, y + 4, f"{self.most * i / 4:g}", 10, svg.FAINT, "end")
+            picture.text(left - 6, y + 4, f"{value:g}", 10, svg.FAINT, "end")
         if facet is not None:
             picture.text(left, top - 8, f"{self.facet} {short(facet)}", 11, bold=True)
         if self.x["unit"] is None:
@@ -93,7 +108,7 @@ class Panels:
             picture.text(left + at * self.width, bottom + 15, words, 10, svg.FAINT, "middle")
         for i, name in enumerate(self.series["labels"]):
             points = sorted((self.place(row), self.value(row)) for row in rows if row[self.series["name"]] == name)
-            points = [(left + at * self.width, bottom - value / self.most * HEIGHT) for at, value in points]
+            points = [(left + at * self.width, bottom - self.rise(value) * HEIGHT) for at, value in points]
             color = svg.COLORS[i % len(svg.COLORS)]
             if self.x["unit"] is not None:
                 picture.line(points, color, 1.6)
