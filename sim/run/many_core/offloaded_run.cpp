@@ -83,11 +83,15 @@ std::string why_too_large(const ManyCoreParams& params, const OffloadedRun& run)
     if (run.memory_bytes <= used.memory.capacity.count())
         return {};
     constexpr double kGiga = 1e9;
+    const std::string copies =
+        run.program.team_bytes > 0
+            ? fmt::format(" with the gradients of {} teams", run.layout.teams())
+            : "";
     return fmt::format(
-        "needs {:.2f} GB with the gradients of {} teams, and {} has {:.2f} GB; expected fewer "
-        "samples, smaller layers or fewer teams",
+        "needs {:.2f} GB{}, and {} has {:.2f} GB; expected fewer samples, smaller layers or fewer "
+        "teams",
         static_cast<double>(run.memory_bytes) / kGiga,
-        run.program.team_bytes > 0 ? run.layout.teams() : 0,
+        copies,
         used.name,
         static_cast<double>(used.memory.capacity.count()) / kGiga);
 }
