@@ -11,6 +11,7 @@ namespace switchfold {
 struct LaunchTimes {
     Time kernel;      ///< and of a copy
     Time collective;  ///< and of a message
+    bool wait_after_pass = false;  ///< it waits for the GPU behind each pass of a stage
     [[nodiscard]] bool any() const { return kernel > Time() || collective > Time(); }
     bool operator==(const LaunchTimes&) const = default;
 };

@@ -218,6 +218,9 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
         one_kernel(lane, pass, phase);
     else
         work(lane, pass, phase, reduces);
+    if (parts_.plan.launches.wait_after_pass)
+        for (const Index end : writer_.ends(lane))
+            writer_.host_waits_for(end);
     const auto ended = writer_.last(lane);
     if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
         pass.kind != PassKind::kInputGradient)
