@@ -107,8 +107,8 @@ public:
         Phase phase,
         std::vector<Index> dependencies);
     /// What a host thread computes.
-    Index host_work(
-        std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
+    Index
+    host_work(std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
 
     /// What the lane would wait for if it went on now: its last kernel and what it still waits for.
     [[nodiscard]] std::vector<Index> ends(std::size_t lane) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/step/plan_step.h"
 
+#include "workloads/graph/schedule.h"
 #include "workloads/network/decoder.h"
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/schedule/generators.h"
@@ -138,6 +139,8 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         plan.tensor = *rc::gen::element(2U, 4U);
     plan.sharding = *rc::gen::element(
         Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
+    plan.launches.kernel = microseconds(*rc::gen::element(0U, 40U));
+    plan.launches.wait_after_pass = *rc::gen::arbitrary<bool>();
     const bool mixture = *rc::gen::arbitrary<bool>();
     plan.expert = mixture ? *rc::gen::element(1U, plan.data) : 1;
     const Network network = mixture ? small_mixture() : small_gpt();
@@ -150,7 +153,9 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         const ExecutionGraph graph = plan_step({network, a100(), plan});
         check(graph);
         ++made;
-        RC_LOG() << plan.schedule;
+        RC_LOG() << plan.schedule << " messages " << static_cast<int>(plan.messages)
+                 << " recompute " << static_cast<int>(plan.recompute) << " sharding "
+                 << static_cast<int>(plan.sharding) << "; ";
         RC_ASSERT(ends(graph));
     }
     if (plan.sharding == Sharding::kNone)
@@ -177,6 +182,40 @@ RC_GTEST_PROP(PlanStepProperty, ReplicatedStagesEnd, ()) {
     ParallelPlan uneven = plan;
     ++uneven.mini_batches;
     RC_ASSERT(problem_of(uneven, network).empty() == (turns == 1));
+}
+
+/// When everything of a rank runs without contention.
+Schedule schedule_of(const ExecutionGraph& graph) {
+    return evaluate(*graph.ranks[0], [](std::uint32_t, const Operation& operation) {
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+            return kernel->isolated;
+        if (const auto* call = std::get_if<HostDelayOperation>(&operation.body))
+            return call->duration;
+        return Time();
+    });
+}
+
+TEST(PlanStep, NothingBeginsBeforeItsCall) {
+    ParallelPlan plan;
+    plan.accumulate = 2;
+    const Network network = small_gpt();
+    const ExecutionGraph alone = plan_step({network, a100(), plan});
+    const auto kernels = static_cast<std::uint32_t>(alone.ranks[0]->operations.size());
+    // Far longer than any kernel: each waits for its call.
+    plan.launches.kernel = microseconds(10'000);
+    const ExecutionGraph called = plan_step({network, a100(), plan});
+    EXPECT_EQ(called.ranks[0]->operations.size(), 2 * kernels);
+    const Schedule slow = schedule_of(called);
+    EXPECT_GT(slow.makespan, microseconds(10'000) * kernels);
+    EXPECT_LT(slow.makespan, microseconds(10'000) * (kernels + 1));
+    // Far shorter: the host is ahead, and the first kernel alone waits.
+    plan.launches.kernel = nanoseconds(10);
+    const Time ahead = schedule_of(plan_step({network, a100(), plan})).makespan;
+    EXPECT_EQ(ahead, schedule_of(alone).makespan + nanoseconds(10));
+    // It is ahead no more at the begin of a pass if it waits behind each: 2 + 2, and the update.
+    plan.launches.wait_after_pass = true;
+    const Time waits = schedule_of(plan_step({network, a100(), plan})).makespan;
+    EXPECT_EQ(waits, schedule_of(alone).makespan + nanoseconds(10) * 5);
 }
 
 TEST(PlanStep, PassesKeepWhatThePlanCountsAndFreeAllOfIt) {
