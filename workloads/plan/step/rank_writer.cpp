@@ -219,7 +219,7 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     const bool reduces = last_gradients || parts_.plan.sharding >= Sharding::kGradients;
     receive(lane, pass);
     host_waits();
-    const Index first = writer_.next();
+    const Index first = parts_.fold != nullptr ? writer_.next_one_kernel() : writer_.next();
     predict(lane, pass, phase);
     if (parts_.fold != nullptr)
         one_kernel(lane, pass, phase);

@@ -195,6 +195,61 @@ Schedule schedule_of(const ExecutionGraph& graph) {
     });
 }
 
+/// Bytes that kernels move whose name begins so.
+double moved(const ExecutionGraph& graph, const std::string& prefix, Phase phase) {
+    double bytes = 0;
+    for (const Operation& operation : graph.ranks[0]->operations)
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body);
+            kernel != nullptr && operation.phase == phase &&
+            graph.names[operation.name].starts_with(prefix))
+            bytes += static_cast<double>((kernel->bytes_read + kernel->bytes_written).count());
+    return bytes;
+}
+
+TEST(PlanStep, ALossOperatorByOperatorGoesThroughMemoryIn32Bits) {
+    ParallelPlan plan;
+    const Network network = small_gpt();
+    const double logits = 256.0 * 1024;
+    const ExecutionGraph fused = plan_step({network, a100(), plan});
+    EXPECT_EQ(moved(fused, "loss", Phase::kForward), 2 * logits);
+    EXPECT_EQ(moved(fused, "loss", Phase::kBackward), 4 * logits);
+    plan.loss = LossKernels::kUnfused;
+    // A cast 2 + 4, the largest 4, three operators that read and write, the sum 4; backward one
+    // operator and a cast.
+    const ExecutionGraph unfused = plan_step({network, a100(), plan});
+    EXPECT_EQ(moved(unfused, "loss", Phase::kForward), (6 + 4 + 3 * 8 + 4) * logits);
+    EXPECT_EQ(moved(unfused, "loss", Phase::kBackward), (8 + 6) * logits);
+    plan.datatype = Datatype::kFloat32;
+    const ExecutionGraph single = plan_step({network, a100(), plan});
+    EXPECT_EQ(moved(single, "loss", Phase::kForward), (4 + 3 * 8 + 4) * logits);
+}
+
+TEST(PlanStep, FullRecomputationRepeatsBlocksAlone) {
+    ParallelPlan plan;
+    plan.recompute = Recompute::kFull;
+    const ExecutionGraph graph = plan_step({small_gpt(), a100(), plan});
+    const auto kernels = [&](const std::string& name) {
+        std::size_t count = 0;
+        for (const Operation& operation : graph.ranks[0]->operations)
+            count += graph.names[operation.name] == name ? 1 : 0;
+        return count;
+    };
+    EXPECT_EQ(kernels("h.3.mlp.c_fc forward"), 2U);
+    EXPECT_EQ(kernels("wte forward"), 1U);
+    EXPECT_EQ(kernels("ln_f forward"), 1U);
+    EXPECT_EQ(kernels("lm_head forward"), 1U);
+}
+
+TEST(PlanStep, AttentionThatIsNotFusedChangesItsLayout) {
+    ParallelPlan plan;
+    plan.attention = AttentionKernels::kUnfused;
+    const ExecutionGraph graph = plan_step({small_gpt(1), a100(), plan});
+    const double tokens = 256.0 * 512 * 2;  // of a value each
+    EXPECT_EQ(moved(graph, "h.0.attn.sdpa heads to tokens", Phase::kForward), 2 * tokens);
+    EXPECT_EQ(moved(graph, "h.0.attn.sdpa gradient to heads", Phase::kBackward), 2 * tokens);
+    EXPECT_EQ(moved(graph, "h.0.attn.sdpa gradients to tokens", Phase::kBackward), 6 * tokens);
+}
+
 TEST(PlanStep, NothingBeginsBeforeItsCall) {
     ParallelPlan plan;
     plan.accumulate = 2;
