@@ -126,7 +126,7 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
     if (file.host.calls > 0)
         fmt::print(
             "  host: {:.1f} us until a collective's, over {}\n",
-            to_microseconds(file.host.to_call),
+            to_microseconds(file.host.until_call),
             counted(file.host.calls, "collective", "collectives"));
     if (!summary.collectives.empty())
         fmt::print("  collectives by size:\n");

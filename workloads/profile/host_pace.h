@@ -11,10 +11,10 @@ struct RawTrace;
 
 /// How fast host threads call one thing after the other while they do not wait.
 struct HostPace {
-    std::uint64_t launches = 0;  ///< of kernels and copies, and the calls before them: counted
-    Time between;                ///< mean, from one launch of a thread to its next
-    std::uint64_t calls = 0;     ///< the same, of collectives
-    Time to_call;                ///< mean, from a launch of a thread to its next collective's
+    std::uint64_t launches = 0;  ///< of kernels and copies
+    Time between;                ///< mean, from the launch before on the same thread
+    std::uint64_t calls = 0;     ///< of collectives
+    Time until_call;             ///< mean, from the launch before on the same thread
 };
 
 /// Leaves out what began before a call that may wait for the GPU and ended behind it, and pauses of
