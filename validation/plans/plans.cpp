@@ -30,8 +30,11 @@ struct Compared {
     bool fold = false;
 };
 
-std::vector<Compared>
-comparable(const std::vector<PlanRow>& rows, const Machines& machines, SuiteResult& result) {
+std::vector<Compared> comparable(
+    const std::vector<PlanRow>& rows,
+    const Machines& machines,
+    const std::filesystem::path& root,
+    SuiteResult& result) {
     std::vector<Compared> all;
     for (const PlanRow& row : rows) {
         std::string why = row.step.why;
@@ -41,7 +44,7 @@ comparable(const std::vector<PlanRow>& rows, const Machines& machines, SuiteResu
             const MachineMatch match = machine_of(row.step, machines);
             why = match.why;
             if (why.empty()) {
-                Compared compared{&row, planned_row(row.step, match.machine->system)};
+                Compared compared{&row, planned_row(row.step, match.machine->system, root)};
                 // A step of many micro-batches takes no longer than one of few then.
                 compared.fold =
                     why_not_folded(
@@ -129,7 +132,7 @@ SuiteResult run_plans(const SuiteOptions& options) {
     result.name = suite.name;
     const std::vector<PlanRow> rows = read_plan_rows(*data);
     const Machines machines(options.root);
-    const std::vector<Compared> all = comparable(rows, machines, result);
+    const std::vector<Compared> all = comparable(rows, machines, options.root, result);
     std::vector<NumberJob> jobs;
     for (const Compared& compared : all)
         jobs.push_back({compared.row->step.id, [&compared](const JobProgress& progress) {

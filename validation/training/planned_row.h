@@ -5,7 +5,9 @@
 #include "validation/training/step_rows.h"
 #include "workloads/plan/step/plan_step.h"
 
+#include <filesystem>
 #include <memory>
+#include <string>
 
 namespace switchfold::validation {
 
@@ -16,7 +18,13 @@ struct PlannedRow {
     std::shared_ptr<const PlannedStep> step;
 };
 
-[[nodiscard]] PlannedRow planned_row(const StepRow& row, const SystemParams& system);
+/// `root`: of the repository.
+[[nodiscard]] PlannedRow
+planned_row(const StepRow& row, const SystemParams& system, const std::filesystem::path& root);
+
+/// A file of configs/launches.
+[[nodiscard]] LaunchTimes
+shipped_launches(const std::filesystem::path& root, const std::string& name);
 
 /// Seconds of a step, simulated in this process; folded if it is told so.
 [[nodiscard]] double

@@ -133,14 +133,24 @@ private:
         p.sequence = p.tensor > 1 &&
                      record["note"].find("sequence parallel") != std::string::npos &&
                      record["note"].find("no sequence parallel") == std::string::npos;
+        const std::string& framework = record["framework"];
+        for (const std::string_view name : {"DeepSpeed", "PyTorch", "torchgpipe"})
+            if (framework.find(name) != std::string::npos)
+                r.launches = "pytorch_eager.json";
+        if (framework.find("Megatron") != std::string::npos)
+            r.launches = "megatron_lm.json";
+        if (framework == "Megatron-LM fork")  // Qi et al.: of 2023, with Megatron-Core's timers
+            r.launches = "megatron_core.json";
         // Frameworks of these rows reduce gradients after the backward pass.
-        p.overlap_gradients = record["framework"].find("PyTorch") != std::string::npos;
+        p.overlap_gradients = framework.find("PyTorch") != std::string::npos;
         const bool single = record["precision"].find("32") != std::string::npos;
         p.datatype = single ? Datatype::kFloat32 : Datatype::kBfloat16;
         // Megatron-LM and its forks of these papers keep the scores in memory: their formula of
-        // activations has 5 a s^2 b.
-        if (record["framework"].find("Megatron") != std::string::npos)
+        // activations has 5 a s^2 b. Their loss has no fused kernel.
+        if (framework.find("Megatron") != std::string::npos) {
             p.attention = AttentionKernels::kUnfused;
+            p.loss = LossKernels::kUnfused;
+        }
         if (schedule == "fully_sharded")
             p.sharding = Sharding::kParameters;
     }

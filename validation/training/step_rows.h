@@ -34,6 +34,9 @@ struct StepRow {
     bool chosen = false;  ///< `stages` or data parallelism was its planner's choice
     std::optional<switchfold::Network> network;  ///< empty: `why`
     ParallelPlan plan;
+    /// The file of configs/launches that its framework takes after; empty: its kernels need no call
+    /// each.
+    std::string launches;
     std::string why;  ///< why it cannot be generated; empty if it can
 };
 

@@ -65,7 +65,7 @@ void compare_steps(
             why = match.why;
         }
         if (why.empty()) {
-            planned.push_back(planned_row(row, match.machine->system));
+            planned.push_back(planned_row(row, match.machine->system, options.root));
             if (row.gpus > kMostRanks)
                 why = why_not_folded(*planned.back().step, gpus_of_machine(*planned.back().system));
             if (!why.empty())

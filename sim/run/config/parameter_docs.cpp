@@ -29,7 +29,8 @@ const Kind& find_kind(std::string_view name) {
         kind_of<TopologyParams>("topology"),
         kind_of<CollectiveParams>("collectives"),
         kind_of<GpuParams>("gpu"),
-        kind_of<HostCostsParams>("costs")};
+        kind_of<HostCostsParams>("costs"),
+        kind_of<LaunchParams>("launches")};
     std::string known;
     for (const Kind& kind : kKinds) {
         if (kind.name == name)

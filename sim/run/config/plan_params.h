@@ -5,6 +5,7 @@
 #include "sim/core/params_cursor.h"
 #include "sim/core/params_schema.h"
 #include "sim/core/units.h"
+#include "sim/run/config/launch_params.h"
 #include "sim/run/config/memory_choice_params.h"
 #include "workloads/plan/step/parallel_plan.h"
 
@@ -59,6 +60,11 @@ struct EnumNames<AttentionKernels> {
         {{AttentionKernels::kFused, "fused"}, {AttentionKernels::kUnfused, "unfused"}}};
 };
 template <>
+struct EnumNames<LossKernels> {
+    static constexpr std::array<std::pair<LossKernels, std::string_view>, 2> kNames{
+        {{LossKernels::kFused, "fused"}, {LossKernels::kUnfused, "unfused"}}};
+};
+template <>
 struct EnumNames<OptimizerKind> {
     static constexpr std::array<std::pair<OptimizerKind, std::string_view>, 2> kNames{
         {{OptimizerKind::kAdam, "adam"}, {OptimizerKind::kMomentum, "momentum"}}};
@@ -106,6 +112,7 @@ struct PlanParams : ParallelPlan {
     DivisionParams division;
     Bandwidth link_bandwidth = gigabytes_per_second(10);
     std::optional<MemoryChoiceParams> memory;  ///< none: all stays, and updates follow the passes
+    PathOr<LaunchParams> calls;
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return std::tuple{
@@ -224,6 +231,11 @@ struct PlanParams : ParallelPlan {
                 "One kernel (FlashAttention), or scores, softmax, dropout and values each from "
                 "memory to memory."),
             field(
+                "loss",
+                &PlanParams::loss,
+                "One kernel each way, or operator by operator in 32 bits (Megatron-LM's cross "
+                "entropy unless it is told to fuse it)."),
+            field(
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
                 "Gradients travel beside the last backward; else after it."),
@@ -233,6 +245,12 @@ struct PlanParams : ParallelPlan {
                 "Gradients lie in the buckets that travel; else they are copied there and are held "
                 "twice (PyTorch's DistributedDataParallel, unless told)."),
             field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
+            field(
+                "launches",
+                &PlanParams::calls,
+                "What the host takes to launch a kernel or call a collective, or the file that "
+                "says so (configs/launches). None: the GPU never waits for it, as with CUDA "
+                "graphs."),
             field(
                 "memory",
                 &PlanParams::memory,

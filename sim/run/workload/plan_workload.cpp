@@ -208,6 +208,8 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
         plan = *workload.plan;
     else
         plan.micro_batch = workload.batch;
+    if (workload.plan)
+        plan.launches = workload.plan->calls.value;
     plan.bucket = workload.bucket;
     plan.first_bucket = workload.first_bucket;
     plan.gradient = workload.gradient;

@@ -53,7 +53,7 @@ MemoryWriter::MemoryWriter(
     const MemoryStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
     parts_(parts),
     choice_(parts.memory.choice),
-    writer_(parts.map, rank, groups, names),
+    writer_(parts.map, rank, parts.step.plan().launches, groups, names),
     team_{"gradients", parts.map.replicas(rank)},
     gradients_(parts.memory.groups, parts.memory.gradients),
     ready_(parts.memory.groups.size()) {
@@ -78,7 +78,7 @@ RankGraph MemoryWriter::write() {
         laid_.push_back({writer_.next() > first ? first : end, end});
         if (writer_.next() > first) {
             Range& pass = passes_.try_emplace(step.kind, Range{first, first}).first->second;
-            pass.last = std::max(pass.last, writer_.next() - 1);
+            pass.last = std::max(pass.last, writer_.latest());
         }
         keep(at, ended_, phase);
         Indices all = writer_.ends(0);

@@ -79,7 +79,8 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
 
 /// Scores go to memory and come back: written by the first product, read and written by softmax and
 /// dropout, read by the second product (Korthikanti et al. 2022, section 4: 5 a s^2 b bytes are
-/// kept). Masked scores are computed too.
+/// kept). Masked scores are computed too. What the heads put out is copied into one row a token;
+/// backward, so is its gradient, and the gradients of queries, keys and values are put together.
 void LayerWork::unfused_attention(
     std::uint32_t layer, const Attention& a, bool backward, Work& work) const {
     const std::uint64_t count = a.batch * a.heads;
@@ -98,20 +99,24 @@ void LayerWork::unfused_attention(
         k.written = written * scores;
         kernel(layer, what, times_.estimate(k), work);
     };
+    const double tokens = static_cast<double>(count * a.queries * a.head_width) * element_;
     const double e = element_;
     if (!backward) {
         product("scores", a.keys, a.head_width);
         bytes("softmax", e, e);
         bytes("dropout", e, e + 1);
         product("values", a.head_width, a.keys);
+        kernel(layer, "heads to tokens", times_.estimate(copy(tokens)), work);
         return;
     }
+    kernel(layer, "gradient to heads", times_.estimate(copy(tokens)), work);
     product("values' gradient", a.head_width, a.keys);
     product("probabilities' gradient", a.keys, a.head_width);
     bytes("dropout backward", e + 1, e);
     bytes("softmax backward", 2 * e, e);
     product("queries' gradient", a.head_width, a.keys);
     product("keys' gradient", a.head_width, a.keys);
+    kernel(layer, "gradients to tokens", times_.estimate(copy(3 * tokens)), work);
 }
 
 }  // namespace switchfold

@@ -16,6 +16,8 @@ namespace switchfold {
 
 namespace {
 
+constexpr double kSingle = 4;  // bytes of a number in 32 bits
+
 bool splits_by_columns(const Layer& layer) {
     return layer.split == TensorSplit::kColumns ||
            (layer.split == TensorSplit::kVocabulary && layer.type == "linear");
@@ -99,7 +101,9 @@ double LayerWork::full_output_bytes(std::uint32_t layer) const {
 }
 
 double LayerWork::output_bytes(std::uint32_t layer) const {
-    return out_elements(layer) * element_;
+    const bool single =
+        plan_.loss == LossKernels::kUnfused && network_.layers[layer].type == "softmax_loss";
+    return out_elements(layer) * (single ? kSingle : element_);
 }
 
 double LayerWork::parameters(std::uint32_t layer) const {
@@ -216,9 +220,40 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
     kernel(layer, what, step, work);
 }
 
+/// Each operator reads all that it needs from memory and writes what it makes there.
+void LayerWork::unfused_loss(std::uint32_t layer, bool backward, Work& work) const {
+    const double out = out_elements(layer);
+    const auto pass = [&](const char* what, double read, double written) {
+        MemoryKernel k;
+        k.kernel_class = written > 0 ? KernelClass::kElementwise : KernelClass::kReduction;
+        k.read = read * out;
+        k.written = written * out;
+        k.flops = out;
+        kernel(layer, what, times_.estimate(k), work);
+    };
+    const bool casts = element_ < kSingle;
+    if (!backward) {
+        if (casts)
+            pass("to 32 bits", element_, kSingle);
+        pass("largest", kSingle, 0);
+        pass("less the largest", kSingle, kSingle);
+        pass("exponentials", kSingle, kSingle);
+        pass("sum", kSingle, 0);
+        pass("probabilities", kSingle, kSingle);
+        return;
+    }
+    pass("gradient", kSingle, kSingle);
+    if (casts)
+        pass("to 16 bits", kSingle, element_);
+}
+
 /// Layers whose bytes decide.
 void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
     const Layer& l = network_.layers[layer];
+    if (l.type == "softmax_loss" && plan_.loss == LossKernels::kUnfused) {
+        unfused_loss(layer, backward, work);
+        return;
+    }
     // A rank puts its own tokens in order before those of the others come.
     const bool orders = l.type == "dispatch" && plan_.sequence;
     const double out = out_elements(layer) / (orders ? plan_.tensor : 1);

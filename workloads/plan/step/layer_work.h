@@ -58,6 +58,7 @@ private:
     void attention(std::uint32_t layer, bool backward, Work& work) const;
     void
     unfused_attention(std::uint32_t layer, const Attention& shape, bool backward, Work& work) const;
+    void unfused_loss(std::uint32_t layer, bool backward, Work& work) const;
     void other(std::uint32_t layer, bool backward, Work& work) const;
     void measured(std::uint32_t layer, double microseconds, const char* what, Work& work) const;
     void collective(

@@ -4,6 +4,7 @@
 #include "sim/core/units.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/plan/schedule/pipeline_schedule.h"
+#include "workloads/plan/step/launch_times.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +22,7 @@ enum class Sharding : std::uint8_t { kNone, kOptimizer, kGradients, kParameters 
 enum class Recompute : std::uint8_t {
     kNone,
     kSelective,  ///< scores of the attention and what follows from them
-    kFull,       ///< everything but the inputs of blocks
+    kFull,       ///< blocks, but for their inputs; all layers of a network without blocks
 };
 
 /// Which weights a pass of a pipeline without flush sees.
@@ -39,8 +40,10 @@ enum class WeightPolicy : std::uint8_t {
 /// How stages pass activations on.
 enum class Messages : std::uint8_t {
     kOverlapped,  ///< sent beside what computes next; received when what needs them is next
-    kAhead,     ///< a receive is posted a pass ahead: its kernel waits on the GPU beside that pass
-    kBlocking,  ///< a device goes on once its sends and receives are done (Megatron-LM's 1F1B)
+    kAhead,  ///< a receive is posted a pass ahead: its kernel waits on the GPU beside that pass
+    /// A device goes on once its sends and receives are done, and its host calls nothing before
+    /// (Megatron-LM's 1F1B: batch_p2p_sync).
+    kBlocking,
 };
 
 enum class OptimizerKind : std::uint8_t { kAdam, kMomentum };
@@ -57,6 +60,12 @@ enum class AttentionKernels : std::uint8_t {
     kUnfused,  ///< scores, softmax, dropout and values, each from memory to memory
 };
 
+/// How the loss over a vocabulary is computed.
+enum class LossKernels : std::uint8_t {
+    kFused,    ///< a kernel forward and one backward, in 16 bits from memory to memory
+    kUnfused,  ///< operator by operator in 32 bits, as Megatron-LM's vocab_parallel_cross_entropy
+};
+
 /// How a network is trained on many GPUs. A rank is one GPU; ranks = data x context x tensor x
 /// pipeline.
 struct ParallelPlan {
@@ -67,8 +76,8 @@ struct ParallelPlan {
     std::uint32_t expert = 1;    ///< data-parallel ranks that share a layer's experts
     bool sequence = false;       ///< tensor ranks share what lies between their products too
     Sharding sharding = Sharding::kNone;
-    std::uint32_t micro_batch = 1;  ///< samples
-    std::uint32_t accumulate = 1;   ///< micro-batches of a step and replica
+    std::uint32_t micro_batch = 1;       ///< samples
+    std::uint32_t accumulate = 1;        ///< micro-batches of a step and replica
     std::uint32_t last_micro_batch = 0;  ///< samples of the last of them; 0: as many as the others
     /// Samples of a step by replica, where micro_batch x accumulate is not that of all; a replica
     /// without samples takes no part. Empty: all have as many.
@@ -88,6 +97,7 @@ struct ParallelPlan {
     WeightPolicy weights = WeightPolicy::kLatest;
     Messages messages = Messages::kOverlapped;
     AttentionKernels attention = AttentionKernels::kFused;
+    LossKernels loss = LossKernels::kFused;
     bool overlap_gradients = true;        ///< they travel beside the last backward
     bool gradient_as_bucket_view = true;  ///< else buckets hold them a second time
     Bytes bucket = mebibytes(25);         ///< of gradients that travel together
@@ -96,6 +106,7 @@ struct ParallelPlan {
     Datatype gradient = Datatype::kFloat32;   ///< of gradients that travel
     bool tf32 = false;                        ///< 32-bit products round their operands
     OptimizerKind optimizer = OptimizerKind::kAdam;
+    LaunchTimes launches;
 };
 
 [[nodiscard]] constexpr std::uint32_t ranks_of(const ParallelPlan& plan) {

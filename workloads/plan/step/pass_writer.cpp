@@ -36,8 +36,12 @@ Communicators::find(const std::string& name, const std::vector<std::uint32_t>& r
 }
 
 PassWriter::PassWriter(
-    const RankMap& map, std::uint32_t rank, Communicators& groups, NameTable& names) :
-    map_(map), rank_(rank), groups_(groups), names_(names) {
+    const RankMap& map,
+    std::uint32_t rank,
+    const LaunchTimes& launches,
+    Communicators& groups,
+    NameTable& names) :
+    map_(map), rank_(rank), launches_(launches), groups_(groups), names_(names) {
     stream("compute");  // the first
 }
 
@@ -49,7 +53,30 @@ std::uint32_t PassWriter::stream(const std::string& name, StreamKind kind) {
     return at->second;
 }
 
+PassWriter::Index PassWriter::call(const OperationBody& body, Phase phase) {
+    const bool communicates = std::holds_alternative<CollectiveOperation>(body) ||
+                              std::holds_alternative<SendOperation>(body) ||
+                              std::holds_alternative<ReceiveOperation>(body);
+    return write(
+        communicates ? "call communication" : "launch",
+        stream("host calls", StreamKind::kHost),
+        phase,
+        std::exchange(host_waits_, {}),
+        HostDelayOperation{communicates ? launches_.collective : launches_.kernel});
+}
+
 PassWriter::Index PassWriter::add(
+    std::string_view name,
+    std::uint32_t stream,
+    Phase phase,
+    std::vector<Index> dependencies,
+    OperationBody body) {
+    if (launches_.any())
+        dependencies.push_back(call(body, phase));
+    return write(name, stream, phase, std::move(dependencies), body);
+}
+
+PassWriter::Index PassWriter::write(
     std::string_view name,
     std::uint32_t stream,
     Phase phase,
@@ -64,14 +91,17 @@ PassWriter::Index PassWriter::add(
     operation.dependencies = dependencies;
     operation.body = body;
     rank_graph_.operations.push_back(std::move(operation));
-    return next() - 1;
+    return latest();
+}
+
+std::uint32_t PassWriter::compute(std::size_t lane) {
+    return stream(lane == 0 ? "compute" : "compute beside");
 }
 
 void PassWriter::kernel(
     std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel) {
     Lane& l = lanes_[lane];
-    const std::uint32_t compute = stream(lane == 0 ? "compute" : "compute beside");
-    l.last = add(name, compute, phase, std::exchange(l.waits, {}), kernel);
+    l.last = add(name, compute(lane), phase, std::exchange(l.waits, {}), kernel);
 }
 
 std::optional<CollectiveOperation>
@@ -125,8 +155,10 @@ PassWriter::Index PassWriter::one_kernel(std::size_t lane, std::string_view name
     kernel.isolated = nanoseconds(1);
     kernel.byte_source = ByteSource::kShapes;
     kernel.duration_source = DurationSource::kModel;
-    this->kernel(lane, name, phase, kernel);
-    return *lanes_[lane].last;
+    Lane& l = lanes_[lane];
+    l.last = write(name, compute(lane), phase, std::exchange(l.waits, {}), kernel);
+    host_waits_for(*l.last);
+    return *l.last;
 }
 
 bool PassWriter::layer_work(std::size_t lane, const WorkItem& item, Phase phase) {

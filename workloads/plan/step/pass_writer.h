@@ -2,6 +2,7 @@
 #pragma once
 
 #include "workloads/graph/execution_graph.h"
+#include "workloads/plan/step/launch_times.h"
 #include "workloads/plan/step/rank_map.h"
 #include "workloads/plan/step/work_item.h"
 
@@ -35,19 +36,31 @@ struct Team {
 
 /// Writes one rank's operations. Two lanes compute beside each other where a forward runs beside a
 /// backward; each has a stream for its kernels and one for the collectives that they wait for.
+/// Where launches take time, a host thread calls everything in the order in which it is written.
 class PassWriter {
 public:
     using Index = std::uint32_t;
 
-    PassWriter(const RankMap& map, std::uint32_t rank, Communicators& groups, NameTable& names);
+    PassWriter(
+        const RankMap& map,
+        std::uint32_t rank,
+        const LaunchTimes& launches,
+        Communicators& groups,
+        NameTable& names);
 
     /// What computes next on the lane waits for this too.
     void wait_for(std::size_t lane, Index operation) { lanes_[lane].waits.push_back(operation); }
+    /// The host calls nothing more before it has ended.
+    void host_waits_for(Index operation) {
+        if (launches_.any())
+            host_waits_.push_back(operation);
+    }
     void
     kernel(std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel);
     void wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase);
     void join(std::size_t lane);
-    /// A kernel that stands for many and takes a nanosecond until its time is known.
+    /// A kernel that stands for many and takes a nanosecond until its time is known. The time of
+    /// its calls is within.
     Index one_kernel(std::size_t lane, std::string_view name, Phase phase);
     /// A kernel, a collective among the ranks of a layer, or a join; false for what is none.
     bool layer_work(std::size_t lane, const WorkItem& item, Phase phase);
@@ -94,8 +107,8 @@ public:
         Phase phase,
         std::vector<Index> dependencies);
     /// What a host thread computes.
-    Index host_work(
-        std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
+    Index
+    host_work(std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
 
     /// What the lane would wait for if it went on now: its last kernel and what it still waits for.
     [[nodiscard]] std::vector<Index> ends(std::size_t lane) const;
@@ -104,7 +117,12 @@ public:
     }
     /// The last thing that the lane waits for: a sum of the last kernel's results, or that kernel.
     [[nodiscard]] std::optional<Index> last(std::size_t lane) const;
-    [[nodiscard]] Index next() const { return static_cast<Index>(rank_graph_.operations.size()); }
+    /// The operation that is written next, not its call.
+    [[nodiscard]] Index next() const { return size() + (launches_.any() ? 1 : 0); }
+    /// The same of one that has no call of its own.
+    [[nodiscard]] Index next_one_kernel() const { return size(); }
+    /// What was written last.
+    [[nodiscard]] Index latest() const { return size() - 1; }
     void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);
     /// So many bytes more or, below 0, fewer, from the operation's begin or end on.
     void memory(MemoryClass what, std::int64_t bytes, Index operation, bool at_end);
@@ -120,9 +138,19 @@ private:
         std::vector<Index> unit;    ///< what the gather of the unit after the next waits for
     };
 
+    [[nodiscard]] Index size() const { return static_cast<Index>(rank_graph_.operations.size()); }
     std::uint32_t stream(const std::string& name, StreamKind kind = StreamKind::kGpu);
+    std::uint32_t compute(std::size_t lane);
+    /// With its call before it.
     Index
     add(std::string_view name,
+        std::uint32_t stream,
+        Phase phase,
+        std::vector<Index> dependencies,
+        OperationBody body);
+    Index call(const OperationBody& body, Phase phase);
+    Index write(
+        std::string_view name,
         std::uint32_t stream,
         Phase phase,
         std::vector<Index> dependencies,
@@ -132,10 +160,12 @@ private:
 
     const RankMap& map_;
     std::uint32_t rank_;
+    LaunchTimes launches_;
     Communicators& groups_;
     NameTable& names_;
     RankGraph rank_graph_;
     std::array<Lane, 2> lanes_;
+    std::vector<Index> host_waits_;
     std::map<std::string, std::uint32_t> streams_;
     std::map<std::pair<Sharing, std::size_t>, Team> teams_;  ///< by use and lane
     std::map<std::uint32_t, std::uint64_t> sequence_;        ///< by group

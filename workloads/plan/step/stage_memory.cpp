@@ -21,7 +21,15 @@ public:
         const ParallelPlan& plan,
         std::uint32_t first,
         std::uint32_t end) :
-        network_(network), layers_(layers), plan_(plan), first_(first), end_(end) {}
+        network_(network),
+        layers_(layers),
+        plan_(plan),
+        first_(first),
+        end_(end),
+        has_blocks_(
+            std::any_of(network.layers.begin(), network.layers.end(), [](const Layer& layer) {
+                return layer.block != kNoBlock;
+            })) {}
 
     [[nodiscard]] StageMemory memory() const {
         StageMemory memory;
@@ -29,7 +37,7 @@ public:
         Tensors kept;
         double masks = 0;
         for (std::uint32_t i = first_; i < end_; ++i)
-            if (plan_.recompute != Recompute::kFull || is_loss(i)) {
+            if (plan_.recompute != Recompute::kFull || is_outside(i)) {
                 add_read(i, kept);
                 masks += mask(i);
                 if (plan_.recompute != Recompute::kSelective)
@@ -73,13 +81,19 @@ private:
         return network_.layers[layer].type.find("loss") != std::string::npos;
     }
 
+    /// Where a network has blocks, what stands before and behind them is kept (Megatron-LM:
+    /// transformer layers alone are checkpointed).
+    [[nodiscard]] bool is_outside(std::uint32_t layer) const {
+        return is_loss(layer) || (has_blocks_ && network_.layers[layer].block == kNoBlock);
+    }
+
     [[nodiscard]] std::vector<RecomputedLayers> recomputed() const {
         std::vector<RecomputedLayers> parts;
         for (std::uint32_t i = first_; i < end_; ++i) {
             const Layer& layer = network_.layers[i];
             if (plan_.recompute == Recompute::kSelective && layer.type == "attention")
                 parts.push_back({i, i + 1});
-            if (plan_.recompute != Recompute::kFull || is_loss(i))
+            if (plan_.recompute != Recompute::kFull || is_outside(i))
                 continue;
             const bool goes_on = !parts.empty() && parts.back().end == i &&
                                  network_.layers[i - 1].block == layer.block;
@@ -136,6 +150,7 @@ private:
     const ParallelPlan& plan_;
     std::uint32_t first_;
     std::uint32_t end_;
+    bool has_blocks_;
 };
 
 }  // namespace
