@@ -9,6 +9,7 @@ HEIGHT, LEFT, TOP, LEGEND = 170, 46, 52, 26
 METRICS = {
     "bus_bandwidth_GBps": ("bus bandwidth (GB/s)", 1),
     "backward_slowdown": ("slowdown of the backward pass (%)", 100),
+    "run_training": ("share of the time that trains what counts (%)", 100),
 }
 
 
@@ -25,6 +26,8 @@ def read(folder):
 
 
 def label(number, unit):
+    if unit == "us" and number >= 1e6:
+        return f"{number / 1e6:g} s"
     if unit != "B":
         return f"{number:g}"
     power = min(int(math.log(max(number, 1), 1024)), 4)
@@ -44,8 +47,8 @@ def ceiling(value):
 class Panels:
     def __init__(self, folder):
         axes, self.rows = read(folder)
-        single = self.rows[0]["bus_bandwidth_GBps"] is not None
-        self.metric = "bus_bandwidth_GBps" if single else "backward_slowdown"
+        self.metric = next((m for m in ("bus_bandwidth_GBps", "run_training") if self.rows[0][m] is not None),
+                           "backward_slowdown")
         numeric = [a for a in axes if a["unit"] is not None]
         self.x = min(numeric, key=lambda a: (a["unit"] != "B", -len(a["labels"])), default=axes[0])
         others = [a for a in axes if a is not self.x]
@@ -56,6 +59,9 @@ class Panels:
         self.width = 250 if len(self.facets) > 1 else 490
         self.factor = METRICS[self.metric][1]
         self.most = ceiling(max(self.value(row) for row in self.rows))
+        # Of a share near the whole only its upper part is of interest.
+        low = min(self.value(row) for row in self.rows)
+        self.least = 20 * math.floor(low / 20) if self.metric == "run_training" else 0
 
     def value(self, row):
         return (row[self.metric] or 0) * self.factor
@@ -79,7 +85,7 @@ class Panels:
         for i in range(5):
             y = bottom - HEIGHT * i / 4
             picture.line([(left, y), (left + self.width, y)], svg.LINE)
-            picture.text(left - 6, y + 4, f"{self.most * i / 4:g}", 10, svg.FAINT, "end")
+            picture.text(left - 6, y + 4, f"{self.least + (self.most - self.least) * i / 4:g}", 10, svg.FAINT, "end")
         if facet is not None:
             picture.text(left, top - 8, f"{self.facet} {short(facet)}", 11, bold=True)
         if self.x["unit"] is None:
@@ -93,7 +99,8 @@ class Panels:
             picture.text(left + at * self.width, bottom + 15, words, 10, svg.FAINT, "middle")
         for i, name in enumerate(self.series["labels"]):
             points = sorted((self.place(row), self.value(row)) for row in rows if row[self.series["name"]] == name)
-            points = [(left + at * self.width, bottom - value / self.most * HEIGHT) for at, value in points]
+            share = HEIGHT / (self.most - self.least)
+            points = [(left + at * self.width, bottom - (value - self.least) * share) for at, value in points]
             color = svg.COLORS[i % len(svg.COLORS)]
             if self.x["unit"] is not None:
                 picture.line(points, color, 1.6)
@@ -108,7 +115,7 @@ def draw(folder):
     across, down = panels.width + LEFT + 14, HEIGHT + 46
     picture = svg.Svg(max(across * columns + 20, 560), TOP + down * lines + LEGEND, folder.name)
     title, _ = METRICS[panels.metric]
-    unit = f" ({panels.x['unit']})" if panels.x["unit"] not in (None, "", "B") else ""
+    unit = f" ({panels.x['unit']})" if panels.x["unit"] not in (None, "", "B", "us") else ""
     picture.text(12, 22, f"{title} by {panels.x['name']}{unit}", 13, bold=True)
     for i, facet in enumerate(panels.facets):
         panels.draw_panel(picture, LEFT + across * (i % columns), TOP + down * (i // columns), facet)
