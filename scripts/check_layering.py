@@ -11,6 +11,7 @@ import sys
 # folder -> what its files may include from the repository. A longer path wins over a shorter one.
 CORE = {"sim/core"}
 GRAPH = "workloads/graph/execution_graph.h"
+PROGRAM = "workloads/offload/parallel_program.h"
 ALLOWED = {
     "sim/core": CORE,
     "sim/kernel": CORE | {"sim/kernel"},
@@ -18,6 +19,8 @@ ALLOWED = {
     "workloads": CORE | {"workloads"},
     "interconnect": CORE | {"sim/kernel", "interconnect"},
     "models": CORE | {"sim/kernel", "interconnect", "models", GRAPH},
+    # Its own model: no parameter of a GPU.
+    "models/coprocessor": CORE | {"models/coprocessor", PROGRAM},
     "sim/run": CORE
     | {"sim/kernel", "sim/output", "interconnect", "models", "workloads", "sim/run"},
     "validation": CORE | {"sim/output", "workloads", "sim/run", "validation"},

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's scenarios as bars: the time of a collective, or the slowdown of the backward pass by cause. Of a plan, its
 schedules, what of a step copies to the host leave bare, or what they do to the loss. Of several workloads on a machine,
-what they lose to each other."""
+what they lose to each other. On a many-core coprocessor, what a step is made of."""
 import json
 
 import draw_copies
 import draw_learning
 import draw_members
+import draw_offload
 import draw_schedule
 import draw_shared
 import svg
@@ -81,6 +82,8 @@ def draw(folder):
         return draw_collectives(result["experiment"], bars, 2 * LEFT)
     if any(s.get("run") for s in result["scenarios"]):
         return draw_members.draw(result)
+    if result["workload"]["type"] == "many_core":
+        return draw_offload.draw(result)
     if result["workload"]["type"] == "shared":
         return draw_shared.draw(result["experiment"], result["scenarios"])
     if any(s.get("learning") for s in result["scenarios"]):

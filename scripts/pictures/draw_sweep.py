@@ -8,8 +8,10 @@ import svg
 HEIGHT, LEFT, TOP, LEGEND = 170, 46, 52, 26
 METRICS = {
     "bus_bandwidth_GBps": ("bus bandwidth (GB/s)", 1),
-    "backward_slowdown": ("slowdown of the backward pass (%)", 100),
     "run_training": ("share of the time that trains what counts (%)", 100),
+    "backward_slowdown": ("slowdown of the backward pass (%)", 100),
+    "speedup": ("speed-up over the first scenario", 1),
+    "iteration_us": ("time of a step (us)", 1),
 }
 
 
@@ -26,8 +28,6 @@ def read(folder):
 
 
 def label(number, unit):
-    if unit == "us" and number >= 1e6:
-        return f"{number / 1e6:g} s"
     if unit != "B":
         return f"{number:g}"
     power = min(int(math.log(max(number, 1), 1024)), 4)
@@ -47,8 +47,7 @@ def ceiling(value):
 class Panels:
     def __init__(self, folder):
         axes, self.rows = read(folder)
-        self.metric = next((m for m in ("bus_bandwidth_GBps", "run_training") if self.rows[0][m] is not None),
-                           "backward_slowdown")
+        self.metric = next(metric for metric in METRICS if self.rows[0][metric] is not None)
         numeric = [a for a in axes if a["unit"] is not None]
         self.x = min(numeric, key=lambda a: (a["unit"] != "B", -len(a["labels"])), default=axes[0])
         others = [a for a in axes if a is not self.x]
@@ -62,9 +61,23 @@ class Panels:
         # Of a share near the whole only its upper part is of interest.
         low = min(self.value(row) for row in self.rows)
         self.least = 20 * math.floor(low / 20) if self.metric == "run_training" else 0
+        self.tenfold = 0
+        if self.metric == "iteration_us":
+            self.tenfold = math.ceil(math.log10(self.most / low))
 
     def value(self, row):
         return (row[self.metric] or 0) * self.factor
+
+    def rise(self, value):
+        """0 to 1: of times by the logarithm, if they differ much."""
+        if self.tenfold <= 1:
+            return (value - self.least) / (self.most - self.least)
+        return 1 + math.log10(value / self.most) / self.tenfold
+
+    def ticks(self):
+        if self.tenfold <= 1:
+            return [self.least + (self.most - self.least) * i / 4 for i in range(5)]
+        return [self.most / 10**i for i in range(self.tenfold + 1)]
 
     def part(self, facet):
         return [row for row in self.rows if facet is None or row[self.facet] == facet]
@@ -82,10 +95,10 @@ class Panels:
     def draw_panel(self, picture, left, top, facet):
         rows = self.part(facet)
         bottom = top + HEIGHT
-        for i in range(5):
-            y = bottom - HEIGHT * i / 4
+        for value in self.ticks():
+            y = bottom - HEIGHT * self.rise(value)
             picture.line([(left, y), (left + self.width, y)], svg.LINE)
-            picture.text(left - 6, y + 4, f"{self.least + (self.most - self.least) * i / 4:g}", 10, svg.FAINT, "end")
+            picture.text(left - 6, y + 4, f"{value:g}", 10, svg.FAINT, "end")
         if facet is not None:
             picture.text(left, top - 8, f"{self.facet} {short(facet)}", 11, bold=True)
         if self.x["unit"] is None:
@@ -99,8 +112,7 @@ class Panels:
             picture.text(left + at * self.width, bottom + 15, words, 10, svg.FAINT, "middle")
         for i, name in enumerate(self.series["labels"]):
             points = sorted((self.place(row), self.value(row)) for row in rows if row[self.series["name"]] == name)
-            share = HEIGHT / (self.most - self.least)
-            points = [(left + at * self.width, bottom - (value - self.least) * share) for at, value in points]
+            points = [(left + at * self.width, bottom - self.rise(value) * HEIGHT) for at, value in points]
             color = svg.COLORS[i % len(svg.COLORS)]
             if self.x["unit"] is not None:
                 picture.line(points, color, 1.6)
@@ -115,7 +127,7 @@ def draw(folder):
     across, down = panels.width + LEFT + 14, HEIGHT + 46
     picture = svg.Svg(max(across * columns + 20, 560), TOP + down * lines + LEGEND, folder.name)
     title, _ = METRICS[panels.metric]
-    unit = f" ({panels.x['unit']})" if panels.x["unit"] not in (None, "", "B", "us") else ""
+    unit = f" ({panels.x['unit']})" if panels.x["unit"] not in (None, "", "B") else ""
     picture.text(12, 22, f"{title} by {panels.x['name']}{unit}", 13, bold=True)
     for i, facet in enumerate(panels.facets):
         panels.draw_panel(picture, LEFT + across * (i % columns), TOP + down * (i // columns), facet)

@@ -351,6 +351,14 @@ OrderedJson causes_json() {
     return out;
 }
 
+/// Of what computes.
+Bandwidth memory_peak(const Json& config) {
+    const bool many_core = config.contains("many_core") && config["many_core"].is_object();
+    const Json& peak = many_core ? config["many_core"]["coprocessor"]["memory"]["peak"]
+                                 : config["system"]["gpu"]["memory"]["hbm"]["peak"];
+    return parse_bandwidth(peak.get<std::string>());
+}
+
 }  // namespace
 
 OrderedJson run_report_data(const std::filesystem::path& folder) {
@@ -366,11 +374,7 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     data["counters"] = counters(folder / "counters.csv");
     data["schedules"] = schedules(folder / "passes.csv", result.at("scenarios"));
     data["memory"] = memory_charts(folder / "memory.csv", result.at("scenarios"));
-    data["memory_GBps"] =
-        static_cast<double>(
-            parse_bandwidth(config["system"]["gpu"]["memory"]["hbm"]["peak"].get<std::string>())
-                .count()) /
-        kGiga;
+    data["memory_GBps"] = static_cast<double>(memory_peak(config).count()) / kGiga;
     // Thousands of collectives of a long run would make the page large; none but the first is
     // shown.
     for (OrderedJson& one : result["scenarios"]) {

@@ -36,7 +36,8 @@ void add_schema(CLI::App& app, Chosen& chosen) {
     command->add_option(
         "KIND",
         arguments->kind,
-        "experiment, system, topology, collectives, gpu, costs, launches, sweep, trace (a line of switchfold's own "
+        "experiment, system, topology, collectives, gpu, processor, costs, launches, sweep, trace "
+        "(a line of switchfold's own "
         "format), "
         "or statistics (a table)");
     command->add_flag("--markdown", arguments->markdown, "Print the parameters as a table instead");

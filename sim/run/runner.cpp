@@ -6,6 +6,7 @@
 #include "sim/run/changes/changes.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/config/scenario_set.h"
+#include "sim/run/many_core/many_core.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/causes.h"
 #include "sim/run/results/compare_ranks.h"
@@ -467,6 +468,8 @@ private:
 }  // namespace
 
 ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions& options) {
+    if (loaded.experiment.many_core)
+        return run_many_core(loaded, options);
     if (!loaded.experiment.workloads.empty())
         return run_shared_machine(loaded, options);
     return Runner(loaded, options).run();

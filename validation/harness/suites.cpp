@@ -19,9 +19,10 @@ SuiteResult run_plans(const SuiteOptions& options);
 SuiteResult run_memory(const SuiteOptions& options);
 SuiteResult run_kernels(const SuiteOptions& options);
 SuiteResult run_elastic(const SuiteOptions& options);
+SuiteResult run_averaging(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 11> kSuites{
+    static constexpr std::array<Suite, 12> kSuites{
         {{"collectives",
           "times of collectives against logs of nccl-tests and tables",
           DataKind::kFiles,
@@ -77,7 +78,12 @@ std::span<const Suite> suites() {
           "times of changes of the device set, and what sets of devices reach",
           DataKind::kFile,
           "reference/training/elastic.csv",
-          run_elastic}}};
+          run_elastic},
+         {"averaging",
+          "rates of a many-core coprocessor, and claimed speed-ups beside a sweep",
+          DataKind::kFile,
+          "reference/training/averaging.csv",
+          run_averaging}}};
     return kSuites;
 }
 

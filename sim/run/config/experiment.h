@@ -11,6 +11,7 @@
 #include "sim/core/params.h"
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/learning_params.h"
+#include "sim/run/config/many_core_params.h"
 #include "sim/run/config/planner_params.h"
 #include "sim/run/config/rank_list.h"
 #include "sim/run/config/run_params.h"
@@ -232,11 +233,14 @@ struct Experiment {
     std::vector<SlowRankParams> ranks;
     std::optional<PlannerParams> planner;
     std::optional<RunParams> run;
+    std::optional<ManyCoreParams> many_core;
     static constexpr auto fields() {
         return std::tuple{
             field("name", &Experiment::name, "What reports call the experiment.").required(),
-            field("system", &Experiment::system, "The machine, or the file that describes it.")
-                .required(),
+            field(
+                "system",
+                &Experiment::system,
+                "The machine, or the file that describes it. Without many_core it must be there."),
             field("workload", &Experiment::workload, "What runs on it."),
             field(
                 "workloads",
@@ -290,9 +294,16 @@ struct Experiment {
             field(
                 "run",
                 &Experiment::run,
-                "Many steps, in which GPUs come and go (docs/elastic.md).")};
+                "Many steps, in which GPUs come and go (docs/elastic.md)."),
+            field(
+                "many_core",
+                &Experiment::many_core,
+                "Training on a many-core coprocessor or its host instead of a workload on GPUs "
+                "(docs/coprocessor.md).")};
     }
     void check(ParamChecker& checker) const;
+    /// Whether a machine of GPUs is described; its name is required.
+    [[nodiscard]] bool has_system() const { return !system->name.empty(); }
 };
 
 /// A workload and where it stands in the experiment, as "/workload".

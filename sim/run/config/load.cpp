@@ -2,6 +2,7 @@
 #include "sim/run/config/load.h"
 
 #include "sim/core/fnv.h"
+#include "sim/run/config/many_core_checks.h"
 #include "sim/run/config/parameter_units.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/config/scenario_set.h"
@@ -24,6 +25,8 @@ namespace {
 /// sets is written as it was read, whole where a file holds it.
 void write_out(LoadedExperiment& loaded) {
     OrderedJson json = write_value(loaded.experiment);
+    if (loaded.experiment.many_core)
+        json.erase("system");
     for (std::size_t i = 0; i < loaded.changed.size(); ++i) {
         if (!loaded.changed[i])
             continue;
@@ -151,6 +154,14 @@ void ExpertsWorkloadParams::check(ParamChecker& checker) const {
 }
 
 void Experiment::check(ParamChecker& checker) const {
+    if (many_core) {
+        check_many_core(*this, checker);
+        return;
+    }
+    if (!has_system()) {
+        checker.error("/system", "is missing; expected it here");
+        return;
+    }
     check_workloads(*this, checker);
     if (!ranks.empty())
         check_slow_ranks(ranks, build_topology(system->topology).gpus(), checker);
@@ -158,6 +169,8 @@ void Experiment::check(ParamChecker& checker) const {
 }
 
 std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
+    if (experiment.many_core)
+        return many_core_scenarios();
     const CollectivePolicy by_ring = ring_policy();
     CollectivePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
     const ScenarioParams serial{"serial", false, by_ring};

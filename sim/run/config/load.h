@@ -59,7 +59,8 @@ load_system(const std::filesystem::path& file, std::span<const Override> overrid
 /// Every field of a system, as JSON.
 [[nodiscard]] OrderedJson system_json(const SystemParams& system);
 
-/// JSON Schema of "experiment", "system", "topology", "collectives" or "gpu". Throws ConfigError
+/// JSON Schema of "experiment", "system", "topology", "collectives", "gpu",
+/// "processor" or "costs". Throws ConfigError
 /// for another kind.
 [[nodiscard]] std::string schema_text(const std::string& kind);
 /// Parameters of the same kinds as a Markdown table.

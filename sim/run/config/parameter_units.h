@@ -24,6 +24,8 @@ template <>
 inline constexpr std::string_view kSchemaFile<CollectiveParams> = "collectives.schema.json";
 template <>
 inline constexpr std::string_view kSchemaFile<GpuParams> = "gpu.schema.json";
+template <>
+inline constexpr std::string_view kSchemaFile<ProcessorParams> = "processor.schema.json";
 
 /// Reader, writer and schema of T: declared with `extern`, made with nothing.
 #define SWITCHFOLD_PARAMETERS(linkage, T)                                                          \
@@ -35,6 +37,8 @@ SWITCHFOLD_PARAMETERS(extern, ClusterTopology);
 SWITCHFOLD_PARAMETERS(extern, CollectiveParams);
 SWITCHFOLD_PARAMETERS(extern, GpuParams);
 SWITCHFOLD_PARAMETERS(extern, LearningParams);
+SWITCHFOLD_PARAMETERS(extern, ManyCoreParams);
+SWITCHFOLD_PARAMETERS(extern, ProcessorParams);
 SWITCHFOLD_PARAMETERS(extern, RunParams);
 SWITCHFOLD_PARAMETERS(extern, PlannerParams);
 SWITCHFOLD_PARAMETERS(extern, SwitchedTopology);

@@ -4,6 +4,7 @@
 #include "sim/output/scenario_figures.h"
 #include "sim/run/config/statistics_docs.h"
 #include "sim/run/machine/machine.h"
+#include "sim/run/many_core/region_statistics.h"
 
 #include <fmt/format.h>
 
@@ -201,6 +202,7 @@ std::string statistics_docs() {
     std::string out = "\n" + docs_of(figure_table()) + "\n" + docs_of(cause_table());
     for (const StatisticTable& table : Tables().all())
         out += "\n" + docs_of(table);
+    out += "\n" + docs_of(region_table());
     return out;
 }
 

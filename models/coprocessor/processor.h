@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/coprocessor/processor_params.h"
+#include "models/coprocessor/thread_layout.h"
+#include "workloads/offload/parallel_program.h"
+
+namespace switchfold {
+
+/// Where a region's time goes, s.
+struct RegionTime {
+    double begin_and_end = 0;  ///< fork, and the barrier at the end
+    double work = 0;           ///< of the cores that work longest, between barriers
+    double sums = 0;           ///< of the teams' gradients, their barriers included
+    [[nodiscard]] double total() const { return begin_and_end + work + sums; }
+};
+
+/// Runs parallel regions: a many-core coprocessor, or a socket of a host.
+class Processor {
+public:
+    /// Both are kept as copies.
+    Processor(ProcessorParams params, ThreadLayout layout);
+
+    [[nodiscard]] RegionTime run(const offload::Region& region) const;
+    [[nodiscard]] const ProcessorParams& params() const { return params_; }
+    [[nodiscard]] const ThreadLayout& layout() const { return layout_; }
+
+private:
+    ProcessorParams params_;
+    ThreadLayout layout_;
+};
+
+/// Arithmetic of vectors without anything else, operations a second.
+[[nodiscard]] double peak_flops(const ProcessorParams& processor, const ThreadLayout& layout);
+
+}  // namespace switchfold

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+namespace switchfold {
+
+/// Caches of a core and what joins the cores.
+struct ProcessorCacheParams {
+    std::uint32_t line = 64;
+    Bytes private_capacity = kibibytes(512);
+    double private_cycles_per_line = 1;
+    Bytes shared_capacity;
+    Time shared_latency;
+    Time remote_latency;
+    std::uint32_t ring_bytes_per_cycle = 64;
+    std::uint32_t atomic_cycles = 1;
+    static constexpr auto fields() {
+        using P = ProcessorCacheParams;
+        return std::tuple{
+            field("line", &P::line, "Bytes of a cache line.", 1U, 4096U),
+            field(
+                "private_capacity",
+                &P::private_capacity,
+                "A core's own cache, the outermost one.",
+                Bytes(1),
+                mebibytes(1024))
+                .required(),
+            field(
+                "private_cycles_per_line",
+                &P::private_cycles_per_line,
+                "Clock cycles that a core's own cache takes for each line that the core reads, one "
+                "after the other.",
+                0.0,
+                1000.0)
+                .required(),
+            field(
+                "shared_capacity",
+                &P::shared_capacity,
+                "A cache that all cores share; 0 B: there is none.",
+                Bytes(0),
+                mebibytes(65'536)),
+            field(
+                "shared_latency", &P::shared_latency, "Of that cache.", Time(), microseconds(100)),
+            field(
+                "remote_latency",
+                &P::remote_latency,
+                "To a line in another core's cache, the directory's answer included.",
+                picoseconds(1),
+                microseconds(100))
+                .required(),
+            field(
+                "ring_bytes_per_cycle",
+                &P::ring_bytes_per_cycle,
+                "What each direction of the ring moves a cycle between neighbours.",
+                1U,
+                4096U)
+                .required(),
+            field(
+                "atomic_cycles",
+                &P::atomic_cycles,
+                "Cycles of an atomic addition to a line that the core has.",
+                1U,
+                10'000U)
+                .required()};
+    }
+};
+
+/// Memory behind the caches.
+struct ProcessorMemoryParams {
+    Bytes capacity;
+    Bandwidth peak;
+    double sustained = 1;
+    std::uint32_t channels = 1;
+    std::uint32_t banks = 1;
+    Time row_open;
+    Time latency;
+    std::uint32_t lines_of_thread = 1;
+    std::uint32_t lines_of_core = 1;
+    static constexpr auto fields() {
+        using P = ProcessorMemoryParams;
+        return std::tuple{
+            field("capacity", &P::capacity, "How much there is.", Bytes(1), mebibytes(16'777'216))
+                .required(),
+            field(
+                "peak",
+                &P::peak,
+                "Of all channels together.",
+                Bandwidth(1),
+                gigabytes_per_second(100'000))
+                .required(),
+            field(
+                "sustained",
+                &P::sustained,
+                "Share of the peak that reads and writes reach at best: turn-around, refresh.",
+                0.01,
+                1.0),
+            field("channels", &P::channels, "That work apart from each other.", 1U, 1024U)
+                .required(),
+            field(
+                "banks",
+                &P::banks,
+                "Rows that can be open at the same time. More streams than these open rows anew.",
+                1U,
+                1'048'576U)
+                .required(),
+            field(
+                "row_open",
+                &P::row_open,
+                "What a channel loses for a line whose row is not open.",
+                Time(),
+                microseconds(1))
+                .required(),
+            field(
+                "latency",
+                &P::latency,
+                "From a core's miss to the line, under load.",
+                picoseconds(1),
+                microseconds(100))
+                .required(),
+            field(
+                "lines_of_thread",
+                &P::lines_of_thread,
+                "Lines that a thread has under way, prefetched ones included.",
+                1U,
+                4096U)
+                .required(),
+            field(
+                "lines_of_core", &P::lines_of_core, "The same of all threads of a core.", 1U, 4096U)
+                .required()};
+    }
+};
+
+/// The matrix library of a processor.
+struct ProcessorLibraryParams {
+    double kernel_efficiency = 1;
+    std::uint32_t tile_rows = 1;
+    std::uint32_t tile_columns = 1;
+    static constexpr auto fields() {
+        using P = ProcessorLibraryParams;
+        return std::tuple{
+            field(
+                "kernel_efficiency",
+                &P::kernel_efficiency,
+                "Share of a core's peak that its kernel reaches on packed tiles.",
+                0.01,
+                1.0)
+                .required(),
+            field("tile_rows", &P::tile_rows, "Of the tiles that cores share out.", 1U, 65'536U)
+                .required(),
+            field("tile_columns", &P::tile_columns, "Of them.", 1U, 65'536U).required()};
+    }
+};
+
+/// A processor of cores with threads and vector lanes: a many-core coprocessor or a host's socket.
+struct ProcessorParams {
+    std::string name;
+    std::uint32_t cores = 1;
+    std::uint32_t threads_per_core = 1;
+    Frequency clock;
+    std::uint32_t simd_lanes = 1;
+    std::uint32_t vector_registers = 16;
+    std::uint32_t issue_interval = 1;
+    ProcessorCacheParams cache;
+    ProcessorMemoryParams memory;
+    Time region_hop;
+    Time context_switch;
+    ProcessorLibraryParams library;
+    static constexpr auto fields() {
+        using P = ProcessorParams;
+        return std::tuple{
+            field("name", &P::name, "What reports call it.").required(),
+            field("cores", &P::cores, "Cores that programs may use.", 1U, 4096U).required(),
+            field("threads_per_core", &P::threads_per_core, "Hardware threads.", 1U, 64U)
+                .required(),
+            field(
+                "clock",
+                &P::clock,
+                "Of the cores.",
+                Frequency(1'000'000),
+                Frequency(100'000'000'000))
+                .required(),
+            field(
+                "simd_lanes",
+                &P::simd_lanes,
+                "32-bit numbers of a vector; a core multiplies and adds one vector a cycle.",
+                1U,
+                1024U)
+                .required(),
+            field("vector_registers", &P::vector_registers, "Of a thread.", 4U, 1024U).required(),
+            field(
+                "issue_interval",
+                &P::issue_interval,
+                "Cycles from one vector instruction of a thread to its next: 2 where a thread "
+                "issues every other cycle at most.",
+                1U,
+                64U)
+                .required(),
+            field("cache", &P::cache, "Caches and the ring.").required(),
+            field("memory", &P::memory, "Its memory.").required(),
+            field(
+                "region_hop",
+                &P::region_hop,
+                "What each level of a tree of threads costs, each way, when a parallel region "
+                "begins or its threads meet: the flag's way and the runtime's code.",
+                picoseconds(1),
+                microseconds(10'000))
+                .required(),
+            field(
+                "context_switch",
+                &P::context_switch,
+                "Between software threads of one hardware thread.",
+                Time(),
+                microseconds(10'000))
+                .required(),
+            field("library", &P::library, "Its matrix library.").required()};
+    }
+};
+
+}  // namespace switchfold

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/coprocessor/work_time.h"
+
+#include "models/coprocessor/memory_rate.h"
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kFloat = 4;  // bytes
+/// Registers of a loop that hold no sums: the loaded vector and a temporary.
+constexpr std::uint32_t kOtherRegisters = 2;
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
+    return (a + b - 1) / b;
+}
+
+double seconds_of_cycle(const ProcessorParams& processor) {
+    return 1.0 / static_cast<double>(processor.clock.count());
+}
+
+/// Half a cache is for what stays while the other half streams through.
+double room(Bytes capacity) {
+    return static_cast<double>(capacity.count()) / 2;
+}
+
+/// Time that instructions take: of the busiest thread, which may not issue every cycle, and of the
+/// core, which issues one a cycle.
+double issue_seconds(const ProcessorParams& processor, double busiest_thread, double core) {
+    return std::max(busiest_thread * processor.issue_interval, core) * seconds_of_cycle(processor);
+}
+
+double longest(const LineSeconds& lines) {
+    return std::max(lines.of_thread, lines.of_core);
+}
+
+/// Where cores find lines that another core has, or has brought.
+Time near_latency(const ProcessorParams& processor) {
+    return processor.cache.shared_capacity.count() > 0 ? processor.cache.shared_latency
+                                                       : processor.cache.remote_latency;
+}
+
+/// A core whose teams have so many rows each.
+class ProductCore {
+public:
+    ProductCore(
+        const offload::ProductLoop& loop,
+        const ProcessorParams& processor,
+        const ThreadLayout& layout,
+        std::uint64_t rows) :
+        loop_(loop),
+        processor_(processor),
+        layout_(layout),
+        rows_(static_cast<double>(rows)),
+        all_rows_(rows_ * layout.teams_per_core) {}
+
+    [[nodiscard]] CoreStage stage() const {
+        CoreStage stage;
+        const double instructions = issue();
+        const double lines = move(stage);
+        stage.seconds = std::max({instructions, cached(), lines}) + nested();
+        return stage;
+    }
+
+private:
+    /// Vectors of results, which a team's threads share out.
+    [[nodiscard]] std::uint64_t vectors() const {
+        return ceil_div(loop_.width, processor_.simd_lanes);
+    }
+    /// Multiply-adds that share a loaded vector.
+    [[nodiscard]] double block() const {
+        const double most = processor_.vector_registers - kOtherRegisters;
+        const double there = loop_.block > 0 ? static_cast<double>(loop_.block) : rows_;
+        return std::max(1.0, std::min(most, there));
+    }
+    /// A thread's multiply-adds of vectors.
+    [[nodiscard]] double multiply_adds(double vectors) const {
+        return rows_ * static_cast<double>(loop_.depth) * vectors;
+    }
+
+    [[nodiscard]] double issue() const {
+        const auto instructions = [&](double vectors) {
+            return multiply_adds(vectors) * (1 + 1 / block()) +
+                   rows_ * vectors * static_cast<double>(loop_.operations);
+        };
+        const auto busiest = static_cast<double>(ceil_div(vectors(), layout_.threads_of_team));
+        return issue_seconds(
+            processor_,
+            instructions(busiest),
+            instructions(static_cast<double>(vectors())) * layout_.teams_per_core);
+    }
+
+    /// Loaded vectors come from the core's own cache.
+    [[nodiscard]] double cached() const {
+        const double loads = multiply_adds(static_cast<double>(vectors())) / block();
+        const double lines = loads * processor_.simd_lanes * kFloat / processor_.cache.line;
+        return lines * layout_.teams_per_core * processor_.cache.private_cycles_per_line *
+               seconds_of_cycle(processor_);
+    }
+
+    /// What comes from beyond the core's own cache, and how long that takes the core.
+    [[nodiscard]] double move(CoreStage& stage) const {
+        const double own = all_rows_ * static_cast<double>(loop_.row_bytes);
+        const double own_room = room(processor_.cache.private_capacity);
+        // All rows that fit are worked on with each line of the weights, by all of the core's
+        // teams.
+        const double passes = std::max(1.0, own / own_room);
+        const double shared = static_cast<double>(loop_.shared_bytes) * passes;
+        // One core brings a line, the others find it near.
+        double memory = shared / layout_.cores;
+        double near = shared - memory;
+        if (own > own_room) {
+            const bool fits = own * layout_.cores <= room(processor_.cache.shared_capacity);
+            (fits ? near : memory) += own;
+        }
+        const double result = static_cast<double>(loop_.team_bytes) * layout_.teams_per_core;
+        if (result > own_room)
+            memory += result;
+        stage.memory_bytes = memory;
+        stage.ring_bytes = memory + near;
+        stage.streams = layout_.threads_of_core();
+        const double threads = layout_.threads_of_core();
+        const double line = processor_.cache.line;
+        return longest(line_seconds(
+                   processor_, memory / line / threads, threads, processor_.memory.latency)) +
+               longest(line_seconds(
+                   processor_, near / line / threads, threads, near_latency(processor_)));
+    }
+
+    /// Regions inside the layer's: one for each row. Where hardware threads are too few, software
+    /// threads take turns before all have come.
+    [[nodiscard]] double nested() const {
+        if (layout_.nested <= 1)
+            return 0;
+        const double turns =
+            2.0 * (layout_.oversubscribed - 1) * to_seconds(processor_.context_switch);
+        return rows_ * (fork_seconds(processor_, layout_.nested) +
+                        barrier_seconds(processor_, layout_.nested) + turns);
+    }
+
+    const offload::ProductLoop& loop_;
+    const ProcessorParams& processor_;
+    const ThreadLayout& layout_;
+    double rows_;      ///< of a team
+    double all_rows_;  ///< of the core's teams
+};
+
+/// Elements of a thread that has most of them on its core.
+CoreStage element_stage(
+    const offload::ElementLoop& loop,
+    const ProcessorParams& processor,
+    const ThreadLayout& layout,
+    std::uint64_t elements) {
+    const double threads = layout.threads_of_core();
+    const auto vectors = static_cast<double>(ceil_div(elements, processor.simd_lanes));
+    const double stores = loop.bytes_written > 0 ? 1 : 0;
+    const double instructions = vectors * (static_cast<double>(loop.operations) + stores);
+    const auto read = static_cast<double>(elements * loop.bytes_read);
+    const auto written = static_cast<double>(elements * loop.bytes_written);
+    const double line = processor.cache.line;
+    CoreStage stage;
+    stage.memory_bytes = threads * (loop.from_other_teams ? 0 : read + written);
+    stage.ring_bytes = threads * (read + written);
+    stage.streams = threads * static_cast<double>(loop.arrays);
+    const LineSeconds lines = line_seconds(
+        processor,
+        (read + written) / line,
+        threads,
+        loop.from_other_teams ? near_latency(processor) : processor.memory.latency);
+    stage.seconds =
+        std::max(issue_seconds(processor, instructions, instructions * threads), longest(lines));
+    return stage;
+}
+
+}  // namespace
+
+double issue_share(const ProcessorParams& processor, std::uint32_t threads) {
+    return std::min(1.0, static_cast<double>(threads) / processor.issue_interval);
+}
+
+std::vector<CoreGroup> groups_of(
+    const offload::ProductLoop& loop,
+    const ProcessorParams& processor,
+    const ThreadLayout& layout) {
+    const std::uint64_t least = loop.rows / layout.teams();
+    const std::uint64_t more = loop.rows % layout.teams();
+    // A core waits for the team of it that has most rows.
+    const auto cores = static_cast<std::uint32_t>(ceil_div(more, layout.teams_per_core));
+    std::vector<CoreGroup> groups;
+    if (cores > 0)
+        groups.push_back({cores, {ProductCore(loop, processor, layout, least + 1).stage()}});
+    if (least > 0 && cores < layout.cores)
+        groups.push_back(
+            {layout.cores - cores, {ProductCore(loop, processor, layout, least).stage()}});
+    return groups;
+}
+
+std::vector<CoreGroup> groups_of(
+    const offload::ElementLoop& loop,
+    const ProcessorParams& processor,
+    const ThreadLayout& layout) {
+    const std::uint64_t least = loop.elements / layout.threads();
+    const std::uint64_t more = loop.elements % layout.threads();
+    const auto cores = static_cast<std::uint32_t>(ceil_div(more, layout.threads_of_core()));
+    std::vector<CoreGroup> groups;
+    if (cores > 0)
+        groups.push_back({cores, {element_stage(loop, processor, layout, least + 1)}});
+    if (least > 0 && cores < layout.cores)
+        groups.push_back({layout.cores - cores, {element_stage(loop, processor, layout, least)}});
+    return groups;
+}
+
+std::vector<CoreGroup> groups_of(
+    const offload::LibraryProduct& product,
+    const ProcessorParams& processor,
+    const ThreadLayout& layout) {
+    const ProcessorLibraryParams& library = processor.library;
+    const std::uint64_t tiles =
+        ceil_div(product.m, library.tile_rows) * ceil_div(product.n, library.tile_columns);
+    // A tile at the edge takes as long as a whole one.
+    const double tile =
+        static_cast<double>(library.tile_rows) *
+        static_cast<double>(ceil_div(library.tile_columns, processor.simd_lanes)) *
+        static_cast<double>(product.k) /
+        (library.kernel_efficiency * issue_share(processor, layout.threads_of_core())) *
+        seconds_of_cycle(processor);
+    const std::uint64_t least = tiles / layout.cores;
+    const auto more = static_cast<std::uint32_t>(tiles % layout.cores);
+    std::vector<CoreGroup> groups;
+    if (more > 0)
+        groups.push_back({more, {CoreStage{static_cast<double>(least + 1) * tile}}});
+    if (least > 0)
+        groups.push_back({layout.cores - more, {CoreStage{static_cast<double>(least) * tile}}});
+    return groups;
+}
+
+offload::ElementLoop packing_of(const offload::LibraryProduct& product) {
+    // Operands are read and written packed; of the result as many are read and written.
+    constexpr std::uint64_t kWord = 4;
+    return {
+        product.m * product.k + product.k * product.n + product.m * product.n,
+        kWord,
+        kWord,
+        2,
+        1,
+        false};
+}
+
+}  // namespace switchfold

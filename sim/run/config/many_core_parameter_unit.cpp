@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/config/parameter_units.h"
+
+namespace switchfold {
+
+SWITCHFOLD_PARAMETERS(, ProcessorParams);
+SWITCHFOLD_PARAMETERS(, ManyCoreParams);
+
+}  // namespace switchfold

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/output/writers.h"
+#include "sim/run/many_core/offloaded_run.h"
+
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// A scenario that has run.
+struct RanOffload {
+    std::string name;
+    const ManyCoreParams* params = nullptr;
+    OffloadedRun run;
+};
+
+/// Stages kernels.csv: a row a region and step.
+void write_regions(ResultFolder& folder, const std::vector<RanOffload>& scenarios);
+
+/// Stages timeline.json.gz: the regions, and a stream a direction of the link.
+void write_offload_timeline(ResultFolder& folder, const std::vector<RanOffload>& scenarios);
+
+}  // namespace switchfold

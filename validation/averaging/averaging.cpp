@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/averaging/averaging_row.h"
+#include "validation/averaging/coprocessor_rows.h"
+#include "validation/harness/data.h"
+#include "validation/harness/suite.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace switchfold::validation {
+
+namespace {
+
+/// Rows that are compared together: a line here is a group.
+struct RowGroup {
+    bool (*takes)(const AveragingRow& row);
+    void (*compare)(
+        const std::vector<AveragingRow>& rows, const SuiteOptions& options, SuiteResult& result);
+};
+constexpr std::array kGroups{RowGroup{is_of_coprocessor, compare_coprocessor}};
+
+}  // namespace
+
+SuiteResult run_averaging(const SuiteOptions& options) {
+    const Suite& suite = suite_named("averaging");
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
+    SuiteResult result;
+    result.name = suite.name;
+    std::vector<AveragingRow> rows = read_averaging_rows(*data);
+    for (const RowGroup& group : kGroups) {
+        const auto rest = std::ranges::stable_partition(rows, group.takes);
+        group.compare({rows.begin(), rest.begin()}, options, result);
+        rows.erase(rows.begin(), rest.begin());
+    }
+    for (const AveragingRow& row : rows)
+        result.unmatched.push_back({row.id, "no simulation answers it here"});
+    return result;
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// A row of averaging.csv (docs/validation.md has the columns that are read).
+struct AveragingRow {
+    std::string id;
+    std::string hardware;
+    std::string quantity;
+    std::string unit;
+    std::string kind;  ///< measured, claimed
+    std::string note;
+    double value = 0;
+};
+
+/// Throws ConfigError "file: line N: ..." with everything that is wrong.
+[[nodiscard]] std::vector<AveragingRow> read_averaging_rows(const std::filesystem::path& path);
+
+}  // namespace switchfold::validation

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "validation/averaging/averaging_row.h"
+#include "validation/harness/suite.h"
+
+#include <vector>
+
+namespace switchfold::validation {
+
+/// Whether the row is of a many-core coprocessor or its host.
+[[nodiscard]] bool is_of_coprocessor(const AveragingRow& row);
+
+/// Peaks and STREAM of the processors of configs/processors; claimed speed-ups over a socket beside
+/// what the shipped sweep gives.
+void compare_coprocessor(
+    const std::vector<AveragingRow>& rows, const SuiteOptions& options, SuiteResult& result);
+
+}  // namespace switchfold::validation

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "validation/averaging/averaging_row.h"
+#include "validation/averaging/coprocessor_rows.h"
+#include "validation/harness/suite.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace switchfold::validation {
+namespace {
+
+constexpr const char* kHeader = "id,hardware,quantity,value,unit,kind,note\n";
+
+std::filesystem::path written(const std::string& rows) {
+    const auto path = std::filesystem::temp_directory_path() / "switchfold_averaging_rows_test.csv";
+    std::ofstream(path) << kHeader << rows;
+    return path;
+}
+
+SuiteResult compared(const std::string& rows) {
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    SuiteResult result;
+    compare_coprocessor(read_averaging_rows(written(rows)), options, result);
+    return result;
+}
+
+TEST(AveragingRows, WhatIsWrongIsToldByLines) {
+    try {
+        static_cast<void>(read_averaging_rows(written("a,x,speedup,fast,times,claimed,\n"
+                                                      "a,x,speedup,2,times,claimed,\n")));
+        FAIL() << "no error";
+    } catch (const ConfigError& error) {
+        ASSERT_EQ(error.problems().size(), 2U);
+        EXPECT_NE(error.problems()[0].text().find("line 2: value is \"fast\""), std::string::npos);
+        EXPECT_NE(error.problems()[1].text().find("line 3: id"), std::string::npos);
+    }
+}
+
+TEST(AveragingRows, PeaksFollowFromCoresClockAndLanes) {
+    const SuiteResult result =
+        compared("phi_5110p_dp,Xeon Phi (Knights Corner),peak_double,1010.8,GFLOP/s,measured,\n"
+                 "phi_cpu_dp_sp,Xeon E5-2670,peak_single,333,GFLOP/s,measured,\n"
+                 "phi_pcie,Xeon Phi (Knights Corner),host_bandwidth,6.7,GB/s,measured,\n");
+    ASSERT_EQ(result.cases.size(), 2U);
+    EXPECT_NEAR(result.cases[0].simulated, 60 * 1.053 * 16, 0.01);
+    EXPECT_NEAR(result.cases[1].simulated, 8 * 2.6 * 16, 0.01);
+    ASSERT_EQ(result.unmatched.size(), 1U);
+    EXPECT_EQ(result.unmatched[0].id, "phi_pcie");
+}
+
+TEST(AveragingRows, StreamIsWithinTheMeasuredRangeAndFallsWithMoreThreads) {
+    const SuiteResult result = compared(
+        "phi_se10p_stream_copy,Xeon Phi (Knights Corner),stream_bandwidth,169.4,GB/s,measured,\n"
+        "phi_se10p_stream_triad,Xeon Phi (Knights Corner),stream_bandwidth,174.7,GB/s,measured,\n");
+    ASSERT_EQ(result.cases.size(), 2U);
+    for (const Case& c : result.cases) {
+        EXPECT_GE(c.simulated, 160);
+        EXPECT_LE(c.simulated, 175);
+        EXPECT_TRUE(c.fitted);
+    }
+    ASSERT_EQ(result.verdicts.size(), 1U);
+    EXPECT_TRUE(result.verdicts[0].kept());
+}
+
+TEST(AveragingRows, ClaimsStandBesideTheShippedSweep) {
+    const SuiteResult result =
+        compared("thesis_autoencoder,Xeon Phi over a CPU,speedup,4.5,times,claimed,\n");
+    ASSERT_EQ(result.cases.size(), 1U);
+    EXPECT_EQ(result.cases[0].group, "claims beside ours");
+    ASSERT_EQ(result.verdicts.size(), 1U);
+    EXPECT_TRUE(result.verdicts[0].kept()) << result.cases[0].simulated;
+    EXPECT_TRUE(std::ranges::any_of(result.notes, [](const std::string& note) {
+        return note.find("not reproduced") != std::string::npos;
+    }));
+}
+
+}  // namespace
+}  // namespace switchfold::validation
