@@ -8,6 +8,7 @@ import svg
 HEIGHT, LEFT, TOP, LEGEND = 170, 46, 52, 26
 METRICS = {
     "bus_bandwidth_GBps": ("bus bandwidth (GB/s)", 1),
+    "run_training": ("share of the time that trains what counts (%)", 100),
     "backward_slowdown": ("slowdown of the backward pass (%)", 100),
     "speedup": ("speed-up over the first scenario", 1),
     "iteration_us": ("time of a step (us)", 1),
@@ -57,9 +58,12 @@ class Panels:
         self.width = 250 if len(self.facets) > 1 else 490
         self.factor = METRICS[self.metric][1]
         self.most = ceiling(max(self.value(row) for row in self.rows))
+        # Of a share near the whole only its upper part is of interest.
+        low = min(self.value(row) for row in self.rows)
+        self.least = 20 * math.floor(low / 20) if self.metric == "run_training" else 0
         self.tenfold = 0
         if self.metric == "iteration_us":
-            self.tenfold = math.ceil(math.log10(self.most / min(self.value(row) for row in self.rows)))
+            self.tenfold = math.ceil(math.log10(self.most / low))
 
     def value(self, row):
         return (row[self.metric] or 0) * self.factor
@@ -67,12 +71,12 @@ class Panels:
     def rise(self, value):
         """0 to 1: of times by the logarithm, if they differ much."""
         if self.tenfold <= 1:
-            return value / self.most
+            return (value - self.least) / (self.most - self.least)
         return 1 + math.log10(value / self.most) / self.tenfold
 
     def ticks(self):
         if self.tenfold <= 1:
-            return [self.most * i / 4 for i in range(5)]
+            return [self.least + (self.most - self.least) * i / 4 for i in range(5)]
         return [self.most / 10**i for i in range(self.tenfold + 1)]
 
     def part(self, facet):

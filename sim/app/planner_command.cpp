@@ -3,6 +3,7 @@
 #include "sim/app/log.h"
 #include "sim/app/planner_report.h"
 #include "sim/app/progress.h"
+#include "sim/app/slurm_arguments.h"
 #include "sim/core/error.h"
 #include "sim/core/units.h"
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
@@ -24,8 +26,28 @@ struct Arguments {
     std::string budget;
     std::vector<std::string> set;
     bool json = false;
-    unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+    unsigned jobs = 0;
+    SlurmArguments slurm;
 };
+
+/// A core each here; on a cluster a task has one core unless more are asked for.
+unsigned jobs_of(const Arguments& arguments) {
+    if (arguments.jobs > 0)
+        return arguments.jobs;
+    return arguments.slurm.slurm() ? 1 : std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// With the words that a task plans the same experiment by.
+SlurmOptions slurm_of(const Arguments& arguments) {
+    if (arguments.out.empty())
+        throw ConfigError(
+            "--executor", "", "slurm needs a folder that the nodes see; expected --out");
+    SlurmOptions slurm = arguments.slurm.options();
+    slurm.command = {"plan", std::filesystem::absolute(arguments.file).string()};
+    for (const std::string& text : arguments.set)
+        slurm.command.insert(slurm.command.end(), {"--set", text});
+    return slurm;
+}
 
 /// "200" simulations, or "90 s".
 PlannerBudget budget_of(const std::string& text) {
@@ -59,12 +81,20 @@ int plan(const Arguments& arguments, const Log& log) {
     for (const std::string& text : arguments.set)
         overrides.push_back(parse_override(text));
     PlannerOptions options;
-    options.jobs = arguments.jobs;
+    options.jobs = jobs_of(arguments);
+    if (arguments.slurm.slurm())
+        options.slurm = slurm_of(arguments);
     options.budget = budget_of(arguments.budget);
     if (!arguments.out.empty())
         options.out = arguments.out;
     log.step(fmt::format("reading {}", arguments.file));
     const LoadedExperiment loaded = load_experiment(arguments.file, overrides);
+    if (const auto digests = arguments.slurm.only()) {
+        if (!options.out)
+            throw ConfigError("--points", "", "are kept in a folder; expected --out");
+        simulate_plans(loaded, options, *digests);
+        return static_cast<int>(ExitCode::kDone);
+    }
     PlannerResult result;
     {
         ProgressLine line(log.quiet());
@@ -99,8 +129,13 @@ void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
     command.add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
         ->allow_extra_args(false);
     command.add_flag("--json", arguments->json, "Print JSON");
-    command.add_option("--jobs", arguments->jobs, "Simulations that run at the same time")
+    command
+        .add_option(
+            "--jobs",
+            arguments->jobs,
+            "Simulations that run at the same time (with slurm: in a task)")
         ->check(CLI::Range(1U, 1024U));
+    arguments->slurm.add_to(command);
     command.callback([&command, arguments, &chosen, &log] {
         // A command of its own says what to do.
         if (command.get_subcommands().empty())

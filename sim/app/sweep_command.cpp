@@ -2,6 +2,7 @@
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/progress.h"
+#include "sim/app/slurm_arguments.h"
 #include "sim/core/error.h"
 #include "sim/core/units.h"
 #include "sim/run/sweep/slurm.h"
@@ -10,11 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -26,47 +23,15 @@ struct Arguments {
     std::string file;
     std::string out;
     std::string memory;
-    std::string points;
-    std::string executor = "local";
     unsigned jobs = 0;
-    unsigned tasks = SlurmOptions{}.tasks;
-    std::vector<std::string> sbatch;
-    std::string prologue;
+    SlurmArguments slurm;
 };
 
 /// A core each here; on a cluster a task has one core unless more are asked for.
 unsigned jobs_of(const Arguments& arguments) {
     if (arguments.jobs > 0)
         return arguments.jobs;
-    return arguments.executor == "slurm" ? 1 : std::max(1U, std::thread::hardware_concurrency());
-}
-
-/// The digests of a task's share, a line each.
-std::optional<std::set<std::string>> read_points(const std::string& file) {
-    if (file.empty())
-        return std::nullopt;
-    std::ifstream lines(file);
-    std::set<std::string> digests;
-    for (std::string line; std::getline(lines, line);)
-        digests.insert(line);
-    if (digests.empty())
-        throw ConfigError(file, "", "names no points; expected a digest a line");
-    return digests;
-}
-
-SlurmOptions slurm_of(const Arguments& arguments) {
-    SlurmOptions slurm;
-    slurm.tasks = arguments.tasks;
-    slurm.prologue = arguments.prologue;
-    for (const std::string& argument : arguments.sbatch)
-        slurm.arguments.push_back(argument);
-    std::error_code error;
-    slurm.program = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error)
-        throw IoError("/proc/self/exe", error.value(), "find this program");
-    if (!slurm.prologue.empty() && !std::filesystem::exists(slurm.prologue))
-        throw ConfigError("--prologue", "", "names " + arguments.prologue + ", which is not there");
-    return slurm;
+    return arguments.slurm.slurm() ? 1 : std::max(1U, std::thread::hardware_concurrency());
 }
 
 std::uint64_t bytes_of(const std::string& text) {
@@ -90,7 +55,7 @@ int sweep(const Arguments& arguments, const Log& log) {
     SweepOptions options;
     options.out = arguments.out;
     options.jobs = jobs_of(arguments);
-    options.only = read_points(arguments.points);
+    options.only = arguments.slurm.only();
     options.worker_bytes = bytes_of(arguments.memory);
     log.step(fmt::format("reading {}", arguments.file));
     const SweepPlan plan = plan_sweep(arguments.file);
@@ -102,8 +67,8 @@ int sweep(const Arguments& arguments, const Log& log) {
             log.step(text);
         };
         options.progress = [&](const SweepProgress& progress) { line.show(progress); };
-        summary = arguments.executor == "slurm"
-                      ? run_sweep_by_slurm(plan, options, slurm_of(arguments))
+        summary = arguments.slurm.slurm()
+                      ? run_sweep_by_slurm(plan, options, arguments.slurm.options())
                       : run_sweep(plan, options);
     }
     const SweepCount& count = summary.count;
@@ -137,22 +102,7 @@ void add_sweep(CLI::App& app, Chosen& chosen, const Log& log) {
             arguments->jobs,
             "Experiments that run at the same time (with slurm: in a task)")
         ->check(CLI::Range(1U, 1024U));
-    command
-        ->add_option(
-            "--executor",
-            arguments->executor,
-            "local: processes of this machine; slurm: job arrays of a cluster")
-        ->check(CLI::IsMember({"local", "slurm"}));
-    command->add_option("--tasks", arguments->tasks, "slurm: tasks that share the points")
-        ->check(CLI::Range(1U, 1000U));
-    command
-        ->add_option(
-            "--sbatch", arguments->sbatch, "slurm: an argument of sbatch, such as --time=60")
-        ->allow_extra_args(false);
-    command->add_option(
-        "--prologue", arguments->prologue, "slurm: shell file that a task reads first (modules)");
-    command->add_option(
-        "--points", arguments->points, "File with the digests of the only points to run");
+    arguments->slurm.add_to(*command);
     command->add_option(
         "--memory",
         arguments->memory,

@@ -118,6 +118,16 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
             to_microseconds(phase.time),
             phase.kernels,
             phase.name);
+    if (file.host.launches > 0)
+        fmt::print(
+            "  host: {:.1f} us from one launch to the next where it does not wait, over {}\n",
+            to_microseconds(file.host.between),
+            counted(file.host.launches, "launch", "launches"));
+    if (file.host.calls > 0)
+        fmt::print(
+            "  host: {:.1f} us until a collective's, over {}\n",
+            to_microseconds(file.host.until_call),
+            counted(file.host.calls, "collective", "collectives"));
     if (!summary.collectives.empty())
         fmt::print("  collectives by size:\n");
     for (const auto& c : summary.collectives)
@@ -191,6 +201,8 @@ OrderedJson to_json(const TraceFileReport& file) {
         {"steps", file.steps},
         {"synthetic", file.synthetic},
         {"streams", file.streams},
+        {"launches", file.host.launches},
+        {"between_launches_us", to_microseconds(file.host.between)},
         {"kernels", file.kernels},
         {"collectives", file.collectives},
         {"copies", file.copies},

@@ -56,6 +56,47 @@ OrderedJson joining_json(const std::optional<JoiningStepResult>& joining) {
         {"fits", joining->fits}};
 }
 
+OrderedJson checkpoint_json(const CheckpointStepResult& step) {
+    return {
+        {"members", step.members},
+        {"step_s", digits(step.step_s)},
+        {"step_alone_s", digits(step.alone_s)},
+        {"window_s", digits(step.window_s)},
+        {"copied_s", digits(step.copied_s)},
+        {"wait_s", digits(step.wait_s)},
+        {"written_s", digits(step.written_s)}};
+}
+
+/// Steps that copy state to hosts; empty if there are none.
+std::string checkpoints_table(const ExperimentResult& result) {
+    std::vector<std::vector<std::string>> rows{
+        {"checkpoint step",
+         "members",
+         "alone",
+         "with the copy",
+         "copied",
+         "members wait",
+         "written"}};
+    for (const ScenarioResult& s : result.scenarios) {
+        if (!s.changes)
+            continue;
+        for (const CheckpointStepResult& step : s.changes->checkpoint_steps)
+            rows.push_back(
+                {s.name,
+                 fmt::format("{}", step.members),
+                 seconds_text(step.alone_s),
+                 seconds_text(step.step_s),
+                 seconds_text(step.copied_s),
+                 seconds_text(step.wait_s),
+                 seconds_text(step.written_s)});
+    }
+    if (rows.size() == 1)
+        return {};
+    return align_columns(rows) +
+           "copied, written: from the begin of the step until hosts, and until the storage have "
+           "the state.\n\n";
+}
+
 OrderedJson change_json(const ChangeResult& change) {
     OrderedJson phases = OrderedJson::array();
     for (const ChangePhaseResult& phase : change.phases)
@@ -158,7 +199,7 @@ std::string changes_table(const ExperimentResult& result) {
                "pause: of the old members; to size: from the request to the first step at the new "
                "size; slower step:\nthe one beside which a join's state travels; state: its time "
                "of the time in which it is constant.\n\n";
-    return out + totals_table(result) +
+    return out + checkpoints_table(result) + totals_table(result) +
            "samples/s, training: what counts, over the whole run; lost: training that had to be "
            "done again.\n";
 }
@@ -167,6 +208,9 @@ OrderedJson changes_json(const ChangesResult& run) {
     OrderedJson changes = OrderedJson::array();
     for (const ChangeResult& change : run.changes)
         changes.push_back(change_json(change));
+    OrderedJson checkpoint_steps = OrderedJson::array();
+    for (const CheckpointStepResult& step : run.checkpoint_steps)
+        checkpoint_steps.push_back(checkpoint_json(step));
     OrderedJson stretches = OrderedJson::array();
     for (const RunStretchResult& s : run.stretches)
         stretches.push_back(
@@ -185,11 +229,13 @@ OrderedJson changes_json(const ChangesResult& run) {
         {"paused_s", digits(run.paused_s)},
         {"checkpoints_s", digits(run.checkpoints_s)},
         {"checkpoints", run.checkpoints},
+        {"checkpoints_waited_for_storage_s", digits(run.storage_s)},
         {"lost_training_s", digits(run.lost_s)},
         {"gpu_seconds_held", digits(run.gpu_seconds_held)},
         {"gpu_seconds_lost_to_changes", digits(run.gpu_seconds_lost)},
         {"state_bytes", run.state_bytes},
         {"simulations", run.simulations},
+        {"checkpoint_steps", std::move(checkpoint_steps)},
         {"changes", std::move(changes)},
         {"stretches", std::move(stretches)}};
 }

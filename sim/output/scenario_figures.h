@@ -63,6 +63,8 @@ struct ScenarioFigures {
     std::optional<double> waiting_for_late_rank_us;
     std::optional<double> samples_per_s;      ///< of a generated step
     std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
+    std::optional<double> run_samples_per_s;  ///< that count, over a run whose members change
+    std::optional<double> run_training;       ///< share of its time in which what counts is trained
     std::optional<double> bubble_share;       ///< of the time of the device that is at it longest
     std::optional<double> peak_memory_gib;    ///< of the fullest GPU, by a plan's passes
     std::optional<double> final_loss;         ///< of a small network trained along
@@ -94,7 +96,8 @@ struct Figure {
     /// Tables leave it out where the figure of this key is noticeable in no scenario, or missing in
     /// all; empty: they always have it.
     std::string_view shown_by{};
-    int decimals = 3;  ///< of a count, in files: of a scenario it is a mean
+    int decimals = 3;             ///< of a count, in files: of a scenario it is a mean
+    bool more_is_better = false;  ///< a factor's always is
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
         return std::visit(
@@ -255,7 +258,9 @@ inline constexpr Figure kFigures[] = {
      "Samples a second of all ranks together; none for traces and collectives.",
      10,
      "samples a second",
-     "samples_per_s"},
+     "samples_per_s",
+     3,
+     true},
     {"tflops_per_gpu",
      &ScenarioFigures::tflops_per_gpu,
      Unit::kCount,
@@ -265,6 +270,27 @@ inline constexpr Figure kFigures[] = {
      11,
      {},
      "samples_per_s"},
+    {"run_samples_per_s",
+     &ScenarioFigures::run_samples_per_s,
+     Unit::kCount,
+     "goodput",
+     "Samples a second that count, over a whole run in which members come and go; none without a "
+     "run.",
+     0,
+     "goodput, samples a second",
+     {},
+     3,
+     true},
+    {"run_training",
+     &ScenarioFigures::run_training,
+     Unit::kShare,
+     "of it training",
+     "Share of such a run's time in which members train what counts; none without a run.",
+     0,
+     "share of the time that trains what counts",
+     {},
+     3,
+     true},
     {"bubble_share",
      &ScenarioFigures::bubble_share,
      Unit::kShare,

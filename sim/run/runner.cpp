@@ -238,6 +238,8 @@ private:
         for (std::size_t i = 0; i < runs.size(); ++i) {
             ScenarioResult& s = result.scenarios[scenarios[i].index];
             s.notes.insert(s.notes.end(), runs[i].notes.begin(), runs[i].notes.end());
+            s.run_samples_per_s = runs[i].samples_per_s;
+            s.run_training = runs[i].share_of_training;
             s.changes = std::move(runs[i]);
         }
     }

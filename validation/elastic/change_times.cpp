@@ -145,11 +145,15 @@ private:
         HostCosts costs = default_;
         costs.storage_read = costs.storage_write = costs.client = Bandwidth(100'000'000);
         costs.readers = changes::Readers::kOne;  // the shards together are the state
+        const std::uint32_t ranks = std::max(1U, row.gpus);
+        const changes::Placement placement =
+            changes::even_placement(ranks, std::max(1U, row.nodes), default_channels());
         const Time time = row.quantity == "checkpoint_save_time"
-                              ? changes::write_time(costs, *bytes)
-                              : changes::read_time(costs, *bytes, row.gpus, row.nodes);
+                              ? changes::write_time(costs, *bytes, ranks)
+                              : changes::last_of(changes::read_ends(
+                                    costs, *bytes, placement, std::vector<Time>(ranks)));
         result_.cases.push_back(case_of(
-            row, "checkpoints, bytes over bandwidth", to_seconds(time), "bytes over 100 MB/s"));
+            row, "checkpoints, bytes over bandwidth", to_seconds(time), "storage of 100 MB/s"));
         return true;
     }
 
@@ -159,9 +163,7 @@ private:
         if (row.phase != "total" || !counts || row.kind != "measured")
             return false;
         if (row.change == "shrink") {
-            const double init = to_seconds(
-                changes::init_time(default_, Communicator::kFirst, row.from_gpus) +
-                changes::connection_time(default_, Communicator::kFirst, row.nodes));
+            const double init = to_seconds(first_communicator(row.from_gpus, row.nodes));
             const double shrink =
                 to_seconds(changes::init_time(default_, Communicator::kShrink, row.to_gpus));
             result_.cases.push_back(case_of(
@@ -173,14 +175,28 @@ private:
             return true;
         }
         const bool network = row.gpus > kGpusOfNode;
-        const Time time = changes::init_time(default_, Communicator::kFirst, row.gpus) +
-                          changes::connection_time(default_, Communicator::kFirst, network ? 2 : 1);
+        const Time time = first_communicator(row.gpus, network ? row.gpus / kGpusOfNode : 1);
         result_.cases.push_back(case_of(
             row,
             "communicators, machines that are not stated",
             to_seconds(time),
             network ? "over a network" : "in a machine"));
         return true;
+    }
+
+    /// What a system of configs/systems says, where the row's is not stated.
+    static constexpr std::uint32_t default_channels() { return CollectiveParams().channels; }
+
+    /// In new processes that come together, with the connections of the first collective.
+    [[nodiscard]] Time first_communicator(std::uint32_t ranks, std::uint32_t nodes) const {
+        const changes::Placement placement =
+            changes::even_placement(ranks, std::max(1U, nodes), default_channels());
+        std::vector<Time> at(ranks);
+        at = changes::bootstrap_ends(default_, Communicator::kFirst, at);
+        for (Time& rank : at)
+            rank += changes::init_time(default_, Communicator::kFirst, ranks);
+        return changes::last_of(
+            changes::connection_ends(default_, Communicator::kFirst, placement, at));
     }
 
     /// The init that the shrunk communicator's parent took stands in the row's note.
@@ -208,10 +224,10 @@ private:
             return false;
         Waiting waiting{row, {}, {}, {}};
         waiting.facts.method = changes::Method::kReconnect;
-        waiting.facts.members = row.to_gpus;
+        waiting.facts.placement = changes::even_placement(
+            row.to_gpus, std::max(1U, nodes), match.machine->system.collectives->channels);
+        waiting.facts.members_before = std::max(1U, row.from_gpus);
         waiting.facts.added = row.change == "shrink" ? 0 : 1;
-        waiting.facts.machines = std::max(1U, nodes);
-        waiting.facts.gpus_of_machine = std::min(row.to_gpus, kGpusOfNode);
         waiting.facts.state = *state;
         waiting.broadcast.label = row.id;
         waiting.broadcast.system = std::make_shared<const SystemParams>(match.machine->system);
@@ -225,7 +241,7 @@ private:
     void add_reconnects() {
         std::vector<NumberJob> jobs;
         for (const Waiting& w : waiting_)
-            if (w.facts.members > 1)
+            if (w.facts.placement.members() > 1)
                 jobs.push_back({w.row.id, [&w](const JobProgress& progress) {
                                     return simulated(w.broadcast, progress);
                                 }});
@@ -233,7 +249,7 @@ private:
         std::size_t job = 0;
         for (Waiting& w : waiting_) {
             constexpr double kPicoseconds = 1e12;  // in a second
-            if (w.facts.members > 1)
+            if (w.facts.placement.members() > 1)
                 w.facts.broadcast = Time(static_cast<std::uint64_t>(seconds[job++] * kPicoseconds));
             changes::ChangeFacts restart = w.facts;
             restart.method = changes::Method::kRestart;
@@ -284,7 +300,7 @@ private:
         if (!example_)
             return;
         changes::ChangeFacts facts = *example_;
-        facts.added = facts.members / 2;
+        facts.added = facts.placement.members() / 2;
         facts.method = changes::Method::kJoin;
         const double join_all = all_of(facts, default_);
         const double join_pause = pause_of(facts, default_);

@@ -2,6 +2,8 @@
 #include "validation/elastic/change_times.h"
 #include "validation/elastic/device_sets.h"
 #include "validation/elastic/division.h"
+#include "validation/elastic/groups.h"
+#include "validation/elastic/placements.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 
@@ -20,6 +22,8 @@ SuiteResult run_elastic(const SuiteOptions& options) {
     result.name = suite.name;
     compare_change_times(rows, machines, options, result);
     compare_device_sets(rows, machines, options, result);
+    compare_placements(rows, machines, options, result);
+    compare_groups(rows, machines, options, result);
     std::vector<OneGpuStep> one_gpu;
     for (const ElasticRow& row : rows)
         if (row.id.starts_with("one_gpu_"))
@@ -27,7 +31,8 @@ SuiteResult run_elastic(const SuiteOptions& options) {
     if (!one_gpu.empty())
         add_division(one_gpu, result);
     for (const ElasticRow& row : rows)
-        if (!row.id.starts_with("one_gpu_") && !is_change_time(row) && !is_of_device_set(row))
+        if (!row.id.starts_with("one_gpu_") && !is_change_time(row) && !is_of_device_set(row) &&
+            !is_of_placement(row) && !is_of_groups(row))
             result.unmatched.push_back({row.id, "is of a quantity that no simulation answers"});
     return result;
 }

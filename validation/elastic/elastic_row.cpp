@@ -31,6 +31,7 @@ std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path) {
         row.interconnect = record["interconnect"];
         row.model = record["model"];
         row.change = record["change"];
+        row.placement = record["placement"];
         row.phase = record["phase"];
         row.quantity = record["quantity"];
         row.unit = record["unit"];

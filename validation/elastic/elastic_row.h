@@ -16,6 +16,7 @@ struct ElasticRow {
     std::string interconnect;
     std::string model;
     std::string change;
+    std::string placement;
     std::string phase;
     std::string quantity;
     std::string unit;

@@ -30,8 +30,7 @@ struct Compared {
     bool fold = false;
 };
 
-std::vector<Compared>
-comparable(
+std::vector<Compared> comparable(
     const std::vector<PlanRow>& rows,
     const Machines& machines,
     const std::filesystem::path& root,

@@ -12,8 +12,8 @@
 
 namespace switchfold::validation {
 
-PlannedRow planned_row(
-    const StepRow& row, const SystemParams& system, const std::filesystem::path& root) {
+PlannedRow
+planned_row(const StepRow& row, const SystemParams& system, const std::filesystem::path& root) {
     ParallelPlan plan = row.plan;
     if (!row.launches.empty())
         plan.launches = shipped_launches(root, row.launches);

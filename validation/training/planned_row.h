@@ -19,8 +19,8 @@ struct PlannedRow {
 };
 
 /// `root`: of the repository.
-[[nodiscard]] PlannedRow planned_row(
-    const StepRow& row, const SystemParams& system, const std::filesystem::path& root);
+[[nodiscard]] PlannedRow
+planned_row(const StepRow& row, const SystemParams& system, const std::filesystem::path& root);
 
 /// A file of configs/launches.
 [[nodiscard]] LaunchTimes

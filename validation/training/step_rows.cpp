@@ -139,6 +139,8 @@ private:
                 r.launches = "pytorch_eager.json";
         if (framework.find("Megatron") != std::string::npos)
             r.launches = "megatron_lm.json";
+        if (framework == "Megatron-LM fork")  // Qi et al.: of 2023, with Megatron-Core's timers
+            r.launches = "megatron_core.json";
         // Frameworks of these rows reduce gradients after the backward pass.
         p.overlap_gradients = framework.find("PyTorch") != std::string::npos;
         const bool single = record["precision"].find("32") != std::string::npos;

@@ -2,8 +2,12 @@
 #pragma once
 
 #include "sim/core/units.h"
+#include "workloads/changes/meeting.h"
+#include "workloads/changes/placement.h"
+#include "workloads/changes/shared_storage.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace switchfold::changes {
 
@@ -12,6 +16,12 @@ enum class Readers : std::uint8_t {
     kEveryRank,
     kEveryMachine,  ///< the page cache serves the other ranks of a machine
     kOne,           ///< and sends it to the others
+};
+
+/// Who writes a checkpoint, of replicas that all hold the whole state.
+enum class Writers : std::uint8_t {
+    kOne,       ///< the first member
+    kEveryRank  ///< each an equal part
 };
 
 /// What hosts and libraries take when a device set changes: numbers that no simulation gives. Where
@@ -28,12 +38,12 @@ struct HostCosts {
     Time context_per_gpu;          ///< on top, for each other GPU of the machine (peer access)
     Time rendezvous;               ///< agreeing on who takes part
     Time skew;                     ///< ranks come to the bootstrap apart by this much
-    Time bootstrap_per_rank;       ///< of the ring in which ranks find each other
+    Time bootstrap_step;           ///< of the TCP ring in which ranks find each other
     Time kernels;                  ///< a process's first communicator loads them
     Time allocation;               ///< of a communicator's buffers
     Time topology;                 ///< search, graphs, and the all-gathers between
-    Time connections;              ///< at the first collective, within a machine
-    Time connections_network;      ///< the same where ranks lie on several machines
+    Time connection;               ///< one end of a channel of a ring, within a machine
+    Time connection_network;       ///< the same to another machine
     bool warm_connections = true;  ///< a prepared communicator makes them beside training
     Time build;                    ///< model, compiler, captured graphs
     Time data;                     ///< until the first batch is there
@@ -44,15 +54,20 @@ struct HostCosts {
     Bandwidth storage_read;   ///< likewise
     Bandwidth client;         ///< most that one process writes or reads
     Readers readers = Readers::kEveryRank;
-    Bandwidth to_host;  ///< of state to the memory of a GPU's host
+    Writers writers = Writers::kOne;
 };
 
-/// Time until rank 0 has written the state. All share the storage; there is one writer.
-[[nodiscard]] Time write_time(const HostCosts& costs, Bytes state);
-/// Time until all have read it: as many as the costs say share the storage fairly, each at most at
-/// a client's rate.
-[[nodiscard]] Time
-read_time(const HostCosts& costs, Bytes state, std::uint32_t ranks, std::uint32_t machines);
+/// Bytes of the state that each of the members writes.
+[[nodiscard]] std::vector<Bytes> parts_written(Writers writers, Bytes state, std::uint32_t members);
+/// Time until the members have written the state, all from the same moment on.
+[[nodiscard]] Time write_time(const HostCosts& costs, Bytes state, std::uint32_t members);
+/// When each member has the state, from when each begins to read: those that read share the
+/// storage; the others of a machine have it with its reader. Where one reads, only it has it.
+[[nodiscard]] std::vector<Time> read_ends(
+    const HostCosts& costs,
+    Bytes state,
+    const Placement& placement,
+    const std::vector<Time>& arrivals);
 
 /// Time of a context on a machine of so many GPUs in use.
 [[nodiscard]] Time context_time(const HostCosts& costs, std::uint32_t gpus_of_machine);
@@ -64,11 +79,21 @@ enum class Communicator : std::uint8_t {
     kShrink,  ///< out of a living one, whose resources it uses on
     kAborted  ///< out of one that was aborted: kernels are loaded, nothing else is shared
 };
-/// Time of its initialisation, without connections.
+/// Host work of its initialisation: what is loaded, allocated and searched.
 [[nodiscard]] Time
 init_time(const HostCosts& costs, Communicator communicator, std::uint32_t ranks);
-/// Time that the first collective on it takes longer.
-[[nodiscard]] Time
-connection_time(const HostCosts& costs, Communicator communicator, std::uint32_t machines);
+/// When each rank has found all others, from when each began to look for them. Processes come
+/// apart, the first at once and the last by the whole skew; those of a communicator that was
+/// aborted go on together, and a shrink asks nobody.
+[[nodiscard]] std::vector<Time> bootstrap_ends(
+    const HostCosts& costs, Communicator communicator, const std::vector<Time>& arrivals);
+/// When the connections of each member's first collective are there, from when each came to it.
+[[nodiscard]] std::vector<Time> connection_ends(
+    const HostCosts& costs,
+    Communicator communicator,
+    const Placement& placement,
+    const std::vector<Time>& arrivals);
+/// The last of them.
+[[nodiscard]] Time last_of(const std::vector<Time>& times);
 
 }  // namespace switchfold::changes

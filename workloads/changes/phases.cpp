@@ -2,6 +2,7 @@
 #include "workloads/changes/phases.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace switchfold::changes {
 
@@ -9,7 +10,8 @@ namespace {
 
 class Writer {
 public:
-    Writer(const ChangeFacts& facts, const HostCosts& costs) : facts_(facts), costs_(costs) {}
+    Writer(const ChangeFacts& facts, const HostCosts& costs) :
+        facts_(facts), costs_(costs), members_(facts.placement.members()), at_(members_) {}
 
     std::vector<Phase> write() {
         switch (facts_.method) {
@@ -34,9 +36,21 @@ public:
 
 private:
     void add(std::string_view name, Time time, bool beside = false, bool simulated = false) {
+        for (Time& member : at_)
+            member += time;
         if (time.count() > 0)
             phases_.push_back({name, time, beside, simulated});
     }
+    /// A phase that each member ends at a time of its own.
+    void until(std::string_view name, std::vector<Time> ends, bool beside) {
+        const Time begin = last_of(at_);
+        at_ = std::move(ends);
+        const Time end = last_of(at_);
+        if (end > begin)
+            phases_.push_back({name, end - begin, beside, true});
+    }
+    /// Nobody goes on before all are there.
+    void meet() { at_.assign(at_.size(), last_of(at_)); }
     /// Of a rank that is gone nobody hears before the time-out; a request is noticed beside
     /// training.
     void notice_change() {
@@ -52,14 +66,18 @@ private:
             add("pod", costs_.pod, beside);
         add("start", costs_.start, beside);
         add("import", costs_.import, beside);
-        add("context", context_time(costs_, facts_.gpus_of_machine), beside);
+        add("context", context_time(costs_, facts_.placement.gpus_of_machine()), beside);
     }
     void init(Communicator communicator, bool beside) {
-        add("communicator", init_time(costs_, communicator, facts_.members), beside);
+        until("bootstrap", bootstrap_ends(costs_, communicator, at_), beside);
+        add("communicator", init_time(costs_, communicator, members_), beside);
     }
     void connect(Communicator communicator, bool beside) {
-        if (facts_.members > 1)
-            add("connections", connection_time(costs_, communicator, facts_.machines), beside);
+        until("connections", connection_ends(costs_, communicator, facts_.placement, at_), beside);
+    }
+    void broadcast() {
+        meet();
+        add("broadcast", facts_.broadcast, false, true);
     }
     /// Joiners load kernels; the others wait for them in the bootstrap.
     [[nodiscard]] Communicator with_joiners() const {
@@ -69,15 +87,15 @@ private:
     void restart() {
         notice_change();
         if (!facts_.died)
-            add("save", write_time(costs_, facts_.state), false, true);
+            add("save", write_time(costs_, facts_.state, facts_.members_before), false, true);
         if (!costs_.keep_processes) {
             add("kill", costs_.kill);
             start_processes(costs_.restart_pods || facts_.added > 0, false);
         }
         add("rendezvous", costs_.rendezvous);
         init(costs_.keep_processes ? Communicator::kFresh : Communicator::kFirst, false);
-        add("load", read_time(costs_, facts_.state, facts_.members, facts_.machines), false, true);
-        add("broadcast", facts_.broadcast, false, true);
+        until("load", read_ends(costs_, facts_.state, facts_.placement, at_), false);
+        broadcast();
         add("build", costs_.build);
         add("data", costs_.data);
         connect(Communicator::kFresh, false);
@@ -91,7 +109,7 @@ private:
         add("rendezvous", costs_.rendezvous);
         init(starts ? with_joiners() : Communicator::kFresh, false);
         connect(Communicator::kFresh, false);
-        add("broadcast", facts_.broadcast, false, true);
+        broadcast();
         if (starts)
             add("build", costs_.build, facts_.announced);
         std::stable_partition(
@@ -111,7 +129,7 @@ private:
     }
 
     void leave() {
-        const Time child = init_time(costs_, Communicator::kShrink, facts_.members);
+        const Time child = init_time(costs_, Communicator::kShrink, members_);
         const Time hidden = std::min(child, facts_.notice);
         add("communicator", hidden, true);
         add("communicator", child - hidden);
@@ -128,6 +146,8 @@ private:
 
     const ChangeFacts& facts_;
     const HostCosts& costs_;
+    std::uint32_t members_;
+    std::vector<Time> at_;  ///< how far each member is
     std::vector<Phase> phases_;
 };
 

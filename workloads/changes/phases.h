@@ -16,7 +16,8 @@ struct Phase {
     std::string_view name;
     Time time;
     bool beside = false;     ///< members train on meanwhile; else they stand still
-    bool simulated = false;  ///< bytes over a network or storage; else a parameter
+    bool simulated = false;  ///< bytes over a network or storage, or ranks that wait for each
+                             ///< other; else a parameter
 };
 
 /// What a change is, for its phases.
@@ -25,17 +26,17 @@ struct ChangeFacts {
     bool died = false;
     bool announced = false;
     Time notice;
-    std::uint32_t members = 1;  ///< after it
+    Placement placement;  ///< of the members after it
+    std::uint32_t members_before = 1;
     std::uint32_t added = 0;
-    std::uint32_t machines = 1;         ///< on which members lie after it
-    std::uint32_t gpus_of_machine = 1;  ///< the most that members use of one machine
     Bytes state;
     /// Simulated: state from the first member to all, alone on the machine. Of a restart only where
     /// one rank reads the checkpoint.
     Time broadcast;
 };
 
-/// The phases in their order. Those beside training come first. A join's state travels within its
+/// The phases in their order: each is as long as the last member takes behind the last one of the
+/// phase before. Those beside training come first. A join's state travels within its
 /// last step (joining step, timeline.h) and is not among them.
 [[nodiscard]] std::vector<Phase> phases_of(const ChangeFacts& facts, const HostCosts& costs);
 

@@ -31,7 +31,14 @@ public:
         ExecutionGraph& graph, const Members& old_members, const Members& joiners, Bytes state) :
         graph_(graph), old_(old_members), joiners_(joiners), state_(state) {
         name_ = static_cast<std::uint32_t>(graph_.names.size());
-        graph_.names.emplace_back("state to joiners");
+        graph_.names.emplace_back(kStateTransfer);
+    }
+
+    void copy_to_hosts(const std::vector<Bytes>& parts) {
+        for (std::size_t i = 0; i < old_.size(); ++i)
+            if (parts[i].count() > 0)
+                add(old_[i], "state", CopyOperation{CopyKind::kDeviceToHost, parts[i], Time()});
+        insert_all();
     }
 
     void write(Transfer transfer) {
@@ -47,11 +54,14 @@ public:
             scatter();
             break;
         }
-        for (auto& [rank, operations] : added_)
-            insert(rank, operations);
+        insert_all();
     }
 
 private:
+    void insert_all() {
+        for (auto& [rank, operations] : added_)
+            insert(rank, operations);
+    }
     void add(std::uint32_t rank, std::string stream, OperationBody body, bool after_last = false) {
         std::vector<Added>& of_rank = added_[rank];
         Operation operation;
@@ -168,6 +178,12 @@ void add_transfer(
     Bytes state) {
     SWITCHFOLD_CHECK(!old_members.empty() && !joiners.empty(), "nobody to send or to receive");
     TransferWriter(graph, old_members, joiners, state).write(transfer);
+}
+
+void add_copies_to_host(
+    ExecutionGraph& graph, const Members& members, const std::vector<Bytes>& parts) {
+    SWITCHFOLD_CHECK(parts.size() == members.size(), "a part for each member");
+    TransferWriter(graph, members, {}, Bytes()).copy_to_hosts(parts);
 }
 
 ExecutionGraph

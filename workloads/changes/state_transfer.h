@@ -5,8 +5,13 @@
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace switchfold::changes {
+
+/// Name of the operations that carry state.
+inline constexpr std::string_view kStateTransfer = "state of a member";
 
 /// How state comes to joiners.
 enum class Transfer : std::uint8_t {
@@ -29,6 +34,11 @@ void add_transfer(
 /// The transfer and nothing else.
 [[nodiscard]] ExecutionGraph
 transfer_alone(const Members& old_members, const Members& joiners, Transfer transfer, Bytes state);
+
+/// Adds copies of parts of the state to the hosts of members, as add_transfer() does: from the
+/// begin of the step on, and the updates of who copies wait for them. No bytes: no copy.
+void add_copies_to_host(
+    ExecutionGraph& graph, const Members& members, const std::vector<Bytes>& parts);
 
 /// Ranks that have a part in gradients and updates and compute none themselves: joiners, whose
 /// gradient is zero. Their passes take no time.

@@ -39,9 +39,11 @@ public:
             lose(change, asked, outcome);
         join_beside(change, outcome);
         outcome.stopped = now_;
-        const Time pause = time_of(change.phases, false);
-        pass(pause, StretchKind::kPause, members() - change.removed);
-        outcome.pause += pause;
+        if (change.saves)
+            wait_for_storage(change, outcome);
+        const Time paused = now_;
+        pass(time_of(change.phases, false), StretchKind::kPause, members() - change.removed);
+        outcome.pause += now_ - paused;
         if (change.saves)
             save();
         ++at_;
@@ -107,6 +109,13 @@ private:
         now_ += time;
     }
 
+    void count_step(Time trained) {
+        ++done_;
+        samples_ += pace().samples;
+        trained_ += trained;
+        over_ = over_ || (length_.steps > 0 && done_ >= length_.steps);
+    }
+
     /// Whole steps, as many as the run still has.
     void run_steps(std::uint64_t steps) {
         const std::uint64_t fit = (limit() - now_).count() / pace().step.count();
@@ -145,8 +154,12 @@ private:
             const std::uint64_t before = done_;
             run_steps(want);
             steps -= std::min(steps, done_ - before);
-            if (saves && !over_ && now_ >= next_checkpoint_)
+            // Where a change comes now, the step that copies comes after it.
+            if (saves && !over_ && steps > 0 && now_ >= next_checkpoint_) {
+                const std::uint64_t trained = done_;
                 checkpoint();
+                steps -= std::min(steps, done_ - trained);
+            }
         }
     }
 
@@ -155,9 +168,14 @@ private:
         while (!over_ && now_ < target) {
             const bool saves = plan_.every.count() > 0 && next_checkpoint_ < target;
             if (saves) {
-                const Time boundary = now_ + pace().step * steps_until(next_checkpoint_, true);
-                if (boundary <= target) {
-                    run_steps(steps_until(next_checkpoint_, true));
+                const std::uint64_t steps = steps_until(next_checkpoint_, true);
+                const Time boundary = now_ + pace().step * steps;
+                // A step that copies and does not end before is lost as any other.
+                const Time whole = plan_.asynchronous
+                                       ? std::max(boundary, storage_free_) + pace().copies->step
+                                       : boundary;
+                if (whole <= target) {
+                    run_steps(steps);
                     if (!over_)
                         checkpoint();
                     continue;
@@ -169,12 +187,51 @@ private:
     }
 
     void checkpoint() {
-        const Time begin = now_;
-        pass(plan_.pause, StretchKind::kCheckpoint, members());
-        run_.checkpoints += now_ - begin;
-        saved_.push_back({begin + plan_.until_written, done_, samples_, trained_});
-        ++run_.checkpoints_written;
+        const Time asked = now_;
+        if (storage_free_ > now_)
+            pass(storage_free_ - now_, StretchKind::kCheckpoint, members());
+        run_.storage += now_ - asked;
+        run_.checkpoints += now_ - asked;
+        if (!over_)
+            plan_.asynchronous ? copy_beside() : write();
         next_checkpoint_ = now_ + plan_.every;
+    }
+
+    void write() {
+        const Time began = now_;
+        pass(pace().write, StretchKind::kCheckpoint, members());
+        run_.checkpoints += now_ - began;
+        if (over_)
+            return;
+        saved_.push_back({now_, done_, samples_, trained_});
+        ++run_.checkpoints_written;
+    }
+
+    /// What is copied is the state at the begin of the step.
+    void copy_beside() {
+        const CheckpointStep& copies = *pace().copies;
+        if (copies.step > limit() - now_) {
+            over_ = true;
+            add(StretchKind::kLostStep, limit() - now_, members(), 0, 0);
+            return;
+        }
+        storage_free_ = now_ + copies.written;
+        saved_.push_back({storage_free_, done_, samples_, trained_});
+        ++run_.checkpoints_written;
+        const Time cost = pace().checkpoint_cost();
+        run_.checkpoints += cost;
+        add(StretchKind::kCheckpointStep, copies.step, members(), 1, pace().samples);
+        count_step(copies.step - cost);
+    }
+
+    /// A save of a change comes after the checkpoint that is being written.
+    void wait_for_storage(const TimedChange& change, ChangeOutcome& outcome) {
+        if (storage_free_ <= now_ || over_)
+            return;
+        const Time began = now_;
+        pass(storage_free_ - now_, StretchKind::kPause, members() - change.removed);
+        outcome.storage = now_ - began;
+        outcome.pause += outcome.storage;
     }
 
     void save() {
@@ -202,6 +259,7 @@ private:
             return;
         while (saved_.back().written > died && saved_.size() > 1)
             saved_.pop_back();
+        storage_free_ = std::min(storage_free_, now_);  // who wrote is gone
         const Saved& from = saved_.back();
         outcome.lost += trained_ - from.trained;
         outcome.lost_steps = done_ - from.steps;
@@ -214,17 +272,14 @@ private:
         if (!change.joining || over_)
             return;
         const JoiningStep& joining = *change.joining;
-        outcome.slowdown = joining.slowdown();
-        outcome.pause = joining.wait;
         pass(joining.step, StretchKind::kJoining, members());
         if (over_)
             return;
+        outcome.slowdown = joining.slowdown();
+        outcome.pause = joining.wait;
         run_.stretches.back().steps = 1;
         run_.stretches.back().samples = pace().samples;
-        ++done_;
-        samples_ += pace().samples;
-        trained_ += joining.alone;
-        over_ = length_.steps > 0 && done_ >= length_.steps;
+        count_step(std::min(joining.alone, joining.step));
     }
 
     /// Old members that stay stand still or train slower; training that is lost held all of them;
@@ -246,8 +301,9 @@ private:
     std::size_t at_ = 0;  ///< of the paces
     Time now_;
     Time next_checkpoint_;
-    Time resumed_;  ///< after the last change
-    Time trained_;  ///< what counts
+    Time storage_free_;  ///< the checkpoint under way is written
+    Time resumed_;       ///< after the last change
+    Time trained_;       ///< what counts
     std::uint64_t done_ = 0;
     std::uint64_t samples_ = 0;
     std::vector<Saved> saved_;
@@ -270,6 +326,9 @@ RunTimeline compose_run(
     const RunLength& length,
     const Checkpoints& checkpoints) {
     SWITCHFOLD_CHECK(paces.size() == changes.size() + 1, "a pace is missing");
+    if (checkpoints.every.count() > 0 && checkpoints.asynchronous)
+        for (const Pace& pace : paces)
+            SWITCHFOLD_CHECK(pace.copies.has_value(), "a step that copies state is missing");
     Composer composer(paces, length, checkpoints);
     for (const TimedChange& change : changes)
         composer.change(change);

@@ -9,11 +9,28 @@
 
 namespace switchfold::changes {
 
+/// The step beside which state is copied to hosts for an asynchronous checkpoint, as it was
+/// simulated.
+struct CheckpointStep {
+    Time step;    ///< of the members, with what they wait
+    Time window;  ///< from its begin to the update of who copies, without the copy: in it the state
+                  ///< is constant
+    Time copied;  ///< from the begin of the step until the copies are whole
+    Time wait;    ///< of the update for the copy: 0 if it fits the window
+    Time written;  ///< from the begin of the step until the storage has all of them
+};
+
 /// What a step takes with a set of members.
 struct Pace {
     Time step;
     std::uint64_t samples = 0;
     std::uint32_t members = 1;
+    Time write{};                            ///< of a checkpoint for which members wait
+    std::optional<CheckpointStep> copies{};  ///< of one for which they do not
+    /// What the step takes longer that copies state.
+    [[nodiscard]] Time checkpoint_cost() const {
+        return copies && copies->step > step ? copies->step - step : Time();
+    }
 };
 
 /// The step in which state travels to joiners, as it was simulated.
@@ -45,11 +62,11 @@ struct TimedChange {
     std::uint32_t removed = 0;
 };
 
-/// Checkpoints that a run writes beside those of restarts.
+/// Checkpoints that a run writes beside those of restarts. Who writes has memory for one copy: the
+/// next one waits until that is written.
 struct Checkpoints {
-    Time every;          ///< of a run's time; 0: none
-    Time pause;          ///< of the members
-    Time until_written;  ///< from its begin: a failure before that needs the one before
+    Time every;  ///< of a run's time; 0: none
+    bool asynchronous = false;
 };
 
 /// One of both.
@@ -58,7 +75,14 @@ struct RunLength {
     Time time;
 };
 
-enum class StretchKind : std::uint8_t { kTraining, kJoining, kPause, kCheckpoint, kLostStep };
+enum class StretchKind : std::uint8_t {
+    kTraining,
+    kJoining,
+    kPause,
+    kCheckpoint,      ///< members wait for the storage
+    kCheckpointStep,  ///< they train while state is copied
+    kLostStep
+};
 
 /// A stretch of the run in which nothing changes.
 struct Stretch {
@@ -81,6 +105,7 @@ struct ChangeOutcome {
     std::uint64_t lost_steps = 0;
     double gpu_seconds = 0;  ///< held and not training for it
     Time late;               ///< it had to wait for the change before it
+    Time storage;            ///< of the pause: its own save waits for a checkpoint under way
     bool reached = false;    ///< false: the run ended before it was over
     [[nodiscard]] Time to_size() const { return resumed - asked; }
 };
@@ -93,7 +118,8 @@ struct RunTimeline {
     Time end;
     Time trained;      ///< what counts
     Time paused;       ///< for changes
-    Time checkpoints;  ///< pauses for those
+    Time checkpoints;  ///< pauses for those, and what steps with copies take longer
+    Time storage;      ///< of it: a checkpoint waited until the one before was written
     Time lost;         ///< training that was done again, or is gone
     std::uint32_t checkpoints_written = 0;
     double gpu_seconds_held = 0;

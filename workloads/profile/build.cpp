@@ -4,6 +4,7 @@
 #include "workloads/graph/group_table.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/collective_operation.h"
+#include "workloads/profile/host_pace.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/stream_order.h"
 #include "workloads/profile/traffic.h"
@@ -48,6 +49,7 @@ public:
     }
 
     BuiltRank build() {
+        raw_.report.host = host_pace(raw_);
         origin_ = raw_.gpu.front().launch;
         for (const RawGpuEvent& gpu : raw_.gpu.pass())
             origin_ = std::min(origin_, gpu.launch);

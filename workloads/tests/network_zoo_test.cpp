@@ -33,7 +33,7 @@ TEST(Zoo, EveryNetworkIsWholeAndNamedOnce) {
         EXPECT_EQ(network.name, name);
         EXPECT_NO_THROW(check(network));
     }
-    EXPECT_EQ(names.size(), 44U);
+    EXPECT_EQ(names.size(), 45U);
     EXPECT_FALSE(find_network("resnet51"));
 }
 
@@ -68,6 +68,7 @@ TEST(Zoo, ParametersAreThePublishedOnes) {
         {"vgg16", 138'357'544, "torchvision, table of weights"},
         {"vgg19", 143'667'240, "torchvision, table of weights"},
         {"resnet18", 11'689'512, "torchvision, table of weights"},
+        {"resnet18_cifar10", 11'173'962, "kuangliu/pytorch-cifar, ResNet18()"},
         {"resnet34", 21'797'672, "torchvision, table of weights"},
         {"resnet50", 25'557'032, "torchvision, table of weights"},
         {"resnet101", 44'549'160, "torchvision, table of weights"},

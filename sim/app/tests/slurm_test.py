@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps by Slurm, on a cluster that is started for this: scripts/slurm/local_cluster slurm_test.py ...
+"""Sweeps and searches for plans by Slurm, on a cluster that is started for this: scripts/slurm/local_cluster slurm_test.py ...
 
 usage: slurm_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -83,6 +83,41 @@ class Slurm(unittest.TestCase):
         result = self.run_sweep("out", "--executor", "slurm", "--sbatch=--partition=nowhere")
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertRegex(result.stderr, r"--executor: /: sbatch refused: .*partition")
+
+    def plan(self, out, *more, code=0):
+        path = self.folder / "plan.json"
+        path.write_text(json.dumps({
+            "name": "small", "system": str(SOURCE / "configs/systems/hgx_h100.json"), "causes": False,
+            "workload": {"type": "training", "network": {
+                "type": "gpt", "layers": 4, "hidden": 512, "heads": 8, "sequence": 256, "vocabulary": 2048}},
+            "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}],
+            "planner": {"global_batch": 8, "gpus": 4, "pipeline": [1, 2], "micro_batch": [2], "sharding": ["none"],
+                        "sequence": "no", "recompute": ["none"], "schedule": ["1f1b"]}}))
+        done = subprocess.run([PROGRAM, "plan", path, "--out", self.folder / out, "--json", *more], capture_output=True,
+                              text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def test_the_same_plan_as_here(self):
+        far = json.loads(self.plan("far", "--executor", "slurm", "--tasks", "2", "--set", "/planner/micro_batch=[1,2]"))
+        near = json.loads(self.plan("near", "--set", "/planner/micro_batch=[1,2]"))
+        self.assertTrue(far["proved"])
+        self.assertEqual(far["best"][0], near["best"][0])
+        self.assertEqual(far["best_if_overlap_were_free"], near["best_if_overlap_were_free"])
+        self.assertEqual(
+            (self.folder / "far/plan.json").read_bytes(), (self.folder / "near/plan.json").read_bytes())
+        # A search there goes on, here or on the cluster.
+        again = json.loads(self.plan("far", "--budget", "0", "--set", "/planner/micro_batch=[1,2]"))
+        self.assertEqual(again["best"], far["best"])
+        more = json.loads(self.plan("far", "--executor", "slurm", "--tasks", "2", "--set", "/planner/micro_batch=[1,2,4]"))
+        self.assertLessEqual(more["best"][0]["step_s"], far["best"][0]["step_s"])
+
+    def test_plans_that_cannot_be_run_there_are_told(self):
+        prologue = self.folder / "prologue.sh"
+        prologue.write_text("exit 9\n")
+        self.assertRegex(
+            self.plan("out", "--executor", "slurm", "--prologue", prologue, code=2),
+            r"--executor: /: job \d+ ended and brought no result; .*log")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ ExperimentResult changed() {
     late.from = 10;
     late.to = 9;
     late.reached = false;
+    run.checkpoint_steps = {{8, 0.16, 0.1, 0.08, 0.125, 0.045, 2.5}};
+    run.storage_s = 4.5;
     run.stretches = {{0, 905, 8, "training", 9050, 100'000, 2560}};
     return result;
 }
@@ -47,6 +49,8 @@ TEST(ChangesText, TheTableHasARowAChangeAndTheRunsTotals) {
     EXPECT_NE(table.find("92.5 of 80.0 ms, too long"), std::string::npos) << table;
     EXPECT_NE(table.find("not reached"), std::string::npos) << table;
     EXPECT_NE(table.find("97.50 %"), std::string::npos) << table;
+    for (const char* cell : {"checkpoint step", "160 ms", "125 ms", "45 ms", "2.50 s"})
+        EXPECT_NE(table.find(cell), std::string::npos) << cell << table;
     EXPECT_EQ(changes_table(sample_result()), "");
 }
 
@@ -59,6 +63,9 @@ TEST(ChangesText, JsonKeepsResultsApart) {
     EXPECT_EQ(join["phases"][0]["beside_training"], true);
     EXPECT_TRUE(run["changes"][1]["joining_step"].is_null());
     EXPECT_EQ(run["stretches"][0]["members"], 8);
+    EXPECT_EQ(run["checkpoint_steps"][0]["written_s"], 2.5);
+    EXPECT_EQ(run["checkpoint_steps"][0]["step_alone_s"], 0.1);
+    EXPECT_EQ(run["checkpoints_waited_for_storage_s"], 4.5);
     EXPECT_NE(
         to_result_json(changed()).find("\"share_of_time_training\": 0.975"), std::string::npos);
 }

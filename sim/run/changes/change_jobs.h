@@ -27,7 +27,7 @@ public:
         const CollectivePolicies& policies,
         const SimulateOptions& options,
         bool overlap,
-        changes::Transfer transfer);
+        const RunParams& run);
 
     /// What is wrong with the step of these members is added to `problems`.
     void want_step(const changes::Members& members, PlanProblems& problems);
@@ -35,6 +35,8 @@ public:
         const changes::Members& old_members,
         const changes::Members& joiners,
         PlanProblems& problems);
+    /// Their step with the copies of a checkpoint beside it.
+    void want_checkpoint(const changes::Members& members, PlanProblems& problems);
     /// From the first of the sources, or from all, to the others.
     void want_transfer(const changes::Members& sources, const changes::Members& to);
 
@@ -46,16 +48,18 @@ public:
     [[nodiscard]] Time step(const changes::Members& members) const;
     [[nodiscard]] changes::JoiningStep
     joining(const changes::Members& old_members, const changes::Members& joiners) const;
+    [[nodiscard]] changes::CheckpointStep checkpoint(const changes::Members& members) const;
     [[nodiscard]] Time transfer(const changes::Members& sources, const changes::Members& to) const;
 
 private:
-    enum class Kind : std::uint8_t { kStep, kJoining, kTransfer };
+    enum class Kind : std::uint8_t { kStep, kJoining, kTransfer, kCheckpoint };
     using Key = std::tuple<Kind, changes::Members, changes::Members>;
     /// What a simulation tells.
     struct Times {
-        Time end;       ///< of the first members' last operation
-        Time ready;     ///< of a source's update, but for the transfer
-        Time transfer;  ///< its last byte is there
+        Time end;                ///< of the first members' last operation
+        Time ready;              ///< of a source's update, but for the transfer
+        Time transfer;           ///< its last byte is there
+        std::vector<Time> sent;  ///< when each of the first members has sent or copied its part
     };
     struct Wanted {
         Key key;
@@ -64,6 +68,9 @@ private:
     };
     [[nodiscard]] bool has(const Key& key) const { return places_.contains(key); }
     void want(Key key, ExecutionGraph graph);
+    /// As StepGraphs has it, or none of it overlapped.
+    [[nodiscard]] ExecutionGraph
+    step_graph(const changes::Members& members, PlanProblems& problems) const;
     [[nodiscard]] const Times& times(const Key& key) const;
     [[nodiscard]] static Times measured(const Wanted& wanted, const Outcome& outcome);
 
@@ -73,7 +80,7 @@ private:
     CollectivePolicies policies_;
     SimulateOptions options_;
     bool overlap_;
-    changes::Transfer transfer_;
+    const RunParams& run_;
     std::deque<Wanted> wanted_;
     std::map<Key, std::size_t> places_;
 };

@@ -18,6 +18,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 namespace switchfold {
@@ -44,6 +45,7 @@ public:
         params_(*scenario.experiment->run),
         blame_(blame),
         graphs_(*scenario.experiment, file.parent_path()),
+        topology_(build_topology(scenario.system->topology)),
         jobs_(
             scenario.name,
             *scenario.system,
@@ -51,15 +53,21 @@ public:
             scenario.policies,
             scenario.options,
             scenario.overlap,
-            params_.broadcast) {
+            params_) {
         follow(file.parent_path());
         want();
     }
 
     [[nodiscard]] ChangeJobs& jobs() { return jobs_; }
     [[nodiscard]] ChangesResult result() const {
-        const changes::RunTimeline timeline = compose();
-        return told(timeline);
+        try {
+            return told(compose());
+        } catch (const std::overflow_error&) {
+            fail(
+                {{"/costs",
+                  "makes something that takes longer than 213 days, the most that a simulated "
+                  "time holds; expected faster storage or shorter phases"}});
+        }
     }
 
 private:
@@ -124,14 +132,23 @@ private:
         return {kept.empty() ? steps_[change].members.front() : kept.front()};
     }
 
+    /// Whether the run has checkpoints for which nobody waits.
+    [[nodiscard]] bool copies() const {
+        return params_.checkpoint && params_.checkpoint->asynchronous;
+    }
+
     void want() {
         PlanProblems problems;
         jobs_.want_step(first_, problems);
+        if (problems.empty() && copies())
+            jobs_.want_checkpoint(first_, problems);
         if (!problems.empty())
             fail(std::move(problems));
         for (std::size_t i = 0; i < changes_.size(); ++i) {
             PlanProblems found;
             jobs_.want_step(steps_[i].members, found);
+            if (copies() && found.empty())
+                jobs_.want_checkpoint(steps_[i].members, found);
             if (joins(i) && found.empty())
                 jobs_.want_joining(before(i), steps_[i].added, found);
             if (changes_[i].method == Method::kReconnect && sources(i).empty())
@@ -169,8 +186,7 @@ private:
         ranks.push_back(from.front());
         std::sort(ranks.begin(), ranks.end());
         const CollectiveParams& params = *scenario_.system->collectives;
-        const GroupView view =
-            view_group(build_topology(scenario_.system->topology), params.transfer_unit, ranks);
+        const GroupView view = view_group(topology_, params.transfer_unit, ranks);
         const std::string why = why_not_kernels(
             params, policy, view.machine, {CollectiveKind::kBroadcast, Bytes(0), Datatype::kUint8});
         if (!why.empty())
@@ -189,13 +205,9 @@ private:
         f.died = change.died;
         f.announced = change.announced;
         f.notice = change.notice;
-        f.members = static_cast<std::uint32_t>(steps_[i].members.size());
+        f.placement = placement_of(steps_[i].members);
+        f.members_before = static_cast<std::uint32_t>(before(i).size());
         f.added = static_cast<std::uint32_t>(steps_[i].added.size());
-        const std::uint32_t size = gpus_of_machine(*scenario_.system);
-        std::map<std::uint32_t, std::uint32_t> machines;
-        for (const std::uint32_t rank : steps_[i].members)
-            f.gpus_of_machine = std::max(f.gpus_of_machine, ++machines[rank / size]);
-        f.machines = static_cast<std::uint32_t>(machines.size());
         f.state = graphs_.state();
         if (broadcasts(i)) {
             const Members from = first_with_state(i);
@@ -204,22 +216,33 @@ private:
         return f;
     }
 
+    [[nodiscard]] changes::Placement placement_of(const Members& members) const {
+        const CollectiveParams& params = *scenario_.system->collectives;
+        const std::uint32_t size = gpus_of_machine(*scenario_.system);
+        changes::Placement placement;
+        for (const std::uint32_t rank : members)
+            placement.machine_of.push_back(rank / size);
+        placement.rings = view_group(topology_, params.transfer_unit, members).rings;
+        placement.channels = params.channels;
+        return placement;
+    }
+
     [[nodiscard]] changes::Pace pace(const Members& members) const {
-        return {
-            jobs_.step(members),
-            graphs_.samples(members.size()),
-            static_cast<std::uint32_t>(members.size())};
+        changes::Pace pace;
+        pace.step = jobs_.step(members);
+        pace.samples = graphs_.samples(members.size());
+        pace.members = static_cast<std::uint32_t>(members.size());
+        if (params_.checkpoint)
+            pace.write = changes::write_time(*params_.costs, graphs_.state(), pace.members);
+        if (copies())
+            pace.copies = jobs_.checkpoint(members);
+        return pace;
     }
 
     [[nodiscard]] changes::Checkpoints checkpoints() const {
         if (!params_.checkpoint)
             return {};
-        const changes::HostCosts& costs = *params_.costs;
-        const Time write = changes::write_time(costs, graphs_.state());
-        if (!params_.checkpoint->asynchronous)
-            return {params_.checkpoint->every, write, write};
-        const Time copy = serialization_time(graphs_.state(), costs.to_host);
-        return {params_.checkpoint->every, copy, copy + write};
+        return {params_.checkpoint->every, params_.checkpoint->asynchronous};
     }
 
     [[nodiscard]] changes::TimedChange timed(std::size_t i) const {
@@ -238,7 +261,25 @@ private:
         return timed;
     }
 
+    /// Each makes a stretch of the run.
+    void check_checkpoints() const {
+        constexpr double kMost = 100'000;
+        const double step = to_seconds(jobs_.step(first_));
+        const double length = params_.time.count() > 0 ? to_seconds(params_.time)
+                                                       : step * static_cast<double>(params_.steps);
+        const double every = std::max(to_seconds(params_.checkpoint->every), step);
+        if (length / every > kMost)
+            fail(
+                {{"/checkpoint/every",
+                  fmt::format(
+                      "makes some {:.0f} checkpoints; expected at most {:.0f}",
+                      length / every,
+                      kMost)}});
+    }
+
     [[nodiscard]] changes::RunTimeline compose() const {
+        if (params_.checkpoint)
+            check_checkpoints();
         std::vector<changes::Pace> paces{pace(first_)};
         std::vector<changes::TimedChange> all;
         for (std::size_t i = 0; i < changes_.size(); ++i) {
@@ -259,6 +300,14 @@ private:
                         "change before that",
                         timeline.steps,
                         to_seconds(timeline.end)));
+        if (timeline.steps < params_.steps)
+            problems.emplace_back(
+                "/steps",
+                fmt::format(
+                    "is {}, and after {} of them 213 days are over, the most that a simulated time "
+                    "holds; expected fewer",
+                    params_.steps,
+                    timeline.steps));
         if (!problems.empty())
             fail(std::move(problems));
         return timeline;
@@ -288,6 +337,8 @@ private:
         for (const changes::Phase& phase : made.phases)
             r.phases.push_back(
                 {std::string(phase.name), to_seconds(phase.time), phase.beside, phase.simulated});
+        if (outcome.storage.count() > 0)
+            r.phases.push_back({"earlier checkpoint", to_seconds(outcome.storage), false, true});
         if (made.joining)
             r.joining = {
                 to_seconds(made.joining->step),
@@ -309,6 +360,8 @@ private:
             return "pause";
         case changes::StretchKind::kCheckpoint:
             return "checkpoint";
+        case changes::StretchKind::kCheckpointStep:
+            return "checkpoint step";
         case changes::StretchKind::kLostStep:
             break;
         }
@@ -342,9 +395,30 @@ private:
         r.checkpoints = timeline.checkpoints_written;
         r.gpu_seconds_held = timeline.gpu_seconds_held;
         r.gpu_seconds_lost = timeline.gpu_seconds_lost;
+        if (copies())
+            add_checkpoint_steps(r);
+        r.storage_s = to_seconds(timeline.storage);
         r.simulations = static_cast<std::uint32_t>(jobs_.size());
         add_notes(r);
         return r;
+    }
+
+    /// One of each number of members, in their order.
+    void add_checkpoint_steps(ChangesResult& r) const {
+        std::map<std::size_t, const Members*> sets{{first_.size(), &first_}};
+        for (const changes::Step& step : steps_)
+            sets.emplace(step.members.size(), &step.members);
+        for (const auto& [size, members] : sets) {
+            const changes::Pace p = pace(*members);
+            r.checkpoint_steps.push_back(
+                {p.members,
+                 to_seconds(p.copies->step),
+                 to_seconds(p.step),
+                 to_seconds(p.copies->window),
+                 to_seconds(p.copies->copied),
+                 to_seconds(p.copies->wait),
+                 to_seconds(p.copies->written)});
+        }
     }
 
     void add_notes(ChangesResult& r) const {
@@ -358,6 +432,12 @@ private:
                     change.joining->transfer_s * kMilliseconds,
                     change.joining->window_s * kMilliseconds,
                     change.joining->wait_s * kMilliseconds));
+        if (r.storage_s > 0)
+            r.notes.push_back(fmt::format(
+                "checkpoints every {} come before the one before is written: members wait {:.1f} s "
+                "for the storage",
+                to_string(params_.checkpoint->every),
+                r.storage_s));
         const auto late = std::count_if(
             r.changes.begin(), r.changes.end(), [](const ChangeResult& c) { return c.late_s > 0; });
         if (late > 0)
@@ -377,6 +457,7 @@ private:
     const RunParams& params_;
     const BlameRun& blame_;
     StepGraphs graphs_;
+    Topology topology_;
     ChangeJobs jobs_;
     std::vector<Change> changes_;
     Members first_;

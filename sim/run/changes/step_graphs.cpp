@@ -74,6 +74,20 @@ PlanProblems why_not_run(
                 run.failures->spares,
                 gpus,
                 plan.data));
+    if (run.failures) {
+        constexpr double kSecondsOfDay = 86'400;
+        constexpr double kMost = 100'000;
+        const double failures =
+            run.failures->per_gpu_day * gpus * to_seconds(run.time) / kSecondsOfDay;
+        if (failures > kMost)
+            problems.emplace_back(
+                "/failures/per_gpu_day",
+                fmt::format(
+                    "makes some {:.0f} failures of {} GPUs; expected at most {:.0f}",
+                    failures,
+                    gpus,
+                    kMost));
+    }
     return problems;
 }
 

@@ -20,6 +20,12 @@ struct EnumNames<changes::Readers> {
          {changes::Readers::kOne, "one"}}};
 };
 
+template <>
+struct EnumNames<changes::Writers> {
+    static constexpr std::array<std::pair<changes::Writers, std::string_view>, 2> kNames{
+        {{changes::Writers::kOne, "one"}, {changes::Writers::kEveryRank, "every_rank"}}};
+};
+
 /// What hosts and libraries take when a device set changes. A file says all of it, with sources:
 /// nothing has a default here.
 struct HostCostsParams : changes::HostCosts {
@@ -56,21 +62,24 @@ struct HostCostsParams : changes::HostCosts {
             field("rendezvous", &P::rendezvous, "Agreeing on who takes part.").required(),
             field("skew", &P::skew, "Ranks come to the bootstrap apart by this much.").required(),
             field(
-                "bootstrap_per_rank",
-                &P::bootstrap_per_rank,
-                "Of the ring in which ranks find each other.")
+                "bootstrap_step",
+                &P::bootstrap_step,
+                "Of the TCP ring in which ranks find each other: a message to the next one.")
                 .required(),
             field("kernels", &P::kernels, "A process's first communicator loads its kernels.")
                 .required(),
             field("allocation", &P::allocation, "Of a communicator's buffers.").required(),
             field("topology", &P::topology, "Search, graphs and the all-gathers between them.")
                 .required(),
-            field("connections", &P::connections, "At the first collective, within a machine.")
+            field(
+                "connection",
+                &P::connection,
+                "At the first collective, a rank's end of a ring's channel within a machine.")
                 .required(),
             field(
-                "connections_network",
-                &P::connections_network,
-                "The same where ranks lie on several machines.")
+                "connection_network",
+                &P::connection_network,
+                "The same to a rank of another machine.")
                 .required(),
             field(
                 "warm_connections",
@@ -101,7 +110,10 @@ struct HostCostsParams : changes::HostCosts {
                 "Who reads a checkpoint: every_rank, every_machine (its page cache serves the "
                 "others), one.")
                 .required(),
-            field("to_host", &P::to_host, "Of state to the memory of a GPU's host.", kLeast, kMost)
+            field(
+                "writers",
+                &P::writers,
+                "Who writes one: one, the first member; every_rank, each an equal part.")
                 .required()};
     }
 };

@@ -18,7 +18,12 @@ struct LaunchParams : LaunchTimes {
             field(
                 "collective",
                 &P::collective,
-                "From a call of a collective, a send or a receive to the next call.")};
+                "From a call of a collective, a send or a receive to the next call."),
+            field(
+                "wait_after_pass",
+                &P::wait_after_pass,
+                "The host waits for the GPU behind each forward and backward of a stage, as "
+                "Megatron-LM's timers made it do.")};
     }
 };
 

@@ -91,14 +91,11 @@ struct PlannerParams : PlanSpace {
             field(
                 "schedule",
                 &PlannerParams::schedule,
-                "Orders of passes of pipelines, by name (docs/plans.md). Those that never flush train "
+                "Orders of passes of pipelines, by name (docs/plans.md). Those that never flush "
+                "train "
                 "otherwise and are refused."),
             field(
-                "chunks",
-                &PlannerParams::chunks,
-                "interleaved_1f1b: stages a device.",
-                1U,
-                1024U),
+                "chunks", &PlannerParams::chunks, "interleaved_1f1b: stages a device.", 1U, 1024U),
             field(
                 "overlap_gradients",
                 &PlannerParams::overlap_gradients,

@@ -65,8 +65,8 @@ PlanStore::PlanStore(
     const LoadedExperiment& loaded,
     const CandidateSpace& space,
     const std::optional<std::filesystem::path>& folder) :
-    loaded_(loaded), space_(space) {
-    if (!folder)
+    loaded_(loaded), space_(space), folder_(folder) {
+    if (!folder_)
         return;
     plan_.name = "plans of " + loaded.experiment.name;
     plan_.files = {loaded.file, loaded.file};
@@ -88,21 +88,49 @@ PlanStore::PlanStore(
             point.digest = fmt::format("{:016x}", hash.value());
             plan_.points.push_back(std::move(point));
         }
-    lock_ = std::make_unique<FolderLock>(*folder);
-    database_ = std::make_unique<SweepDatabase>(*folder / kDatabaseName, plan_);
+    open();
+}
+
+void PlanStore::open() {
+    lock_ = std::make_unique<FolderLock>(*folder_);
+    database_ = std::make_unique<SweepDatabase>(*folder_ / kDatabaseName, plan_);
     known_ = database_->iterations();
+}
+
+void PlanStore::forget_failed() {
+    if (database_)
+        database_->forget_failed();
+}
+
+std::string PlanStore::run_by_slurm(
+    const std::vector<std::size_t>& candidates,
+    bool contention,
+    const SlurmOptions& slurm,
+    const SweepOptions& options) {
+    SweepOptions share = options;
+    share.out = *folder_;
+    share.only.emplace();
+    for (const std::size_t candidate : candidates)
+        share.only->insert(digest(candidate, contention));
+    database_.reset();
+    lock_.reset();
+    const SweepSummary summary = run_sweep_by_slurm(plan_, share, slurm);
+    open();
+    return summary.failures.empty()
+               ? std::string()
+               : summary.failures.front().first + ": " + summary.failures.front().second;
 }
 
 std::optional<double> PlanStore::known(std::size_t candidate, bool contention) const {
     if (!database_)
         return {};
-    const auto found = known_.find(plan_.points[2 * candidate + (contention ? 1 : 0)].digest);
+    const auto found = known_.find(digest(candidate, contention));
     return found == known_.end() ? std::nullopt : std::optional(found->second / kMicroseconds);
 }
 
 RunRecord PlanStore::record(std::size_t candidate, bool contention) const {
     RunRecord record;
-    record.digest = plan_.points[2 * candidate + (contention ? 1 : 0)].digest;
+    record.digest = digest(candidate, contention);
     record.machine = loaded_.experiment.system->name;
     return record;
 }

@@ -5,6 +5,7 @@
 #include "sim/run/pool/pool.h"
 #include "sim/run/sweep/database.h"
 #include "sim/run/sweep/folder_lock.h"
+#include "sim/run/sweep/slurm.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace switchfold {
 
@@ -36,11 +38,28 @@ public:
     void tick();
     void flush();
 
+    /// Names a simulation of a candidate.
+    [[nodiscard]] const std::string& digest(std::size_t candidate, bool contention) const {
+        return plan_.points[2 * candidate + (contention ? 1 : 0)].digest;
+    }
+    /// Failed simulations of earlier searches: as if they had never run.
+    void forget_failed();
+    /// Simulates candidates by jobs of a cluster, which have the folder meanwhile. Those that are
+    /// not known afterwards have failed. \returns the first error.
+    [[nodiscard]] std::string run_by_slurm(
+        const std::vector<std::size_t>& candidates,
+        bool contention,
+        const SlurmOptions& slurm,
+        const SweepOptions& options);
+
 private:
     [[nodiscard]] RunRecord record(std::size_t candidate, bool contention) const;
 
+    void open();
+
     const LoadedExperiment& loaded_;
     const CandidateSpace& space_;
+    std::optional<std::filesystem::path> folder_;
     SweepPlan plan_;  ///< point 2 i: candidate i without contention, 2 i + 1 with it
     std::unique_ptr<FolderLock> lock_;
     std::unique_ptr<SweepDatabase> database_;

@@ -52,18 +52,9 @@ public:
         loaded_(loaded), options_(options) {}
 
     PlannerResult run() {
-        result_.space = candidate_space(loaded_, options_.jobs);
-        log(fmt::format(
-            "{} plans fit of {} combinations",
-            result_.space.candidates.size(),
-            result_.space.combinations));
-        store_.emplace(loaded_, result_.space, options_.out);
-        seconds_.assign(2, std::vector<double>(candidates().size(), kNever));
-        failed_.assign(candidates().size(), false);
-        for (std::size_t i = 0; i < candidates().size(); ++i)
-            for (const bool contention : {true, false})
-                if (const auto known = store_->known(i, contention))
-                    seconds_[contention ? 1 : 0][i] = *known;
+        prepare();
+        if (options_.slurm)
+            store_->forget_failed();
         search(true);
         if (best(true) == kNever)
             throw_nothing_ran();
@@ -75,7 +66,38 @@ public:
         return std::move(result_);
     }
 
+    void run_only(const std::set<std::string>& digests) {
+        prepare();
+        only_ = true;
+        for (const bool contention : {true, false}) {
+            std::vector<std::size_t> wanted;
+            for (std::size_t i = 0; i < candidates().size(); ++i)
+                if (digests.contains(store_->digest(i, contention)) &&
+                    seconds_[contention ? 1 : 0][i] == kNever)
+                    wanted.push_back(i);
+            run_here(wanted, contention);
+        }
+        store_->flush();
+    }
+
 private:
+    void prepare() {
+        result_.space = candidate_space(loaded_, options_.jobs);
+        log(fmt::format(
+            "{} plans fit of {} combinations",
+            result_.space.candidates.size(),
+            result_.space.combinations));
+        store_.emplace(loaded_, result_.space, options_.out);
+        seconds_.assign(2, std::vector<double>(candidates().size(), kNever));
+        failed_.assign(candidates().size(), false);
+        for (const bool contention : {true, false})
+            read_known(contention);
+    }
+    void read_known(bool contention) {
+        for (std::size_t i = 0; i < candidates().size(); ++i)
+            if (const auto known = store_->known(i, contention))
+                seconds_[contention ? 1 : 0][i] = *known;
+    }
     [[nodiscard]] const std::vector<PlanCandidate>& candidates() const {
         return result_.space.candidates;
     }
@@ -117,25 +139,46 @@ private:
     void search(bool contention) {
         log(contention ? "searching" : "searching with overlap for free");
         // A few for each process: the best is asked again before each begins.
-        const std::size_t most = 4 * std::max(1U, options_.jobs);
+        const std::size_t processes =
+            std::size_t{std::max(1U, options_.jobs)} * (options_.slurm ? options_.slurm->tasks : 1);
+        const std::size_t most = 4 * processes;
         for (std::vector<std::size_t> next = open(contention); !next.empty() && !spent();
              next = open(contention)) {
             next.resize(std::min(next.size(), most));
             if (options_.budget.simulations)
                 next.resize(
                     std::min<std::size_t>(next.size(), *options_.budget.simulations - begun_));
-            run(next, contention);
+            if (options_.slurm)
+                run_by_slurm(next, contention);
+            else
+                run_here(next, contention);
         }
     }
 
+    void run_by_slurm(const std::vector<std::size_t>& next, bool contention) {
+        SweepOptions sweep;
+        sweep.jobs = options_.jobs;
+        sweep.log = options_.log;
+        sweep.progress = [&](const SweepProgress& /*progress*/) { tell(contention); };
+        const std::string failure = store_->run_by_slurm(next, contention, *options_.slurm, sweep);
+        read_known(contention);
+        begun_ += next.size();
+        for (const std::size_t i : next)
+            if (seconds_[contention ? 1 : 0][i] == kNever) {
+                failed_[i] = true;
+                result_.failure = failure;
+            }
+        tell(contention);
+    }
+
     /// What a process sees of the search is as it was when it began.
-    void run(const std::vector<std::size_t>& next, bool contention) {
+    void run_here(const std::vector<std::size_t>& next, bool contention) {
         std::vector<Job> jobs;
         for (const std::size_t i : next)
             jobs.push_back(
                 {name_of(candidates()[i], loaded_.experiment),
                  [this, i, contention](const JobProgress& /*progress*/) {
-                     if (!is_open(i, contention) || past_time())
+                     if (!only_ && (!is_open(i, contention) || past_time()))
                          return std::string();
                      const double seconds =
                          simulated(experiment_of(candidates()[i], loaded_), contention);
@@ -232,6 +275,7 @@ private:
     std::optional<PlanStore> store_;
     std::vector<std::vector<double>> seconds_;  ///< without and with contention, by candidate
     std::vector<bool> failed_;
+    bool only_ = false;        ///< what was named runs, whatever the search would say
     std::uint64_t begun_ = 0;  ///< simulations of this search
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -240,6 +284,13 @@ private:
 
 PlannerResult search_plans(const LoadedExperiment& loaded, const PlannerOptions& options) {
     return Search(loaded, options).run();
+}
+
+void simulate_plans(
+    const LoadedExperiment& loaded,
+    const PlannerOptions& options,
+    const std::set<std::string>& digests) {
+    Search(loaded, options).run_only(digests);
 }
 
 }  // namespace switchfold

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "sim/run/planner/candidate.h"
+#include "sim/run/sweep/slurm.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,9 @@ struct PlannerOptions {
     unsigned jobs = 1;
     PlannerBudget budget;
     std::optional<std::filesystem::path> out;  ///< folder of results; a search in it goes on
+    /// Simulations run as jobs of a cluster, not here; needs a folder. Its `command` is the one
+    /// that plans this experiment.
+    std::optional<SlurmOptions> slurm;
     std::function<void(const PlannerProgress&)> progress;
     std::function<void(const std::string&)> log;
 };
@@ -71,5 +76,12 @@ struct PlannerResult {
 /// if every plan fails.
 [[nodiscard]] PlannerResult
 search_plans(const LoadedExperiment& loaded, const PlannerOptions& options);
+
+/// Simulates those of the candidates that `digests` names and keeps them in the folder, which is
+/// needed: a task of a search on a cluster. Throws ConfigError, IoError.
+void simulate_plans(
+    const LoadedExperiment& loaded,
+    const PlannerOptions& options,
+    const std::set<std::string>& digests);
 
 }  // namespace switchfold

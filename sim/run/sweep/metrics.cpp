@@ -27,7 +27,7 @@ OrderedJson sweep_metrics() {
                 {{"key", figure.key},
                  {"title", figure.chart_title},
                  {"unit", to_string(figure.unit)},
-                 {"less", figure.unit != Unit::kFactor},
+                 {"less", !figure.more_is_better && figure.unit != Unit::kFactor},
                  {"log", false},
                  {"of_collective", false}});
     return metrics;

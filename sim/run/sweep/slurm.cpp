@@ -56,7 +56,8 @@ public:
     SweepSummary run() {
         take_leftovers();
         const std::set<std::string> done = database_.done();
-        database_.forget_failed();
+        if (!options_.only)
+            database_.forget_failed();
         told_.runs = missing_points(plan_, done, options_).size();
         for (;;) {
             const std::set<std::string> ended = database_.ended();
@@ -159,12 +160,17 @@ private:
         std::string text = "#!/usr/bin/env bash\nset -euo pipefail\n";
         if (!slurm_.prologue.empty())
             text += fmt::format("source {}\n", shell_word(fs::absolute(slurm_.prologue).string()));
+        std::vector<std::string> command = slurm_.command;
+        if (command.empty())
+            command = {"sweep", fs::absolute(plan_.files.sweep).string()};
+        for (std::string& word : command)
+            word = shell_word(word);
         const std::string here = shell_word(folder.string());
         text += fmt::format(
-            "exec {} --quiet sweep {} --out {}/part-\"$SLURM_ARRAY_TASK_ID\" --points "
+            "exec {} --quiet {} --out {}/part-\"$SLURM_ARRAY_TASK_ID\" --points "
             "{}/\"$SLURM_ARRAY_TASK_ID\".points --jobs {}",
             shell_word(slurm_.program.string()),
-            shell_word(fs::absolute(plan_.files.sweep).string()),
+            fmt::join(command, " "),
             here,
             here,
             options_.jobs);

@@ -17,6 +17,9 @@ struct SlurmOptions {
     std::vector<std::string> arguments;     ///< of sbatch: partition, account, time
     std::filesystem::path prologue;         ///< shell lines before each task; empty: none
     std::chrono::milliseconds poll{2'000};  ///< between two looks at the queue
+    /// The program's words that run a task's share of the points, which --out, --points and --jobs
+    /// follow. None: the sweep's own.
+    std::vector<std::string> command;
 };
 
 /// Runs what is missing as job arrays. Each task is a sweep of its own over its share of the

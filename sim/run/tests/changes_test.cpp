@@ -135,6 +135,99 @@ TEST(Runs, FailuresWithSparesKeepTheirSizeAndTheSameSeedItsBytes) {
         one.gpu_seconds_lost, result_of(experiment(run)).scenarios[0].changes->gpu_seconds_lost);
 }
 
+/// A checkpoint step of a run on a machine whose copies go over links.
+CheckpointStepResult checkpoint_step(const std::string& costs, const std::string& plan) {
+    const ExperimentResult result = result_of(experiment(
+        R"(, "time": "600 s", "checkpoint": {"every": "60 s", "asynchronous": true})",
+        fmt::format(
+            R"({{"name": "one", "set": {{"/system": "../systems/hgx_h100_host.json", {}}}}})",
+            costs),
+        plan));
+    return result.scenarios[0].changes->checkpoint_steps.at(0);
+}
+
+TEST(Runs, ACopyToTheHostTakesTheLinksTimeAndSlowsItsStep) {
+    const CheckpointStepResult one = checkpoint_step(
+        R"("/run/costs/storage_write": "1 GB/s")", R"("data": 4, "micro_batch": 4)");
+    // Three million parameters and their embeddings of 14 B over PCIe 5, 55.4 GB/s.
+    const ExperimentResult result = result_of(
+        experiment(R"(, "time": "600 s", "checkpoint": {"every": "60 s", "asynchronous": true})"));
+    const double bytes = result.scenarios[0].changes->state_bytes;
+    EXPECT_NEAR(one.copied_s, bytes / 55.4e9, 0.03 * one.copied_s);
+    EXPECT_NEAR(one.written_s - one.copied_s, bytes / 1e9, 1e-6);
+    EXPECT_GE(one.step_s, one.alone_s);
+    EXPECT_NEAR(one.wait_s, std::max(0.0, one.copied_s - one.window_s), 1e-9);
+    // Four hosts' links together, and one storage.
+    const CheckpointStepResult all = checkpoint_step(
+        R"("/run/costs/storage_write": "1 GB/s", "/run/costs/writers": "every_rank")",
+        R"("data": 4, "micro_batch": 4)");
+    EXPECT_NEAR(all.copied_s, one.copied_s / 4, 0.1 * all.copied_s);
+    EXPECT_NEAR(all.written_s - all.copied_s, bytes / 1e9, 1e-3);
+}
+
+TEST(Runs, CheckpointsThatComeTooOftenWaitForTheStorage) {
+    const ExperimentResult result = result_of(experiment(
+        R"(, "time": "600 s", "checkpoint": {"every": "1 s", "asynchronous": true})",
+        R"({"name": "slow", "set": {"/run/costs/storage_write": "10 MB/s"}}, {"name": "fast"})"));
+    const ChangesResult& slow = *result.scenarios[0].changes;
+    EXPECT_GT(slow.storage_s, 300);
+    EXPECT_LT(slow.share_of_training, 0.5);
+    EXPECT_LT(slow.checkpoints, 200U);
+    EXPECT_NE(slow.notes.at(0).find("come before the one before is written"), std::string::npos);
+    const ChangesResult& fast = *result.scenarios[1].changes;
+    EXPECT_EQ(fast.storage_s, 0);
+    EXPECT_GT(fast.checkpoints, 500U);
+    EXPECT_GT(fast.share_of_training, 0.98);
+}
+
+TEST(Runs, PhasesInWhichRanksWaitForEachOtherAreSimulated) {
+    const ExperimentResult result = result_of(experiment(
+        R"(, "time": "60 s", "method": "restart", "changes": [{"at": "10 s", "add": 6}])",
+        R"({"name": "together"}, {"name": "apart", "set": {"/run/costs/skew": "5 s"}})"));
+    const auto time = [&](std::size_t scenario, const std::string& name) {
+        for (const ChangePhaseResult& phase : result.scenarios[scenario].changes->changes[0].phases)
+            if (phase.name == name) {
+                EXPECT_TRUE(phase.simulated) << name;
+                return phase.seconds;
+            }
+        return 0.0;
+    };
+    EXPECT_NEAR(time(0, "bootstrap"), 7 * 100e-6, 1e-12);
+    EXPECT_NEAR(time(1, "bootstrap"), 5 + 7 * 100e-6, 1e-3);
+    EXPECT_NEAR(time(0, "connections"), 2 * 24 * 4.2e-3, 1e-9);  // 24 channels in one machine
+    EXPECT_GT(time(0, "load"), 0);
+}
+
+TEST(Runs, WhatNoTimeHoldsIsRefused) {
+    const auto error = [](const std::string& run, const std::string& set) {
+        try {
+            static_cast<void>(
+                result_of(experiment(run, R"({"name": "one", "set": {)" + set + "}}")));
+        } catch (const ConfigError& refused) {
+            return std::string(refused.what());
+        }
+        return std::string();
+    };
+    EXPECT_NE(
+        error(
+            R"(, "time": "60 s", "changes": [{"at": "10 s", "add": 1}])",
+            R"("/run/costs/storage_read": "1 B/s")")
+            .find("longer than 213 days"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"(, "steps": 1000000000000000)")
+            .find("/run/steps: is 1000000000000000, and after"),
+        std::string::npos);
+    EXPECT_NE(
+        error(R"(, "time": "86400 s")", R"("/run/checkpoint": {"every": "1 ns"})")
+            .find("/checkpoint"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"(, "time": "86400 s", "failures": {"per_gpu_day": 100000, "repair": "1 s"})")
+            .find("/run/failures/per_gpu_day: makes some 800000 failures"),
+        std::string::npos);
+}
+
 TEST(Runs, WhatIsWrongIsToldAtOnceWithItsPlace) {
     const std::string wrong = error_of(
         R"(, "steps": 100, "method": "leave",

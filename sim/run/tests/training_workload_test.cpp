@@ -75,5 +75,18 @@ TEST(TrainingWorkload, NamesOneNetwork) {
         std::string::npos);
 }
 
+TEST(TrainingWorkload, LaunchesAreTimesOrAFile) {
+    const auto refused_with = [](const std::string& launches) {
+        return refused(
+            (R"({"network": "resnet50", "plan": {"launches": )" + launches + "}}").c_str());
+    };
+    EXPECT_EQ(refused_with(R"({"kernel": "39 us"})"), "");
+    EXPECT_NE(
+        refused_with(R"({"kernel": 39})").find("/plan/launches/kernel: is 39; expected a string"),
+        std::string::npos);
+    EXPECT_NE(refused_with(R"({"kernl": "39 us"})").find("kernel"), std::string::npos);
+    EXPECT_NE(refused_with(R"("eager.json")").find("which is not there"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace switchfold

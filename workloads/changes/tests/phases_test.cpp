@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace switchfold::changes {
 namespace {
@@ -23,12 +25,12 @@ HostCosts costs() {
     c.context = ms(150);
     c.context_per_gpu = ms(60);
     c.rendezvous = ms(50);
-    c.bootstrap_per_rank = Time(100'000'000);
+    c.bootstrap_step = Time(100'000'000);
     c.kernels = ms(200);
     c.allocation = ms(300);
     c.topology = ms(80);
-    c.connections = ms(200);
-    c.connections_network = ms(1000);
+    c.connection = ms(5);
+    c.connection_network = ms(25);
     c.build = ms(400);
     c.data = ms(10);
     c.switching = ms(5);
@@ -36,16 +38,15 @@ HostCosts costs() {
     c.abort = ms(20);
     c.storage_write = c.storage_read = gigabytes_per_second(1);
     c.client = gigabytes_per_second(4);
-    c.to_host = gigabytes_per_second(10);
     return c;
 }
 
 ChangeFacts facts(Method method) {
     ChangeFacts f;
     f.method = method;
-    f.members = 8;
+    f.placement = even_placement(8, 1, 20);
+    f.members_before = 6;
     f.added = 2;
-    f.gpus_of_machine = 8;
     f.state = Bytes(1'000'000'000);
     if (method == Method::kReconnect)
         f.broadcast = ms(40);
@@ -116,23 +117,80 @@ TEST(Phases, ProcessesThatAreKeptStartNothing) {
                 << phase.name;
 }
 
-TEST(HostCosts, ReadersShareTheStorage) {
+double read_seconds(const HostCosts& c, Bytes state, const Placement& placement) {
+    return to_seconds(
+        last_of(read_ends(c, state, placement, std::vector<Time>(placement.members()))));
+}
+
+TEST(HostCosts, ReadersThatBeginTogetherTakeBytesOverBandwidth) {
     HostCosts c = costs();
     const Bytes state(1'000'000'000);
-    EXPECT_EQ(read_time(c, state, 16, 2), ms(16'000));
+    const Placement two = even_placement(16, 2, 1);
+    EXPECT_NEAR(read_seconds(c, state, two), 16, 1e-9);
     c.readers = Readers::kEveryMachine;
-    EXPECT_EQ(read_time(c, state, 16, 2), ms(2'000));
+    EXPECT_NEAR(read_seconds(c, state, two), 2, 1e-9);
     c.readers = Readers::kOne;
-    EXPECT_EQ(read_time(c, state, 16, 2), ms(1'000));
+    EXPECT_NEAR(read_seconds(c, state, two), 1, 1e-9);
     c.client = gigabytes_per_second(1) / 2;
-    EXPECT_EQ(read_time(c, state, 16, 2), ms(2'000));
-    EXPECT_EQ(write_time(c, state), ms(2'000));
+    EXPECT_NEAR(read_seconds(c, state, two), 2, 1e-9);
+}
+
+TEST(HostCosts, TheFirstOfAMachineReadsForIt) {
+    HostCosts c = costs();
+    c.readers = Readers::kEveryMachine;
+    // Rank 1 comes first of machine 0, and has the storage for itself for half a second.
+    const std::vector<Time> ends = read_ends(
+        c, Bytes(1'000'000'000), even_placement(4, 2, 1), {ms(700), ms(0), ms(500), ms(1800)});
+    EXPECT_EQ(ends[0], ms(1500));
+    EXPECT_EQ(ends[1], ms(1500));
+    EXPECT_EQ(ends[2], ms(2000));
+    EXPECT_EQ(ends[3], ms(2000));
+}
+
+TEST(HostCosts, WritersShareTheStateAndTheStorage) {
+    HostCosts c = costs();
+    const Bytes state(2'000'000'000);
+    c.client = gigabytes_per_second(1) / 4;
+    EXPECT_NEAR(to_seconds(write_time(c, state, 16)), 8, 1e-9);
+    c.writers = Writers::kEveryRank;
+    EXPECT_NEAR(to_seconds(write_time(c, state, 2)), 4, 1e-9);
+    EXPECT_NEAR(to_seconds(write_time(c, state, 16)), 2, 1e-9);
+    Bytes sum;
+    for (const Bytes part : parts_written(Writers::kEveryRank, Bytes(1'000'003), 7))
+        sum += part;
+    EXPECT_EQ(sum, Bytes(1'000'003));
+}
+
+TEST(Phases, RanksThatComeApartReadApart) {
+    // Seven gaps of 100 ms, and a ring of seven steps; eight ranks read 1 GB each at 1 GB/s.
+    HostCosts c = costs();
+    c.skew = ms(700);
+    const auto phases = phases_of(facts(Method::kRestart), c);
+    const auto time = [&](std::string_view name) {
+        for (const Phase& phase : phases)
+            if (phase.name == name)
+                return to_seconds(phase.time);
+        return 0.0;
+    };
+    EXPECT_NEAR(time("bootstrap"), 0.7007, 1e-9);
+    // Rank 0 gets the last rank's part a step later; the last is the busiest link of the storage.
+    EXPECT_NEAR(time("load"), 8, 1e-3);
+    for (const Phase& phase : phases)
+        EXPECT_EQ(
+            phase.simulated,
+            phase.name == "save" || phase.name == "bootstrap" || phase.name == "load" ||
+                phase.name == "connections")
+            << phase.name;
 }
 
 TEST(HostCosts, ShrinkSkipsWhatTheParentHas) {
     const HostCosts c = costs();
     EXPECT_EQ(init_time(c, Communicator::kShrink, 8), c.topology);
-    EXPECT_EQ(connection_time(c, Communicator::kShrink, 2), Time());
+    const std::vector<Time> together(8);
+    EXPECT_EQ(bootstrap_ends(c, Communicator::kShrink, together), together);
+    EXPECT_EQ(
+        connection_ends(c, Communicator::kShrink, even_placement(8, 2, 4), together), together);
+    EXPECT_EQ(last_of(bootstrap_ends(c, Communicator::kFresh, together)), c.bootstrap_step * 7);
     EXPECT_GT(init_time(c, Communicator::kFirst, 8), init_time(c, Communicator::kFresh, 8));
     EXPECT_GT(init_time(c, Communicator::kFresh, 8), init_time(c, Communicator::kShrink, 8));
     EXPECT_EQ(init_time(c, Communicator::kFirst, 1), Time());

@@ -87,17 +87,49 @@ TEST(RunTimeline, ARestartAfterAFailureGoesBackToTheLastWrittenCheckpoint) {
     TimedChange gone = change_at(ms(1990), {}, ms(500));
     gone.died = gone.from_checkpoint = true;
     gone.removed = gone.added = 1;
-    // At 500, 1100 and 1700 ms (every 500 ms from the end of the one before); the last is not yet
-    // written.
-    const Checkpoints checkpoints{ms(500), ms(100), ms(400)};
-    const RunTimeline run =
-        compose_run({{ms(100), 8, 2}, {ms(100), 8, 2}}, {gone}, {0, ms(3000)}, checkpoints);
+    const Checkpoints checkpoints{ms(500), true};
+    Pace pace{ms(100), 8, 2};
+    pace.copies = CheckpointStep{ms(200), ms(90), ms(190), ms(100), ms(400)};
+    RunTimeline run = compose_run({pace, pace}, {gone}, {0, ms(3000)}, checkpoints);
+    // Steps that copy begin at 500 and at 1200 ms; the third would, at 1900, be lost. Trained until
+    // 1990: 5 + 1 + 5 + 1 + 5 steps and 90 ms; the second checkpoint holds 11.
+    EXPECT_EQ(run.changes.at(0).lost_steps, 6U);
+    EXPECT_EQ(run.changes.at(0).lost, ms(690));
+    // One more after the restart.
+    EXPECT_EQ(run.checkpoints_written, 3U);
+    EXPECT_EQ(run.checkpoints, ms(300));
+    EXPECT_EQ(run.storage, Time());
+    // Written after 800 ms: the second one waits for the first until 1300 ms, and is not whole.
+    pace.copies->written = ms(800);
+    run = compose_run({pace, pace}, {gone}, {0, ms(3000)}, checkpoints);
+    EXPECT_EQ(run.storage, ms(100));
+    EXPECT_EQ(run.changes.at(0).lost_steps, 5U + 1 + 5 + 1 - 5 + 4);
+}
+
+TEST(RunTimeline, AStepThatCopiesCountsAndASaveWaitsForTheStorage) {
+    Pace pace{ms(100), 8, 2};
+    pace.copies = CheckpointStep{ms(130), ms(90), ms(110), ms(20), ms(600)};
+    TimedChange restart = change_at(ms(650), {}, ms(50));
+    restart.saves = true;
+    const RunTimeline run = compose_run({pace, pace}, {restart}, {0, ms(2000)}, {ms(500), true});
+    // 5 steps, one with the copy until 630, one until 730; the storage is free at 1100.
     const ChangeOutcome& c = run.changes.at(0);
-    // Trained until 1990: 5 + 5 + 5 + 1 steps and 90 ms; the second checkpoint holds 10.
-    EXPECT_EQ(c.lost_steps, 6U);
-    EXPECT_EQ(c.lost, ms(690));
-    EXPECT_EQ(run.steps, 10U + 4U);
-    EXPECT_GE(run.checkpoints_written, 3U);
+    EXPECT_EQ(c.stopped, ms(730));
+    EXPECT_EQ(c.storage, ms(370));
+    EXPECT_EQ(c.pause, ms(420));
+    EXPECT_EQ(run.checkpoints, ms(2 * 30));
+    EXPECT_EQ(run.stretches.at(1).kind, StretchKind::kCheckpointStep);
+    EXPECT_EQ(run.stretches.at(1).steps, 1U);
+    EXPECT_EQ(run.steps, 7U + 5U + 1U + 2U);  // the next one at 1650
+}
+
+TEST(RunTimeline, MembersWaitUntilACheckpointIsWritten) {
+    Pace pace{ms(100), 8, 2};
+    pace.write = ms(250);
+    const RunTimeline run = compose_run({pace}, {}, {10, {}}, {ms(400), false});
+    EXPECT_EQ(run.end, ms(1000 + 2 * 250));
+    EXPECT_EQ(run.checkpoints, ms(500));
+    EXPECT_EQ(run.checkpoints_written, 2U);
 }
 
 TEST(RunTimeline, ChangesQueueUp) {
@@ -121,7 +153,15 @@ TEST(RunTimeline, AChangeThatTheRunDoesNotReachSaysSo) {
 TEST(RunTimeline, NothingIsLostOrCountedTwice) {
     RandomStream random(7, "runs");
     for (int round = 0; round < 200; ++round) {
-        std::vector<Pace> paces{{ms(1 + random.below(300)), 1 + random.below(64), 8}};
+        const auto pace = [&] {
+            Pace p{ms(1 + random.below(300)), 1 + random.below(64), 8};
+            p.write = ms(random.below(50));
+            p.copies = CheckpointStep{};
+            p.copies->step = p.step + ms(random.below(50));
+            p.copies->written = p.copies->step + ms(random.below(900));
+            return p;
+        };
+        std::vector<Pace> paces{pace()};
         std::vector<TimedChange> changes;
         Time time;
         for (std::uint64_t i = 0; i < random.below(8); ++i) {
@@ -130,12 +170,12 @@ TEST(RunTimeline, NothingIsLostOrCountedTwice) {
             change.died = random.below(3) == 0;
             change.from_checkpoint = change.died && random.below(2) == 0;
             changes.push_back(change);
-            paces.push_back({ms(1 + random.below(300)), 1 + random.below(64), 8});
+            change.saves = !change.died && random.below(2) == 0;
+            paces.push_back(pace());
         }
         Checkpoints checkpoints;
         if (random.below(2) == 0)
-            checkpoints = {
-                ms(100 + random.below(900)), ms(random.below(50)), ms(random.below(900))};
+            checkpoints = {ms(1 + random.below(900)), random.below(2) == 0};
         const RunTimeline run = compose_run(paces, changes, {0, ms(20'000)}, checkpoints);
         Time at;
         std::uint64_t steps = 0;
@@ -149,7 +189,8 @@ TEST(RunTimeline, NothingIsLostOrCountedTwice) {
         for (const ChangeOutcome& change : run.changes)
             steps -= change.lost_steps;
         EXPECT_EQ(steps, run.steps);
-        EXPECT_LE(run.trained, run.end);
+        EXPECT_LE(run.trained + run.checkpoints + run.paused, run.end);
+        EXPECT_LE(run.storage, run.checkpoints);
         EXPECT_EQ(run.changes.size(), changes.size());
     }
 }

@@ -121,6 +121,21 @@ Network resnet(std::string name, const std::array<std::uint32_t, kStages>& depth
     return net.take();
 }
 
+/// For images of 32 x 32: no pooling and a 3x3 layer first (kuangliu/pytorch-cifar).
+Network resnet18_cifar10() {
+    NetworkBuilder net("resnet18_cifar10");
+    Tensor x = conv(net, "conv1", {{3, 32, 32}}, kFirstWidth, Window::same(3, 3));
+    x = net.batchnorm("bn1", x);
+    x = net.each("relu", "relu", x);
+    x = stages(net, x, {2, 2, 2, 2}, basic, [](std::uint32_t stage, std::uint32_t unit) {
+        return fmt::format("layer{}.{}", stage + 1, unit);
+    });
+    x = net.mean_of_image("avgpool", x);
+    x = net.linear("linear", x, 10);
+    net.loss("loss", "softmax_loss", {x});
+    return net.take();
+}
+
 /// MXNet's symbol "resnet" with 200 layers: the input is normalised too.
 Network resnet200() {
     NetworkBuilder net("resnet200_preact");
@@ -146,6 +161,7 @@ constexpr std::array kEntries{
         [] {
             return resnet("resnet18", {2, 2, 2, 2}, basic);
         }},
+    Entry{"resnet18_cifar10", resnet18_cifar10},
     Entry{
         "resnet34",
         [] {

@@ -81,6 +81,10 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
         return "its ranks share gradients in every pass; expected sharding none or optimizer";
     if (plan.data * plan.context > 1 && plan.overlap_gradients)
         return "its gradients travel beside a pass; expected overlap_gradients false";
+    if (plan.launches.any() && !plan.launches.wait_after_pass &&
+        plan.messages != Messages::kBlocking)
+        return "its hosts run ahead from pass to pass; expected launches with wait_after_pass, or "
+               "blocking messages";
     if (plan.expert > 1)
         return "its replicas exchange tokens in every pass; expected expert 1";
     if (group % machine != 0 && machine % group != 0)

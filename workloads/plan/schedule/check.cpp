@@ -195,4 +195,43 @@ std::vector<std::string> problems_of(const PipelineSchedule& schedule) {
     return ScheduleCheck(schedule).run();
 }
 
+bool ends_blocking(const PipelineSchedule& schedule) {
+    const PassTable table(schedule);
+    std::vector<std::size_t> ended(schedule.devices(), 0);  // slots whose passes have run
+    const auto taken = [&](const Slot& slot) {
+        bool all = true;
+        for_each_pass(slot, [&](const Pass& pass) {
+            if (const auto to = receiver_of(schedule, pass))
+                all = all && ended[table.at(*to).device] >= table.at(*to).slot;
+        });
+        return all;
+    };
+    const auto ready = [&](const Slot& slot) {
+        bool all = true;
+        for_each_pass(slot, [&](const Pass& pass) {
+            for_each_need(schedule, pass, [&](const Pass& need) {
+                all = all && ended[table.at(need).device] > table.at(need).slot;
+            });
+        });
+        return all;
+    };
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
+            const std::vector<Slot>& order = schedule.order[device];
+            std::size_t& next = ended[device];
+            while (next < order.size() && ready(order[next]) &&
+                   (next == 0 || taken(order[next - 1]))) {
+                ++next;
+                moved = true;
+            }
+        }
+    }
+    for (std::uint32_t device = 0; device < schedule.devices(); ++device)
+        if (ended[device] < schedule.order[device].size())
+            return false;
+    return true;
+}
+
 }  // namespace switchfold

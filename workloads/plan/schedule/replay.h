@@ -47,4 +47,8 @@ struct Replay {
 /// circle is named). Empty: it runs to its end.
 [[nodiscard]] std::vector<std::string> problems_of(const PipelineSchedule& schedule);
 
+/// Whether a schedule ends where a device goes on only once its messages have been taken: a receive
+/// is posted when what needs it is next.
+[[nodiscard]] bool ends_blocking(const PipelineSchedule& schedule);
+
 }  // namespace switchfold

@@ -22,7 +22,7 @@ enum class Sharding : std::uint8_t { kNone, kOptimizer, kGradients, kParameters 
 enum class Recompute : std::uint8_t {
     kNone,
     kSelective,  ///< scores of the attention and what follows from them
-    kFull,  ///< blocks, but for their inputs; all layers of a network without blocks
+    kFull,       ///< blocks, but for their inputs; all layers of a network without blocks
 };
 
 /// Which weights a pass of a pipeline without flush sees.
@@ -40,7 +40,7 @@ enum class WeightPolicy : std::uint8_t {
 /// How stages pass activations on.
 enum class Messages : std::uint8_t {
     kOverlapped,  ///< sent beside what computes next; received when what needs them is next
-    kAhead,     ///< a receive is posted a pass ahead: its kernel waits on the GPU beside that pass
+    kAhead,  ///< a receive is posted a pass ahead: its kernel waits on the GPU beside that pass
     /// A device goes on once its sends and receives are done, and its host calls nothing before
     /// (Megatron-LM's 1F1B: batch_p2p_sync).
     kBlocking,
@@ -76,8 +76,8 @@ struct ParallelPlan {
     std::uint32_t expert = 1;    ///< data-parallel ranks that share a layer's experts
     bool sequence = false;       ///< tensor ranks share what lies between their products too
     Sharding sharding = Sharding::kNone;
-    std::uint32_t micro_batch = 1;  ///< samples
-    std::uint32_t accumulate = 1;   ///< micro-batches of a step and replica
+    std::uint32_t micro_batch = 1;       ///< samples
+    std::uint32_t accumulate = 1;        ///< micro-batches of a step and replica
     std::uint32_t last_micro_batch = 0;  ///< samples of the last of them; 0: as many as the others
     /// Samples of a step by replica, where micro_batch x accumulate is not that of all; a replica
     /// without samples takes no part. Empty: all have as many.

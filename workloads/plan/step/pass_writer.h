@@ -107,8 +107,8 @@ public:
         Phase phase,
         std::vector<Index> dependencies);
     /// What a host thread computes.
-    Index host_work(
-        std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
+    Index
+    host_work(std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
 
     /// What the lane would wait for if it went on now: its last kernel and what it still waits for.
     [[nodiscard]] std::vector<Index> ends(std::size_t lane) const;
@@ -119,6 +119,8 @@ public:
     [[nodiscard]] std::optional<Index> last(std::size_t lane) const;
     /// The operation that is written next, not its call.
     [[nodiscard]] Index next() const { return size() + (launches_.any() ? 1 : 0); }
+    /// The same of one that has no call of its own.
+    [[nodiscard]] Index next_one_kernel() const { return size(); }
     /// What was written last.
     [[nodiscard]] Index latest() const { return size() - 1; }
     void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);

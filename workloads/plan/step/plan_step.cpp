@@ -145,8 +145,12 @@ PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) 
     if (plan_.partition.empty())
         plan_.partition = balanced_partition(network_, times_, plan_, schedule_.stages());
     work_ = std::make_unique<StageWork>(network_, times_, plan_, plan_.partition);
-    if (!plan_.given)
-        schedule_ = schedule_of(plan_, work_.get());  // some are searched for these times
+    if (!plan_.given) {
+        // Some are searched for these times. What is found may need messages that wait for nobody.
+        PipelineSchedule searched = schedule_of(plan_, work_.get());
+        if (plan_.messages != Messages::kBlocking || ends_blocking(searched))
+            schedule_ = std::move(searched);
+    }
     if (plan_.last_micro_batch != 0 && plan_.last_micro_batch != plan_.micro_batch) {
         last_plan_ = plan_;
         last_plan_.micro_batch = plan_.last_micro_batch;

@@ -133,8 +133,7 @@ void RankWriter::slot(std::size_t at) {
         before_ = previous;  // receives come when it is their turn
     if (parts_.plan.messages == Messages::kBlocking) {
         previous.insert(previous.end(), sends_.begin(), sends_.end());
-        for (const Index send : sends_)
-            writer_.host_waits_for(send);
+        host_waits_ = sends_;
     }
     sends_.clear();
     for (const Index end : previous)
@@ -147,6 +146,7 @@ void RankWriter::slot(std::size_t at) {
     if (slot.pass.kind == PassKind::kUpdate) {
         if (at == 0 || parts_.schedule.order[device_][at - 1].pass.kind != PassKind::kUpdate)
             before_updates(at);
+        host_waits();
         update(slot.pass);
     } else {
         pass(0, slot.pass, !slot.beside && last_gradients_[at]);
@@ -170,7 +170,13 @@ void RankWriter::receive(std::size_t lane, const Pass& pass) {
         before_);
     writer_.wait_for(lane, index);
     if (parts_.plan.messages == Messages::kBlocking)
-        writer_.host_waits_for(index);
+        host_waits_.push_back(index);
+}
+
+/// For the sends of the slot before and the receives of this one, which go together.
+void RankWriter::host_waits() {
+    for (const Index message : std::exchange(host_waits_, {}))
+        writer_.host_waits_for(message);
 }
 
 void RankWriter::send(std::size_t lane, const Pass& pass) {
@@ -212,12 +218,16 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     const Phase phase = phase_of(pass.kind);
     const bool reduces = last_gradients || parts_.plan.sharding >= Sharding::kGradients;
     receive(lane, pass);
-    const Index first = writer_.next();
+    host_waits();
+    const Index first = parts_.fold != nullptr ? writer_.next_one_kernel() : writer_.next();
     predict(lane, pass, phase);
     if (parts_.fold != nullptr)
         one_kernel(lane, pass, phase);
     else
         work(lane, pass, phase, reduces);
+    if (parts_.plan.launches.wait_after_pass)
+        for (const Index end : writer_.ends(lane))
+            writer_.host_waits_for(end);
     const auto ended = writer_.last(lane);
     if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
         pass.kind != PassKind::kInputGradient)

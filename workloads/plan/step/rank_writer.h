@@ -69,6 +69,7 @@ private:
     void one_kernel(std::size_t lane, const Pass& pass, Phase phase);
     void work(std::size_t lane, const Pass& pass, Phase phase, bool reduces);
     void receive(std::size_t lane, const Pass& pass);
+    void host_waits();
     void send(std::size_t lane, const Pass& pass);
     void predict(std::size_t lane, const Pass& pass, Phase phase);
     void before_updates(std::size_t at);
@@ -109,6 +110,7 @@ private:
     std::map<Weights, Team> teams_;  ///< who shares them
     std::vector<Index> before_;      ///< what a receive waits for
     std::vector<Index> sends_;       ///< of the last slot
+    std::vector<Index> host_waits_;  ///< blocking messages that are under way
 };
 
 }  // namespace switchfold

@@ -26,9 +26,10 @@ public:
         plan_(plan),
         first_(first),
         end_(end),
-        has_blocks_(std::any_of(network.layers.begin(), network.layers.end(), [](const Layer& layer) {
-            return layer.block != kNoBlock;
-        })) {}
+        has_blocks_(
+            std::any_of(network.layers.begin(), network.layers.end(), [](const Layer& layer) {
+                return layer.block != kNoBlock;
+            })) {}
 
     [[nodiscard]] StageMemory memory() const {
         StageMemory memory;

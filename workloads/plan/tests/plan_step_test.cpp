@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/step/plan_step.h"
 
+#include "workloads/graph/schedule.h"
 #include "workloads/network/decoder.h"
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/schedule/generators.h"
@@ -138,6 +139,8 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         plan.tensor = *rc::gen::element(2U, 4U);
     plan.sharding = *rc::gen::element(
         Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
+    plan.launches.kernel = microseconds(*rc::gen::element(0U, 40U));
+    plan.launches.wait_after_pass = *rc::gen::arbitrary<bool>();
     const bool mixture = *rc::gen::arbitrary<bool>();
     plan.expert = mixture ? *rc::gen::element(1U, plan.data) : 1;
     const Network network = mixture ? small_mixture() : small_gpt();
@@ -150,7 +153,9 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         const ExecutionGraph graph = plan_step({network, a100(), plan});
         check(graph);
         ++made;
-        RC_LOG() << plan.schedule;
+        RC_LOG() << plan.schedule << " messages " << static_cast<int>(plan.messages)
+                 << " recompute " << static_cast<int>(plan.recompute) << " sharding "
+                 << static_cast<int>(plan.sharding) << "; ";
         RC_ASSERT(ends(graph));
     }
     if (plan.sharding == Sharding::kNone)
@@ -177,6 +182,95 @@ RC_GTEST_PROP(PlanStepProperty, ReplicatedStagesEnd, ()) {
     ParallelPlan uneven = plan;
     ++uneven.mini_batches;
     RC_ASSERT(problem_of(uneven, network).empty() == (turns == 1));
+}
+
+/// When everything of a rank runs without contention.
+Schedule schedule_of(const ExecutionGraph& graph) {
+    return evaluate(*graph.ranks[0], [](std::uint32_t, const Operation& operation) {
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+            return kernel->isolated;
+        if (const auto* call = std::get_if<HostDelayOperation>(&operation.body))
+            return call->duration;
+        return Time();
+    });
+}
+
+/// Bytes that kernels move whose name begins so.
+double moved(const ExecutionGraph& graph, const std::string& prefix, Phase phase) {
+    double bytes = 0;
+    for (const Operation& operation : graph.ranks[0]->operations)
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body);
+            kernel != nullptr && operation.phase == phase &&
+            graph.names[operation.name].starts_with(prefix))
+            bytes += static_cast<double>((kernel->bytes_read + kernel->bytes_written).count());
+    return bytes;
+}
+
+TEST(PlanStep, ALossOperatorByOperatorGoesThroughMemoryIn32Bits) {
+    ParallelPlan plan;
+    const Network network = small_gpt();
+    const double logits = 256.0 * 1024;
+    const ExecutionGraph fused = plan_step({network, a100(), plan});
+    EXPECT_EQ(moved(fused, "loss", Phase::kForward), 2 * logits);
+    EXPECT_EQ(moved(fused, "loss", Phase::kBackward), 4 * logits);
+    plan.loss = LossKernels::kUnfused;
+    // A cast 2 + 4, the largest 4, three operators that read and write, the sum 4; backward one
+    // operator and a cast.
+    const ExecutionGraph unfused = plan_step({network, a100(), plan});
+    EXPECT_EQ(moved(unfused, "loss", Phase::kForward), (6 + 4 + 3 * 8 + 4) * logits);
+    EXPECT_EQ(moved(unfused, "loss", Phase::kBackward), (8 + 6) * logits);
+    plan.datatype = Datatype::kFloat32;
+    const ExecutionGraph single = plan_step({network, a100(), plan});
+    EXPECT_EQ(moved(single, "loss", Phase::kForward), (4 + 3 * 8 + 4) * logits);
+}
+
+TEST(PlanStep, FullRecomputationRepeatsBlocksAlone) {
+    ParallelPlan plan;
+    plan.recompute = Recompute::kFull;
+    const ExecutionGraph graph = plan_step({small_gpt(), a100(), plan});
+    const auto kernels = [&](const std::string& name) {
+        std::size_t count = 0;
+        for (const Operation& operation : graph.ranks[0]->operations)
+            count += graph.names[operation.name] == name ? 1 : 0;
+        return count;
+    };
+    EXPECT_EQ(kernels("h.3.mlp.c_fc forward"), 2U);
+    EXPECT_EQ(kernels("wte forward"), 1U);
+    EXPECT_EQ(kernels("ln_f forward"), 1U);
+    EXPECT_EQ(kernels("lm_head forward"), 1U);
+}
+
+TEST(PlanStep, AttentionThatIsNotFusedChangesItsLayout) {
+    ParallelPlan plan;
+    plan.attention = AttentionKernels::kUnfused;
+    const ExecutionGraph graph = plan_step({small_gpt(1), a100(), plan});
+    const double tokens = 256.0 * 512 * 2;  // of a value each
+    EXPECT_EQ(moved(graph, "h.0.attn.sdpa heads to tokens", Phase::kForward), 2 * tokens);
+    EXPECT_EQ(moved(graph, "h.0.attn.sdpa gradient to heads", Phase::kBackward), 2 * tokens);
+    EXPECT_EQ(moved(graph, "h.0.attn.sdpa gradients to tokens", Phase::kBackward), 6 * tokens);
+}
+
+TEST(PlanStep, NothingBeginsBeforeItsCall) {
+    ParallelPlan plan;
+    plan.accumulate = 2;
+    const Network network = small_gpt();
+    const ExecutionGraph alone = plan_step({network, a100(), plan});
+    const auto kernels = static_cast<std::uint32_t>(alone.ranks[0]->operations.size());
+    // Far longer than any kernel: each waits for its call.
+    plan.launches.kernel = microseconds(10'000);
+    const ExecutionGraph called = plan_step({network, a100(), plan});
+    EXPECT_EQ(called.ranks[0]->operations.size(), 2 * kernels);
+    const Schedule slow = schedule_of(called);
+    EXPECT_GT(slow.makespan, microseconds(10'000) * kernels);
+    EXPECT_LT(slow.makespan, microseconds(10'000) * (kernels + 1));
+    // Far shorter: the host is ahead, and the first kernel alone waits.
+    plan.launches.kernel = nanoseconds(10);
+    const Time ahead = schedule_of(plan_step({network, a100(), plan})).makespan;
+    EXPECT_EQ(ahead, schedule_of(alone).makespan + nanoseconds(10));
+    // It is ahead no more at the begin of a pass if it waits behind each: 2 + 2, and the update.
+    plan.launches.wait_after_pass = true;
+    const Time waits = schedule_of(plan_step({network, a100(), plan})).makespan;
+    EXPECT_EQ(waits, schedule_of(alone).makespan + nanoseconds(10) * 5);
 }
 
 TEST(PlanStep, PassesKeepWhatThePlanCountsAndFreeAllOfIt) {

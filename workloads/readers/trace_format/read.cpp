@@ -178,6 +178,8 @@ private:
         report.world_size = std::max(1U, r.world_size);
         report.steps = std::max(1U, r.steps);
         report.synthetic = r.synthetic;
+        report.host = {
+            r.launches, Time(r.between_launches_ps), r.collective_calls, Time(r.until_call_ps)};
         report.events = r.events;
         report.used = r.used;
         report.dropped = r.dropped;

@@ -84,6 +84,10 @@ struct RankRecord {
     std::uint64_t memory_bytes = 0;
     std::uint32_t sms = 0;
     bool synthetic = false;
+    std::uint64_t launches = 0;
+    std::uint64_t between_launches_ps = 0;
+    std::uint64_t collective_calls = 0;
+    std::uint64_t until_call_ps = 0;
     std::uint64_t events = 0;
     std::map<std::string, std::uint64_t> used;
     std::map<std::string, std::uint64_t> dropped;
@@ -100,6 +104,14 @@ struct RankRecord {
             field("memory_bytes", &R::memory_bytes, "Of the GPU."),
             field("sms", &R::sms, "Of the GPU; 0 if unknown."),
             field("synthetic", &R::synthetic, "No real run is behind it."),
+            field("launches", &R::launches, "Of a host that did not wait before them."),
+            field(
+                "between_launches_ps",
+                &R::between_launches_ps,
+                "Mean, from the launch before to each of these."),
+            field("collective_calls", &R::collective_calls, "The same, of collectives."),
+            field(
+                "until_call_ps", &R::until_call_ps, "Mean, from the launch before to each of these."),
             field("events", &R::events, "Events of the original file."),
             field("used", &R::used, "Of these, used: by what they are."),
             field("dropped", &R::dropped, "Of these, dropped: by reason."),

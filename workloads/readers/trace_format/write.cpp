@@ -124,6 +124,10 @@ private:
         record.memory_bytes = report.memory_bytes;
         record.sms = report.sms;
         record.synthetic = report.synthetic;
+        record.launches = report.host.launches;
+        record.between_launches_ps = report.host.between.count();
+        record.collective_calls = report.host.calls;
+        record.until_call_ps = report.host.until_call.count();
         record.events = report.events;
         record.used = report.used;
         record.dropped = report.dropped;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/sweep/slurm.h"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// Where experiments run: arguments of `sweep` and `plan`.
+struct SlurmArguments {
+    std::string executor = "local";
+    unsigned tasks = SlurmOptions{}.tasks;
+    std::vector<std::string> sbatch;
+    std::string prologue;
+    std::string points;
+
+    void add_to(CLI::App& command);
+    [[nodiscard]] bool slurm() const { return executor == "slurm"; }
+    /// Throws ConfigError, IoError.
+    [[nodiscard]] SlurmOptions options() const;
+    /// The digests of a task's share, a line each; none: all. Throws ConfigError.
+    [[nodiscard]] std::optional<std::set<std::string>> only() const;
+};
+
+}  // namespace switchfold
