@@ -5,6 +5,7 @@
 #include "sim/run/results/training.h"
 #include "sim/run/workload/kernel_model.h"
 #include "validation/harness/number_jobs.h"
+#include "validation/training/planned_row.h"
 #include "workloads/graph/collective.h"
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/step/plan_step.h"
@@ -55,6 +56,7 @@ struct Wanted {
     std::string network;        ///< of a step; empty: an all-reduce
     std::uint32_t samples = 0;  ///< of the fullest GPU
     Bytes bytes;
+    LaunchTimes launches;
 };
 
 double seconds_of(const Wanted& wanted, const JobProgress& progress) {
@@ -73,6 +75,7 @@ double seconds_of(const Wanted& wanted, const JobProgress& progress) {
     plan.datatype = Datatype::kFloat32;
     plan.tf32 = true;
     plan.optimizer = OptimizerKind::kMomentum;
+    plan.launches = wanted.launches;
     const PlannedStep step(
         *find_network(wanted.network), KernelTimes(gpu_rates(*wanted.system->gpu)), plan);
     const ExecutionGraph graph = plan_step(step);
@@ -96,7 +99,7 @@ Bytes stated_size(const std::string& note) {
 }
 
 std::optional<Wanted> wanted_of(const ElasticRow& row, const Machines& machines) {
-    Wanted wanted{&row, nullptr, {}, 0, {}};
+    Wanted wanted{&row, nullptr, {}, 0, {}, {}};
     WantedMachine machine{row.gpu, row.interconnect, row.gpus, std::max(1U, row.nodes)};
     if (row.id.starts_with("elasticflow_scaling")) {
         wanted.network = network_of(row);
@@ -141,14 +144,17 @@ void compare_device_sets(
     const Machines& machines,
     const SuiteOptions& options,
     SuiteResult& result) {
+    const LaunchTimes eager = shipped_launches(options.root, "pytorch_eager.json");
     std::vector<Wanted> all;
     for (const ElasticRow& row : rows) {
         if (!is_of_device_set(row))
             continue;
-        if (auto wanted = wanted_of(row, machines))
+        if (auto wanted = wanted_of(row, machines)) {
+            wanted->launches = eager;
             all.push_back(std::move(*wanted));
-        else
+        } else {
             result.unmatched.push_back({row.id, why_not(row)});
+        }
     }
     std::vector<NumberJob> jobs;
     for (const Wanted& wanted : all)
