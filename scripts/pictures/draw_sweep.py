@@ -9,7 +9,7 @@ HEIGHT, LEFT, TOP, LEGEND = 170, 46, 52, 26
 METRICS = {
     "bus_bandwidth_GBps": ("bus bandwidth (GB/s)", 1),
     "backward_slowdown": ("slowdown of the backward pass (%)", 100),
-    "run_training": ("share of the time that trains what counts (%)", 100),
+    "run_samples_per_s": ("goodput (1,000 samples a second)", 1e-3),
 }
 
 
@@ -47,7 +47,7 @@ def ceiling(value):
 class Panels:
     def __init__(self, folder):
         axes, self.rows = read(folder)
-        self.metric = next((m for m in ("bus_bandwidth_GBps", "run_training") if self.rows[0][m] is not None),
+        self.metric = next((m for m in ("bus_bandwidth_GBps", "run_samples_per_s") if self.rows[0][m] is not None),
                            "backward_slowdown")
         numeric = [a for a in axes if a["unit"] is not None]
         self.x = min(numeric, key=lambda a: (a["unit"] != "B", -len(a["labels"])), default=axes[0])
@@ -59,9 +59,6 @@ class Panels:
         self.width = 250 if len(self.facets) > 1 else 490
         self.factor = METRICS[self.metric][1]
         self.most = ceiling(max(self.value(row) for row in self.rows))
-        # Of a share near the whole only its upper part is of interest.
-        low = min(self.value(row) for row in self.rows)
-        self.least = 20 * math.floor(low / 20) if self.metric == "run_training" else 0
 
     def value(self, row):
         return (row[self.metric] or 0) * self.factor
@@ -85,7 +82,7 @@ class Panels:
         for i in range(5):
             y = bottom - HEIGHT * i / 4
             picture.line([(left, y), (left + self.width, y)], svg.LINE)
-            picture.text(left - 6, y + 4, f"{self.least + (self.most - self.least) * i / 4:g}", 10, svg.FAINT, "end")
+            picture.text(left - 6, y + 4, f"{self.most * i / 4:g}", 10, svg.FAINT, "end")
         if facet is not None:
             picture.text(left, top - 8, f"{self.facet} {short(facet)}", 11, bold=True)
         if self.x["unit"] is None:
@@ -99,8 +96,7 @@ class Panels:
             picture.text(left + at * self.width, bottom + 15, words, 10, svg.FAINT, "middle")
         for i, name in enumerate(self.series["labels"]):
             points = sorted((self.place(row), self.value(row)) for row in rows if row[self.series["name"]] == name)
-            share = HEIGHT / (self.most - self.least)
-            points = [(left + at * self.width, bottom - (value - self.least) * share) for at, value in points]
+            points = [(left + at * self.width, bottom - value / self.most * HEIGHT) for at, value in points]
             color = svg.COLORS[i % len(svg.COLORS)]
             if self.x["unit"] is not None:
                 picture.line(points, color, 1.6)
