@@ -9,6 +9,7 @@ HEIGHT, LEFT, TOP, LEGEND = 170, 46, 52, 26
 METRICS = {
     "bus_bandwidth_GBps": ("bus bandwidth (GB/s)", 1),
     "run_training": ("share of the time that trains what counts (%)", 100),
+    "run_samples_per_s": ("goodput (1,000 samples a second)", 1e-3),
     "backward_slowdown": ("slowdown of the backward pass (%)", 100),
     "speedup": ("speed-up over the first scenario", 1),
     "iteration_us": ("time of a step (us)", 1),
