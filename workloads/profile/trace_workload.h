@@ -30,7 +30,7 @@ struct TraceFileReport {
     std::uint64_t collectives = 0;
     std::uint64_t copies = 0;
     std::uint32_t streams = 0;
-    HostPace host;  ///< all zero where the trace has no calls
+    HostPace host;                                    ///< all zero where the trace has no calls
     std::map<std::string, std::uint64_t> durations;   ///< kernels by DurationSource
     std::map<std::string, std::uint64_t> bytes;       ///< kernels by ByteSource
     std::map<std::string, std::uint64_t> sizes;       ///< collectives by SizeSource

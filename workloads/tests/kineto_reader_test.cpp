@@ -56,14 +56,15 @@ constexpr const char* kAllReduce = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclW
 
 TEST(KinetoReader, HostPaceLeavesOutWaitsAndPauses) {
     // 20 and 30 us between launches; then a wait for the GPU, and later a pause of 2 ms.
-    const TraceWorkload workload = TraceText()
-                                       .launch("a", "0", "7", "10", "5")
-                                       .launch("b", "20", "7", "30", "5")
-                                       .launch("c", "50", "7", "60", "5")
-                                       .event("cuda_runtime", "cudaDeviceSynchronize", "1", "60", "40")
-                                       .launch("d", "110", "7", "120", "5")
-                                       .launch("e", "2110", "7", "2120", "5")
-                                       .read();
+    const TraceWorkload workload =
+        TraceText()
+            .launch("a", "0", "7", "10", "5")
+            .launch("b", "20", "7", "30", "5")
+            .launch("c", "50", "7", "60", "5")
+            .event("cuda_runtime", "cudaDeviceSynchronize", "1", "60", "40")
+            .launch("d", "110", "7", "120", "5")
+            .launch("e", "2110", "7", "2120", "5")
+            .read();
     const HostPace& host = workload.files.front().host;
     EXPECT_EQ(host.launches, 2U);
     EXPECT_EQ(host.between, microseconds(25));

@@ -238,16 +238,10 @@ void MemoryWriter::update_on_host(std::size_t group, Index there) {
     const double parameters = static_cast<double>(part(weights).count()) /
                               static_cast<double>(parts_.memory.facts.options.element);
     constexpr double kPicoseconds = 1e12;
-    const Time takes(
-        static_cast<std::uint64_t>(parameters / choice_.host_rate * kPicoseconds));
-    const Index updated =
-        writer_.host_work("update on host", takes, Phase::kOptimizer, {there});
+    const Time takes(static_cast<std::uint64_t>(parameters / choice_.host_rate * kPicoseconds));
+    const Index updated = writer_.host_work("update on host", takes, Phase::kOptimizer, {there});
     const Index back = writer_.host_copy(
-        "weights from host",
-        CopyKind::kHostToDevice,
-        part(weights),
-        Phase::kOptimizer,
-        {updated});
+        "weights from host", CopyKind::kHostToDevice, part(weights), Phase::kOptimizer, {updated});
     (void)writer_.collective(
         "gather weights",
         CollectiveKind::kAllGather,
@@ -326,8 +320,8 @@ void MemoryWriter::spans() {
 MemoryBytes MemoryWriter::held() const {
     const PlannedMemory& planned = parts_.memory;
     MemoryBytes held;
-    held[MemoryClass::kWeights] = static_cast<double>(
-        planned.schedule.resident_bytes - planned.gradients - planned.shadow);
+    held[MemoryClass::kWeights] =
+        static_cast<double>(planned.schedule.resident_bytes - planned.gradients - planned.shadow);
     held[MemoryClass::kWorkspace] = static_cast<double>(planned.shadow);
     for (std::size_t i = 0; i < planned.schedule.items.size(); ++i) {
         const MemoryItem& item = planned.schedule.items[i];
@@ -345,7 +339,8 @@ void MemoryWriter::memory() {
         const MemoryItem& item = planned.schedule.items[stay.item];
         const auto bytes = static_cast<std::int64_t>(item.bytes);
         if (planned.plan.pinned[stay.item]) {
-            Range& steps = pinned.try_emplace(stay.item, Range{stay.first, stay.last}).first->second;
+            Range& steps =
+                pinned.try_emplace(stay.item, Range{stay.first, stay.last}).first->second;
             steps.first = std::min(steps.first, stay.first);
             steps.last = std::max(steps.last, stay.last);
             continue;

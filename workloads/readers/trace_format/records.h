@@ -111,7 +111,9 @@ struct RankRecord {
                 "Mean, from the launch before to each of these."),
             field("collective_calls", &R::collective_calls, "The same, of collectives."),
             field(
-                "until_call_ps", &R::until_call_ps, "Mean, from the launch before to each of these."),
+                "until_call_ps",
+                &R::until_call_ps,
+                "Mean, from the launch before to each of these."),
             field("events", &R::events, "Events of the original file."),
             field("used", &R::used, "Of these, used: by what they are."),
             field("dropped", &R::dropped, "Of these, dropped: by reason."),

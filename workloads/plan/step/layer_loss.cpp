@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/kernels/memory_kernel.h"
+#include "workloads/plan/step/layer_work.h"
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kSingle = 4;  // bytes of a number in 32 bits
+
+}  // namespace
+
+/// Each operator reads all that it needs from memory and writes what it makes there.
+void LayerWork::unfused_loss(std::uint32_t layer, bool backward, Work& work) const {
+    const double out = out_elements(layer);
+    const auto pass = [&](const char* what, double read, double written) {
+        MemoryKernel k;
+        k.kernel_class = written > 0 ? KernelClass::kElementwise : KernelClass::kReduction;
+        k.read = read * out;
+        k.written = written * out;
+        k.flops = out;
+        kernel(layer, what, times_.estimate(k), work);
+    };
+    const bool casts = element_ < kSingle;
+    if (!backward) {
+        if (casts)
+            pass("to 32 bits", element_, kSingle);
+        pass("largest", kSingle, 0);
+        pass("less the largest", kSingle, kSingle);
+        pass("exponentials", kSingle, kSingle);
+        pass("sum", kSingle, 0);
+        pass("probabilities", kSingle, kSingle);
+        return;
+    }
+    pass("gradient", kSingle, kSingle);
+    if (casts)
+        pass("to 16 bits", kSingle, element_);
+}
+
+}  // namespace switchfold
