@@ -5,7 +5,7 @@
 #include "sim/run/results/training.h"
 #include "sim/run/workload/kernel_model.h"
 #include "validation/harness/number_jobs.h"
-#include "validation/training/planned_row.h"
+#include "validation/machines/launches.h"
 #include "workloads/graph/collective.h"
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/step/plan_step.h"
@@ -144,7 +144,7 @@ void compare_device_sets(
     const Machines& machines,
     const SuiteOptions& options,
     SuiteResult& result) {
-    const LaunchTimes eager = shipped_launches(options.root, "pytorch_eager.json");
+    const LaunchTimes eager = shipped_launches(options.root).at("pytorch_eager.json");
     std::vector<Wanted> all;
     for (const ElasticRow& row : rows) {
         if (!is_of_device_set(row))

@@ -33,7 +33,7 @@ struct Compared {
 std::vector<Compared> comparable(
     const std::vector<PlanRow>& rows,
     const Machines& machines,
-    const std::filesystem::path& root,
+    const ShippedLaunches& launches,
     SuiteResult& result) {
     std::vector<Compared> all;
     for (const PlanRow& row : rows) {
@@ -44,7 +44,7 @@ std::vector<Compared> comparable(
             const MachineMatch match = machine_of(row.step, machines);
             why = match.why;
             if (why.empty()) {
-                Compared compared{&row, planned_row(row.step, match.machine->system, root)};
+                Compared compared{&row, planned_row(row.step, match.machine->system, launches)};
                 // A step of many micro-batches takes no longer than one of few then.
                 compared.fold =
                     why_not_folded(
@@ -132,7 +132,8 @@ SuiteResult run_plans(const SuiteOptions& options) {
     result.name = suite.name;
     const std::vector<PlanRow> rows = read_plan_rows(*data);
     const Machines machines(options.root);
-    const std::vector<Compared> all = comparable(rows, machines, options.root, result);
+    const std::vector<Compared> all =
+        comparable(rows, machines, shipped_launches(options.root), result);
     std::vector<NumberJob> jobs;
     for (const Compared& compared : all)
         jobs.push_back({compared.row->step.id, [&compared](const JobProgress& progress) {

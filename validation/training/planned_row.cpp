@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/planned_row.h"
 
-#include "sim/core/params_reader.h"
-#include "sim/run/config/launch_params.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/results/training.h"
 #include "sim/run/workload/folded_plan.h"
@@ -13,19 +11,15 @@
 namespace switchfold::validation {
 
 PlannedRow
-planned_row(const StepRow& row, const SystemParams& system, const std::filesystem::path& root) {
+planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches) {
     ParallelPlan plan = row.plan;
     if (!row.launches.empty())
-        plan.launches = shipped_launches(root, row.launches);
+        plan.launches = launches.at(row.launches);
     return {
         &row,
         std::make_shared<const SystemParams>(system),
         std::make_shared<const PlannedStep>(
             *row.network, KernelTimes(gpu_rates(*system.gpu)), std::move(plan))};
-}
-
-LaunchTimes shipped_launches(const std::filesystem::path& root, const std::string& name) {
-    return read_params_file<LaunchParams>(root / "configs" / "launches" / name);
 }
 
 double simulated_seconds(const PlannedRow& planned, bool fold, const JobProgress& progress) {

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "sim/run/pool/progress.h"
+#include "validation/machines/launches.h"
 #include "validation/training/step_rows.h"
 #include "workloads/plan/step/plan_step.h"
 
-#include <filesystem>
 #include <memory>
-#include <string>
 
 namespace switchfold::validation {
 
@@ -18,13 +17,8 @@ struct PlannedRow {
     std::shared_ptr<const PlannedStep> step;
 };
 
-/// `root`: of the repository.
 [[nodiscard]] PlannedRow
-planned_row(const StepRow& row, const SystemParams& system, const std::filesystem::path& root);
-
-/// A file of configs/launches.
-[[nodiscard]] LaunchTimes
-shipped_launches(const std::filesystem::path& root, const std::string& name);
+planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches);
 
 /// Seconds of a step, simulated in this process; folded if it is told so.
 [[nodiscard]] double

@@ -52,6 +52,7 @@ void compare_steps(
     const std::filesystem::path& table, const SuiteOptions& options, SuiteResult& result) {
     const std::vector<StepRow> rows = read_step_rows(table);
     const Machines machines(options.root);
+    const ShippedLaunches launches = shipped_launches(options.root);
     std::vector<PlannedRow> planned;
     for (const StepRow& row : rows) {
         if (states_speedup(row))
@@ -65,7 +66,7 @@ void compare_steps(
             why = match.why;
         }
         if (why.empty()) {
-            planned.push_back(planned_row(row, match.machine->system, options.root));
+            planned.push_back(planned_row(row, match.machine->system, launches));
             if (row.gpus > kMostRanks)
                 why = why_not_folded(*planned.back().step, gpus_of_machine(*planned.back().system));
             if (!why.empty())

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <initializer_list>
 #include <utility>
 
@@ -29,25 +28,12 @@ constexpr std::array<std::pair<std::string_view, Datatype>, 11> kDatatypes{
      {"fp8_e4m3", Datatype::kFloat8},
      {"float8_e4m3fn", Datatype::kFloat8}}};
 
-std::vector<std::string_view> split(std::string_view line, char at) {
-    std::vector<std::string_view> parts;
-    for (std::size_t from = 0; from <= line.size();) {
-        const std::size_t to = std::min(line.find(at, from), line.size());
-        std::string_view part = line.substr(from, to - from);
-        while (part.ends_with('\r') || part.ends_with(' '))
-            part.remove_suffix(1);
-        while (part.starts_with(' '))
-            part.remove_prefix(1);
-        parts.push_back(part);
-        from = to + 1;
-    }
-    return parts;
-}
-
 class Reader {
 public:
     Reader(std::string_view text, const std::string& label) :
-        lines_(split(text, '\n')), label_(label), header_(split(lines_.front(), ',')) {}
+        lines_(trimmed_cells(text, '\n')),
+        label_(label),
+        header_(trimmed_cells(lines_.front(), ',')) {}
 
     KernelTable run() {
         const bool products = has({"m", "n", "k"});
@@ -67,7 +53,7 @@ public:
         for (line_ = 2; line_ <= lines_.size(); ++line_) {
             if (lines_[line_ - 1].empty())
                 continue;
-            cells_ = split(lines_[line_ - 1], ',');
+            cells_ = trimmed_cells(lines_[line_ - 1], ',');
             if (cells_.size() != header_.size())
                 fail(
                     line_, fmt::format("has {} cells; expected {}", cells_.size(), header_.size()));
@@ -103,10 +89,9 @@ private:
     std::uint64_t whole(std::string_view column) {
         constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
         const std::string_view text = cell(column);
-        std::uint64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value > 0 && value <= kMost)
-            return value;
+        const auto value = parse_count(text);
+        if (value && *value > 0 && *value <= kMost)
+            return *value;
         fail(line_, fmt::format("{} is \"{}\"; expected a whole number from 1", column, text));
         return 1;
     }
@@ -118,10 +103,9 @@ private:
             if (name == kernel.dtype)
                 kernel.datatype = type;
         const std::string_view text = cell("time_us");
-        double us = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), us);
+        const double us = parse_decimal(text).value_or(0);
         constexpr double kMost = 1e12;
-        if (error != std::errc() || end != text.data() + text.size() || !(us > 0) || !(us < kMost))
+        if (!(us > 0) || !(us < kMost))
             fail(
                 line_,
                 fmt::format(

@@ -23,17 +23,36 @@ std::optional<Number> parse(std::string_view text) {
     return value;
 }
 
+/// As they stand, one more than there are separators.
+std::vector<std::string_view> between(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (std::size_t from = 0; from <= text.size();) {
+        const std::size_t to = std::min(text.find(separator, from), text.size());
+        parts.push_back(text.substr(from, to - from));
+        from = to + 1;
+    }
+    return parts;
+}
+
 }  // namespace
 
 std::vector<std::string> split_text(std::string_view text, char separator) {
     std::vector<std::string> parts;
-    for (std::size_t from = 0; from <= text.size();) {
-        const std::size_t to = std::min(text.find(separator, from), text.size());
-        std::string_view part = text.substr(from, to - from);
+    for (std::string_view part : between(text, separator)) {
         if (part.ends_with('\r'))
             part.remove_suffix(1);
         parts.emplace_back(part);
-        from = to + 1;
+    }
+    return parts;
+}
+
+std::vector<std::string_view> trimmed_cells(std::string_view text, char separator) {
+    std::vector<std::string_view> parts = between(text, separator);
+    for (std::string_view& part : parts) {
+        while (part.ends_with('\r') || part.ends_with(' '))
+            part.remove_suffix(1);
+        while (part.starts_with(' '))
+            part.remove_prefix(1);
     }
     return parts;
 }

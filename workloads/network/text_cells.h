@@ -12,6 +12,8 @@ namespace switchfold {
 
 /// The parts between separators, at least one; the end of a line in Windows' manner is cut off.
 [[nodiscard]] std::vector<std::string> split_text(std::string_view text, char separator);
+/// The same without the blanks around each part; they point into the text.
+[[nodiscard]] std::vector<std::string_view> trimmed_cells(std::string_view text, char separator);
 /// Empty if the text is anything but a whole number.
 [[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text);
 /// Empty if the text is anything but a finite number.

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace switchfold {
@@ -17,37 +16,16 @@ namespace {
 
 constexpr std::uint32_t kMostSamples = 1U << 20U;
 
-std::vector<std::string_view> split(std::string_view line, char at) {
-    std::vector<std::string_view> parts;
-    for (std::size_t from = 0; from <= line.size();) {
-        const std::size_t to = std::min(line.find(at, from), line.size());
-        std::string_view part = line.substr(from, to - from);
-        while (part.ends_with('\r') || part.ends_with(' '))
-            part.remove_suffix(1);
-        while (part.starts_with(' '))
-            part.remove_prefix(1);
-        parts.push_back(part);
-        from = to + 1;
-    }
-    return parts;
-}
-
-template <class T>
-bool read_number(std::string_view text, T& out) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc() && end == text.data() + text.size();
-}
-
 class Reader {
 public:
     Reader(std::string_view text, const std::string& label) :
-        lines_(split(text, '\n')), label_(label) {}
+        lines_(trimmed_cells(text, '\n')), label_(label) {}
 
     StepTable run() {
         read_header();
         for (line_ = 2; line_ <= lines_.size(); ++line_)
             if (!lines_[line_ - 1].empty())
-                read_line(split(lines_[line_ - 1], ','));
+                read_line(trimmed_cells(lines_[line_ - 1], ','));
         line_ = 1;
         if (table_.empty() && problems_.empty())
             fail("is followed by no step time; expected at least one");
@@ -64,7 +42,7 @@ private:
             throw ConfigError(std::move(problems_));
     }
     void read_header() {
-        const std::vector<std::string_view> header = split(lines_.front(), ',');
+        const std::vector<std::string_view> header = trimmed_cells(lines_.front(), ',');
         columns_ = header.size();
         constexpr std::array<std::string_view, 3> kNames{"gpu", "batch", "seconds"};
         for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -82,20 +60,20 @@ private:
             return;
         }
         const std::string gpu(cells[at_[0]]);
-        std::uint32_t batch = 0;
-        double seconds = 0;
+        const std::uint64_t batch = parse_count(cells[at_[1]]).value_or(0);
+        const double seconds = parse_decimal(cells[at_[2]]).value_or(0);
         if (gpu.empty())
             fail("names no gpu; expected one");
-        if (!read_number(cells[at_[1]], batch) || batch == 0 || batch > kMostSamples)
+        if (batch == 0 || batch > kMostSamples)
             fail(fmt::format(
                 "batch is \"{}\"; expected a whole number from 1 to {}",
                 cells[at_[1]],
                 kMostSamples));
         constexpr double kMost = 1e6;
-        if (!read_number(cells[at_[2]], seconds) || !(seconds > 0) || !(seconds < kMost))
+        if (!(seconds > 0) || !(seconds < kMost))
             fail(fmt::format(
                 "seconds is \"{}\"; expected a number above 0 and below 1e6", cells[at_[2]]));
-        if (!table_[gpu].emplace(batch, seconds).second)
+        if (!table_[gpu].emplace(static_cast<std::uint32_t>(batch), seconds).second)
             fail(fmt::format("has batch {} of {} again; expected each once", batch, gpu));
     }
 
