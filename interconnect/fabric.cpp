@@ -61,7 +61,8 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
                 nodes[i].name.c_str(),
                 topology_.switches[nodes[i].switch_class],
                 values_,
-                scheduler_));
+                scheduler_,
+                nodes[i].kind == NodeKind::kMemory));
         }
     }
     for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {

@@ -13,8 +13,9 @@ Switch::Switch(
     const sc_core::sc_module_name& name,
     const SwitchParams& params,
     ValuePool& values,
-    Scheduler& scheduler) :
-    sc_module(name), scheduler_(scheduler), params_(params), values_(values) {}
+    Scheduler& scheduler,
+    bool stores) :
+    sc_module(name), scheduler_(scheduler), stores_(stores), params_(params), values_(values) {}
 
 void Switch::attach(Link& incoming, std::uint32_t lanes) {
     const auto port = static_cast<std::uint32_t>(ports_.size());
@@ -112,7 +113,12 @@ OptionalTime Switch::forward(const Packet& packet, Link& from) {
         if (back > 0)
             from.reverse().add_overhead(back);
     }
-    packet.onward->send(packet, scheduler_.now() + params_.latency, &from);
+    const Time earliest = scheduler_.now() + params_.latency;
+    if (stores_) [[unlikely]] {
+        packet.onward->send(packet, earliest);
+        return Time(packet.tail);
+    }
+    packet.onward->send(packet, earliest, &from);
     return std::nullopt;
 }
 

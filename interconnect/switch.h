@@ -64,7 +64,8 @@ struct SwitchStatistics {
 ///   that their sum leaves by (at the root the port of the line's home); when all have come, the
 ///   root copies the sum to every member.
 /// A switch below the root sends one partial sum up. Also stands for NICs and PCIe switches, which
-/// only forward.
+/// only forward, and for host memory, which stores: what has come in whole has freed its place,
+/// however long it waits for the way out. Who writes bounds what is stored, by its own window.
 class alignas(64) Switch final : public sc_core::sc_module,
                                  public PacketSink,
                                  private EventHandler {
@@ -73,7 +74,8 @@ public:
         const sc_core::sc_module_name& name,
         const SwitchParams& params,
         ValuePool& values,
-        Scheduler& scheduler);
+        Scheduler& scheduler,
+        bool stores = false);
 
     /// Joins a link that arrives here; its reverse leaves here.
     void attach(Link& incoming, std::uint32_t lanes);
@@ -170,6 +172,7 @@ private:
 
     // What every packet needs comes first.
     Scheduler& scheduler_;
+    bool stores_;
     SwitchStatistics statistics_;
     SwitchParams params_;
     ValuePool& values_;
