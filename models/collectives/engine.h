@@ -151,6 +151,9 @@ private:
     /// Blocks and what they need of an SM, as the trace has them for the same kind of kernel.
     void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec) const;
     const GroupView& view(const std::vector<std::uint32_t>& ranks);
+    /// Of ranks that have been viewed: searched once.
+    const std::vector<ReduceTree>&
+    reduce_trees(const std::vector<std::uint32_t>& ranks, std::uint32_t count);
 
     Fabric& fabric_;
     WorldClock clock_;

@@ -5,6 +5,7 @@
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/experts/choice.h"
+#include "models/collectives/peer_copies/wiring.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -44,6 +45,15 @@ const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks)
             for (std::size_t place = 0; place < order.size(); ++place)
                 fabric_.connect(ranks[order[place]], ranks[order[(place + 1) % order.size()]]);
     return *found;
+}
+
+const std::vector<ReduceTree>&
+CollectiveEngine::reduce_trees(const std::vector<std::uint32_t>& ranks, std::uint32_t count) {
+    std::vector<ReduceTree>& trees = views_.at(ranks)->reduce_trees;
+    if (trees.empty())
+        for (FoundTree& found : find_trees(wiring_of(fabric_.topology(), ranks), count))
+            trees.push_back(std::move(found.parents));
+    return trees;
 }
 
 Choice
@@ -101,7 +111,10 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
                     "an all-reduce cannot run as {}: {}",
                     enum_name(spec.choice.algorithm),
                     reason));
-        take_traced_kernel(collective, spec);
+        if (spec.choice.algorithm == Algorithm::kTopologyTree)
+            spec.reduce_trees = reduce_trees(spec.ranks, spec.choice.copies.trees);
+        if (!moves_by_copies(spec.choice.algorithm))
+            take_traced_kernel(collective, spec);
         return spec;
     }
     CollectivePolicy policy = able_policy({spec.kind, spec.bytes, spec.datatype}, group.machine);

@@ -3,6 +3,7 @@
 
 #include "models/collectives/copy/copy_parameters.h"
 #include "models/collectives/experts/parameters.h"
+#include "models/collectives/peer_copies/policy.h"
 #include "models/collectives/symmetric/symmetric_parameters.h"
 #include "sim/core/params.h"
 #include "sim/core/units.h"
@@ -121,6 +122,7 @@ struct CollectiveParams {
     ExpertsParams experts;
     SymmetricParams symmetric;
     CopyCollectiveParams copy_engine;
+    PeerCopyParams peer_copies;
 
     static constexpr auto fields() {
         return std::tuple{

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/gpu/copy_listener.h"
 #include "sim/core/units.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
 
@@ -46,6 +48,8 @@ public:
     /// Bytes that a communication block reads and writes in local memory.
     /// \returns when they have been served; later calls are served later.
     virtual Time access(std::uint64_t read, std::uint64_t written) = 0;
+    /// A copy between this GPU and its host; the listener is told `id` when it has ended.
+    virtual void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) = 0;
     /// What kernels beside the collective draw from the GPU's memory.
     struct Draw {
         double rate = 0;   ///< bytes a second

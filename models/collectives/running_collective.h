@@ -5,6 +5,7 @@
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/jump/turn_log.h"
+#include "models/collectives/peer_copies/program.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/rank_port.h"
 
@@ -65,6 +66,7 @@ struct CollectiveSpec {
         rings;  ///< orders of positions; channel c takes ring c mod size
     std::vector<std::vector<std::uint32_t>>
         trees;  ///< parents of positions; channel c takes tree c mod size
+    std::vector<ReduceTree> reduce_trees;  ///< of one by copies along trees
 };
 
 class MemberListener {
@@ -143,6 +145,8 @@ using MakeCollective = std::unique_ptr<RunningCollective>(
 [[nodiscard]] MakeCollective make_symmetric_collective;
 /// Copy engines, no thread block.
 [[nodiscard]] MakeCollective make_copy_collective;
+/// A framework's own copies between GPUs and to the host.
+[[nodiscard]] MakeCollective make_peer_copies;
 /// Dispatch and combine of mixture-of-experts layers.
 [[nodiscard]] MakeCollective make_experts_collective;
 

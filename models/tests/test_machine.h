@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -29,7 +30,18 @@ struct IdealPort final : RankPort, EventHandler {
         bytes_written += written;
         return scheduler.now();
     }
-    void on_event(std::uint64_t) override {
+    void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) override {
+        copies.emplace_back(id, &listener);
+        const Time takes = copy.isolated > Time()
+                               ? copy.isolated
+                               : serialization_time(copy.bytes, gigabytes_per_second(12));
+        scheduler.at(scheduler.now() + takes, *this, copies.size());
+    }
+    void on_event(std::uint64_t tag) override {
+        if (tag > 0) {
+            const auto [id, listener] = copies[tag - 1];
+            return listener->on_copy_end(id);
+        }
         ResidentListener* first = waiting.front();
         waiting.erase(waiting.begin());
         first->on_resident(rank);
@@ -37,6 +49,7 @@ struct IdealPort final : RankPort, EventHandler {
     std::uint32_t rank;
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;
+    std::vector<std::pair<std::uint32_t, CopyListener*>> copies;
     std::uint32_t most_blocks = 0;    ///< of a kernel that came
     std::vector<std::uint32_t> kept;  ///< blocks, each time some have left
     std::uint32_t occupied = 0;       ///< kernels

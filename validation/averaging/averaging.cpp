@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/averaging/averaging_row.h"
 #include "validation/averaging/coprocessor_rows.h"
+#include "validation/averaging/exchange_rows.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 
@@ -18,7 +19,8 @@ struct RowGroup {
     void (*compare)(
         const std::vector<AveragingRow>& rows, const SuiteOptions& options, SuiteResult& result);
 };
-constexpr std::array kGroups{RowGroup{is_of_coprocessor, compare_coprocessor}};
+constexpr std::array kGroups{
+    RowGroup{is_of_coprocessor, compare_coprocessor}, RowGroup{is_of_exchange, compare_exchange}};
 
 }  // namespace
 

@@ -25,6 +25,16 @@ std::vector<AveragingRow> read_averaging_rows(const std::filesystem::path& path)
         if (row.id.empty() || !ids.insert(row.id).second)
             numbers.fail(record, "id", "an id that no other row has");
         row.hardware = record["hardware"];
+        if (table.has("model"))
+            row.model = record["model"];
+        if (table.has("algorithm"))
+            row.algorithm = record["algorithm"];
+        if (table.has("workers"))
+            row.workers =
+                numbers.read<std::uint32_t>(record, "workers", 1, "a whole number").value_or(0);
+        if (table.has("bytes"))
+            row.bytes =
+                numbers.read<std::uint64_t>(record, "bytes", 1, "a whole number").value_or(0);
         row.quantity = record["quantity"];
         row.unit = record["unit"];
         row.kind = record["kind"];

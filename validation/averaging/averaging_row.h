@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,6 +12,10 @@ namespace switchfold::validation {
 struct AveragingRow {
     std::string id;
     std::string hardware;
+    std::uint32_t workers = 0;  ///< 0: not stated
+    std::string model;
+    std::string algorithm;
+    std::uint64_t bytes = 0;  ///< that are exchanged; 0: not stated
     std::string quantity;
     std::string unit;
     std::string kind;  ///< measured, claimed

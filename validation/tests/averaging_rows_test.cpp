@@ -2,6 +2,7 @@
 #include "sim/core/error.h"
 #include "validation/averaging/averaging_row.h"
 #include "validation/averaging/coprocessor_rows.h"
+#include "validation/averaging/exchange_rows.h"
 #include "validation/harness/suite.h"
 
 #include <gtest/gtest.h>
@@ -78,6 +79,34 @@ TEST(AveragingRows, ClaimsStandBesideTheShippedSweep) {
     EXPECT_TRUE(std::ranges::any_of(result.notes, [](const std::string& note) {
         return note.find("not reproduced") != std::string::npos;
     }));
+}
+
+TEST(AveragingRows, ExchangesComeFromOneLinkRate) {
+    const auto path = std::filesystem::temp_directory_path() / "switchfold_exchange_rows_test.csv";
+    const std::string box = "8 GPUs in two groups of 4 behind PCIe 3.0 switches";
+    std::ofstream(path)
+        << "id,hardware,workers,model,algorithm,bytes,quantity,value,unit,kind,note\n"
+        << "mxnet_device_2," << box
+        << ",2,\"net, 205 arrays\",device: owner of each array,257991328,exchange_time,23.17,ms,"
+           "measured,\n"
+        // The page's other runs (apache/mxnet tools/bandwidth/README.md): means of five.
+        << "device_8," << box
+        << ",8,\"net, 205 arrays\",device,257991328,exchange_time,100.13,ms,measured,\n"
+        << "dist," << box
+        << ",8,\"net, 205 arrays\",dist_device_sync,257991328,exchange_time,294.8,ms,measured,\n"
+        << "elsewhere,8 x P40,8,\"net, 205 arrays\",device,257991328,exchange_time,50,ms,"
+           "measured,\n";
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    SuiteResult result;
+    compare_exchange(read_averaging_rows(path), options, result);
+    ASSERT_EQ(result.cases.size(), 2U);
+    EXPECT_TRUE(result.cases[0].fitted);
+    EXPECT_NEAR(result.cases[0].error(), 0, 0.01);
+    EXPECT_FALSE(result.cases[1].fitted);
+    EXPECT_NEAR(result.cases[1].error(), 0, 0.15);
+    ASSERT_EQ(result.unmatched.size(), 2U);
+    EXPECT_EQ(result.unmatched[0].id, "dist");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/machine_view.h"
 
+#include "models/collectives/peer_copies/choice.h"
+
 #include "interconnect/path_finder.h"
 #include "interconnect/reduction_tree.h"
 
@@ -170,6 +172,8 @@ view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std:
 
 std::string
 why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks) {
+    if (moves_by_copies(algorithm))
+        return why_no_peer_copies(algorithm, topology, ranks);
     switch (algorithm) {
     case Algorithm::kInSwitch:
         return why_no_reduction(topology, ranks);

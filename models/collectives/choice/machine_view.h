@@ -4,6 +4,7 @@
 #include "interconnect/topology.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/tuning.h"
+#include "models/collectives/peer_copies/program.h"
 
 #include <cstdint>
 #include <string>
@@ -16,6 +17,7 @@ struct GroupView {
     GroupLayout layout;
     std::vector<std::vector<std::uint32_t>> rings;  ///< orders of positions
     std::vector<std::vector<std::uint32_t>> trees;  ///< parents of positions
+    std::vector<ReduceTree> reduce_trees;           ///< of copies; empty until asked for
     MachineView machine;
 };
 [[nodiscard]] GroupView

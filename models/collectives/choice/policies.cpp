@@ -40,7 +40,10 @@ std::vector<Algorithm> known_to(CollectiveKind kind, Kernels kernels) {
             Algorithm::kInSwitch,
             Algorithm::kInSwitchTree,
             Algorithm::kInSwitchRing,
-            Algorithm::kCollnet};
+            Algorithm::kCollnet,
+            Algorithm::kOwners,
+            Algorithm::kTopologyTree,
+            Algorithm::kHost};
     if (is_exchange(kind))
         return {};
     if (kind == CollectiveKind::kReduceScatter || kind == CollectiveKind::kAllGather)
@@ -50,6 +53,8 @@ std::vector<Algorithm> known_to(CollectiveKind kind, Kernels kernels) {
 
 /// Protocols that these kernels do not know.
 std::string_view refused(Protocol protocol, const CollectivePolicy& policy, CollectiveKind kind) {
+    if (moves_by_copies(policy.algorithm) && protocol != Protocol::kAuto)
+        return "is one of thread blocks, and copies have none; expected auto";
     switch (policy.kernels) {
     case Kernels::kClassic:
         if (is_exchange(kind) && protocol == Protocol::kLl128)
@@ -118,9 +123,14 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
                 "is {}, which {} kernels do not know; expected pull",
                 enum_name(policy.mode),
                 enum_name(policy.kernels)));
-    if (policy.kernels == Kernels::kCopyEngine && policy.channels != 0)
+    const bool copies = moves_by_copies(policy.algorithm);
+    if ((policy.kernels == Kernels::kCopyEngine || copies) && policy.channels != 0)
+        checker.error(pointer("channels"), "is set, and copies take no thread block; expected 0");
+    if (!copies && policy.copies != PeerCopyPolicy())
         checker.error(
-            pointer("channels"), "is set, and copy engines take no thread block; expected 0");
+            pointer("copies"),
+            "is given, and only owners, topology_tree and host exchange by copies; expected one of "
+            "these algorithms");
     const bool needs_switch = policy.kernels == Kernels::kClassic;
     if (policy.registered && needs_switch && kind != CollectiveKind::kAllReduce &&
         policy.algorithm != Algorithm::kInSwitch)

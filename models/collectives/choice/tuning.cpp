@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/tuning.h"
 
+#include "models/collectives/peer_copies/choice.h"
+
 #include "models/collectives/choice/cost_model.h"
 
 #include <algorithm>
@@ -116,6 +118,8 @@ Choice choose_collective(
     // Who asks for the switches gets them; whether the machine can is checked elsewhere.
     if (reduces_in_switch(policy.algorithm))
         return switched(params, policy, machine, call, cost);
+    if (moves_by_copies(policy.algorithm))
+        return choose_peer_copies(params, policy, machine, call);
     Protocol only = policy.protocol;
     if (only == Protocol::kAuto && machine.machines > 1)
         only = params.network_protocol;

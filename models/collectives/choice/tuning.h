@@ -3,6 +3,7 @@
 
 #include "models/collectives/experts/policy.h"
 #include "models/collectives/parameters.h"
+#include "models/collectives/peer_copies/policy.h"
 #include "sim/core/params.h"
 #include "workloads/graph/execution_graph.h"
 
@@ -25,11 +26,14 @@ enum class Algorithm : std::uint8_t {
     kInSwitchRing,  ///< NVLS inside each machine, rings over the machines' heads
     kCollnet,       ///< NVLS inside each machine, the network's switches add the machines' sums
     kDirect,        ///< every rank reads or writes every other's memory
+    kOwners,        ///< copies to the owner of each array, which adds, and back
+    kTopologyTree,  ///< copies along trees that load the machine's links least
+    kHost,          ///< copies to the host, which adds, and back
 };
 
 template <>
 struct EnumNames<Algorithm> {
-    static constexpr std::array<std::pair<Algorithm, std::string_view>, 8> kNames{
+    static constexpr std::array<std::pair<Algorithm, std::string_view>, 11> kNames{
         {{Algorithm::kAuto, "auto"},
          {Algorithm::kRing, "ring"},
          {Algorithm::kTree, "tree"},
@@ -37,8 +41,17 @@ struct EnumNames<Algorithm> {
          {Algorithm::kInSwitchTree, "in_switch_tree"},
          {Algorithm::kInSwitchRing, "in_switch_ring"},
          {Algorithm::kCollnet, "collnet"},
-         {Algorithm::kDirect, "direct"}}};
+         {Algorithm::kDirect, "direct"},
+         {Algorithm::kOwners, "owners"},
+         {Algorithm::kTopologyTree, "topology_tree"},
+         {Algorithm::kHost, "host"}}};
 };
+
+/// Whether a framework's own copies move it, with kernels or host threads that add.
+[[nodiscard]] constexpr bool moves_by_copies(Algorithm algorithm) {
+    return algorithm == Algorithm::kOwners || algorithm == Algorithm::kTopologyTree ||
+           algorithm == Algorithm::kHost;
+}
 
 /// Whether switches add or copy what it moves: its kernel is not that of rings and trees.
 [[nodiscard]] constexpr bool reduces_in_switch(Algorithm algorithm) {
@@ -81,6 +94,7 @@ struct CollectivePolicy {
     bool registered = false;
     InSwitchMode mode = InSwitchMode::kPull;
     Kernels kernels = Kernels::kClassic;
+    PeerCopyPolicy copies = {};
     bool operator==(const CollectivePolicy&) const = default;
 
     static constexpr auto fields() {
@@ -115,7 +129,12 @@ struct CollectivePolicy {
                 &CollectivePolicy::kernels,
                 "Who moves the data: classic (NCCL's rings, trees, NVLS), symmetric (few thread "
                 "blocks on buffers in windows; algorithm in_switch by multicast or direct from "
-                "peer to peer), copy_engine (no thread block; algorithm direct or in_switch).")};
+                "peer to peer), copy_engine (no thread block; algorithm direct or in_switch)."),
+            field(
+                "copies",
+                &CollectivePolicy::copies,
+                "How algorithms owners, topology_tree and host exchange arrays by copies "
+                "(docs/exchange.md).")};
     }
 };
 
@@ -163,6 +182,7 @@ struct Choice {
     std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
     ExpertsLibrary library = ExpertsLibrary::kAuto;  ///< of a dispatch or combine
     std::uint32_t group_tables = 0;                  ///< of one in the switch; 0: theirs
+    PeerCopyPolicy copies = {};                      ///< of one by copies
 };
 
 /// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;

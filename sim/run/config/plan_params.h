@@ -5,6 +5,7 @@
 #include "sim/core/params_cursor.h"
 #include "sim/core/params_schema.h"
 #include "sim/core/units.h"
+#include "sim/run/config/average_params.h"
 #include "sim/run/config/launch_params.h"
 #include "sim/run/config/memory_choice_params.h"
 #include "workloads/plan/step/parallel_plan.h"
@@ -113,6 +114,7 @@ struct PlanParams : ParallelPlan {
     Bandwidth link_bandwidth = gigabytes_per_second(10);
     std::optional<MemoryChoiceParams> memory;  ///< none: all stays, and updates follow the passes
     PathOr<LaunchParams> calls;
+    std::optional<AverageParams> average;  ///< none: gradients of every step are added up
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return std::tuple{
@@ -256,6 +258,11 @@ struct PlanParams : ParallelPlan {
                 &PlanParams::memory,
                 "What stays on the GPU, what travels to the host and back, and when weights are "
                 "updated (docs/memory_plans.md). None: all stays."),
+            field(
+                "average",
+                &PlanParams::average,
+                "The data-parallel replicas take steps of their own and exchange weights now and "
+                "then (docs/exchange.md). None: gradients of every step are added up."),
             field(
                 "fold",
                 &PlanParams::fold,

@@ -43,7 +43,7 @@ Machine::Machine(
         copies_.push_back(std::make_unique<CopyEngine>(
             fmt::format("copies{}", rank).c_str(), gpu.copy, gpus_.back()->memory(), scheduler));
         copies_.back()->attach(*fabric_, rank);
-        ports_.push_back(std::make_unique<GpuPort>(rank, *gpus_.back()));
+        ports_.push_back(std::make_unique<GpuPort>(rank, *gpus_.back(), *copies_.back()));
         fabric_->endpoint(rank).set_memory(ports_.back().get());
         ports.push_back(ports_.back().get());
     }

@@ -18,7 +18,8 @@ namespace switchfold {
 /// A rank's GPU behind the interfaces of collectives and packets.
 class GpuPort final : public RankPort, public EndpointMemory, private BlocksListener {
 public:
-    GpuPort(std::uint32_t rank, Gpu& gpu) : rank_(rank), gpu_(gpu), memory_(gpu.memory()) {}
+    GpuPort(std::uint32_t rank, Gpu& gpu, CopyEngine& copies) :
+        rank_(rank), gpu_(gpu), copies_(copies), memory_(gpu.memory()) {}
     std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& listener) override;
     void vacate(std::uint64_t ticket) override { gpu_.retire_resident(ticket); }
     void keep(std::uint64_t ticket, std::uint32_t blocks) override {
@@ -26,6 +27,9 @@ public:
     }
     Time access(std::uint64_t read, std::uint64_t written) override {
         return memory_.access(read, written);
+    }
+    void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) override {
+        copies_.start(id, copy, listener);
     }
     [[nodiscard]] Draw kernel_draw() const override {
         const Gpu::KernelDraw draw = gpu_.kernel_draw();
@@ -43,6 +47,7 @@ private:
     };
     std::uint32_t rank_;
     Gpu& gpu_;
+    CopyEngine& copies_;
     MemorySystem& memory_;
     std::vector<Waiting> waiting_;
 };

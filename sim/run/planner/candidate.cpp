@@ -221,11 +221,16 @@ private:
             fail("/system/gpus", "has GPUs of other kinds; expected one kind for a planner");
         if (!experiment_.ranks.empty())
             fail("/ranks", "makes ranks unequal; expected none beside a planner");
-        if (const auto& plan = workload_of(experiment_).plan)
+        if (const auto& plan = workload_of(experiment_).plan) {
             if (plan->global_batch > 0)
                 fail(
                     "/workload/plan/global_batch",
                     "is the planner's to divide; expected none beside a planner");
+            if (plan->average)
+                fail(
+                    "/workload/plan/average",
+                    "is of replicas that train by themselves; expected none beside a planner");
+        }
         const GpuParams& gpu = *experiment_.system->gpu;
         if (const std::string why = why_no_kernel_times(gpu); !why.empty())
             fail("/system", fmt::format("names {}, which {}", gpu.name, why));

@@ -143,6 +143,8 @@ std::string_view mover_of(const Choice& choice) {
     case Kernels::kClassic:
         break;
     }
+    if (moves_by_copies(choice.algorithm))
+        return "copies";
     return choice.algorithm == Algorithm::kInSwitch ? enum_name(choice.mode)
                                                     : enum_name(choice.protocol);
 }

@@ -7,6 +7,7 @@
 #include "sim/run/workload/training_workload.h"
 #include "workloads/memory/pinning/mebibytes.h"
 #include "workloads/memory/step/memory_step.h"
+#include "workloads/plan/average/averaged_step.h"
 #include "workloads/plan/division/replica_times.h"
 #include "workloads/plan/schedule/schedule_file.h"
 #include "workloads/plan/step/plan_memory.h"
@@ -221,6 +222,8 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
 ExecutionGraph PreparedPlan::graph() const {
     if (divided)
         return plan_step(divided->by_rank);
+    if (average)
+        return averaged_steps(*step, *average, ranks);
     return memory ? memory_step(*step, *memory) : plan_step(*step);
 }
 
@@ -264,6 +267,21 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
                               : "global_batch divides a batch"));
 }
 
+/// Leaves one replica of a plan whose replicas train by themselves.
+void use_average(const PlanParams& params, bool divides, ParallelPlan& plan, PlanProblems& found) {
+    if (divides || params.memory || params.fold)
+        found.emplace_back(
+            "/average",
+            "is of replicas that are alike and simulated each; expected no global_batch, GPUs of "
+            "one kind, no memory and fold false");
+    if (schedule_of(plan).asynchronous)
+        found.emplace_back(
+            "/average", "is of steps, and the schedule never flushes; expected one that does");
+    for (auto& problem : problems_of(*params.average, plan))
+        found.push_back(std::move(problem));
+    plan.data = 1;
+}
+
 }  // namespace
 
 std::optional<PreparedPlan> prepare_plan(
@@ -299,12 +317,17 @@ std::optional<PreparedPlan> prepare_plan(
         problems = problems_of(plan, network);
     if (divides)
         refuse_unequal(*workload.plan, kinds.size() > 1, problems);
+    if (workload.plan->average && problems.empty())
+        use_average(*workload.plan, divides, plan, problems);
     const GpuParams& gpu = *gpus.kinds()[*kinds.begin()];
     const KernelTimes& first = *times[*kinds.begin()];
     plan_partition(*workload.plan, network, first, gpu.memory.for_plans(), plan, problems);
     if (!problems.empty())
         return {};
     PreparedPlan prepared;
+    prepared.ranks = ranks_of(*workload.plan);
+    if (workload.plan->average)
+        prepared.average = *workload.plan->average;
     prepared.notes.emplace_back(
         "a generated step: kernels take what the model of docs/kernel_times.md gives them");
     if (divides) {

@@ -5,8 +5,10 @@
 #include "sim/run/config/training_params.h"
 #include "sim/run/workload/divided_plan.h"
 #include "workloads/memory/step/planned_memory.h"
+#include "workloads/plan/average/average_plan.h"
 #include "workloads/plan/step/plan_step.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -20,7 +22,9 @@ struct PreparedPlan {
     std::unique_ptr<PlannedStep> step;    ///< of a divided plan that of an equal share on one GPU
     std::optional<DividedPlan> divided;   ///< if ranks differ, or global_batch is divided
     std::optional<PlannedMemory> memory;  ///< if the plan says what stays on the GPU
-    std::vector<std::string> notes;       ///< for the results
+    std::optional<AveragePlan> average;   ///< if replicas train by themselves: `step` is one's
+    std::uint32_t ranks = 0;
+    std::vector<std::string> notes;  ///< for the results
     [[nodiscard]] ExecutionGraph graph() const;
 };
 

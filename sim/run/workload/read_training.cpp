@@ -81,7 +81,7 @@ private:
             pointer = "/workload/plan" + pointer;
         if (!prepared)
             context_.fail_all(problems);
-        const std::uint32_t planned = switchfold::ranks_of(prepared->step->plan());
+        const std::uint32_t planned = prepared->ranks;
         if (w.ranks == 0 && planned > context_.gpus())
             context_.fail(
                 "/workload/plan",
@@ -113,6 +113,8 @@ private:
             fold(*prepared->step);
         else
             out_.graph = prepared->graph();
+        if (prepared->average)
+            note_average(*prepared->average);
         if (context_.experiment().learning) {
             if (prepared->memory)
                 context_.fail(
@@ -135,6 +137,22 @@ private:
                 "first and the last {} of {}",
                 training.warm_up,
                 training.rounds));
+    }
+
+    void note_average(const AveragePlan& average) {
+        for (const auto& [pointer, there] :
+             {std::pair{"/learning", context_.experiment().learning.has_value()},
+              std::pair{"/run", context_.experiment().run.has_value()}})
+            if (there)
+                context_.fail(
+                    pointer,
+                    "follows steps that all replicas take together, and the plan has average; "
+                    "expected a plan without");
+        out_.report.notes.push_back(fmt::format(
+            "replicas exchange weights every {} steps: the iteration is a step with its share of "
+            "the exchange{}",
+            average.every,
+            average.overlap ? ", which runs beside the steps that follow" : ""));
     }
 
     /// What takes all ranks for alike.

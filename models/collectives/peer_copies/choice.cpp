@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/peer_copies/choice.h"
+
+#include "interconnect/path_finder.h"
+#include "models/collectives/peer_copies/reduce_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+std::string why_no_peer_copies(
+    Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks) {
+    if (lay_out(topology, ranks).machines.size() > 1)
+        return "the group spans several machines, and copies reach the GPUs and the host of one";
+    if (algorithm == Algorithm::kTopologyTree && ranks.size() > kMostSearched)
+        return fmt::format(
+            "the group has {} GPUs, and trees are searched for {} at most",
+            ranks.size(),
+            kMostSearched);
+    if (algorithm == Algorithm::kHost)
+        return {};
+    PathFinder finder(topology);
+    for (const std::uint32_t rank : ranks)
+        if (rank != ranks.front() && finder.shortest(ranks.front(), rank, 1).empty())
+            return fmt::format("GPUs {} and {} are not joined", ranks.front(), rank);
+    return {};
+}
+
+Choice choose_peer_copies(
+    const CollectiveParams& params,
+    const CollectivePolicy& policy,
+    const MachineView& machine,
+    const CollectiveCall& call) {
+    Choice choice;
+    choice.algorithm = policy.algorithm;
+    choice.channels = 0;
+    choice.copies = policy.copies;
+    if (choice.copies.owners == 0)
+        choice.copies.owners = machine.ranks;
+    choice.copies.owners = std::min(choice.copies.owners, machine.ranks);
+    if (choice.copies.trees == 0)
+        choice.copies.trees = machine.ranks;
+    choice.copies.trees = std::min(choice.copies.trees, machine.ranks);
+    const auto rate =
+        static_cast<double>(std::max<std::uint64_t>(1, machine.pair_bandwidth.count()));
+    const double seconds = 2 * static_cast<double>(call.bytes.count()) / rate;
+    choice.estimate =
+        params.peer_copies.call * 3 + Time(static_cast<std::uint64_t>(seconds * 1e12));
+    return choice;
+}
+
+}  // namespace switchfold

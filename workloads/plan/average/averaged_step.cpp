@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/average/averaged_step.h"
+
+#include "workloads/graph/join.h"
+#include "workloads/kernels/memory_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kSingle = 4;  // bytes of a weight that is averaged
+
+/// What a method does beside the exchange: copies of all weights that kernels read and write, and
+/// that stay in memory (averaging.md, section 1).
+struct Combining {
+    AverageMethod method;
+    double before_read;  ///< before the exchange: what is exchanged is made of weights
+    double before_written;
+    double read;  ///< after it
+    double written;
+    double held;
+};
+constexpr std::array kCombining{
+    Combining{AverageMethod::kPeriodic, 0, 0, 1, 1, 0},
+    Combining{AverageMethod::kOneShot, 0, 0, 1, 1, 0},
+    // e = a (w - z) before; w -= e, z += sum of e after.
+    Combining{AverageMethod::kElastic, 2, 1, 4, 2, 2},
+    // The host has the centre: w -= e.
+    Combining{AverageMethod::kElasticAsync, 0, 0, 2, 1, 1},
+    // As elastic, and z + mu (z - the z before).
+    Combining{AverageMethod::kModelAveraging, 2, 1, 5, 3, 3},
+    // D = eta D + zeta (mean - W); W += D.
+    Combining{AverageMethod::kBlockMomentum, 0, 0, 3, 2, 2}};
+
+const Combining& combining_of(AverageMethod method) {
+    return *std::find_if(kCombining.begin(), kCombining.end(), [&](const Combining& c) {
+        return c.method == method;
+    });
+}
+
+/// Adds the exchange of a period to what a replica does in it.
+class Exchange {
+public:
+    Exchange(
+        const PlannedStep& one,
+        const AveragePlan& average,
+        RankGraph& rank,
+        std::uint32_t group,
+        NameTable& names) :
+        one_(one),
+        average_(average),
+        combining_(combining_of(average.method)),
+        rank_(rank),
+        group_(group),
+        names_(names) {
+        for (std::uint32_t stage = 0; stage < one.work().stages(); ++stage)
+            parameters_ += one.work().parameters(stage);
+        std::vector<bool> seen(rank.streams.size(), false);
+        for (auto i = static_cast<std::uint32_t>(rank.operations.size()); i-- > 0;) {
+            const std::uint32_t stream = rank.operations[i].stream;
+            if (!seen[stream])
+                ends_.push_back(i);
+            seen[stream] = true;
+        }
+        std::reverse(ends_.begin(), ends_.end());
+    }
+
+    void write() {
+        if (average_.overlap)
+            last_ = kernel("weights of the period before", 1, 1, {});
+        else
+            last_ = combining_.before_read > 0 ? std::vector{kernel(
+                                                     "differences from the centre",
+                                                     combining_.before_read,
+                                                     combining_.before_written,
+                                                     ends_)}
+                                               : ends_;
+        if (average_.method == AverageMethod::kElasticAsync)
+            through_host();
+        else
+            all_reduce();
+        if (average_.overlap)
+            last_.insert(last_.end(), ends_.begin(), ends_.end());
+        kernel("average weights", combining_.read, combining_.written, last_);
+        rank_.held[MemoryClass::kMoments] +=
+            (combining_.held + (average_.overlap ? 1 : 0)) * kSingle * parameters_;
+    }
+
+private:
+    std::uint32_t stream(std::string_view name, StreamKind kind) {
+        const auto at =
+            std::find_if(rank_.streams.begin(), rank_.streams.end(), [&](const Stream& s) {
+                return s.name == name;
+            });
+        if (at != rank_.streams.end())
+            return static_cast<std::uint32_t>(at - rank_.streams.begin());
+        rank_.streams.push_back({kind, std::string(name), 0});
+        return static_cast<std::uint32_t>(rank_.streams.size() - 1);
+    }
+    std::vector<std::uint32_t>
+    add(std::string_view name,
+        std::uint32_t on,
+        const std::vector<std::uint32_t>& after,
+        OperationBody body) {
+        Operation operation;
+        operation.name = names_.intern(name);
+        operation.stream = on;
+        operation.step = average_.every - 1;
+        operation.phase = Phase::kOptimizer;
+        operation.dependencies = after;
+        operation.body = std::move(body);
+        rank_.operations.push_back(std::move(operation));
+        return {static_cast<std::uint32_t>(rank_.operations.size() - 1)};
+    }
+    std::uint32_t weights() { return stream("weights", StreamKind::kGpu); }
+    std::vector<std::uint32_t>
+    kernel(std::string_view name, double read, double written, std::vector<std::uint32_t> after) {
+        MemoryKernel kernel;
+        kernel.read = read * kSingle * parameters_;
+        kernel.written = written * kSingle * parameters_;
+        kernel.flops = read * parameters_;
+        return add(name, weights(), after, one_.times().estimate(kernel).kernel);
+    }
+    void all_reduce() {
+        const double bucket = static_cast<double>(one_.plan().bucket.count());
+        double left = parameters_ * kSingle;
+        for (std::uint64_t sequence = 0; left > 0; ++sequence) {
+            CollectiveOperation collective;
+            collective.bytes =
+                Bytes(static_cast<std::uint64_t>(std::min(left, bucket) / kSingle + 0.5) * 4);
+            collective.group = group_;
+            collective.sequence = sequence;
+            last_ = add("exchange weights", weights(), last_, collective);
+            left -= bucket;
+        }
+    }
+    /// The worker's weights go up, the host moves the centre, and what moves the worker comes down.
+    void through_host() {
+        const Bytes bytes(static_cast<std::uint64_t>(parameters_ * kSingle));
+        last_ =
+            add("weights to the host",
+                weights(),
+                last_,
+                CopyOperation{CopyKind::kDeviceToHost, bytes, Time()});
+        constexpr std::uint64_t kReadAndWritten = 4;  // weights and centre; difference and centre
+        last_ =
+            add("move the centre",
+                stream("host", StreamKind::kHost),
+                last_,
+                HostDelayOperation{serialization_time(bytes * kReadAndWritten, average_.host_add)});
+        last_ =
+            add("difference from the host",
+                weights(),
+                last_,
+                CopyOperation{CopyKind::kHostToDevice, bytes, Time()});
+    }
+
+    const PlannedStep& one_;
+    const AveragePlan& average_;
+    const Combining& combining_;
+    RankGraph& rank_;
+    std::uint32_t group_;
+    NameTable& names_;
+    double parameters_ = 0;
+    std::vector<std::uint32_t> ends_;  ///< of the steps: the last operation of each stream
+    std::vector<std::uint32_t> last_;
+};
+
+}  // namespace
+
+PlanProblems problems_of(const AveragePlan& average, const ParallelPlan& plan) {
+    PlanProblems problems;
+    if (plan.data < 2)
+        problems.emplace_back("/average", "averages nothing among one replica; expected data > 1");
+    if (ranks_of(plan) != plan.data || plan.expert > 1)
+        problems.emplace_back(
+            "/average",
+            "averages replicas of one GPU each; expected context, tensor, pipeline and expert 1");
+    if (plan.sharding != Sharding::kNone)
+        problems.emplace_back(
+            "/average", "averages whole replicas, and sharding divides them; expected none");
+    if (average.method == AverageMethod::kOneShot && average.overlap)
+        problems.emplace_back(
+            "/average/overlap", "is set, and nothing follows a single exchange; expected false");
+    return problems;
+}
+
+ExecutionGraph
+averaged_steps(const PlannedStep& one, const AveragePlan& average, std::uint32_t replicas) {
+    ExecutionGraph graph = repeat(plan_step(one), average.every);
+    NameTable names;
+    for (const std::string& name : graph.names)
+        names.intern(name);
+    Group group{"replicas", std::vector<std::uint32_t>(replicas)};
+    std::iota(group.ranks.begin(), group.ranks.end(), 0U);
+    graph.groups.push_back(std::move(group));
+    RankGraph rank = *graph.ranks.front();
+    Exchange(one, average, rank, static_cast<std::uint32_t>(graph.groups.size() - 1), names)
+        .write();
+    graph.names = names.take();
+    graph.ranks.assign(replicas, std::make_shared<const RankGraph>(std::move(rank)));
+    graph.provenance.world_size = replicas;
+    graph.training.samples *= replicas;
+    graph.training.flops *= replicas;
+    return graph;
+}
+
+}  // namespace switchfold
