@@ -3,6 +3,7 @@
 
 #include "sim/run/config/load.h"
 #include "sim/run/machine/simulate.h"
+#include "sim/run/results/summary.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
@@ -83,20 +84,17 @@ void compare_exchange(
             result.unmatched.push_back({row.id, asked.why});
             continue;
         }
-        const Outcome outcome = simulate(
-            box,
-            single_collective(
-                CollectiveKind::kAllReduce, Bytes(row.bytes), Datatype::kFloat32, row.workers),
-            CollectivePolicies(*asked.policy),
-            SimulateOptions());
-        const CollectiveRecord& record = outcome.collectives.front();
+        const ExecutionGraph graph = single_collective(
+            CollectiveKind::kAllReduce, Bytes(row.bytes), Datatype::kFloat32, row.workers);
+        const Outcome outcome = simulate(box, graph, CollectivePolicies(*asked.policy));
+        constexpr double kMilli = 1e-3;
         Case c;
         c.id = row.id;
         c.group = "exchange over PCIe";
         c.quantity = row.quantity;
         c.unit = row.unit;
         c.measured = row.value;
-        c.simulated = static_cast<double>((record.end - record.start).count()) * 1e-9;
+        c.simulated = collective_results(graph, outcome).front().time_us * kMilli;
         c.fitted = row.id == "mxnet_device_2";
         c.how = fmt::format(
             "{} GPUs, {}{}",
