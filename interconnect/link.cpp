@@ -91,6 +91,8 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
     occupy(start, wire);
     if (errors_expected_) [[unlikely]]
         replay(wire);
+    if (kind.shares_directions) [[unlikely]]
+        hold_up_reverse(wire);
     // The tail cannot leave before it has come in.
     const std::uint64_t late = excess(packet.tail, busy_until_);
     const std::uint64_t end = busy_until_ + late;
@@ -170,8 +172,16 @@ Time Link::carry(std::uint32_t payload, std::uint32_t wire) {
     occupy(kind_->context.scheduler.now().count(), wire);
     if (errors_expected_) [[unlikely]]
         replay(wire);
+    if (kind_->shares_directions)
+        hold_up_reverse(wire);
     payload_bytes_ += payload;
     return busy_until();
+}
+
+void Link::hold_up_reverse(std::uint32_t bytes) {
+    const std::uint64_t carried = reverse_->wire_bytes_;
+    reverse_->add_overhead(kind_->taken_from_reverse(bytes));
+    reverse_->wire_bytes_ = carried;
 }
 
 void Link::add_overhead(std::uint32_t bytes) {

@@ -154,6 +154,8 @@ private:
     void arm_pump(std::uint64_t now);
     [[nodiscard]] bool has_credit(std::size_t channel) const;
     void occupy(std::uint64_t start, std::uint32_t bytes);
+    /// Takes time of the other direction, which carries no bytes in it.
+    void hold_up_reverse(std::uint32_t bytes);
     Time commit(const Packet& packet, std::uint64_t earliest);
     /// A place for a packet that the far end sees at `due` (ps).
     Packet& put_in_flight(std::uint64_t due);

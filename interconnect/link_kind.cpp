@@ -28,6 +28,7 @@ LinkKind::LinkKind(const LinkParams& params, std::uint32_t lanes, LinkContext& s
     latency(params.latency.count()),
     buffer((params.buffer_per_lane * lanes).count()),
     acknowledges_writes(params.format.write_ack_flits > 0),
+    shares_directions(params.duplex < 1),
     lanes_(lanes),
     bandwidth_(params.usable_bandwidth(lanes)),
     params_(params) {

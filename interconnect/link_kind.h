@@ -64,6 +64,12 @@ public:
             return count_wire_bytes(packet, known);
         return known.bytes;
     }
+    /// Bytes that the other direction could have carried while so many went this way, of links
+    /// that share directions. Both at once reach `duplex` of twice the rate: each byte takes the
+    /// time of 1 / duplex.
+    [[nodiscard]] std::uint32_t taken_from_reverse(std::uint32_t bytes) const {
+        return static_cast<std::uint32_t>(bytes * (1 / params_.duplex - 1));
+    }
     [[nodiscard]] const LinkParams& params() const { return params_; }
     /// Usable bytes a second of all lanes together.
     [[nodiscard]] Bandwidth bandwidth() const { return bandwidth_; }
@@ -74,6 +80,7 @@ public:
     std::uint64_t head_time;    ///< ps, until a switch has seen enough to send the packet on
     std::uint64_t buffer;       ///< bytes of each virtual channel's at the far end
     bool acknowledges_writes;
+    bool shares_directions;  ///< what goes one way takes time of the other
 
 private:
     struct Wire {

@@ -16,6 +16,7 @@ struct LinkParams {
     std::uint32_t efficiency_ppm = 1'000'000;
     Time latency = nanoseconds(200);
     Bytes buffer_per_lane = kibibytes(32);
+    double duplex = 1;
     PacketFormat format;
 
     /// Of so many lanes, after encoding and framing but with packet headers.
@@ -54,6 +55,13 @@ struct LinkParams {
                 "credits.",
                 Bytes(256),
                 mebibytes(1024)),
+            field(
+                "duplex",
+                &LinkParams::duplex,
+                "Share of both directions' rates together that traffic both ways at once reaches: "
+                "below 1 what goes one way takes time of the other.",
+                0.5,
+                1.0),
             field("format", &LinkParams::format, "Packet format.")};
     }
 };

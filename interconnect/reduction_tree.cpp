@@ -76,8 +76,10 @@ private:
             return false;
         }
     }
+    /// Switches of the GPUs' own links, of the network, or of PCIe.
     [[nodiscard]] bool can_reduce(std::uint32_t node) const {
-        return topology_.nodes[node].kind == NodeKind::kSwitch && params(node).reduction &&
+        const NodeKind kind = topology_.nodes[node].kind;
+        return (kind == NodeKind::kSwitch || kind == NodeKind::kPcie) && params(node).reduction &&
                params(node).multicast;
     }
 

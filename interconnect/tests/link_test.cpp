@@ -64,6 +64,29 @@ TEST(PacketFormat, CountsHeadersRequestsAndAcknowledgements) {
     EXPECT_EQ(format.acknowledge_bytes(PacketKind::kMulticastWrite, 4096), 512U);
 }
 
+TEST(Link, DirectionsThatShareReachTheirDuplexTogether) {
+    LinkParams params = bare();
+    params.duplex = 0.8;
+    constexpr std::uint32_t kPiece = 500'000;
+    constexpr int kPieces = 100;
+    const double alone = kPieces * kPiece / 50e9;
+    for (const bool both : {false, true}) {
+        Simulation simulation;
+        LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+        Link there("there", kind(params, 1, context), 0);
+        Link back("back", kind(params, 1, context), 1);
+        there.set_reverse(back);
+        back.set_reverse(there);
+        for (int i = 0; i < kPieces; ++i) {
+            there.carry(kPiece, kPiece);
+            if (both)
+                back.carry(kPiece, kPiece);
+        }
+        EXPECT_NEAR(to_seconds(there.busy_until()), both ? alone / 0.8 : alone, alone / 100);
+        EXPECT_EQ(back.statistics().wire_bytes, both ? std::uint64_t{kPieces} * kPiece : 0U);
+    }
+}
+
 TEST(Link, DeliversAfterSerialisationAndLatency) {
     Simulation simulation;
     LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};

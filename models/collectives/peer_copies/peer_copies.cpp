@@ -4,12 +4,12 @@
 #include "models/collectives/peer_copies/program.h"
 #include "models/gpu/copy_listener.h"
 #include "sim/core/error.h"
+#include "sim/core/ring_queue.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -91,7 +91,7 @@ private:
     };
     struct Lane {
         std::uint32_t free = 1;
-        std::set<std::uint32_t> ready;
+        RingQueue<std::uint32_t> ready;  ///< who could begin first comes first
     };
     /// A way between two members: each path's links and its share of the bytes.
     struct PairWay {
@@ -179,15 +179,15 @@ void PeerCopies::one_less(std::uint32_t step) {
     if (--states_[step].waits > 0)
         return;
     const std::size_t lane = lane_of(program_.steps[step]);
-    lanes_[lane].ready.insert(step);
+    lanes_[lane].ready.push_back(step);
     pump(lane);
 }
 
 void PeerCopies::pump(std::size_t index) {
     Lane& lane = lanes_[index];
     while (lane.free > 0 && !lane.ready.empty()) {
-        const std::uint32_t step = *lane.ready.begin();
-        lane.ready.erase(lane.ready.begin());
+        const std::uint32_t step = lane.ready.front();
+        lane.ready.pop_front();
         --lane.free;
         post(Stage::kBegin, step, scheduler_.now() + params_.call);
     }

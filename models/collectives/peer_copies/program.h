@@ -25,7 +25,7 @@ struct CopyStep {
 };
 
 /// An all-reduce by copies among members 0..n-1: what waits for what. Who has a turn takes the step
-/// with the smallest index that is ready.
+/// that has been ready for longest; of several the first in the list.
 struct CopyProgram {
     std::vector<std::uint64_t> arrays;  ///< bytes of each
     std::vector<CopyStep> steps;

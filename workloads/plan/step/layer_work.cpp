@@ -240,6 +240,10 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
         k = softmax_loss(out, element_, backward);
     } else if (l.type == "embedding") {
         k = embedding(out, element_, backward);
+        if (backward && l.in_elements > 1) {
+            dense_table(layer, k, work);
+            return;
+        }
     } else {
         // Forward reads what comes in and writes what goes out. Backward reads the gradient of the
         // output, and what was kept (of pools, sums, slices nothing), and writes that of the input.
@@ -256,6 +260,24 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
         }
     }
     kernel(layer, what, times_.estimate(k), work);
+}
+
+/// The gradient of a table of words is as large as the table (PyTorch, unless a layer is told
+/// `sparse`, as tables with one word a sample are): zeros first, then the rows. No product makes
+/// it, so it is added to gradients of another type or of earlier micro-batches by a kernel.
+void LayerWork::dense_table(std::uint32_t layer, MemoryKernel rows, Work& work) const {
+    const double table = parameters(layer);
+    rows.written += table * element_;
+    kernel(layer, "backward", times_.estimate(rows), work);
+    const double gradient = element_bytes(plan_.gradient);
+    const bool once = plan_.accumulate == 1 && gradient == element_;
+    if (table == 0 || once || plan_.accumulation == GradientSums::kSeparate)
+        return;
+    MemoryKernel sum;
+    sum.read = table * (element_ + gradient);
+    sum.written = table * gradient;
+    sum.flops = table;
+    kernel(layer, "accumulate gradients", times_.estimate(sum), work);
 }
 
 void LayerWork::measured(

@@ -3,6 +3,7 @@
 
 #include "workloads/kernels/attention.h"
 #include "workloads/kernels/kernel_times.h"
+#include "workloads/kernels/memory_kernel.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/parallel_plan.h"
 #include "workloads/plan/step/work_item.h"
@@ -60,6 +61,7 @@ private:
     unfused_attention(std::uint32_t layer, const Attention& shape, bool backward, Work& work) const;
     void unfused_loss(std::uint32_t layer, bool backward, Work& work) const;
     void other(std::uint32_t layer, bool backward, Work& work) const;
+    void dense_table(std::uint32_t layer, MemoryKernel rows, Work& work) const;
     void measured(std::uint32_t layer, double microseconds, const char* what, Work& work) const;
     void collective(
         std::uint32_t layer,
