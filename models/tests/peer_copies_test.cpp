@@ -118,7 +118,7 @@ TEST(PeerCopies, TwoGpusTakeTheirBytesOverTheLink) {
 TEST(PeerCopies, TreesBeatOwnersWhereALinkIsNarrow) {
     const double owners = seconds(box(), by(Algorithm::kOwners), mebibytes(256));
     const double trees = seconds(box(), by(Algorithm::kTopologyTree), mebibytes(256));
-    EXPECT_GT(owners / trees, 1.8);  // GPU links carry twice 7/8 S then, and the narrow one S
+    EXPECT_GT(owners / trees, 1.5);  // of 4 / 1.75 at most: no GPU's own link carries less
     const double s_over_link = 256.0 * 1048576 / 10e9;
     EXPECT_GT(owners, 4 * s_over_link);
     EXPECT_GT(trees, 1.75 * s_over_link);

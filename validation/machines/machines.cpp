@@ -29,13 +29,15 @@ std::vector<std::filesystem::path> json_files(const std::filesystem::path& folde
     return files;
 }
 
+/// Whether a number stands there: a graph has a list of its nodes where a cluster counts machines.
 bool has(const Json& json, const char* pointer) {
-    return json.contains(Json::json_pointer(pointer));
+    const Json::json_pointer at(pointer);
+    return json.contains(at) && json.at(at).is_number();
 }
 
 std::uint32_t number_at(const Json& json, const char* pointer, std::uint32_t otherwise) {
-    const Json::json_pointer at(pointer);
-    return json.contains(at) ? json.at(at).get<std::uint32_t>() : otherwise;
+    return has(json, pointer) ? json.at(Json::json_pointer(pointer)).get<std::uint32_t>()
+                              : otherwise;
 }
 
 std::string spaced(std::string text) {
