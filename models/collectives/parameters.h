@@ -317,7 +317,11 @@ struct CollectiveParams {
             field(
                 "copy_engine",
                 &CollectiveParams::copy_engine,
-                "Collectives that copy engines carry.")};
+                "Collectives that copy engines carry."),
+            field(
+                "peer_copies",
+                &CollectiveParams::peer_copies,
+                "What a framework's own copies cost: algorithms owners, topology_tree and host.")};
     }
 };
 
