@@ -17,31 +17,47 @@ namespace {
 /// Tasks that best schedules at most, all steps together: some seconds.
 constexpr std::size_t kMostTasks = 20'000'000;
 
-/// Moves neighbouring layers of a part to another as long as the step gets shorter.
+/// A step, and of equally long ones what travels.
+struct Judged {
+    double seconds = 0;
+    double bytes = 0;
+    [[nodiscard]] bool better_than(const Judged& other) const {
+        constexpr double kSame = 1e-9;
+        if (seconds < other.seconds * (1 - kSame))
+            return true;
+        return seconds <= other.seconds && bytes < other.bytes;
+    }
+};
+
+/// Moves neighbouring layers of a part to another as long as the step gets shorter, or as short
+/// with less that travels.
 class Mover {
 public:
     Mover(const CutGraph& graph, const CutTasks& tasks) : graph_(graph), tasks_(tasks) {}
 
-    /// \returns whether no move was left that makes it shorter.
-    bool improve(NodeParts& parts, double& seconds) {
-        while (spent_ < kMostTasks) {
-            if (!improve_once(parts, seconds))
+    /// \returns whether no move was left that makes it better.
+    bool improve(NodeParts& parts) {
+        Judged now = judge(parts);
+        while (spent_ < kMostTasks)
+            if (!improve_once(parts, now))
                 return spent_ < kMostTasks;
-        }
         return false;
     }
-    double step(const NodeParts& parts) {
+    [[nodiscard]] Judged judge(const NodeParts& parts) {
         ++estimates_;
         spent_ += tasks_.all().size();
-        return schedule_tasks(graph_, tasks_, parts).seconds;
+        Judged judged{schedule_tasks(graph_, tasks_, parts).seconds, 0};
+        for (const PartLoad& load : loads_of(graph_, parts))
+            judged.bytes += load.bytes;
+        return judged;
     }
     [[nodiscard]] std::size_t estimates() const { return estimates_; }
 
 private:
     /// Takes the best move of all.
-    bool improve_once(NodeParts& parts, double& seconds) {
+    bool improve_once(NodeParts& parts, Judged& now) {
         NodeParts best = parts;
-        double least = seconds;
+        Judged least = now;
         for (std::uint32_t part = 0; part < graph_.parts; ++part) {
             std::vector<std::uint32_t> own;
             for (std::uint32_t i = 0; i < parts.size(); ++i)
@@ -60,18 +76,18 @@ private:
                         consider(std::move(moved), best, least);
                     }
         }
-        const bool better = least < seconds;
+        const bool better = least.better_than(now);
         parts = std::move(best);
-        seconds = least;
+        now = least;
         return better;
     }
-    void consider(NodeParts moved, NodeParts& best, double& least) {
+    void consider(NodeParts moved, NodeParts& best, Judged& least) {
         // Its busiest part alone takes too long.
-        if (busiest(graph_, moved) >= least)
+        if (busiest(graph_, moved) > least.seconds)
             return;
-        const double seconds = step(moved);
-        if (seconds < least) {
-            least = seconds;
+        const Judged judged = judge(moved);
+        if (judged.better_than(least)) {
+            least = judged;
             best = std::move(moved);
         }
     }
@@ -86,16 +102,12 @@ std::optional<FoundCut> find_best(const CutGraph& graph) {
     const CutTasks tasks(graph);
     Mover mover(graph, tasks);
     std::optional<FoundCut> best;
+    bool all_estimated = true;
     const auto start_from = [&](NodeParts parts) {
-        double seconds = mover.step(parts);
-        const bool done = mover.improve(parts, seconds);
-        if (best && seconds >= best->seconds) {
-            best->all_estimated = best->all_estimated && done;
-            return;
-        }
+        all_estimated = mover.improve(parts) && all_estimated;
         FoundCut found = judged_cut(graph, std::move(parts));
-        found.all_estimated = done && (!best || best->all_estimated);
-        best = std::move(found);
+        if (!best || found.seconds < best->seconds)
+            best = std::move(found);
     };
     std::optional<ExactCut> exact;
     if (why_no_exact_cut(graph).empty())
@@ -107,6 +119,7 @@ std::optional<FoundCut> find_best(const CutGraph& graph) {
     if (!best)
         return {};
     best->estimates = mover.estimates();
+    best->all_estimated = all_estimated;
     if (exact) {
         best->busiest_bound = exact->bound;
         best->down_sets = exact->down_sets;

@@ -47,21 +47,26 @@ double busiest(const CutGraph& graph, const NodeParts& parts) {
 
 namespace {
 
-/// Until a node's last piece, and until its first, alone and with free messages. A node of many
-/// pieces begins once the first of its input's is there, and ends a piece after the last.
+/// Until a node's last piece, and until its first, alone and with free messages.
 struct Reach {
     double last = 0;
     double first = 0;
 };
 
-Reach behind(const std::vector<Reach>& before, double seconds, std::uint32_t chunks) {
-    const double piece = seconds / chunks;
-    Reach own{seconds, piece};
+/// What the first and the last piece of a node take. It begins once the first piece of its input is
+/// there, and ends a piece after the last.
+struct Pieces {
+    double all = 0;
+    double first = 0;
+    double last = 0;
+};
+Reach behind(const std::vector<Reach>& before, const Pieces& own) {
+    Reach reach{own.all, own.first};
     for (const Reach& input : before) {
-        own.first = std::max(own.first, input.first + piece);
-        own.last = std::max({own.last, input.first + seconds, input.last + piece});
+        reach.first = std::max(reach.first, input.first + own.first);
+        reach.last = std::max({reach.last, input.first + own.all, input.last + own.last});
     }
-    return own;
+    return reach;
 }
 
 /// The longest chain of a micro-batch, forward and back.
@@ -75,7 +80,11 @@ double longest_chain(const CutGraph& graph) {
         for (const std::uint32_t input : node.inputs)
             before.push_back(
                 graph.nodes[input].chunks == node.chunks ? forward[input] : whole(forward[input]));
-        forward[i] = behind(before, node.forward, node.chunks);
+        forward[i] = behind(
+            before,
+            {node.forward,
+             node.forward * graph.share(node.chunks, 0),
+             node.forward * graph.share(node.chunks, node.chunks - 1)});
     }
     const std::vector<std::vector<std::uint32_t>> readers = readers_of(graph);
     std::vector<Reach> back(n);
@@ -86,9 +95,11 @@ double longest_chain(const CutGraph& graph) {
         for (const std::uint32_t reader : readers[i])
             before.push_back(
                 graph.nodes[reader].chunks == node.chunks ? back[reader] : whole(back[reader]));
-        // All of the forward pass comes first, also of a node in pieces.
-        before.front().first = before.front().last;
-        back[i] = behind(before, node.input_gradient, node.chunks);
+        back[i] = behind(
+            before,
+            {node.input_gradient,
+             node.input_gradient * graph.share(node.chunks, node.chunks - 1),
+             node.input_gradient * graph.share(node.chunks, 0)});
         longest = std::max(longest, back[i].last + node.weight_gradient);
     }
     return longest;

@@ -28,10 +28,17 @@ struct CutGraph {
     std::uint32_t parts = 1;
     std::uint32_t gpus = 1;  ///< that share the parts evenly, neighbours one
     std::uint32_t micro_batches = 1;
-    double bandwidth = 0;  ///< bytes a second that a GPU sends, and as many that it receives
-    double latency = 0;    ///< seconds of a message beside its bytes
-    double memory = 0;     ///< bytes of a GPU; 0: without limit
+    double bandwidth = 0;   ///< bytes a second that a GPU sends, and as many that it receives
+    double latency = 0;     ///< seconds of a message beside its bytes
+    double memory = 0;      ///< bytes of a GPU; 0: without limit
+    double last_chunk = 1;  ///< of a node's last piece over each of the others
 
+    /// What a piece of a node is of the whole.
+    [[nodiscard]] double share(std::uint32_t chunks, std::uint32_t chunk) const {
+        if (chunks == 1)
+            return 1;
+        return (chunk + 1 == chunks ? last_chunk : 1) / (chunks - 1 + last_chunk);
+    }
     [[nodiscard]] std::uint32_t gpu_of(std::uint32_t part) const { return part / (parts / gpus); }
     /// A step's seconds of a node.
     [[nodiscard]] double work(std::uint32_t node) const {

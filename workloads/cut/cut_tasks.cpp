@@ -26,7 +26,8 @@ void CutTasks::add_forwards(std::uint32_t mb) {
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
         const CutNode& node = graph_.nodes[i];
         for (std::uint32_t c = 0; c < node.chunks; ++c) {
-            CutTask task{TaskKind::kForward, i, mb, c, node.forward / node.chunks, {}};
+            CutTask task{
+                TaskKind::kForward, i, mb, c, node.forward * graph_.share(node.chunks, c), {}};
             if (c > 0)
                 task.needs.push_back(forward(i, mb, c - 1));
             for (const std::uint32_t input : node.inputs)
@@ -44,7 +45,13 @@ void CutTasks::add_gradients(
     for (auto i = static_cast<std::uint32_t>(graph_.nodes.size()); i-- > 0;) {
         const CutNode& node = graph_.nodes[i];
         for (std::uint32_t c = node.chunks; c-- > 0;) {
-            CutTask task{TaskKind::kInputGradient, i, mb, c, node.input_gradient / node.chunks, {}};
+            CutTask task{
+                TaskKind::kInputGradient,
+                i,
+                mb,
+                c,
+                node.input_gradient * graph_.share(node.chunks, c),
+                {}};
             if (c + 1 < node.chunks)
                 task.needs.push_back(back(i, mb, c + 1));
             else

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace switchfold {
@@ -70,13 +72,15 @@ void CutWork::lstm_steps(
     std::uint32_t layer, TaskKind kind, std::uint64_t steps, Work& work) const {
     const Layer& l = network_.layers[layer];
     const bool forward = kind == TaskKind::kForward;
-    if (!forward && l.inputs.empty() && steps == network_.tokens)
-        return;
     const MatrixShape shape = *product_of(l);
     MatrixProduct product{
         shape.rows * plan_.micro_batch, shape.columns, shape.depth, 1, plan_.datatype, plan_.tf32};
-    if (!forward)
+    if (!forward) {
         std::swap(product.n, product.k);
+        constexpr std::uint64_t kGates = 4;
+        if (l.inputs.empty())  // nobody needs the gradient of the network's input, but the state's
+            product.n = shape.columns / kGates;
+    }
     const KernelOperation first = times_.estimate(product).kernel;
     if (lstm_weights_ == LstmWeights::kL2)
         product.since_right = 0;  // the step before read them
@@ -116,6 +120,8 @@ CutGraph cut_graph(
     graph.bandwidth = link_bandwidth;
     graph.latency = to_seconds(choice.message_latency);
     graph.memory = memory;
+    graph.last_chunk = static_cast<double>(work.chunks().steps(work.chunks().count() - 1)) /
+                       std::max(1.0, static_cast<double>(work.chunks().steps(0)));
     for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
         CutNode node;
         node.name = network.layers[i].name;

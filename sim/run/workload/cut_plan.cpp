@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/cut_plan.h"
 
-#include "sim/core/error.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/memory_check.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/cut/cut_memory.h"
+#include "workloads/cut/planned_cut.h"
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ std::string in_milliseconds(double seconds) {
     return fmt::format("{:.4g} ms", seconds * 1e3);
 }
 
-/// "12 layers from embedding to head (lstm.0, ...)": the heaviest two by name.
+/// "lstm.1, head, attention.qkv and 9 more": the heaviest by name.
 std::string told_layers(const CutGraph& graph, const std::vector<std::uint32_t>& layers) {
     if (layers.empty())
         return "nothing";

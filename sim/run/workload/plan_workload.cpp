@@ -6,6 +6,7 @@
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/memory_check.h"
 #include "sim/run/workload/training_workload.h"
+#include "workloads/cut/planned_cut.h"
 #include "workloads/memory/pinning/mebibytes.h"
 #include "workloads/memory/step/memory_step.h"
 #include "workloads/plan/average/averaged_step.h"

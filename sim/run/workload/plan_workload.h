@@ -4,7 +4,6 @@
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/workload/divided_plan.h"
-#include "workloads/cut/planned_cut.h"
 #include "workloads/memory/step/planned_memory.h"
 #include "workloads/plan/average/average_plan.h"
 #include "workloads/plan/step/plan_step.h"
@@ -18,18 +17,19 @@
 
 namespace switchfold {
 
+class PlannedCut;
+
 /// A training workload with a plan, as its generator reads it.
 struct PreparedPlan {
     /// Of a divided plan that of an equal share on one GPU; none where layers are cut.
     std::unique_ptr<PlannedStep> step;
-    std::unique_ptr<PlannedCut> cut;      ///< if parts of layers and branches are on the GPUs
+    std::shared_ptr<const PlannedCut> cut;  ///< if parts of layers and branches are on the GPUs
     std::optional<DividedPlan> divided;   ///< if ranks differ, or global_batch is divided
     std::optional<PlannedMemory> memory;  ///< if the plan says what stays on the GPU
     std::optional<AveragePlan> average;   ///< if replicas train by themselves: `step` is one's
     std::uint32_t ranks = 0;
     std::vector<std::string> notes;  ///< for the results
     [[nodiscard]] ExecutionGraph graph() const;
-    [[nodiscard]] const ParallelPlan& plan() const { return cut ? cut->plan() : step->plan(); }
 };
 
 /// The plan of a workload without what needs its network: types and buckets that the workload says

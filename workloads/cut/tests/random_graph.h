@@ -19,6 +19,7 @@ inline CutGraph random_cut_graph(std::uint32_t most_nodes, std::uint32_t most_pa
     graph.bandwidth = graph.gpus > 1 ? 1 : 0;
     graph.latency = graph.gpus > 1 ? *rc::gen::inRange(0, 4) * 0.25 : 0;
     const auto chunks = *rc::gen::inRange<std::uint32_t>(1, 5);
+    graph.last_chunk = *rc::gen::inRange(1, 5) * 0.25;
     for (std::uint32_t i = 0; i < nodes; ++i) {
         CutNode node;
         node.forward = *rc::gen::inRange(0, 20);
