@@ -15,6 +15,7 @@ struct CutNode {
     double weight_gradient = 0;  ///< seconds, a micro-batch
     double update = 0;           ///< seconds, a step
     double output_bytes = 0;     ///< a micro-batch
+    double gradient_bytes = 0;   ///< of its weights, a step
     double memory = 0;           ///< bytes that its GPU needs for it all step long
     /// Pieces in which its output comes, one after the other, and its gradient from the last to the
     /// first. Of two neighbours with as many, each piece needs that piece alone of the other.
@@ -28,6 +29,7 @@ struct CutGraph {
     std::uint32_t parts = 1;
     std::uint32_t gpus = 1;  ///< that share the parts evenly, neighbours one
     std::uint32_t micro_batches = 1;
+    std::uint32_t replicas = 1;  ///< of the whole: gradients of weights travel to them
     double bandwidth = 0;   ///< bytes a second that a GPU sends, and as many that it receives
     double latency = 0;     ///< seconds of a message beside its bytes
     double memory = 0;      ///< bytes of a GPU; 0: without limit
@@ -44,6 +46,11 @@ struct CutGraph {
     [[nodiscard]] double work(std::uint32_t node) const {
         const CutNode& n = nodes[node];
         return micro_batches * (n.forward + n.input_gradient + n.weight_gradient) + n.update;
+    }
+    /// Seconds that a node's gradients travel among replicas, round a ring.
+    [[nodiscard]] double travel(std::uint32_t node) const {
+        const double share = 2.0 * (replicas - 1) / replicas;
+        return bandwidth > 0 ? share * nodes[node].gradient_bytes / bandwidth : 0;
     }
     /// Seconds that a step's micro-batches of so many bytes keep a GPU's way in or out busy.
     [[nodiscard]] double port(double bytes) const {

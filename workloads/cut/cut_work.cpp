@@ -117,6 +117,7 @@ CutGraph cut_graph(
     graph.parts = choice.parts;
     graph.gpus = choice.gpus_used();
     graph.micro_batches = plan.accumulate;
+    graph.replicas = plan.data;
     graph.bandwidth = link_bandwidth;
     graph.latency = to_seconds(choice.message_latency);
     graph.memory = memory;
@@ -140,6 +141,7 @@ CutGraph cut_graph(
             node.update = seconds(parameters) - seconds(0);
         }
         node.output_bytes = work.layers().output_bytes(i);
+        node.gradient_bytes = parameters * element_bytes(plan.gradient);
         node.memory = state_bytes(parameters, plan) +
                       plan.accumulate * kept_where_made(network, work.layers(), plan, i);
         node.chunks = work.chunks().chunks(i);

@@ -33,7 +33,9 @@ public:
                 successors_[need].push_back(t);
         }
         for (std::size_t t = tasks_.size(); t-- > 0;) {
-            double longest = 0;
+            double longest = tasks_[t].kind == TaskKind::kWeightGradient
+                                 ? graph.travel(tasks_[t].node)
+                                 : 0;
             for (const std::uint32_t next : successors_[t])
                 longest = std::max(
                     longest,
@@ -42,6 +44,10 @@ public:
                                          : 0));
             to_end_[t] = tasks_[t].seconds + longest;
         }
+        // Gradients that travel are made as soon as they can be, as PyTorch's are.
+        for (std::size_t t = 0; graph.replicas > 1 && t < tasks_.size(); ++t)
+            if (tasks_[t].kind == TaskKind::kWeightGradient)
+                to_end_[t] = to_end_[tasks_[t].needs.front()];
     }
 
     TaskSchedule run() {

@@ -135,7 +135,7 @@ std::optional<PreparedPlan> prepare_cut(
     if (!problems.empty())
         return {};
     const CutMachine machine{
-        choice.gpus_used() > 1 ? static_cast<double>(params.link_bandwidth.count()) : 0,
+        static_cast<double>(params.link_bandwidth.count()),
         static_cast<double>(gpu.memory.for_plans().count())};
     PreparedPlan prepared;
     prepared.cut = PlannedCut::make(

@@ -52,7 +52,7 @@ cut(const CutChoice& choice, ParallelPlan plan, Network network = compound()) {
         KernelTimes(testing::hopper()),
         std::move(plan),
         choice,
-        {choice.gpus_used() > 1 ? 200e9 : 0, 80e9},
+        {200e9, 80e9},
         problems);
     EXPECT_TRUE(problems.empty());
     return made;
