@@ -30,10 +30,10 @@ struct CutGraph {
     std::uint32_t gpus = 1;  ///< that share the parts evenly, neighbours one
     std::uint32_t micro_batches = 1;
     std::uint32_t replicas = 1;  ///< of the whole: gradients of weights travel to them
-    double bandwidth = 0;   ///< bytes a second that a GPU sends, and as many that it receives
-    double latency = 0;     ///< seconds of a message beside its bytes
-    double memory = 0;      ///< bytes of a GPU; 0: without limit
-    double last_chunk = 1;  ///< of a node's last piece over each of the others
+    double bandwidth = 0;        ///< bytes a second that a GPU sends, and as many that it receives
+    double latency = 0;          ///< seconds of a message beside its bytes
+    double memory = 0;           ///< bytes of a GPU; 0: without limit
+    double last_chunk = 1;       ///< of a node's last piece over each of the others
 
     /// What a piece of a node is of the whole.
     [[nodiscard]] double share(std::uint32_t chunks, std::uint32_t chunk) const {

@@ -33,9 +33,8 @@ public:
                 successors_[need].push_back(t);
         }
         for (std::size_t t = tasks_.size(); t-- > 0;) {
-            double longest = tasks_[t].kind == TaskKind::kWeightGradient
-                                 ? graph.travel(tasks_[t].node)
-                                 : 0;
+            double longest =
+                tasks_[t].kind == TaskKind::kWeightGradient ? graph.travel(tasks_[t].node) : 0;
             for (const std::uint32_t next : successors_[t])
                 longest = std::max(
                     longest,

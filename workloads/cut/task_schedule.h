@@ -17,8 +17,8 @@ struct TaskSchedule {
 
 /// List scheduling of a division: a part that is free takes the task, of those that have what they
 /// need, with the longest way to the end of the step, gradients' travel to replicas with it; weight
-/// gradients that travel come right behind those of their inputs. Messages from one GPU to another follow each
-/// other; kernels of parts that share a GPU do not slow each other here.
+/// gradients that travel come right behind those of their inputs. Messages from one GPU to another
+/// follow each other; kernels of parts that share a GPU do not slow each other here.
 [[nodiscard]] TaskSchedule
 schedule_tasks(const CutGraph& graph, const CutTasks& tasks, const NodeParts& parts);
 

@@ -116,7 +116,7 @@ struct PlanParams : ParallelPlan {
     std::optional<MemoryChoiceParams> memory;  ///< none: all stays, and updates follow the passes
     PathOr<LaunchParams> calls;
     std::optional<AverageParams> average;  ///< none: gradients of every step are added up
-    std::optional<CutParams> layer_cut;  ///< none: stages follow each other
+    std::optional<CutParams> layer_cut;    ///< none: stages follow each other
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return std::tuple{
@@ -198,7 +198,7 @@ struct PlanParams : ParallelPlan {
             field(
                 "link_bandwidth",
                 &PlanParams::link_bandwidth,
-                "partition planner: what a message between neighbours gets.",
+                "partition planner, and where a cut is chosen: what a message gets.",
                 Bandwidth(1),
                 gigabytes_per_second(100'000)),
             field(

@@ -104,8 +104,8 @@ TEST(CutPlan, PartsAreANumberOrLayers) {
 
 TEST(CutPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
     const std::string error = error_of(
-        R"("global_batch": 64, "fold": true, "partition": "equal", "memory": {}, "cut": {})");
-    for (const char* key : {"global_batch", "fold", "partition", "memory"})
+        R"("global_batch": 64, "fold": true, "partition": "equal", "memory": {}, "average": {}, "cut": {})");
+    for (const char* key : {"global_batch", "fold", "partition", "memory", "average"})
         EXPECT_NE(
             error.find(fmt::format("/workload/plan/{}: does not go with a cut; expected", key)),
             std::string::npos)

@@ -33,6 +33,7 @@ void refuse_others(const PlanParams& params, PlanProblems& problems) {
             params.cut.replicated,
         "auto: the cut says where layers are");
     refuse("/replicas", !params.replicas.empty(), "none");
+    refuse("/average", params.average.has_value(), "none");
 }
 
 std::string in_milliseconds(double seconds) {
@@ -138,6 +139,7 @@ std::optional<PreparedPlan> prepare_cut(
         static_cast<double>(params.link_bandwidth.count()),
         static_cast<double>(gpu.memory.for_plans().count())};
     PreparedPlan prepared;
+    prepared.ranks = params.data * choice.gpus_used();
     prepared.cut = PlannedCut::make(
         std::move(network),
         kernel_times(gpu, workload.kernel_times, folder),
