@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/averaging/averaging_row.h"
+#include "validation/averaging/compound_rows.h"
 #include "validation/averaging/coprocessor_rows.h"
 #include "validation/averaging/exchange_rows.h"
 #include "validation/harness/data.h"
@@ -22,7 +23,9 @@ struct RowGroup {
         const std::vector<AveragingRow>& rows, const SuiteOptions& options, SuiteResult& result);
 };
 constexpr std::array kGroups{
-    RowGroup{is_of_coprocessor, compare_coprocessor}, RowGroup{is_of_exchange, compare_exchange}};
+    RowGroup{is_of_coprocessor, compare_coprocessor},
+    RowGroup{is_of_exchange, compare_exchange},
+    RowGroup{is_of_compound, compare_compound}};
 
 constexpr std::string_view kExchanges = "reference/training/exchange_pcie.csv";
 

@@ -6,6 +6,7 @@
 #include "sim/core/params_schema.h"
 #include "sim/core/units.h"
 #include "sim/run/config/average_params.h"
+#include "sim/run/config/cut_params.h"
 #include "sim/run/config/launch_params.h"
 #include "sim/run/config/memory_choice_params.h"
 #include "workloads/plan/step/parallel_plan.h"
@@ -115,6 +116,7 @@ struct PlanParams : ParallelPlan {
     std::optional<MemoryChoiceParams> memory;  ///< none: all stays, and updates follow the passes
     PathOr<LaunchParams> calls;
     std::optional<AverageParams> average;  ///< none: gradients of every step are added up
+    std::optional<CutParams> layer_cut;    ///< none: stages follow each other
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return std::tuple{
@@ -196,7 +198,7 @@ struct PlanParams : ParallelPlan {
             field(
                 "link_bandwidth",
                 &PlanParams::link_bandwidth,
-                "partition planner: what a message between neighbours gets.",
+                "partition planner, and where a cut is chosen: what a message gets.",
                 Bandwidth(1),
                 gigabytes_per_second(100'000)),
             field(
@@ -253,6 +255,11 @@ struct PlanParams : ParallelPlan {
                 "What the host takes to launch a kernel or call a collective, or the file that "
                 "says so (configs/launches). None: the GPU never waits for it, as with CUDA "
                 "graphs."),
+            field(
+                "cut",
+                &PlanParams::layer_cut,
+                "Parts of layers and branches, which need not follow each other, instead of a "
+                "pipeline's stages (docs/layer_division.md). Ranks = data x gpus of the cut."),
             field(
                 "memory",
                 &PlanParams::memory,

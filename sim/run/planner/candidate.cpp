@@ -222,6 +222,10 @@ private:
         if (!experiment_.ranks.empty())
             fail("/ranks", "makes ranks unequal; expected none beside a planner");
         if (const auto& plan = workload_of(experiment_).plan) {
+            if (plan->layer_cut)
+                fail(
+                    "/workload/plan/cut",
+                    "is no plan that others are compared with; expected none beside a planner");
             if (plan->global_batch > 0)
                 fail(
                     "/workload/plan/global_batch",

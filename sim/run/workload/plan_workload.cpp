@@ -2,9 +2,11 @@
 #include "sim/run/workload/plan_workload.h"
 
 #include "sim/core/json.h"
+#include "sim/run/workload/cut_plan.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/memory_check.h"
 #include "sim/run/workload/training_workload.h"
+#include "workloads/cut/planned_cut.h"
 #include "workloads/memory/pinning/mebibytes.h"
 #include "workloads/memory/step/memory_step.h"
 #include "workloads/plan/average/averaged_step.h"
@@ -220,6 +222,8 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
 }
 
 ExecutionGraph PreparedPlan::graph() const {
+    if (cut)
+        return cut_step(*cut);
     if (divided)
         return plan_step(divided->by_rank);
     if (average)
@@ -289,6 +293,8 @@ std::optional<PreparedPlan> prepare_plan(
     const RankGpus& gpus,
     const std::filesystem::path& folder,
     PlanProblems& problems) {
+    if (workload.plan->layer_cut)
+        return prepare_cut(workload, gpus, folder, problems);
     const std::set<std::uint32_t> kinds = gpus.used(ranks_of(*workload.plan));
     std::vector<std::optional<KernelTimes>> times =
         times_of(workload, gpus, kinds, folder, problems);

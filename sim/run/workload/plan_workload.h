@@ -17,12 +17,16 @@
 
 namespace switchfold {
 
+class PlannedCut;
+
 /// A training workload with a plan, as its generator reads it.
 struct PreparedPlan {
-    std::unique_ptr<PlannedStep> step;    ///< of a divided plan that of an equal share on one GPU
-    std::optional<DividedPlan> divided;   ///< if ranks differ, or global_batch is divided
-    std::optional<PlannedMemory> memory;  ///< if the plan says what stays on the GPU
-    std::optional<AveragePlan> average;   ///< if replicas train by themselves: `step` is one's
+    /// Of a divided plan that of an equal share on one GPU; none where layers are cut.
+    std::unique_ptr<PlannedStep> step;
+    std::shared_ptr<const PlannedCut> cut;  ///< if parts of layers and branches are on the GPUs
+    std::optional<DividedPlan> divided;     ///< if ranks differ, or global_batch is divided
+    std::optional<PlannedMemory> memory;    ///< if the plan says what stays on the GPU
+    std::optional<AveragePlan> average;     ///< if replicas train by themselves: `step` is one's
     std::uint32_t ranks = 0;
     std::vector<std::string> notes;  ///< for the results
     [[nodiscard]] ExecutionGraph graph() const;

@@ -86,18 +86,21 @@ private:
             context_.fail(
                 "/workload/plan",
                 fmt::format(
-                    "is for {} ranks, data x context x tensor x pipeline, more than the {} GPUs of "
-                    "{}; expected at most those",
+                    "is for {} ranks, {}, more than the {} GPUs of {}; expected at most those",
                     planned,
+                    product_of_ranks(*prepared),
                     context_.gpus(),
                     context_.system().name));
         if (context_.ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
             context_.fail(
                 "/workload/ranks",
                 fmt::format(
-                    "is {}, and the plan is for {}: data x context x tensor x pipeline",
+                    "is {}, and the plan is for {}: {}",
                     w.ranks,
-                    planned));
+                    planned,
+                    product_of_ranks(*prepared)));
+        if (prepared->cut)
+            refuse_with_cut();
         if (context_.experiment().run) {
             PlanProblems wrong =
                 why_not_run(*context_.experiment().run, w, gpus.kinds().size(), context_.gpus());
@@ -153,6 +156,22 @@ private:
             "the exchange{}",
             average.every,
             average.overlap ? ", which runs beside the steps that follow" : ""));
+    }
+
+    static const char* product_of_ranks(const PreparedPlan& prepared) {
+        return prepared.cut ? "data x gpus of the cut" : "data x context x tensor x pipeline";
+    }
+
+    /// What follows stages that follow each other.
+    void refuse_with_cut() const {
+        if (context_.experiment().run)
+            context_.fail(
+                "/workload/plan/cut",
+                "is for a machine that stays, and run says when GPUs come and go; expected none");
+        if (context_.experiment().learning)
+            context_.fail(
+                "/workload/plan/cut",
+                "gives no order of passes that learning follows; expected none");
     }
 
     /// What takes all ranks for alike.

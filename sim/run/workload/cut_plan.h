@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/workload/plan_workload.h"
+
+namespace switchfold {
+
+/// As prepare_plan(), of a plan with a cut.
+[[nodiscard]] std::optional<PreparedPlan> prepare_cut(
+    const TrainingWorkloadParams& workload,
+    const RankGpus& gpus,
+    const std::filesystem::path& folder,
+    PlanProblems& problems);
+
+}  // namespace switchfold

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/cut/cut_messages.h"
+#include "workloads/cut/planned_cut.h"
+#include "workloads/plan/step/pass_writer.h"
+#include "workloads/plan/step/rank_map.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// What all ranks of a division have in common.
+struct CutStepParts {
+    const PlannedCut& cut;
+    const RankMap& map;
+    const std::vector<CutMessage>& messages;
+    const std::vector<double>& kept;  ///< bytes, by layer
+};
+
+/// Writes one rank's operations: the tasks of its parts, a stream each, in the step's order;
+/// messages on streams by peer; gradients to its replicas as they are there; the update.
+class CutWriter {
+public:
+    CutWriter(
+        const CutStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names);
+    [[nodiscard]] RankGraph write();
+
+private:
+    using Index = PassWriter::Index;
+
+    [[nodiscard]] bool is_here(std::uint32_t task) const;
+    [[nodiscard]] std::string stream_of(std::uint32_t part) const;
+    [[nodiscard]] std::uint32_t peer(std::uint32_t gpu) const;
+    /// What stands for the end of a task that runs here.
+    [[nodiscard]] std::vector<Index> ends_of(const std::vector<std::uint32_t>& tasks) const;
+    void task(std::uint32_t index);
+    void message(const CutMessage& message);
+    void gradients_ready(std::uint32_t layer);
+    void flush();
+    void update();
+
+    const CutStepParts& parts_;
+    std::uint32_t rank_;
+    RankPlace place_;
+    PassWriter writer_;
+    std::vector<std::vector<Index>> ends_;  ///< by task; of one without kernels what it waits for
+    std::vector<std::vector<Index>> received_;  ///< by task: what comes for it
+    std::vector<std::vector<Index>> last_;      ///< by part: ends of its last task
+    std::vector<std::uint32_t> summed_;         ///< by layer: micro-batches in its gradient
+    Bytes pending_;                             ///< gradients that wait for their bucket to fill
+    bool any_bucket_ = false;
+    std::vector<Index> made_;     ///< what makes them
+    std::vector<Index> reduced_;  ///< what the update waits for
+};
+
+}  // namespace switchfold

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/cut/best_cut.h"
+#include "workloads/cut/cut_choice.h"
+#include "workloads/cut/cut_graph.h"
+#include "workloads/cut/cut_tasks.h"
+#include "workloads/cut/cut_work.h"
+#include "workloads/cut/task_schedule.h"
+#include "workloads/graph/execution_graph.h"
+#include "workloads/kernels/kernel_times.h"
+#include "workloads/network/network.h"
+#include "workloads/plan/step/parallel_plan.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <memory>
+
+namespace switchfold {
+
+/// What is wrong with a division of a network: the plan's key ("/cut/parts") and a sentence. Ways
+/// to share the work that a division excludes are among it.
+[[nodiscard]] PlanProblems
+problems_of(const CutChoice& choice, const ParallelPlan& plan, const Network& network);
+
+/// The part of each layer, as the choice names them. \pre problems_of() finds none, and the choice
+/// names layers
+[[nodiscard]] NodeParts parts_named(const CutChoice& choice, const Network& network);
+
+/// What a division's messages get, and what memory a GPU has.
+struct CutMachine {
+    double bandwidth = 0;  ///< bytes a second, each way
+    double memory = 0;     ///< bytes; 0: without limit
+};
+
+/// A network divided and put in order, for the times of its kernels. Its parts refer to each other:
+/// it stays where it is. Ranks are those of RankMap, with a device for each GPU of a replica.
+class PlannedCut {
+public:
+    /// None, and why, if no division fits or the method does not take the network. \pre
+    /// problems_of() finds none
+    [[nodiscard]] static std::unique_ptr<PlannedCut> make(
+        Network network,
+        KernelTimes times,
+        ParallelPlan plan,
+        const CutChoice& choice,
+        const CutMachine& machine,
+        PlanProblems& problems);
+    PlannedCut(const PlannedCut&) = delete;
+    PlannedCut& operator=(const PlannedCut&) = delete;
+
+    [[nodiscard]] const Network& network() const { return network_; }
+    [[nodiscard]] const KernelTimes& times() const { return times_; }
+    /// `pipeline` is the number of GPUs of a replica.
+    [[nodiscard]] const ParallelPlan& plan() const { return plan_; }
+    [[nodiscard]] const CutChoice& choice() const { return choice_; }
+    [[nodiscard]] const CutWork& work() const { return work_; }
+    [[nodiscard]] const CutGraph& graph() const { return graph_; }
+    [[nodiscard]] const CutTasks& tasks() const { return *tasks_; }
+    [[nodiscard]] const FoundCut& found() const { return found_; }
+    [[nodiscard]] const TaskSchedule& schedule() const { return schedule_; }
+
+private:
+    PlannedCut(
+        Network network,
+        KernelTimes times,
+        ParallelPlan plan,
+        const CutChoice& choice,
+        const CutMachine& machine);
+
+    Network network_;
+    KernelTimes times_;
+    ParallelPlan plan_;
+    CutChoice choice_;
+    CutWork work_;
+    CutGraph graph_;
+    std::unique_ptr<CutTasks> tasks_;
+    FoundCut found_;
+    TaskSchedule schedule_;
+};
+
+/// A step of the division on its GPUs.
+[[nodiscard]] ExecutionGraph cut_step(const PlannedCut& cut);
+
+}  // namespace switchfold
