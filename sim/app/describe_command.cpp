@@ -19,7 +19,7 @@ void add_describe(CLI::App& app, Chosen& chosen) {
         "Say what a system is and how all-reduces would run on it.\n\nExample:\n"
         "  switchfold describe configs/systems/dgx_h100_ndr.json --set /topology/nodes=16\n"
         "  switchfold describe --dot configs/systems/dgx2_v100.json | dot -Tsvg > dgx2.svg");
-    command->add_option("SYSTEM", arguments->file, "System (JSON)")->required();
+    command->add_option("SYSTEM", arguments->file, "System (JSON); -: standard input")->required();
     command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
         ->allow_extra_args(false);
     command->add_flag("--dot", arguments->dot, "Print its graph for Graphviz instead");

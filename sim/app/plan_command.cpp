@@ -118,7 +118,8 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
         "pinned and moved, how far from the best, and the time without contention. Then what "
         "update policies need for gradients, and what recomputation costs.\n\nExample:\n"
         "  switchfold plan memory configs/experiments/vgg16_memory.json --memory \"8 GiB\"");
-    command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON)")->required();
+    command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON); -: standard input")
+        ->required();
     command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
         ->allow_extra_args(false);
     command

@@ -117,7 +117,8 @@ int plan(const Arguments& arguments, const Log& log) {
 
 void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<Arguments>();
-    command.add_option("EXPERIMENT", arguments->file, "Experiment with a planner (JSON)");
+    command.add_option(
+        "EXPERIMENT", arguments->file, "Experiment with a planner (JSON); -: standard input");
     command.add_option(
         "--out",
         arguments->out,

@@ -63,7 +63,8 @@ void add_run(CLI::App& app, Chosen& chosen, const Log& log) {
         "Run an experiment's scenarios and print what they took.\n\nExample:\n"
         "  switchfold run configs/experiments/example.json --set /workload/ranks=4 --out runs/four "
         "--timeline");
-    command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON)")->required();
+    command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON); -: standard input")
+        ->required();
     command->add_option(
         "--out", arguments->out, "Folder for result.json, kernels.csv, effective-config.json");
     command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")

@@ -94,7 +94,7 @@ void add_sweep(CLI::App& app, Chosen& chosen, const Log& log) {
         "Run an experiment for many values of its parameters. Run it again to go on where it was "
         "stopped.\n\nExample:\n"
         "  switchfold sweep configs/sweeps/all_reduce_sizes.json --out runs/sizes");
-    command->add_option("SWEEP", arguments->file, "Sweep (JSON)")->required();
+    command->add_option("SWEEP", arguments->file, "Sweep (JSON); -: standard input")->required();
     command->add_option("--out", arguments->out, "Folder for sweep.db and results.csv")->required();
     command
         ->add_option(

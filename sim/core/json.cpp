@@ -151,7 +151,7 @@ Json load_json(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path, error))
         throw ConfigError(path.string(), "", "is a folder; expected a JSON file");
     errno = 0;
-    std::ifstream file(path, std::ios::binary);
+    std::ifstream file(path == kStandardInput ? "/dev/stdin" : path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file.is_open() || file.bad())
         throw ConfigError(

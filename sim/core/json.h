@@ -19,7 +19,9 @@ using OrderedJson = nlohmann::ordered_json;
 /// Parses strictly: comments are allowed, duplicate keys are not. Throws ConfigError: a syntax
 /// error with line and column, a duplicate key with its pointer.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& label);
-/// Reads a file and parses it. Throws ConfigError if it cannot be read.
+/// In place of a file's path: standard input. Paths in it are relative to the working folder.
+inline constexpr const char* kStandardInput = "-";
+/// Reads a file, or standard input, and parses it. Throws ConfigError if it cannot be read.
 [[nodiscard]] Json load_json(const std::filesystem::path& path);
 
 /// A value to put in place of what a configuration says: --set /json/pointer=VALUE.

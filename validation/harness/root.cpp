@@ -16,6 +16,8 @@ bool is_root(const std::filesystem::path& folder) {
 
 std::optional<std::filesystem::path> at_or_above(std::filesystem::path folder) {
     while (!is_root(folder)) {
+        if (const auto installed = folder / "share/switchfold"; is_root(installed))
+            return installed;
         const auto above = folder.parent_path();
         if (above == folder || above.empty())
             return std::nullopt;

@@ -20,5 +20,16 @@ TEST(Root, IsTheWorkingFolderOrOneAboveIt) {
     std::filesystem::current_path(before);
 }
 
+TEST(Root, IsWhatIsInstalledBesideTheWorkingFolderOrAboveIt) {
+    const auto before = std::filesystem::current_path();
+    const auto prefix = std::filesystem::path(::testing::TempDir()) / "switchfold_root_test";
+    std::filesystem::create_directories(prefix / "share/switchfold/configs/systems");
+    std::filesystem::create_directories(prefix / "bin");
+    std::filesystem::current_path(prefix / "bin");
+    EXPECT_EQ(find_root(""), std::filesystem::canonical(prefix) / "share/switchfold");
+    std::filesystem::current_path(before);
+    std::filesystem::remove_all(prefix);
+}
+
 }  // namespace
 }  // namespace switchfold::validation

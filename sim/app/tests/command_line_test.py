@@ -126,6 +126,34 @@ class Arguments(Folder):
             self.assertIn("standard output: ", done.stderr)
 
 
+class StandardInput(Folder):
+    def test_an_experiment_is_what_its_file_is(self):
+        results = []
+        for source, given in ((self.experiment(), None), ("-", json.dumps(COLLECTIVE))):
+            result = json.loads(self.done("run", source, "--json", input=given))
+            del result["host"]
+            results.append(result)
+        self.assertEqual(*results)
+
+    def test_paths_in_it_are_relative_to_the_working_folder(self):
+        experiment = json.dumps({**COLLECTIVE, "system": "hgx_h100.json"})
+        self.done("run", "-", input=experiment, cwd=SOURCE / "configs/systems")
+        elsewhere = switchfold("run", "-", input=experiment, cwd=self.folder)
+        self.assertEqual(elsewhere.returncode, 2)
+        self.assertIn("-: /system: names the file hgx_h100.json", elsewhere.stderr)
+
+    def test_a_sweep_and_a_system(self):
+        sweep = {"name": "s", "experiment": COLLECTIVE, "axes": [{"name": "n", "pointer": "/workload/ranks", "values": [2, 4]}]}
+        self.done("sweep", "-", "--out", self.folder / "sweep", input=json.dumps(sweep))
+        system = pathlib.Path(COLLECTIVE["system"])
+        self.assertEqual(self.done("describe", "-", input=system.read_text(), cwd=system.parent), self.done("describe", system))
+
+    def test_nothing_is_no_experiment(self):
+        done = switchfold("run", "-", input="")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^-: ")
+
+
 class BadInput(Folder):
     def test_each_names_file_and_pointer(self):
         cases = {

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run left: its folder, as tables."""
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import pathlib
+import shutil
+import tempfile
+import weakref
+from functools import cached_property
+from typing import Any, Dict, Iterator, List, Mapping, Optional
+
+from .errors import InputError, Problem
+from .program import PathLike, call
+from .tables import Table, read_csv, table
+
+
+class Folder:
+    """A folder of results: the caller's, or one of its own that goes with the object."""
+
+    def __init__(self, path: Optional[PathLike]) -> None:
+        if path is None:
+            self.folder = pathlib.Path(tempfile.mkdtemp(prefix="switchfold-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        else:
+            self.folder = pathlib.Path(path)
+
+    def file(self, name: str, otherwise: str) -> pathlib.Path:
+        """A file of the folder. Raises InputError that says `otherwise` where it is not there."""
+        path = self.folder / name
+        if not path.is_file():
+            raise InputError([Problem(str(path), "/", "is not there", otherwise)])
+        return path
+
+
+class Result:
+    """A finished run. Times are simulated, in microseconds (`_us`), sizes in bytes, bandwidths in GB/s (10^9 bytes a
+    second); slowdowns and shares are fractions: 0.16 is 16 %. All columns are described in docs/results.md.
+
+    Tables are read when first asked for.
+    """
+
+    def __init__(self, folder: "PathLike | Folder") -> None:
+        self._holder = folder if isinstance(folder, Folder) else Folder(folder)
+        content = self._holder.file("result.json", "the folder of a finished run").read_bytes()
+        self.raw: Dict[str, Any] = json.loads(content)
+        """result.json as it is."""
+
+    @property
+    def folder(self) -> pathlib.Path:
+        """Where the run's files lie. Without `out` a temporary folder, gone with the Result."""
+        return self._holder.folder
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return self.raw["experiment"]
+
+    def __getitem__(self, scenario: str) -> Dict[str, Any]:
+        """A scenario by its name, with all that result.json says of it."""
+        for one in self.raw["scenarios"]:
+            if one["name"] == scenario:
+                return one
+        raise KeyError(f"{scenario}; the scenarios are: {', '.join(one['name'] for one in self.raw['scenarios'])}")
+
+    @cached_property
+    def scenarios(self) -> Table:
+        """One row a scenario: `iteration_us`, `forward_us`, `backward_us`, `exposed_communication_us`,
+        `backward_slowdown`, `speedup`, causes of the slowdown as `cause_sm` ... `cause_other`, the fullest GPU as
+        `peak_memory_bytes`, and so on."""
+        return table(_flat(scenario) for scenario in self.raw["scenarios"])
+
+    @cached_property
+    def collectives(self) -> Table:
+        """One row a collective: `algorithm`, `protocol`, `size_bytes`, `start_us`, `time_us`,
+        `algorithm_bandwidth_GBps`, `bus_bandwidth_GBps`."""
+        return self._of_scenarios("collectives")
+
+    @cached_property
+    def links(self) -> Table:
+        """One row a link that carried anything; units in `units("links")`."""
+        return self.components("links")
+
+    @cached_property
+    def kernels(self) -> Table:
+        """One row a replayed kernel: `start_us`, `duration_us`, `isolated_us` (alone on the GPU), `slowdown`,
+        `overlapped_share`, `bytes_read`, `bytes_written`, `flops`."""
+        return self.table("kernels")
+
+    @cached_property
+    def memory(self) -> Table:
+        """What each GPU holds, in bytes by class, one row for each moment (`time_us`) at which it changes: of
+        generated steps with a plan. Counters of the memory system are `components("memory")`."""
+        return self.table("memory")
+
+    @cached_property
+    def passes(self) -> Table:
+        """One row a pass of a plan: `start_us`, `duration_us`."""
+        return self.table("passes")
+
+    @cached_property
+    def timeline(self) -> Dict[str, Any]:
+        """The timeline as PyTorch's profiler writes it (`traceEvents`; `ts` and `dur` in microseconds): of runs with
+        `timeline=True`. The file, `timeline.json.gz` in the folder, opens in Perfetto."""
+        with gzip.open(self._holder.file("timeline.json.gz", "a run with timeline=True"), "rt", encoding="utf-8") as file:
+            return json.load(file)
+
+    def components(self, kind: str) -> Table:
+        """Counters of `links`, `switches`, `reduction_units`, `gpus`, `memory` or `host_copies`: one row a component
+        and scenario. `units(kind)` says in what."""
+        self.units(kind)
+        return self._of_scenarios(kind)
+
+    def units(self, kind: str) -> Dict[str, str]:
+        """Column to unit (`count`, `bytes`, `us`, `share`) of components of this kind."""
+        for one in self.raw["statistics"]:
+            if one["kind"] == kind:
+                return {value["name"]: value["unit"] for value in one["values"]}
+        raise KeyError(f"{kind}; the kinds are: {', '.join(one['kind'] for one in self.raw['statistics'])}")
+
+    def table(self, name: str) -> Table:
+        """NAME.csv of the run's folder: `kernels`, `passes`, `memory`, `learning`, `versions`, `changes`, `members`,
+        `counters`. Empty where the run has none."""
+        path = self.folder / f"{name}.csv"
+        return read_csv(path) if path.is_file() else table([])
+
+    def report(self, *, program: Optional[PathLike] = None) -> pathlib.Path:
+        """Writes report.html, the page with the charts, beside the results; returns its path."""
+        call(["report", str(self.folder)], program=program)
+        return self.folder / "report.html"
+
+    def _of_scenarios(self, key: str) -> Table:
+        return table({"scenario": scenario["name"], **_plain(row)}
+                     for scenario in self.raw["scenarios"] for row in scenario.get(key) or [])
+
+    def __repr__(self) -> str:
+        return f"<switchfold.Result {self.name}: {', '.join(s['name'] for s in self.raw['scenarios'])}>"
+
+    def _repr_html_(self) -> str:
+        rows = list(_short(self.raw["scenarios"]))
+        head = "".join(f"<th>{name}</th>" for name in rows[0])
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row.values()) + "</tr>" for row in rows)
+        return f"<table><caption>{html.escape(self.name)}</caption><tr>{head}</tr>{body}</table>"
+
+
+def _plain(row: Mapping[str, Any]) -> Dict[str, Any]:
+    """Only what fits a cell."""
+    return {name: value for name, value in row.items() if not isinstance(value, (dict, list))}
+
+
+def _flat(scenario: Mapping[str, Any]) -> Dict[str, Any]:
+    """A scenario without what has rows of its own."""
+    flat = _plain(scenario)
+    for cause, share in (scenario.get("slowdown_by_cause") or {}).items():
+        flat[f"cause_{cause}"] = share
+    for name, value in (scenario.get("with_ranks_together") or {}).items():
+        flat[f"together_{name}"] = value
+    if peak := scenario.get("peak_memory"):
+        flat["peak_memory_bytes"] = sum(peak["bytes"].values())
+        flat["peak_memory_rank"] = peak["rank"]
+    return {name: value for name, value in flat.items() if name not in ("slowdown_by_cause", "with_ranks_together",
+                                                                        "peak_memory")}
+
+
+def _short(scenarios: List[Mapping[str, Any]]) -> Iterator[Dict[str, str]]:
+    def number(value: Optional[float], form: str) -> str:
+        return "" if value is None else format(value, form)
+
+    for scenario in scenarios:
+        yield {
+            "scenario": scenario["name"],
+            "iteration, us": number(scenario.get("iteration_us"), ".1f"),
+            "backward, us": number(scenario.get("backward_us"), ".1f"),
+            "exposed, us": number(scenario.get("exposed_communication_us"), ".1f"),
+            "slowdown": number(scenario.get("backward_slowdown"), ".1%"),
+            "speed-up": number(scenario.get("speedup"), ".2f"),
+        }

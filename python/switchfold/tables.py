@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables: DataFrames where pandas is installed, else lists of dicts with the same names and values."""
+from __future__ import annotations
+
+import csv
+import importlib.util
+import pathlib
+import sqlite3
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
+
+if TYPE_CHECKING:
+    import pandas
+
+Table = Union["pandas.DataFrame", "list[dict[str, Any]]"]
+
+
+def has_pandas() -> bool:
+    """Whether tables are DataFrames here."""
+    return importlib.util.find_spec("pandas") is not None
+
+
+def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> Table:
+    """One row a mapping, with the columns of all rows; `columns` are those of a table without rows."""
+    rows = list(rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or list(columns)
+    if not has_pandas():
+        return [{name: row.get(name) for name in columns} for row in rows]
+    import pandas
+
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def read_csv(path: pathlib.Path) -> Table:
+    """A file with a header. Numbers are numbers; an empty cell is unknown (NaN, or None in a dict)."""
+    if has_pandas():
+        import pandas
+
+        # A kernel may be called "NA": only an empty cell is unknown.
+        return pandas.read_csv(path, keep_default_na=False, na_values=[""])
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def read_database(path: pathlib.Path, query: str) -> Table:
+    """What a query of an SQLite file answers."""
+    with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as database:
+        answer = database.execute(query)
+        columns = [column[0] for column in answer.description]
+        return table((dict(zip(columns, row)) for row in answer), columns)
+
+
+def _value(cell: str) -> Any:
+    if cell == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            pass
+    return cell

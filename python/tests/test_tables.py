@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+import contextlib
+import io
+import unittest
+from unittest import mock
+
+from common import EXAMPLE, collective
+
+import switchfold
+from switchfold.tables import has_pandas
+
+
+class Tables(unittest.TestCase):
+    def test_without_pandas_they_are_lists(self):
+        with mock.patch("switchfold.tables.has_pandas", return_value=False):
+            result = switchfold.run(EXAMPLE, {"/causes": False})
+            self.assertIsInstance(result.scenarios, list)
+            kernel = result.kernels[0]
+        self.assertIsInstance(kernel["duration_us"], float)
+        self.assertIsInstance(kernel["rank"], int)
+        self.assertIsInstance(kernel["name"], str)
+
+    @unittest.skipUnless(has_pandas(), "python3-pandas is not installed: tables are lists of dicts here")
+    def test_with_pandas_they_are_the_same_values(self):
+        result = switchfold.run(EXAMPLE, {"/causes": False})
+        with mock.patch("switchfold.tables.has_pandas", return_value=False):
+            again = switchfold.load(result.folder)
+            lists = {"scenarios": again.scenarios, "kernels": again.kernels, "collectives": again.collectives}
+        for name, rows in lists.items():
+            frame = getattr(result, name)
+            self.assertEqual(list(frame.columns), list(rows[0]))
+            for column in frame.columns:
+                values = [None if value != value else value for value in frame[column].tolist()]
+                self.assertEqual(values, [row[column] for row in rows], column)
+
+
+class Bars(unittest.TestCase):
+    def test_a_function_is_told_of_progress(self):
+        told = []
+        # Long enough for a line: the program writes the first at once and then ten a second.
+        switchfold.run(EXAMPLE, progress=told.append)
+        self.assertTrue(told)
+        self.assertTrue(all(one.share is not None and 0 <= one.share <= 1 for one in told), told)
+        self.assertIn("events", told[-1].text)
+
+    def test_progress_of_a_sweep_counts_experiments(self):
+        told = []
+        switchfold.sweep({"name": "s", "experiment": collective(), "axes": [
+            {"name": "size", "pointer": "/workload/size", "range": "1 KiB..64 MiB x2"}]}, progress=told.append)
+        self.assertIn("of 17 experiments", told[-1].text)
+
+    def test_errors_come_through_a_terminal_as_they_are(self):
+        broken = collective(workload={"type": "collective", "size": 3, "ranks": -1})
+        messages = []
+        for progress in (False, lambda _: None):
+            with self.assertRaises(switchfold.InputError) as caught:
+                switchfold.run(broken, progress=progress)
+            messages.append(str(caught.exception))
+        self.assertEqual(*messages)
+
+    def test_a_bar_is_gone_when_the_call_ends(self):
+        seen = io.StringIO()
+        with contextlib.redirect_stderr(seen):
+            switchfold.run(EXAMPLE, progress=True)
+        self.assertIn("#", seen.getvalue())
+        self.assertTrue(seen.getvalue().endswith("\r\x1b[K"))
+
+    def test_a_bar_says_how_far(self):
+        bar = switchfold.Progress.parse("  3 of 6 experiments  1.0 a second").bar()
+        self.assertEqual(bar, "[############------------] 3 of 6 experiments  1.0 a second")
+        self.assertIsNone(switchfold.Progress.parse("7 plans simulated  1 s").share)
+
+
+if __name__ == "__main__":
+    unittest.main()

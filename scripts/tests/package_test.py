@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The package for Debian, unpacked into a folder: its program runs the example that it brings, Python finds it, its manual
+pages and its completion are there. With --bare it is installed into a Debian of its own by debootstrap and runs there.
+
+usage: package_test.py CPACK BUILD_DIRECTORY [--bare]      exits with 77 (skipped) where a tool is missing
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CPACK, BUILD = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+EXAMPLE = "usr/share/switchfold/configs/experiments/example.json"
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def packed(folder):
+    run(CPACK, "--config", BUILD / "CPackConfig.cmake", "-B", folder)
+    found = list(folder.glob("*.deb"))
+    assert len(found) == 1, found
+    return found[0]
+
+
+def check_control(package):
+    fields = dict(line.split(": ", 1) for line in run("dpkg-deb", "--field", package).splitlines() if ": " in line)
+    for library in ("libsystemc", "libsqlite3", "libfmt", "zlib1g", "libzstd"):
+        assert library in fields["Depends"], fields
+    assert package.name == f"switchfold_{fields['Version']}_{fields['Architecture']}.deb", package
+    return fields["Version"]
+
+
+def check_program(tree, version):
+    program = tree / "usr/bin/switchfold"
+    assert run(program, "--version") == f"switchfold {version}\n"
+    out = tree / "out"
+    assert "in_switch" in run(program, "run", tree / EXAMPLE, "--out", out)
+    assert (out / "result.json").is_file()
+    assert "replayed" in run(program, "trace", "check", tree / "usr/share/switchfold/configs/examples/resnet50_ddp_synthetic.json.gz")
+    # Far from the repository, what ships is found above the program.
+    assert "memory" in run(program, "validate", "memory", cwd=tree / "out")
+    assert "Usage" in run(tree / "usr/bin/switchfold-capture", "--help")
+
+
+def check_python(tree, version):
+    code = ("import switchfold as s; assert s.__version__ == s.program_version() == '" + version + "'; "
+            "r = s.run(s.shipped('experiments/all_reduce_256MiB.json'), {'/workload/size': '1 MiB'}); print(s.__file__)")
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(tree / "usr/lib/python3/dist-packages")}
+    assert str(tree) in run(sys.executable, "-c", code, env=environment, cwd=tree)
+
+
+def check_pages(tree):
+    for page in ("README.md", "docs/tutorial.md", "configs/README.md", "docs/pictures/timeline.png", "copyright"):
+        assert (tree / "usr/share/doc/switchfold" / page).exists(), page
+    completion = tree / "usr/share/bash-completion/completions/switchfold"
+    script = f'. {completion}; COMP_WORDS=(switchfold plan --ex); COMP_CWORD=2; _switchfold; echo "${{COMPREPLY[*]}}"'
+    assert run("bash", "-c", script) == "--executor\n"
+    if shutil.which("help2man"):
+        pages = sorted(page.name for page in (tree / "usr/share/man/man1").iterdir())
+        assert {"switchfold.1", "switchfold-run.1", "switchfold-trace-check.1"} <= set(pages), pages
+        if shutil.which("man"):
+            assert "--timeline" in run("man", "-l", tree / "usr/share/man/man1/switchfold-run.1", env={**os.environ, "MANPAGER": "cat"})
+
+
+def check_bare(package, folder):
+    """Into a Debian with nothing but its essential packages."""
+    system = folder / "debian"
+    mirror = os.environ.get("SWITCHFOLD_MIRROR", "http://deb.debian.org/debian")
+    run("debootstrap", "--variant=minbase", "bookworm", system, mirror)
+    shutil.copy(package, system / "tmp")
+    run("chroot", system, "apt-get", "install", "-y", "--no-install-recommends", f"/tmp/{package.name}")
+    assert "in_switch" in run("chroot", system, "switchfold", "run", "/" + EXAMPLE, "--out", "/tmp/out")
+    assert (system / "tmp/out/result.json").is_file()
+
+
+def main():
+    bare = "--bare" in sys.argv
+    for tool in ["dpkg-deb", "dpkg-shlibdeps"] + (["debootstrap"] if bare else []):
+        if shutil.which(tool) is None:
+            print(f"skipped: no {tool} here")
+            return 77
+    if bare and os.geteuid() != 0:
+        print("skipped: debootstrap wants root")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        package = packed(folder / "package")
+        version = check_control(package)
+        if bare:
+            check_bare(package, folder)
+            return 0
+        tree = folder / "tree"
+        run("dpkg-deb", "-x", package, tree)
+        check_program(tree, version)
+        check_python(tree, version)
+        check_pages(tree)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
