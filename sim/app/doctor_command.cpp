@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/commands.h"
+#include "sim/core/error.h"
+#include "sim/core/version.h"
+#include "validation/harness/data.h"
+#include "validation/harness/root.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+std::vector<std::filesystem::path> folders_of(const char* variable) {
+    std::vector<std::filesystem::path> folders;
+    const char* value = std::getenv(variable);
+    std::istringstream all(value == nullptr ? "" : value);
+    for (std::string folder; std::getline(all, folder, ':');)
+        if (!folder.empty())
+            folders.emplace_back(folder);
+    return folders;
+}
+
+std::optional<std::filesystem::path> program(const char* name) {
+    std::error_code ignored;
+    for (const auto& folder : folders_of("PATH"))
+        if (std::filesystem::is_regular_file(folder / name, ignored))
+            return folder / name;
+    return std::nullopt;
+}
+
+/// A shared library whose name begins so, in the folders that loaders look into and CUDA's own.
+std::optional<std::filesystem::path> library(std::string_view begins) {
+    std::vector<std::filesystem::path> folders = folders_of("LD_LIBRARY_PATH");
+    for (const char* usual :
+         {"/usr/lib/x86_64-linux-gnu",
+          "/usr/lib/aarch64-linux-gnu",
+          "/usr/lib64",
+          "/usr/local/lib",
+          "/usr/local/cuda/lib64",
+          "/usr/local/cuda/extras/CUPTI/lib64"})
+        folders.emplace_back(usual);
+    std::error_code ignored;
+    for (const auto& folder : folders)
+        for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+            if (entry.path().filename().string().starts_with(begins))
+                return entry.path();
+    return std::nullopt;
+}
+
+std::uint64_t memory_free_kb() {
+    std::ifstream file("/proc/meminfo");
+    for (std::string word; file >> word;)
+        if (word == "MemAvailable:") {
+            std::uint64_t kilobytes = 0;
+            file >> kilobytes;
+            return kilobytes;
+        }
+    return 0;
+}
+
+/// What is there, or what it would be for and how to get it.
+struct Finding {
+    std::string_view what;
+    std::optional<std::string> found;
+    std::string_view without;
+};
+
+std::optional<std::string> told(const std::optional<std::filesystem::path>& path) {
+    return path ? std::optional(path->string()) : std::nullopt;
+}
+
+std::optional<std::string> configs() {
+    try {
+        return (validation::find_root({}) / "configs").string();
+    } catch (const ConfigError&) {
+        return std::nullopt;
+    }
+}
+
+std::optional<std::string> measurements() {
+    if (const char* named = std::getenv("SWITCHFOLD_DATA"); named != nullptr && *named != '\0')
+        return std::filesystem::is_directory(named) ? std::optional(std::string(named))
+                                                    : std::nullopt;
+    if (const auto found = configs())
+        if (const auto shipped =
+                std::filesystem::path(*found).parent_path() / validation::kShippedData;
+            std::filesystem::is_directory(shipped))
+            return shipped.string() + " (what ships)";
+    return std::nullopt;
+}
+
+std::optional<std::string> gpu() {
+    std::error_code ignored;
+    if (std::filesystem::exists("/dev/nvidia0", ignored))
+        return "/dev/nvidia0";
+    if (std::filesystem::exists("/dev/kfd", ignored))
+        return "/dev/kfd (AMD)";
+    return std::nullopt;
+}
+
+std::vector<Finding> findings() {
+    return {
+        {"configurations", configs(), "systems and examples; run from the repository, or install"},
+        {"measurements", measurements(), "switchfold validate; set SWITCHFOLD_DATA or give --data"},
+        {"GPU", gpu(), "switchfold-capture alone needs one; simulations do not"},
+        {"CUPTI", told(library("libcupti.so")), "switchfold-capture; comes with the CUDA Toolkit"},
+        {"NCCL",
+         told(library("libnccl.so")),
+         "capturing collectives; Debian's libnccl2, or PyTorch's own"},
+        {"Slurm", told(program("sbatch")), "sweeps with --executor slurm; package slurm-wlm"},
+        {"Python", told(program("python3")), "the Python package and scripts/plot"},
+        {"browser", told(program("chromium")), "tests of reports alone; any browser opens one"}};
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Chosen& chosen) {
+    CLI::App* command = app.add_subcommand(
+        "doctor",
+        "Say what is installed and what is missing for what.\n\nExample:\n  switchfold doctor");
+    command->callback([&chosen] {
+        chosen = [] {
+            fmt::print(
+                "switchfold {}\n{} cores, {:.1f} GiB of memory free\n",
+                version(),
+                std::max(1U, std::thread::hardware_concurrency()),
+                static_cast<double>(memory_free_kb()) / (1024.0 * 1024.0));
+            for (const Finding& finding : findings())
+                if (finding.found)
+                    fmt::print("  {:<16} {}\n", finding.what, *finding.found);
+                else
+                    fmt::print("  {:<16} missing; for {}\n", finding.what, finding.without);
+            return 0;
+        };
+    });
+}
+
+}  // namespace switchfold

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/app/commands.h"
+#include "sim/app/start_files.h"
+#include "sim/core/error.h"
+#include "validation/harness/root.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace switchfold {
+
+namespace {
+
+/// As the file that is written finds it: relative to its folder where it is near, else absolute.
+std::filesystem::path
+seen_from(const std::filesystem::path& folder, const std::filesystem::path& to) {
+    const auto whole = std::filesystem::weakly_canonical(to);
+    const auto near = whole.lexically_relative(std::filesystem::weakly_canonical(folder));
+    constexpr std::ptrdiff_t kFar = 4;
+    return near.empty() || std::count(near.begin(), near.end(), "..") > kFar ? whole : near;
+}
+
+void write_new(const std::filesystem::path& path, const std::string& text) {
+    if (std::filesystem::exists(path))
+        throw ConfigError(path.string(), "", "is there already; expected the name of a new file");
+    errno = 0;
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file)
+        throw IoError(path.string(), errno == 0 ? EIO : errno, "write it");
+}
+
+}  // namespace
+
+void add_new(CLI::App& app, Chosen& chosen) {
+    struct Arguments {
+        std::string kind;
+        std::filesystem::path out;
+        std::string system;
+        StartChoice choice;
+        std::string experiment;
+    };
+    auto arguments = std::make_shared<Arguments>();
+    arguments->choice.workload = "collective";
+    arguments->choice.network = "resnet50";
+    CLI::App* command = app.add_subcommand(
+        "new",
+        "Write a commented file to start from, which runs as it is.\n\nExample:\n"
+        "  switchfold new experiment --workload training --network vgg16 -o mine.json && "
+        "switchfold run mine.json");
+    command->add_option("KIND", arguments->kind, "experiment, system or sweep")
+        ->required()
+        ->check(CLI::IsMember(start_kinds()));
+    command->add_option("-o,--out", arguments->out, "File to write; without it: standard output");
+    command->add_option("--name", arguments->choice.name, "What reports call it");
+    command->add_option(
+        "--system",
+        arguments->system,
+        "System that it runs on or begins from: a file, or a name of configs/systems "
+        "(hgx_h100)");
+    command
+        ->add_option(
+            "--workload",
+            arguments->choice.workload,
+            "Of an experiment: collective, trace or training (collective)")
+        ->check(CLI::IsMember({"collective", "trace", "training"}));
+    command->add_option("--trace", arguments->choice.traces, "Traces of a trace workload");
+    command->add_option(
+        "--network", arguments->choice.network, "Network of a training workload (resnet50)");
+    command->add_option("--experiment", arguments->experiment, "Experiment that a sweep varies");
+    command->callback([arguments, &chosen] {
+        chosen = [arguments] {
+            StartChoice choice = arguments->choice;
+            const auto configs = validation::find_root({}) / "configs";
+            auto folder = arguments->out.parent_path();
+            if (folder.empty())
+                folder = ".";
+            const std::string system = arguments->system.empty() ? "hgx_h100" : arguments->system;
+            const bool is_file = system.find('/') != std::string::npos ||
+                                 system.ends_with(".json") || std::filesystem::exists(system);
+            const auto path =
+                is_file ? std::filesystem::path(system) : configs / "systems" / (system + ".json");
+            if (!std::filesystem::exists(path))
+                throw ConfigError(
+                    path.string(), "", "is not there; expected a system, as configs/systems has");
+            choice.system = seen_from(folder, path);
+            choice.schemas = seen_from(folder, configs / "schema");
+            if (!arguments->experiment.empty())
+                choice.experiment = seen_from(folder, arguments->experiment);
+            if (choice.traces.empty())
+                choice.traces = {(configs / "examples/resnet50_ddp_synthetic.json.gz").string()};
+            for (std::string& trace : choice.traces)
+                trace = seen_from(folder, trace).string();
+            const std::string text = start_file(arguments->kind, choice);
+            if (arguments->out.empty())
+                std::fwrite(text.data(), 1, text.size(), stdout);
+            else
+                write_new(arguments->out, text);
+            return 0;
+        };
+    });
+}
+
+}  // namespace switchfold
