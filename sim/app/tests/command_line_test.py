@@ -609,11 +609,11 @@ class StartFiles(Folder):
             self.assertIn("//", path.read_text())
             changes = ["--set", "/workload/ranks=4"] if "v100_pcie" in more else []
             ran = self.done("run", path, "--json", "--set", "/causes=false", *changes)
-            self.assertTrue(json.loads(ran.stdout)["scenarios"])
+            self.assertTrue(json.loads(ran)["scenarios"])
 
     def test_systems_are_described(self):
         path = self.new("system", "--system", "hgx_h200", "--name", "mine")
-        self.assertIn("mine", self.done("describe", path).stdout)
+        self.assertIn("mine", self.done("describe", path))
 
     def test_sweeps_sweep(self):
         path = self.new("sweep")
@@ -633,7 +633,7 @@ class StartFiles(Folder):
             self.assertEqual(switchfold("new", *wrong).returncode, 2)
 
     def test_doctor_says_what_is_there(self):
-        told = self.done("doctor").stdout
+        told = self.done("doctor")
         for what in ("configurations", "GPU", "CUPTI", "NCCL", "Slurm", "cores"):
             self.assertIn(what, told)
 
