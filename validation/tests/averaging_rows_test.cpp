@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
 #include "validation/averaging/averaging_row.h"
+#include "validation/averaging/compound_rows.h"
 #include "validation/averaging/coprocessor_rows.h"
 #include "validation/averaging/exchange_rows.h"
 #include "validation/harness/suite.h"
@@ -79,6 +80,25 @@ TEST(AveragingRows, ClaimsStandBesideTheShippedSweep) {
     EXPECT_TRUE(std::ranges::any_of(result.notes, [](const std::string& note) {
         return note.find("not reproduced") != std::string::npos;
     }));
+}
+
+TEST(AveragingRows, TheCompoundModelStandsBesideTheShippedExperiment) {
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    SuiteResult result;
+    const auto rows =
+        read_averaging_rows(written("thesis_compound,4 GPUs,speedup,2.6,times,claimed,\n"
+                                    "yao_pc,2 GPUs,speedup,1.6,times,claimed,\n"));
+    EXPECT_FALSE(is_of_compound(rows[1]));
+    compare_compound({rows[0]}, options, result);
+    ASSERT_EQ(result.cases.size(), 1U);
+    EXPECT_EQ(result.cases[0].measured, 2.6);
+    // Of at most 2.1 by the longest chain (docs/layer_division.md).
+    EXPECT_GT(result.cases[0].simulated, 1.5);
+    EXPECT_LT(result.cases[0].simulated, 2.1);
+    EXPECT_NE(result.cases[0].how.find("wavefront"), std::string::npos);
+    ASSERT_EQ(result.notes.size(), 1U);
+    EXPECT_NE(result.notes[0].find("not reproduced"), std::string::npos);
 }
 
 TEST(AveragingRows, ExchangesComeFromOneLinkRate) {
