@@ -53,7 +53,8 @@ class PlanResult:
 
     def run(self, **options: Any) -> Result:
         """Runs the best plan; options are those of `switchfold.run`."""
-        return run(self.experiment, **{"program": self._program, **options})
+        options.setdefault("program", self._program)
+        return run(self.experiment, **options)
 
 
 def plan(

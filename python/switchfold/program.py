@@ -6,10 +6,10 @@ import os
 import pathlib
 import shutil
 import subprocess
-from typing import NamedTuple, Optional, Sequence, Union
+from typing import Callable, NamedTuple, Optional, Sequence, Union
 
 from .errors import ProgramNotFound, raise_for
-from .progress import ProgressOption, Terminal, shower
+from .progress import Progress, ProgressOption, Terminal, shower
 
 VARIABLE = "SWITCHFOLD"
 PathLike = Union[str, "os.PathLike[str]"]
@@ -103,7 +103,8 @@ def _quietly(command: Sequence[str], folder: Optional[PathLike], given: Optional
     return Ended(process.returncode, output, errors.decode("utf-8", "replace"))
 
 
-def _shown(command: Sequence[str], folder: Optional[PathLike], given: Optional[int], show: "object") -> Ended:
+def _shown(command: Sequence[str], folder: Optional[PathLike], given: Optional[int],
+           show: Callable[[Progress], None]) -> Ended:
     """The program writes its progress to terminals alone: it gets one for its standard error."""
     with Terminal() as terminal:
         with subprocess.Popen(
@@ -113,6 +114,7 @@ def _shown(command: Sequence[str], folder: Optional[PathLike], given: Optional[i
             stdout=subprocess.PIPE,
             stderr=terminal.its_side,
         ) as process:
+            assert process.stdout is not None
             try:
                 output, errors = terminal.read(process.stdout, show)
             except BaseException:

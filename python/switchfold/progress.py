@@ -13,7 +13,7 @@ from typing import IO, Callable, Optional, Union
 _BEGIN = "\r\x1b[K"  # the program begins each of its lines of progress so
 _PERCENT = re.compile(r"^\s*(\d+) %")
 _OF = re.compile(r"^\s*(\d+) of (\d+) ")
-_LINE = re.compile(r"^\s*\d+ (%|of \d+ experiments|plans simulated)")
+_PROGRESS = re.compile(r"^\s*\d+ (%|of \d+ experiments|plans simulated)")
 _WIDTH = 24
 
 
@@ -123,6 +123,7 @@ class Terminal:
 
     def __enter__(self) -> Terminal:
         self._mine, self.its_side = os.openpty()
+        self._open = True
         mode = termios.tcgetattr(self.its_side)
         mode[1] &= ~termios.OPOST  # bytes stay as they were written
         termios.tcsetattr(self.its_side, termios.TCSANOW, mode)
@@ -130,13 +131,13 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._mine)
-        if self.its_side is not None:
+        if self._open:
             os.close(self.its_side)
 
     def read(self, stdout: IO[bytes], show: Callable[[Progress], None]) -> tuple[bytes, str]:
         """All that comes until the program has closed both: standard output, and standard error but for progress."""
         os.close(self.its_side)
-        self.its_side = None
+        self._open = False
         output, errors = bytearray(), bytearray()
         with selectors.DefaultSelector() as ready:
             ready.register(stdout.fileno(), selectors.EVENT_READ, output)
@@ -159,7 +160,7 @@ class Terminal:
     def _tell(errors: bytearray, show: Callable[[Progress], None]) -> None:
         """Takes lines of progress out of what came so far, and shows the newest."""
         parts = errors.split(_BEGIN.encode())
-        lines = [part for part in parts if _LINE.match(part.decode("utf-8", "replace"))]
+        lines = [part for part in parts if _PROGRESS.match(part.decode("utf-8", "replace"))]
         if lines:
             errors[:] = b"".join(part for part in parts if part not in lines)
             show(Progress.parse(lines[-1].decode("utf-8", "replace")))

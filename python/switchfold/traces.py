@@ -49,7 +49,7 @@ def check(*traces: PathLike, program: Optional[PathLike] = None) -> TraceCheck:
     Raises InputError for files that are no traces. Traces that contradict themselves or each other are no error: the
     answer's `ok` is False and its `problems` say why.
     """
-    ended = call(["trace", "check", "--json", *map(os.fspath, traces)], program=program, good=(0, 2))
+    ended = call(["trace", "check", "--json", *(os.fspath(trace) for trace in traces)], program=program, good=(0, 2))
     if not ended.output:
         raise_for(ended.code, ended.errors)
     return TraceCheck(json.loads(ended.output))
@@ -88,5 +88,5 @@ class TraceInspection:
 
 def inspect(*traces: PathLike, program: Optional[PathLike] = None) -> TraceInspection:
     """Machine, phases, collectives, overlap and the largest kernels of traces of one run."""
-    ended = call(["trace", "inspect", "--json", *map(os.fspath, traces)], program=program)
+    ended = call(["trace", "inspect", "--json", *(os.fspath(trace) for trace in traces)], program=program)
     return TraceInspection(json.loads(ended.output))

@@ -52,8 +52,10 @@ def validate(
     system: of collectives, the machine that was measured.
     """
     arguments = ["validate", "--json", *suites]
-    for name, value in (("--data", data), ("--system", system), ("--jobs", jobs)):
-        if value is not None:
-            arguments += [name, os.fspath(value) if name != "--jobs" else str(value)]
+    for name, path in (("--data", data), ("--system", system)):
+        if path is not None:
+            arguments += [name, os.fspath(path)]
+    if jobs is not None:
+        arguments += ["--jobs", str(jobs)]
     ended = call(arguments, program=program, progress=progress, good=(0, 1))
     return Validation(json.loads(ended.output), ended.code == 0)

@@ -30,7 +30,7 @@ def main():
         own = {name: folder for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR",
                                          "MPLCONFIGDIR")}
         done = subprocess.run(
-            [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=250",
+            [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=550",
              "--log-level", "ERROR", "--output-dir", folder, book],
             env={**os.environ, **own, "PYTHONPATH": str(PACKAGE), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}, cwd=folder, check=False)
         assert done.returncode == 0, "the notebook does not run"

@@ -56,7 +56,7 @@ class Machines(unittest.TestCase):
 
     def test_validate(self):
         try:
-            answer = switchfold.validate("memory")
+            answer = switchfold.validate("low_sm")
         except switchfold.InputError as error:
             self.skipTest(f"no measurements here: {error}")
         if not rows(answer.suites) or not rows(answer.cases):

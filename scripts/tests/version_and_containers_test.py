@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The version stands in one place, and what has to repeat it agrees; containers take their packages from scripts/setup.
 
-usage: start_files_test.py SWITCHFOLD SOURCE_DIRECTORY
+usage: version_and_containers_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
 import json
 import pathlib
