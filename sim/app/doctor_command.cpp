@@ -113,16 +113,16 @@ std::optional<std::string> gpu() {
 
 std::vector<Finding> findings() {
     return {
-        {"configurations", configs(), "systems and examples; run from the repository, or install"},
-        {"measurements", measurements(), "switchfold validate; set SWITCHFOLD_DATA or give --data"},
-        {"GPU", gpu(), "switchfold-capture alone needs one; simulations do not"},
-        {"CUPTI", told(library("libcupti.so")), "switchfold-capture; comes with the CUDA Toolkit"},
+        {"configurations", configs(), "no systems and examples; run from the repository, or install"},
+        {"measurements", measurements(), "nothing to validate with; set SWITCHFOLD_DATA or give --data"},
+        {"GPU", gpu(), "only switchfold-capture needs one; simulations do not"},
+        {"CUPTI", told(library("libcupti.so")), "no switchfold-capture; it comes with the CUDA Toolkit"},
         {"NCCL",
          told(library("libnccl.so")),
-         "capturing collectives; Debian's libnccl2, or PyTorch's own"},
-        {"Slurm", told(program("sbatch")), "sweeps with --executor slurm; package slurm-wlm"},
-        {"Python", told(program("python3")), "the Python package and scripts/plot"},
-        {"browser", told(program("chromium")), "tests of reports alone; any browser opens one"}};
+         "no capture of collectives"},
+        {"Slurm", told(program("sbatch")), "no sweeps with --executor slurm; package slurm-wlm"},
+        {"Python", told(program("python3")), "no Python package, no scripts/plot"},
+        {"browser", told(program("chromium")), "none of the tests' own; any browser opens a report"}};
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
                 if (finding.found)
                     fmt::print("  {:<16} {}\n", finding.what, *finding.found);
                 else
-                    fmt::print("  {:<16} missing; for {}\n", finding.what, finding.without);
+                    fmt::print("  {:<16} missing: {}\n", finding.what, finding.without);
             return 0;
         };
     });
