@@ -125,7 +125,11 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
                 enum_name(policy.kernels)));
     const bool copies = moves_by_copies(policy.algorithm);
     if ((policy.kernels == Kernels::kCopyEngine || copies) && policy.channels != 0)
-        checker.error(pointer("channels"), "is set, and copies take no thread block; expected 0");
+        checker.error(
+            pointer("channels"),
+            fmt::format(
+                "is set, and {} take no thread block; expected 0",
+                copies ? "copies" : "copy engines"));
     if (!copies && policy.copies != PeerCopyPolicy())
         checker.error(
             pointer("copies"),
