@@ -48,7 +48,7 @@ def ceiling(value):
 class Panels:
     def __init__(self, folder):
         axes, self.rows = read(folder)
-        self.metric = next(metric for metric in METRICS if self.rows[0][metric] is not None)
+        self.metric = next(metric for metric in METRICS if any(row[metric] for row in self.rows))
         numeric = [a for a in axes if a["unit"] is not None]
         self.x = min(numeric, key=lambda a: (a["unit"] != "B", -len(a["labels"])), default=axes[0])
         others = [a for a in axes if a is not self.x]

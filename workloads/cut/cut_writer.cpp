@@ -13,12 +13,12 @@ namespace switchfold {
 
 namespace {
 
-/// "F0 lstm.0", "B2 lstm.1 3/10".
+/// "F0@lstm.0", "B2@lstm.1 3/10": as passes of stages are named.
 std::string name_of(const CutTask& task, const CutNode& node) {
     const char* kind = task.kind == TaskKind::kForward         ? "F"
                        : task.kind == TaskKind::kInputGradient ? "B"
                                                                : "W";
-    std::string name = fmt::format("{}{} {}", kind, task.micro_batch, node.name);
+    std::string name = fmt::format("{}{}@{}", kind, task.micro_batch, node.name);
     if (node.chunks > 1 && task.kind != TaskKind::kWeightGradient)
         name += fmt::format(" {}/{}", task.chunk + 1, node.chunks);
     return name;
@@ -213,7 +213,7 @@ void CutWriter::update() {
                 optimizer_state_bytes(cut.plan())))
             .kernel,
         std::move(waits));
-    writer_.span("update", updated, updated, 0, Phase::kOptimizer);
+    writer_.span("U0", updated, updated, 0, Phase::kOptimizer);
 }
 
 }  // namespace switchfold
