@@ -55,12 +55,7 @@ class Machines(unittest.TestCase):
         self.assertTrue(switchfold.shipped("README.md").is_file())
 
     def test_validate(self):
-        try:
-            answer = switchfold.validate("low_sm")
-        except switchfold.InputError as error:
-            self.skipTest(f"no measurements here: {error}")
-        if not rows(answer.suites) or not rows(answer.cases):
-            self.skipTest("no measurements here")
+        answer = switchfold.validate("low_sm")
         self.assertIn("simulated", rows(answer.cases)[0])
         self.assertIsInstance(answer.passed, bool)
 
