@@ -17,7 +17,10 @@ EXAMPLE = "usr/share/switchfold/configs/experiments/example.json"
 
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+    # Of the measurements those that ship: more of them may be out of a tolerance.
+    environment = {key: value for key, value in os.environ.items() if key != "SWITCHFOLD_DATA"}
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
+                          **{"env": environment, **options})
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout
 
