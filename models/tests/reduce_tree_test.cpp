@@ -31,28 +31,30 @@ std::uint32_t depth_of(const ReduceTree& parents) {
     return deepest;
 }
 
-/// The best of all trees: every parent of every member is tried.
+/// The best of all trees: every parent of every member but the root is tried.
 std::pair<double, std::uint32_t>
 by_brute_force(const Wiring& wiring, std::uint32_t root, const std::vector<double>& loaded) {
     ReduceTree parents(wiring.members, 0);
+    parents[root] = root;
     std::pair<double, std::uint32_t> best{1e300, UINT32_MAX};
     for (;;) {
-        if (parents[root] == root) {
-            bool own = false;
-            for (std::uint32_t m = 0; m < parents.size(); ++m)
-                own = own || (m != root && parents[m] == m);
-            const std::uint32_t depth = own ? UINT32_MAX : depth_of(parents);
-            if (depth != UINT32_MAX) {
-                const double load = busiest(wiring, parents, loaded);
-                if (load < best.first * (1 - 1e-9))
-                    best = {load, depth};
-                else if (load <= best.first * (1 + 1e-9))
-                    best.second = std::min(best.second, depth);
-            }
+        bool own = false;
+        for (std::uint32_t m = 0; m < parents.size(); ++m)
+            own = own || (m != root && parents[m] == m);
+        const std::uint32_t depth = own ? UINT32_MAX : depth_of(parents);
+        if (depth != UINT32_MAX) {
+            const double load = busiest(wiring, parents, loaded);
+            if (load < best.first * (1 - 1e-9))
+                best = {load, depth};
+            else if (load <= best.first * (1 + 1e-9))
+                best.second = std::min(best.second, depth);
         }
         std::size_t digit = 0;
-        while (digit < parents.size() && ++parents[digit] == parents.size())
-            parents[digit++] = 0;
+        while (digit < parents.size() && (digit == root || ++parents[digit] == parents.size())) {
+            if (digit != root)
+                parents[digit] = 0;
+            ++digit;
+        }
         if (digit == parents.size())
             return best;
     }
@@ -112,6 +114,33 @@ RC_GTEST_PROP(ReduceTree, IsTheBestOfAllOnPcieTrees, ()) {
     const std::vector<double> loaded(wiring.rates.size(), 0);
     const std::uint32_t root = *rc::gen::inRange(0U, gpus);
     expect_same(find_tree(wiring, root, loaded, kEverything), by_brute_force(wiring, root, loaded));
+}
+
+TEST(ReduceTree, IsTheBestOfAllOfEightGpus) {
+    // A cube of NVLinks with pairs of other rates, and the rest over shared PCIe.
+    Wiring wiring;
+    wiring.members = 8;
+    wiring.ways.resize(64);
+    wiring.rates = {6e9, 6e9};
+    for (std::uint32_t a = 0; a < 8; ++a)
+        for (std::uint32_t b = a + 1; b < 8; ++b) {
+            const bool joined = ((a ^ b) & ((a ^ b) - 1)) == 0;
+            for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
+                wiring.ways[std::size_t{from} * 8 + to] = {
+                    {joined      ? static_cast<std::uint32_t>(wiring.rates.size())
+                     : from < to ? 0U
+                                 : 1U,
+                     1}};
+                if (joined)
+                    wiring.rates.push_back((a + b) % 3 == 0 ? 20e9 : 40e9);
+            }
+        }
+    const std::vector<double> loaded(wiring.rates.size(), 0);
+    const FoundTree found = find_tree(wiring, 2, loaded, kEverything);
+    const auto [load, depth] = by_brute_force(wiring, 2, loaded);
+    EXPECT_TRUE(found.proved);
+    EXPECT_NEAR(found.load / load, 1, 1e-6);
+    EXPECT_EQ(found.depth, depth);
 }
 
 TEST(ReduceTree, CrossesTheNarrowLinkOnceEachWay) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <optional>
 #include <regex>
 #include <string_view>
@@ -17,6 +18,9 @@
 namespace switchfold::validation {
 
 namespace {
+
+/// Of what follows from the one rate.
+constexpr double kMostError = 0.15;
 
 std::string lower(std::string text) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -73,6 +77,7 @@ void compare_exchange(
     const SystemParams box =
         load_system(options.root / "configs/systems/pcie3_two_groups.json", {});
     const std::uint32_t gpus = build_topology(box.topology).gpus();
+    std::optional<double> worst;
     for (const AveragingRow& row : rows) {
         const std::string hardware = lower(row.hardware);
         Asked asked = asked_of(row);
@@ -101,8 +106,15 @@ void compare_exchange(
             row.workers,
             enum_name(asked.policy->algorithm),
             c.fitted ? "; the links' rate comes from it" : "");
+        if (!c.fitted)
+            worst = std::max(worst.value_or(0), std::abs(c.error()));
         result.cases.push_back(std::move(c));
     }
+    if (worst)
+        result.verdicts.push_back(
+            {"the worst exchange over PCIe that the links' rate was not taken from",
+             *worst,
+             kMostError});
 }
 
 }  // namespace switchfold::validation
