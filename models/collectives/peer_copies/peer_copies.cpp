@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interconnect/path_finder.h"
 #include "models/collectives/group_collective.h"
 #include "models/collectives/peer_copies/program.h"
+#include "models/collectives/peer_copies/wiring.h"
 #include "models/gpu/copy_listener.h"
 #include "sim/core/error.h"
 #include "sim/core/ring_queue.h"
@@ -93,9 +93,9 @@ private:
         std::uint32_t free = 1;
         RingQueue<std::uint32_t> ready;  ///< who could begin first comes first
     };
-    /// A way between two members: each path's links and its share of the bytes.
+    /// Between two members.
     struct PairWay {
-        std::vector<std::pair<double, std::vector<Link*>>> paths;
+        std::vector<LinkUse> links;
         Time latency;
     };
 
@@ -225,18 +225,10 @@ void PeerCopies::begin(std::uint32_t index) {
 
 const PeerCopies::PairWay& PeerCopies::pair(std::uint32_t from, std::uint32_t to) {
     PairWay& way = pairs_[{from, to}];
-    if (!way.paths.empty())
+    if (!way.links.empty())
         return way;
     way.latency = this->way(from, to).latency;  // says so where there is none
-    double weights = 0;
-    for (const Path& path : paths_.shortest(spec_.ranks[from], spec_.ranks[to])) {
-        auto& [share, links] = way.paths.emplace_back(path.weight, std::vector<Link*>());
-        weights += share;
-        for (const std::uint32_t hop : path.hops)
-            links.push_back(fabric_.links()[hop].get());
-    }
-    for (auto& [share, links] : way.paths)
-        share /= weights;
+    way.links = links_between(paths_, spec_.ranks[from], spec_.ranks[to]);
     return way;
 }
 
@@ -248,11 +240,11 @@ void PeerCopies::move_piece(std::uint32_t index) {
     const auto piece = std::min<std::uint64_t>(bytes - state.moved, params_.outstanding.count());
     state.moved += piece;
     Time passed = std::max(port(step.from).access(piece, 0), port(step.to).access(0, piece));
-    for (const auto& [share, links] : way.paths) {
-        const auto part = static_cast<std::uint32_t>(share * static_cast<double>(piece));
-        for (Link* link : links)
-            passed = std::max(
-                passed, link->carry(part, link->format().wire_bytes(PacketKind::kCopyWrite, part)));
+    for (const LinkUse& use : way.links) {
+        Link& link = *fabric_.links()[use.link];
+        const auto part = static_cast<std::uint32_t>(use.share * static_cast<double>(piece));
+        passed = std::max(
+            passed, link.carry(part, link.format().wire_bytes(PacketKind::kCopyWrite, part)));
     }
     if (state.moved < bytes)
         post(Stage::kPiece, index, passed);

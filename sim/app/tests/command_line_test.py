@@ -591,52 +591,5 @@ class Looks(Folder):
         self.refused("schema", "nonsense", says="nonsense")
 
 
-class StartFiles(Folder):
-    def new(self, *arguments):
-        path = self.folder / "new.json"
-        path.unlink(missing_ok=True)
-        self.done("new", *arguments, "-o", path)
-        return path
-
-    def test_experiments_run_as_they_are(self):
-        for more in (
-            ("--workload", "collective"),
-            ("--workload", "collective", "--system", "v100_pcie", "--name", "mine"),
-            ("--workload", "trace", "--trace", TRACE),
-            ("--workload", "training", "--network", "vgg16"),
-        ):
-            path = self.new("experiment", *more)
-            self.assertIn("//", path.read_text())
-            changes = ["--set", "/workload/ranks=4"] if "v100_pcie" in more else []
-            ran = self.done("run", path, "--json", "--set", "/causes=false", *changes)
-            self.assertTrue(json.loads(ran)["scenarios"])
-
-    def test_systems_are_described(self):
-        path = self.new("system", "--system", "hgx_h200", "--name", "mine")
-        self.assertIn("mine", self.done("describe", path))
-
-    def test_sweeps_sweep(self):
-        path = self.new("sweep")
-        self.done("sweep", path, "--out", self.folder / "swept")
-        of = self.folder / "of.json"
-        of.write_text(json.dumps(COLLECTIVE))
-        self.done("sweep", self.new("sweep", "--experiment", of), "--out", self.folder / "seeds")
-
-    def test_nothing_is_overwritten_and_nothing_unknown_is_taken(self):
-        path = self.new("experiment")
-        before = path.read_text()
-        again = switchfold("new", "experiment", "-o", path)
-        self.assertEqual(again.returncode, 2)
-        self.assertIn("is there already", again.stderr)
-        self.assertEqual(path.read_text(), before)
-        for wrong in (("machine",), ("experiment", "--system", "hgx_h1000")):
-            self.assertEqual(switchfold("new", *wrong).returncode, 2)
-
-    def test_doctor_says_what_is_there(self):
-        told = self.done("doctor")
-        for what in ("configurations", "GPU", "CUPTI", "NCCL", "Slurm", "cores"):
-            self.assertIn(what, told)
-
-
 if __name__ == "__main__":
     unittest.main()
