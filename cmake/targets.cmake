@@ -18,6 +18,19 @@ function(switchfold_precompile_as name other)
   endif()
 endfunction()
 
+# Units of a target are compiled in batches: what their headers instantiate is then compiled once a batch, which is most
+# of a cold build. Names in a batch's anonymous namespaces must differ; a file of tests has a namespace of its own.
+option(SWITCHFOLD_UNITY "Compile several sources as one unit" OFF)
+
+# switchfold_unity(TARGET [BATCH]): BATCH sources at a time, 8 by default.
+function(switchfold_unity name)
+  set(batch 8)
+  if(ARGC GREATER 1)
+    set(batch ${ARGV1})
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${SWITCHFOLD_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
+endfunction()
+
 # switchfold_library(NAME [COLD] SOURCES... LINK targets...): one static library a folder, include paths rooted at the
 # repo. COLD: nothing in it is worth the compiler's time.
 function(switchfold_library name)
@@ -28,6 +41,7 @@ function(switchfold_library name)
   if(ARG_COLD)
     switchfold_cold(switchfold_${name})
   endif()
+  switchfold_unity(switchfold_${name})
 endfunction()
 
 # switchfold_cold(TARGET): optimised builds spend less on it.
@@ -51,6 +65,7 @@ function(switchfold_test name)
   target_compile_definitions(${name} PRIVATE SWITCHFOLD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   switchfold_precompile_as(${name} switchfold_test_main)
   switchfold_cold(${name})
+  switchfold_unity(${name})
   gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()
 

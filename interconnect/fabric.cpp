@@ -78,6 +78,19 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
     }
 }
 
+Fabric::~Fabric() {
+    // SystemC looks for a module that goes from the first on, and puts the last in its place. In this
+    // order it finds each at once; in another, a machine of 500,000 links takes a minute to go.
+    if (!links_.empty())
+        links_.front().reset();
+    while (!switches_.empty())
+        switches_.pop_back();
+    while (!endpoints_.empty())
+        endpoints_.pop_back();
+    while (!links_.empty())
+        links_.pop_back();
+}
+
 std::shared_ptr<LinkKind> Fabric::kind_of(const TopologyEdge& edge) {
     std::shared_ptr<LinkKind>& kind = link_kinds_[{edge.link_class, edge.lanes}];
     if (!kind)

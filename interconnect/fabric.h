@@ -91,6 +91,11 @@ protected:
 class Fabric final : public sc_core::sc_module {
 public:
     Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler& scheduler);
+    ~Fabric() override;
+    Fabric(const Fabric&) = delete;
+    Fabric& operator=(const Fabric&) = delete;
+    Fabric(Fabric&&) = delete;
+    Fabric& operator=(Fabric&&) = delete;
 
     [[nodiscard]] std::uint32_t gpus() const {
         return static_cast<std::uint32_t>(endpoints_.size());

@@ -172,14 +172,23 @@ Bandwidth ring_bound(
         static_cast<std::uint64_t>(std::llround(static_cast<double>(rings.size()) / worst)));
 }
 
+double pulled_payload(
+    const Topology& topology, const TopologyEdge& edge, std::uint32_t unit, std::size_t members) {
+    const PacketFormat& format = topology.links[edge.link_class].format;
+    const double all = format.wire_bytes(PacketKind::kMulticastWrite, unit) +
+                       format.wire_bytes(PacketKind::kReduceFetch, unit);
+    const double own = format.wire_bytes(PacketKind::kReduceResult, unit) +
+                       format.acknowledge_bytes(PacketKind::kMulticastWrite, unit);
+    return static_cast<double>(usable_bandwidth(topology, edge).count()) * unit /
+           (all + own / static_cast<double>(members));
+}
+
 Bandwidth in_switch_bound(const Topology& topology, std::uint32_t unit) {
     const std::uint32_t gpus = topology.gpus();
     std::vector<std::uint32_t> joined(topology.nodes.size(), 0);
     for (const TopologyEdge& edge : topology.edges)
         for (const auto& [gpu, other] : {std::pair{edge.a, edge.b}, std::pair{edge.b, edge.a}})
             joined[other] += topology.nodes[gpu].kind == NodeKind::kGpu ? 1 : 0;
-    // As reduction pulls: every GPU gets all sums (multicast stores), and fetches to answer; one in
-    // `gpus` of the data also comes as answers to its own requests.
     double total = 0;
     for (const TopologyEdge& edge : topology.edges) {
         const std::uint32_t other = edge.a == 0 ? edge.b : edge.a;
@@ -189,13 +198,7 @@ Bandwidth in_switch_bound(const Topology& topology, std::uint32_t unit) {
         const SwitchParams& params = topology.switches[topology.nodes[other].switch_class];
         if (!params.reduction || !params.multicast || gpus > params.reduction->max_members)
             continue;
-        const PacketFormat& format = topology.links[edge.link_class].format;
-        const double all = format.wire_bytes(PacketKind::kMulticastWrite, unit) +
-                           format.wire_bytes(PacketKind::kReduceFetch, unit);
-        const double own = format.wire_bytes(PacketKind::kReduceResult, unit) +
-                           format.acknowledge_bytes(PacketKind::kMulticastWrite, unit);
-        total += static_cast<double>(usable_bandwidth(topology, edge).count()) * unit /
-                 (all + own / gpus);
+        total += pulled_payload(topology, edge, unit, gpus);
     }
     const double bus = total * 2 * (gpus - 1) / gpus;
     return Bandwidth(static_cast<std::uint64_t>(bus));

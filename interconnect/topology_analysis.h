@@ -15,6 +15,12 @@ namespace switchfold {
 /// All lanes of an edge, one direction, after encoding and framing but with packet headers.
 [[nodiscard]] Bandwidth usable_bandwidth(const Topology& topology, const TopologyEdge& edge);
 
+/// Payload bytes a second that an edge carries into a GPU when its switch reduces by pulls of
+/// `unit` bytes for `members` GPUs: the GPU gets all sums (multicast stores) and the fetches that
+/// it answers; of one in `members` of the data it also gets the answer to its own request.
+[[nodiscard]] double pulled_payload(
+    const Topology& topology, const TopologyEdge& edge, std::uint32_t unit, std::size_t members);
+
 /// Sum of the latencies of a path's links and forwarding nodes: no queueing, no time on the wire.
 [[nodiscard]] Time unloaded_latency(const Topology& topology, const Path& path, std::uint32_t from);
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <set>
 
-namespace switchfold {
+namespace switchfold::cluster_test {
 namespace {
 
 SwitchedTopology hgx(std::uint32_t gpus = 8) {
@@ -188,4 +188,4 @@ TEST(Cluster, RefusesMoreLinksThanPortsAndMoreEndsThanRoom) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::cluster_test

@@ -8,11 +8,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
 
-namespace switchfold {
+namespace switchfold::fabric_test {
 namespace {
 
 struct Client : PacketClient {
@@ -327,5 +330,28 @@ TEST(ReductionUnit, AddsLineByLineAsOperandsStreamIn) {
     EXPECT_EQ(ready->last, nanoseconds(121) + params.latency);
 }
 
+/// Seconds in which a fabric of so many links goes, the least of three.
+double seconds_to_go(std::uint32_t gpus) {
+    SwitchedTopology t;
+    t.gpus = gpus;
+    t.lanes_to_switch.assign(8, 1);
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 3; ++i) {
+        Simulation simulation;
+        auto fabric = std::make_unique<Fabric>("fabric", t.build(), simulation.scheduler());
+        EXPECT_EQ(fabric->links().size(), 16U * gpus);
+        const auto start = std::chrono::steady_clock::now();
+        fabric.reset();
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        least = std::min(least, took.count());
+    }
+    return least;
+}
+
+TEST(Fabric, GoesInTheTimeThatItsLinksNeedEach) {
+    // 16 times the links; a search among all modules for each would take over 1,000 times as long.
+    EXPECT_LT(seconds_to_go(4096), 300 * seconds_to_go(256));
+}
+
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::fabric_test

@@ -11,7 +11,7 @@
 #include <bit>
 #include <set>
 
-namespace switchfold {
+namespace switchfold::families_test {
 namespace {
 
 /// Links of 1 GB/s a lane, so that bandwidths read as lanes.
@@ -335,4 +335,4 @@ TEST(InSwitchBound, FollowsWhatEntersAGpu) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::families_test

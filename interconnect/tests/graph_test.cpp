@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::graph_test {
 namespace {
 
 struct Holder {
@@ -143,4 +143,4 @@ TEST(Graph, MachinesJoinOverNicsAndTheNetwork) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::graph_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::host_paths_test {
 namespace {
 
 LinkParams wire(std::uint64_t gigabytes) {
@@ -165,4 +165,4 @@ TEST(PcieTree, MemoryBesidePeersIsNoDetour) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::host_paths_test

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::link_test {
 namespace {
 
 /// Takes packets and gives their places back after `hold`.
@@ -203,4 +203,4 @@ RC_GTEST_PROP(LinkProperty, MoreBandwidthIsNeverSlower, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::link_test

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::push_trains_test {
 namespace {
 
 constexpr std::uint32_t kLength = 32;  // numbers of a line
@@ -123,4 +123,4 @@ TEST(PushTrains, RoomIsThatOfTheNarrowestSwitch) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::push_trains_test

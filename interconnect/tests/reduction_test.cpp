@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::reduction_test {
 namespace {
 
 struct Machine {
@@ -302,4 +302,4 @@ TEST(ReductionGroups, AFlushedGroupLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::reduction_test

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::reduction_unit_test {
 namespace {
 
 /// Four entries of 128 B, 25 bytes a nanosecond, 50 ns of latency.
@@ -217,4 +217,4 @@ RC_GTEST_PROP(ReductionUnitProperty, EveryOperandIsInExactlyOneSum, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::reduction_unit_test

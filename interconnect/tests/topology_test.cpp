@@ -13,7 +13,7 @@
 #include <map>
 #include <set>
 
-namespace switchfold {
+namespace switchfold::topology_test {
 namespace {
 
 std::vector<std::uint32_t> all(std::uint32_t n) {
@@ -193,4 +193,4 @@ TEST(DirectTopology, RefusesWrongEdges) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::topology_test

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cmath>
 
-namespace switchfold {
+namespace switchfold::values_test {
 namespace {
 
 TEST(RoundTo, HalfMatchesKnownValues) {
@@ -77,4 +77,4 @@ TEST(Fold, AWideAccumulatorRoundsOnceAndANarrowOneEachTime) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::values_test

@@ -394,6 +394,7 @@ void CollectiveEngine::finish(Instance& instance) {
     }
     if (std::string note = instance.running->note(); !note.empty())
         notes_.push_back(fmt::format("{}: {}", instance.label(), note));
+    coarse_ += instance.running->coarse();
     records_.push_back(instance.record);
     if (jump_)
         jump_->forget(*instance.running);

@@ -97,6 +97,8 @@ public:
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
     /// Simulated time that collectives have left out.
     [[nodiscard]] Time jumped() const { return jump_ ? jump_->jumped() : Time(); }
+    /// Payload, over all members, that travelled in packets of several rounds.
+    [[nodiscard]] Bytes coarse() const { return coarse_; }
     /// How an all-reduce of this size over these ranks would run.
     [[nodiscard]] Choice choose(
         const std::vector<std::uint32_t>& ranks,
@@ -176,6 +178,7 @@ private:
     std::vector<CollectiveRecord> records_;
     std::vector<std::string> wrong_;
     std::vector<std::string> notes_;
+    Bytes coarse_;
     std::unique_ptr<Jump> jump_;                               ///< null: nothing is left out
     std::vector<std::unique_ptr<RunningCollective>> retired_;  ///< gave up; packets may still come
 };

@@ -71,6 +71,12 @@ protected:
         return static_cast<std::uint32_t>(at - spec_.ranks.begin());
     }
     RankPort& port(std::uint32_t position) { return *ports_[spec_.ranks[position]]; }
+    [[nodiscard]] std::vector<RankPort*> ports_of_members() const {
+        std::vector<RankPort*> ports;
+        for (const std::uint32_t rank : spec_.ranks)
+            ports.push_back(ports_[rank]);
+        return ports;
+    }
     const Connection& way(std::uint32_t from, std::uint32_t to) {
         return fabric_.connect(spec_.ranks[from], spec_.ranks[to]);
     }

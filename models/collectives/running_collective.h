@@ -5,8 +5,8 @@
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/jump/turn_log.h"
-#include "models/collectives/peer_copies/program.h"
 #include "models/collectives/parameters.h"
+#include "models/collectives/peer_copies/program.h"
 #include "models/collectives/rank_port.h"
 
 #include <array>
@@ -111,6 +111,8 @@ public:
     [[nodiscard]] virtual std::string wrong_result() const { return {}; }
     /// What users should know of how it ran; empty if nothing.
     [[nodiscard]] virtual std::string note() const { return {}; }
+    /// Payload, over all members, that travelled in packets which stand for several.
+    [[nodiscard]] virtual Bytes coarse() const { return {}; }
     /// Counts the turns of what it does over and over; null where nothing may be left out.
     [[nodiscard]] virtual TurnLog* turns() { return nullptr; }
     /// Turns of the lane that can be left out, in multiples of `unit`, and the rest still be done.

@@ -9,7 +9,7 @@ namespace switchfold {
 
 namespace {
 
-constexpr double kFloat = 4;  // bytes
+constexpr double kFloatBytes = 4;  // bytes
 /// Registers of a loop that hold no sums: the loaded vector and a temporary.
 constexpr std::uint32_t kOtherRegisters = 2;
 
@@ -95,7 +95,7 @@ private:
     /// Loaded vectors come from the core's own cache.
     [[nodiscard]] double cached() const {
         const double loads = multiply_adds(static_cast<double>(vectors())) / block();
-        const double lines = loads * processor_.simd_lanes * kFloat / processor_.cache.line;
+        const double lines = loads * processor_.simd_lanes * kFloatBytes / processor_.cache.line;
         return lines * layout_.teams_per_core * processor_.cache.private_cycles_per_line *
                seconds_of_cycle(processor_);
     }

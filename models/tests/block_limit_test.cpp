@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::block_limit_test {
 namespace {
 
 TEST(BlockLimit, NoneChangesNothing) {
@@ -85,4 +85,4 @@ TEST(BlockLimit, ALimitIsAMachineWithFewerChannels) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::block_limit_test

@@ -13,7 +13,7 @@
 #include <numeric>
 #include <set>
 
-namespace switchfold {
+namespace switchfold::collectives_across_test {
 namespace {
 
 std::vector<std::uint32_t> first_ranks(std::uint32_t count) {
@@ -313,4 +313,4 @@ RC_GTEST_PROP(CollectivesAcrossProperty, EveryKindIsRightOnEveryCluster, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::collectives_across_test

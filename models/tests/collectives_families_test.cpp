@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::collectives_families_test {
 namespace {
 
 /// A machine of each family, of random size.
@@ -128,4 +128,4 @@ RC_GTEST_PROP(CollectivesOnFamilies, EveryKindIsRightForEveryGroupByEveryAlgorit
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::collectives_families_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::collectives_network_test {
 namespace {
 
 CollectiveParams network_params() {
@@ -208,4 +208,4 @@ TEST(InSwitchHalves, TheSwitchSavesOneDirectionOnly) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::collectives_network_test

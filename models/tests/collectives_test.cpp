@@ -11,7 +11,7 @@
 #include <bit>
 #include <cmath>
 
-namespace switchfold {
+namespace switchfold::collectives_test {
 namespace {
 
 CollectivePolicy policy(Algorithm algorithm, Protocol protocol = Protocol::kAuto) {
@@ -351,4 +351,4 @@ TEST(PartOfChannel, CoversTheBufferOnce) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::collectives_test

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace switchfold {
+namespace switchfold::collnet_test {
 namespace {
 
 /// Machines on rails, two to a leaf, whose leaves and spines add: from three machines on a
@@ -158,4 +158,4 @@ TEST(Collnet, EveryMachineSendsEverythingOnceAndHalvingConverges) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::collnet_test

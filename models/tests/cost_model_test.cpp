@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::cost_model_test {
 namespace {
 
 MachineView machine(std::uint32_t ranks, double ring_GBps, bool reduces) {
@@ -132,4 +132,4 @@ TEST_F(RingTiming, AProtocolsStartIsPaidOnce) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::cost_model_test

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace switchfold {
+namespace switchfold::event_count_test {
 namespace {
 
 struct Count {
@@ -47,4 +47,4 @@ TEST(EventCount, EveryProtocolNeedsFewEventsAHop) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::event_count_test

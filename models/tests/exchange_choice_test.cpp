@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::exchange_choice_test {
 namespace {
 
 CollectiveParams params(std::uint32_t channels, std::uint32_t version) {
@@ -92,4 +92,4 @@ TEST(ExchangeChoice, APolicySaysOtherwise) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::exchange_choice_test

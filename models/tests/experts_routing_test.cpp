@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::experts_routing_test {
 namespace {
 
 ExpertExchange exchange(
@@ -124,4 +124,4 @@ RC_GTEST_PROP(RoutingProperty, ChannelsShareOutAllTokens, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::experts_routing_test

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::experts_test {
 namespace {
 
 CollectiveParams params() {
@@ -325,4 +325,4 @@ TEST(ExpertsChoice, HalvesOfSmsAreEven) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::experts_test

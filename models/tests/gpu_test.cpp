@@ -12,7 +12,7 @@
 #include <optional>
 #include <ostream>
 
-namespace switchfold {
+namespace switchfold::gpu_test {
 
 /// For RapidCheck's counterexamples.
 void showValue(const KernelLaunch& k, std::ostream& os) {
@@ -483,4 +483,4 @@ TEST(ResidentBlocks, ThatLeaveGiveTheirSmsBack) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::gpu_test

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::host_copies_test {
 namespace {
 
 constexpr CopyKind kIn = CopyKind::kHostToDevice;
@@ -355,4 +355,4 @@ RC_GTEST_PROP(HostCopies, AllEndAndNoneBeatsItselfAlone, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::host_copies_test

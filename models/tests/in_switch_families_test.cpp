@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::in_switch_families_test {
 namespace {
 
 ReductionUnitParams some_unit() {
@@ -226,4 +226,4 @@ RC_GTEST_PROP(InSwitchFamilies, ARightSumOrAnErrorThatNamesAComponent, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::in_switch_families_test

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <optional>
 
-namespace switchfold {
+namespace switchfold::in_switch_test {
 namespace {
 
 CollectivePolicy in_switch(InSwitchMode mode, bool registered = true) {
@@ -504,4 +504,4 @@ TEST_P(Klenk, LargeMessagesGainUpToTwo) {
 INSTANTIATE_TEST_SUITE_P(Modes, Klenk, ::testing::Values(InSwitchMode::kPull, InSwitchMode::kPush));
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::in_switch_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::in_switch_together_test {
 namespace {
 
 /// One collective of its own group.
@@ -180,7 +180,7 @@ RC_GTEST_PROP(InSwitchTogether, EveryPairEndsAndMovesWhatEachMovesAlone, ()) {
     params.in_switch_chunk = kibibytes(std::uint64_t{8} << *rc::gen::inRange(0U, 5U));
     params.in_switch_copy_round = nanoseconds(*rc::gen::inRange<std::uint64_t>(1, 3000));
     // Few warps store a piece in many rounds.
-    params.in_switch_threads = kWarp * *rc::gen::inRange(4U, 21U);
+    params.in_switch_threads = kWarpThreads * *rc::gen::inRange(4U, 21U);
     CollectivePolicy policy = in_switch(
         *rc::gen::element(InSwitchMode::kPull, InSwitchMode::kPush, InSwitchMode::kCommand));
     policy.registered = *rc::gen::arbitrary<bool>();
@@ -232,4 +232,4 @@ RC_GTEST_PROP(InSwitchTogether, EveryPairEndsAndMovesWhatEachMovesAlone, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::in_switch_together_test

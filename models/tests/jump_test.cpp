@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::jump_test {
 namespace {
 
 /// Counts what all links carry, and what of it was left out.
@@ -279,4 +279,4 @@ RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::jump_test

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::late_peers_test {
 namespace {
 
 CollectiveOperation operation_of(CollectiveKind kind, Time peers_late) {
@@ -34,7 +34,7 @@ struct Kind {
 void PrintTo(const Kind& kind, std::ostream* out) {
     *out << to_string(kind.kind) << " " << enum_name(kind.algorithm);
 }
-class WaitingCollective : public testing::TestWithParam<Kind> {};
+class WaitingCollective : public ::testing::TestWithParam<Kind> {};
 
 TEST_P(WaitingCollective, IsResidentForTheWaitAndTheTransfer) {
     const auto [kind, algorithm] = GetParam();
@@ -56,7 +56,7 @@ TEST_P(WaitingCollective, WaitsForNobodyIfAllComeTogether) {
 INSTANTIATE_TEST_SUITE_P(
     Collectives,
     WaitingCollective,
-    testing::Values(
+    ::testing::Values(
         Kind{CollectiveKind::kAllReduce, Algorithm::kRing},
         Kind{CollectiveKind::kAllReduce, Algorithm::kTree},
         Kind{CollectiveKind::kAllReduce, Algorithm::kInSwitch},
@@ -120,4 +120,4 @@ TEST(WaitingExchange, AndAllReduceCarryTheRightNumbers) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::late_peers_test

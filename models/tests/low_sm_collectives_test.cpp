@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::low_sm_collectives_test {
 namespace {
 
 CollectivePolicy
@@ -344,4 +344,4 @@ TEST(CopyEngine, LongerPacketsMakeItFasterThanStores) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::low_sm_collectives_test

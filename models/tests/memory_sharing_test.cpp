@@ -15,7 +15,7 @@
 #include <ostream>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::memory_sharing_test {
 namespace {
 
 struct FluidKernel {
@@ -349,4 +349,4 @@ TEST(MemorySharing, APacketDoesNotWaitForAWholeCopy) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::memory_sharing_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::memory_system_test {
 namespace {
 
 MemoryParams h100_memory() {
@@ -89,4 +89,4 @@ TEST(MemorySystem, PacketsBeforeAKernelAreNotCountedAgainstIt) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::memory_system_test

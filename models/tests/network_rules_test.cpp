@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::network_rules_test {
 namespace {
 
 // What stands in logs of NCCL ("N coll channels"): two machines, interfaces a machine and their
@@ -129,4 +129,4 @@ TEST(NetworkRules, HeadsWaitForANetworkThatIsBehind) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::network_rules_test

@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::peer_copies_test {
 namespace {
 
 CollectivePolicy by(Algorithm algorithm, Bytes array = mebibytes(1)) {
@@ -166,4 +166,4 @@ TEST(PeerCopies, ReachOneMachineAlone) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::peer_copies_test

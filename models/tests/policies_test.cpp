@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::policies_test {
 namespace {
 
 using Found = std::vector<std::pair<std::string, std::string>>;
@@ -121,4 +121,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::policies_test

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::reduce_tree_test {
 namespace {
 
 double busiest(const Wiring& wiring, const ReduceTree& parents, std::vector<double> loaded) {
@@ -200,4 +200,4 @@ TEST(ReduceTree, NvlinkCubeMeshNeedsNoPcie) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::reduce_tree_test

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::replay_test {
 namespace {
 
 /// Every collective takes its `measured` time on its own, or never ends.
@@ -281,4 +281,4 @@ TEST(Replay, AKernelCostsAtMostThreeEvents) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::replay_test

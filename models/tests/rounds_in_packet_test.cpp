@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace switchfold {
+namespace switchfold::rounds_in_packet_test {
 namespace {
 
 constexpr std::uint64_t kLong = 1 << 20;  // rounds
@@ -32,4 +32,4 @@ TEST(RoundsInPacket, BeginAndEndSingly) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::rounds_in_packet_test

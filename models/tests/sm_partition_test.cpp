@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::sm_partition_test {
 namespace {
 
 const BlockShape kCommunication{544, 96, Bytes(0)};  // one fits an SM
@@ -131,4 +131,4 @@ TEST(SmPartition, CommunicationWaitsForItsOwnSmsAndNoOthers) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::sm_partition_test

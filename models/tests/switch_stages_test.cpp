@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::switch_stages_test {
 namespace {
 
 /// One channel, so that chunks are as large as a size of tens of MiB allows.
@@ -98,4 +98,4 @@ TEST(SwitchStages, AChunkPassesEveryStageWhole) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::switch_stages_test

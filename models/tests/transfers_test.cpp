@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::transfers_test {
 namespace {
 
 struct Ends final : CollectiveListener {
@@ -92,4 +92,4 @@ TEST(Transfers, ASendWithoutItsReceiveIsNamed) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::transfers_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace switchfold {
+namespace switchfold::turn_log_test {
 namespace {
 
 /// Parts that end a turn every so many ps, and what their log says at the end of each window.
@@ -149,4 +149,4 @@ TEST(TurnLog, WindowsAreWholeCycles) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::turn_log_test

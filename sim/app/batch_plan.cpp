@@ -24,7 +24,7 @@ namespace switchfold {
 
 namespace {
 
-struct Arguments {
+struct BatchArguments {
     std::string table;
     std::uint32_t batch = 0;
     std::vector<std::string> gpus;
@@ -36,7 +36,7 @@ struct Arguments {
 };
 
 /// The GPU of each device: those that are asked for, those of the system, else one of each.
-std::vector<std::string> devices_of(const Arguments& arguments, const StepTable& table) {
+std::vector<std::string> devices_of(const BatchArguments& arguments, const StepTable& table) {
     std::vector<std::string> devices = arguments.gpus;
     if (!arguments.system.empty()) {
         const SystemParams system = load_system(arguments.system, {});
@@ -74,7 +74,7 @@ std::vector<std::string> devices_of(const Arguments& arguments, const StepTable&
 
 /// What the table says of a GPU, in micro-batches or padded if asked for.
 std::vector<double>
-seconds_of(const Arguments& arguments, const std::string& gpu, const MeasuredSteps& steps) {
+seconds_of(const BatchArguments& arguments, const std::string& gpu, const MeasuredSteps& steps) {
     std::vector<double> seconds = seconds_by_samples(steps);
     if (arguments.micro_batch > 0) {
         if (arguments.micro_batch >= seconds.size())
@@ -94,7 +94,7 @@ seconds_of(const Arguments& arguments, const std::string& gpu, const MeasuredSte
 }
 
 std::optional<BatchDivision>
-divided(const Arguments& arguments, const std::vector<StepTimes>& devices) {
+divided(const BatchArguments& arguments, const std::vector<StepTimes>& devices) {
     if (arguments.overhead == 0)
         return divide(devices, arguments.batch);
     if (!std::all_of(devices.begin(), devices.end(), is_monotone))
@@ -131,7 +131,7 @@ OrderedJson spread_json(const StepSpread& spread) {
 
 /// A batch, the devices that share it, and how.
 struct Answer {
-    const Arguments& arguments;
+    const BatchArguments& arguments;
     std::vector<std::string> names;
     std::vector<StepTimes> devices;
     BatchDivision best;
@@ -207,7 +207,7 @@ struct Answer {
     }
 };
 
-int plan_batch_of(const Arguments& arguments) {
+int plan_batch_of(const BatchArguments& arguments) {
     const StepTable table = read_step_table(arguments.table);
     Answer answer{arguments, devices_of(arguments, table), {}, {}, {}};
     std::map<std::string, std::vector<double>> seconds;
@@ -239,7 +239,7 @@ int plan_batch_of(const Arguments& arguments) {
 }  // namespace
 
 void add_plan_batch(CLI::App& plan, Chosen& chosen) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<BatchArguments>();
     CLI::App* command = plan.add_subcommand(
         "batch",
         "Divide a batch over GPUs that differ, by measured step times: the slowest is done as soon "

@@ -2,6 +2,7 @@
 #include "sim/app/memory_plan_report.h"
 
 #include "sim/core/json.h"
+#include "sim/core/units.h"
 
 #include <fmt/format.h>
 
@@ -20,10 +21,6 @@ double percent(double part, double whole) {
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-double milliseconds(double seconds) {
-    return seconds * 1e3;
-}
-
 double kernel_seconds(const AccessSchedule& schedule) {
     double seconds = 0;
     for (const AccessStep& step : schedule.steps)
@@ -40,7 +37,7 @@ std::string head(const MemoryWorkload& workload) {
         workload.batch,
         workload.gpu,
         schedule.steps.size(),
-        milliseconds(kernel_seconds(schedule)),
+        to_milliseconds(kernel_seconds(schedule)),
         mebi(schedule.resident_bytes),
         mebi(candidate_bytes(schedule)),
         workload.rates.in / 1e9,
@@ -69,9 +66,9 @@ std::string plan_line(const ComparedPlan& compared) {
         mebi(plan.moved_bytes()),
         proof_of(plan),
         mebi(plan.floor_bytes()),
-        milliseconds(compared.replay->seconds),
-        milliseconds(compared.replay->stall),
-        milliseconds(compared.replay->at_least));
+        to_milliseconds(compared.replay->seconds),
+        to_milliseconds(compared.replay->stall),
+        to_milliseconds(compared.replay->at_least));
 }
 
 /// Whose gain it is: pinned bytes in percent of what first_fit pins, copies in percent of what it
@@ -116,8 +113,8 @@ update_table(const MemoryWorkload& workload, const std::vector<ComparedUpdate>& 
             mebi(one.replay.reserved),
             100 - percent(static_cast<double>(one.replay.reserved), static_cast<double>(all)),
             mebi(one.replay.shadow),
-            milliseconds(one.replay.seconds),
-            milliseconds(one.replay.stall));
+            to_milliseconds(one.replay.seconds),
+            to_milliseconds(one.replay.stall));
     return text;
 }
 
@@ -135,7 +132,7 @@ std::string recompute_table(const std::vector<ComparedRecompute>& recomputes) {
             one.what,
             mebi(one.cost.peak),
             mebi(2 * one.cost.offloaded),
-            milliseconds(one.cost.extra));
+            to_milliseconds(one.cost.extra));
     return text;
 }
 
@@ -154,12 +151,11 @@ std::string simulated_table(const std::vector<SimulatedMemoryPlan>& plans) {
             mebi(plan.memory),
             name_of(plan.planner),
             name_of(plan.staging));
-        text += plan.refusal.empty()
-                    ? fmt::format(
-                          " {:>9.3f} {:>9.0f}\n",
-                          milliseconds(plan.seconds),
-                          plan.peak_gib * 1024)
-                    : std::string(" does not fit\n");
+        text +=
+            plan.refusal.empty()
+                ? fmt::format(
+                      " {:>9.3f} {:>9.0f}\n", to_milliseconds(plan.seconds), plan.peak_gib * 1024)
+                : std::string(" does not fit\n");
     }
     return text;
 }

@@ -17,7 +17,7 @@ namespace switchfold {
 
 namespace {
 
-struct Arguments {
+struct MemoryPlanArguments {
     std::string file;
     std::vector<std::string> set;
     std::vector<std::string> memory;
@@ -36,7 +36,8 @@ std::uint64_t bytes_of(const std::string& text, const char* option) {
 }
 
 /// Those that are asked for, else a few around what the network needs, and the GPU's.
-std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const MemoryWorkload& workload) {
+std::vector<std::uint64_t>
+sizes_of(const MemoryPlanArguments& arguments, const MemoryWorkload& workload) {
     std::vector<std::uint64_t> sizes;
     for (const std::string& text : arguments.memory)
         sizes.push_back(bytes_of(text, "--memory"));
@@ -52,7 +53,7 @@ std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const MemoryWork
 }
 
 std::vector<SimulatedMemoryPlan> simulated(
-    const Arguments& arguments,
+    const MemoryPlanArguments& arguments,
     const LoadedExperiment& loaded,
     const MemoryComparison& comparison,
     const Log& log) {
@@ -72,7 +73,7 @@ std::vector<SimulatedMemoryPlan> simulated(
     return simulate_memory_plans(loaded, options);
 }
 
-int plan_memory_of(const Arguments& arguments, const Log& log) {
+int plan_memory_of(const MemoryPlanArguments& arguments, const Log& log) {
     std::vector<Override> overrides;
     for (const std::string& text : arguments.set)
         overrides.push_back(parse_override(text));
@@ -102,7 +103,7 @@ int plan_memory_of(const Arguments& arguments, const Log& log) {
 }  // namespace
 
 void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<MemoryPlanArguments>();
     CLI::App* plan = app.add_subcommand(
         "plan",
         "Find the fastest plan that fits: data, tensor and pipeline parallelism, sharding, "

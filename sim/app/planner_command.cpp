@@ -14,13 +14,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
-#include <thread>
 
 namespace switchfold {
 
 namespace {
 
-struct Arguments {
+struct PlannerArguments {
     std::string file;
     std::string out;
     std::string budget;
@@ -31,14 +30,8 @@ struct Arguments {
 };
 
 /// A core each here; on a cluster a task has one core unless more are asked for.
-unsigned jobs_of(const Arguments& arguments) {
-    if (arguments.jobs > 0)
-        return arguments.jobs;
-    return arguments.slurm.slurm() ? 1 : std::max(1U, std::thread::hardware_concurrency());
-}
-
 /// With the words that a task plans the same experiment by.
-SlurmOptions slurm_of(const Arguments& arguments) {
+SlurmOptions slurm_of(const PlannerArguments& arguments) {
     if (arguments.out.empty())
         throw ConfigError(
             "--executor", "", "slurm needs a folder that the nodes see; expected --out");
@@ -74,14 +67,14 @@ PlannerBudget budget_of(const std::string& text) {
     return budget;
 }
 
-int plan(const Arguments& arguments, const Log& log) {
+int plan(const PlannerArguments& arguments, const Log& log) {
     if (arguments.file.empty())
         throw ConfigError("plan", "", "names no experiment; expected its file, or plan memory");
     std::vector<Override> overrides;
     for (const std::string& text : arguments.set)
         overrides.push_back(parse_override(text));
     PlannerOptions options;
-    options.jobs = jobs_of(arguments);
+    options.jobs = arguments.slurm.jobs(arguments.jobs);
     if (arguments.slurm.slurm())
         options.slurm = slurm_of(arguments);
     options.budget = budget_of(arguments.budget);
@@ -116,7 +109,7 @@ int plan(const Arguments& arguments, const Log& log) {
 }  // namespace
 
 void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<PlannerArguments>();
     command.add_option(
         "EXPERIMENT", arguments->file, "Experiment with a planner (JSON); -: standard input");
     command.add_option(

@@ -3,6 +3,7 @@
 
 #include "sim/core/gibibytes.h"
 #include "sim/core/json.h"
+#include "sim/core/units.h"
 #include "sim/run/planner/plan_files.h"
 
 #include <fmt/format.h>
@@ -13,10 +14,6 @@
 namespace switchfold {
 
 namespace {
-
-double milliseconds(double seconds) {
-    return seconds * 1e3;
-}
 
 double percent_more(double value, double than) {
     return 100 * (value / than - 1);
@@ -32,9 +29,9 @@ std::string_view decides(const PlanBound& bound) {
                                             : "arithmetic";
 }
 
-class Report {
+class PlannerText {
 public:
-    Report(const LoadedExperiment& loaded, const PlannerResult& result) :
+    PlannerText(const LoadedExperiment& loaded, const PlannerResult& result) :
         loaded_(loaded), result_(result) {}
 
     std::string text() const {
@@ -140,12 +137,12 @@ private:
                 at + 1,
                 name(plan),
                 width,
-                milliseconds(plan.seconds),
+                to_milliseconds(plan.seconds),
                 loaded_.experiment.planner->global_batch / plan.seconds,
-                milliseconds(c.bound.seconds()),
+                to_milliseconds(c.bound.seconds()),
                 decides(c.bound),
                 in_gibibytes(c.memory_bytes),
-                plan.alone_seconds ? fmt::format("{:.3f}", milliseconds(*plan.alone_seconds))
+                plan.alone_seconds ? fmt::format("{:.3f}", to_milliseconds(*plan.alone_seconds))
                                    : "-");
         }
         return out;
@@ -159,13 +156,13 @@ private:
                 "other {} are not below {:.3f} ms\n",
                 plural(result_.simulated.size(), "plan"),
                 others,
-                milliseconds(best()));
+                to_milliseconds(best()));
         return fmt::format(
             "not proved: the budget left {} open whose bounds are below {:.3f} ms; none is below "
             "{:.3f} ms, so a better one is at most {:.1f} % faster. {} simulated\n",
             plural(result_.open, "plan"),
-            milliseconds(best()),
-            milliseconds(result_.least_bound),
+            to_milliseconds(best()),
+            to_milliseconds(result_.least_bound),
             percent_more(best(), result_.least_bound),
             plural(result_.simulated.size(), "plan"));
     }
@@ -178,14 +175,14 @@ private:
             return fmt::format(
                 "the same plan would win if overlap were free, in {:.3f} ms: contention costs it "
                 "{:.1f} %\n",
-                milliseconds(*plan.alone_seconds),
+                to_milliseconds(*plan.alone_seconds),
                 percent_more(plan.seconds, *plan.alone_seconds));
         return fmt::format(
             "if overlap were free, plan {} would win in {:.3f} ms; with contention it takes "
             "{:.3f} ms, {:.1f} % more than the best: who plans without contention loses that\n",
             *result_.alone_best + 1,
-            milliseconds(*plan.alone_seconds),
-            milliseconds(plan.seconds),
+            to_milliseconds(*plan.alone_seconds),
+            to_milliseconds(plan.seconds),
             percent_more(plan.seconds, best()));
     }
 
@@ -213,11 +210,11 @@ private:
 }  // namespace
 
 std::string planner_text(const LoadedExperiment& loaded, const PlannerResult& result) {
-    return Report(loaded, result).text();
+    return PlannerText(loaded, result).text();
 }
 
 std::string planner_json(const LoadedExperiment& loaded, const PlannerResult& result) {
-    return Report(loaded, result).json();
+    return PlannerText(loaded, result).json();
 }
 
 }  // namespace switchfold

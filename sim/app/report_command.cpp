@@ -20,20 +20,20 @@ namespace switchfold {
 
 namespace {
 
-struct Arguments {
+struct ReportArguments {
     std::vector<std::string> folders;
     std::string data;
     bool text = false;
 };
 
 /// What one folder's report says, as text and as a page.
-struct Report {
+struct WrittenReport {
     std::string text;
     std::string page;
 };
 
-Report report_of(const std::filesystem::path& folder, const Arguments& arguments) {
-    Report report;
+WrittenReport report_of(const std::filesystem::path& folder, const ReportArguments& arguments) {
+    WrittenReport report;
     OrderedJson data;
     std::string title;
     if (std::filesystem::exists(folder / "sweep.db")) {
@@ -63,9 +63,9 @@ Report report_of(const std::filesystem::path& folder, const Arguments& arguments
     return report;
 }
 
-int report(const Arguments& arguments) {
+int report(const ReportArguments& arguments) {
     // All are read before anything is printed: half a report looks like a whole one.
-    std::vector<Report> reports;
+    std::vector<WrittenReport> reports;
     for (const std::string& folder : arguments.folders)
         reports.push_back(report_of(folder, arguments));
     std::string text;
@@ -86,7 +86,7 @@ int report(const Arguments& arguments) {
 }  // namespace
 
 void add_report(CLI::App& app, Chosen& chosen) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ReportArguments>();
     CLI::App* command = app.add_subcommand(
         "report",
         "Write DIR/report.html, a page with the charts of a finished run or a sweep, and print its "

@@ -15,7 +15,7 @@ namespace switchfold {
 
 namespace {
 
-struct Arguments {
+struct RunArguments {
     std::string file;
     std::string out;
     std::vector<std::string> set;
@@ -24,7 +24,7 @@ struct Arguments {
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-int run(const Arguments& arguments, const Log& log) {
+int run_one(const RunArguments& arguments, const Log& log) {
     std::vector<Override> overrides;
     for (const std::string& text : arguments.set)
         overrides.push_back(parse_override(text));
@@ -57,7 +57,7 @@ int run(const Arguments& arguments, const Log& log) {
 }  // namespace
 
 void add_run(CLI::App& app, Chosen& chosen, const Log& log) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<RunArguments>();
     CLI::App* command = app.add_subcommand(
         "run",
         "Run an experiment's scenarios and print what they took.\n\nExample:\n"
@@ -74,7 +74,7 @@ void add_run(CLI::App& app, Chosen& chosen, const Log& log) {
     command->add_option("--jobs", arguments->jobs, "Scenarios that run at the same time")
         ->check(CLI::Range(1U, 1024U));
     command->callback([arguments, &chosen, &log] {
-        chosen = [arguments, &log] { return run(*arguments, log); };
+        chosen = [arguments, &log] { return run_one(*arguments, log); };
     });
 }
 

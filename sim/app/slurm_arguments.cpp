@@ -3,10 +3,12 @@
 
 #include "sim/core/error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <thread>
 
 namespace switchfold {
 
@@ -24,6 +26,12 @@ void SlurmArguments::add_to(CLI::App& command) {
     command.add_option(
         "--prologue", prologue, "slurm: shell file that a task reads first (modules)");
     command.add_option("--points", points, "File with the digests of the only points to run");
+}
+
+unsigned SlurmArguments::jobs(unsigned asked) const {
+    if (asked > 0)
+        return asked;
+    return slurm() ? 1 : std::max(1U, std::thread::hardware_concurrency());
 }
 
 SlurmOptions SlurmArguments::options() const {

@@ -22,6 +22,8 @@ struct SlurmArguments {
 
     void add_to(CLI::App& command);
     [[nodiscard]] bool slurm() const { return executor == "slurm"; }
+    /// Processes at a time: as many as asked for; 0: one with Slurm, else one a core.
+    [[nodiscard]] unsigned jobs(unsigned asked) const;
     /// Throws ConfigError, IoError.
     [[nodiscard]] SlurmOptions options() const;
     /// The digests of a task's share, a line each; none: all. Throws ConfigError.

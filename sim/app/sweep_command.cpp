@@ -13,13 +13,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
-#include <thread>
 
 namespace switchfold {
 
 namespace {
 
-struct Arguments {
+struct SweepArguments {
     std::string file;
     std::string out;
     std::string memory;
@@ -28,12 +27,6 @@ struct Arguments {
 };
 
 /// A core each here; on a cluster a task has one core unless more are asked for.
-unsigned jobs_of(const Arguments& arguments) {
-    if (arguments.jobs > 0)
-        return arguments.jobs;
-    return arguments.slurm.slurm() ? 1 : std::max(1U, std::thread::hardware_concurrency());
-}
-
 std::uint64_t bytes_of(const std::string& text) {
     if (text.empty())
         return 0;
@@ -51,10 +44,10 @@ void print_failures(const SweepSummary& summary) {
         fmt::print(stderr, "failed: {} more\n", summary.count.failed - summary.failures.size());
 }
 
-int sweep(const Arguments& arguments, const Log& log) {
+int run_sweep(const SweepArguments& arguments, const Log& log) {
     SweepOptions options;
     options.out = arguments.out;
-    options.jobs = jobs_of(arguments);
+    options.jobs = arguments.slurm.jobs(arguments.jobs);
     options.only = arguments.slurm.only();
     options.worker_bytes = bytes_of(arguments.memory);
     log.step(fmt::format("reading {}", arguments.file));
@@ -88,7 +81,7 @@ int sweep(const Arguments& arguments, const Log& log) {
 }  // namespace
 
 void add_sweep(CLI::App& app, Chosen& chosen, const Log& log) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<SweepArguments>();
     CLI::App* command = app.add_subcommand(
         "sweep",
         "Run an experiment for many values of its parameters. Run it again to go on where it was "
@@ -108,7 +101,7 @@ void add_sweep(CLI::App& app, Chosen& chosen, const Log& log) {
         arguments->memory,
         "Most memory of one experiment, such as \"4 GiB\"; without: its part of the machine's");
     command->callback([arguments, &chosen, &log] {
-        chosen = [arguments, &log] { return sweep(*arguments, log); };
+        chosen = [arguments, &log] { return run_sweep(*arguments, log); };
     });
 }
 

@@ -17,13 +17,13 @@ namespace switchfold {
 
 namespace {
 
-struct Arguments {
+struct TraceArguments {
     std::vector<std::string> files;
     std::string out;
     bool json = false;
 };
 
-TraceWorkload read(const Arguments& arguments, const Log& log) {
+TraceWorkload read(const TraceArguments& arguments, const Log& log) {
     ReadOptions options;
     options.files.assign(arguments.files.begin(), arguments.files.end());
     log.step(fmt::format("reading {}", fmt::join(arguments.files, ", ")));
@@ -82,7 +82,7 @@ void print_check(const TraceWorkload& workload, const RankAlignment& alignment, 
     fmt::print("  verdict: {}\n", verdict(workload, replayable));
 }
 
-int check_traces(const Arguments& arguments, const Log& log) {
+int check_traces(const TraceArguments& arguments, const Log& log) {
     const TraceWorkload workload = read(arguments, log);
     const RankAlignment alignment = align_ranks(workload);
     std::vector<Problem> problems = problems_of(workload, alignment);
@@ -102,7 +102,7 @@ int check_traces(const Arguments& arguments, const Log& log) {
     return 0;
 }
 
-int inspect_traces(const Arguments& arguments, const Log& log) {
+int inspect_traces(const TraceArguments& arguments, const Log& log) {
     const TraceWorkload workload = read(arguments, log);
     const RankAlignment alignment = align_ranks(workload);
     const double iteration = to_microseconds(workload.graph.provenance.measured_iteration);
@@ -129,7 +129,7 @@ int inspect_traces(const Arguments& arguments, const Log& log) {
     return 0;
 }
 
-int convert_traces(const Arguments& arguments, const Log& log) {
+int convert_traces(const TraceArguments& arguments, const Log& log) {
     const TraceWorkload workload = read(arguments, log);
     log.step(fmt::format("writing {}", arguments.out));
     write_trace(workload, arguments.out, fmt::format("switchfold {}", version()));
@@ -143,9 +143,9 @@ void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
         "trace",
         "Look at traces of any kind, and write them in switchfold's own format (docs/traces.md).");
     command->require_subcommand(1);
-    using Action = int (*)(const Arguments&, const Log&);
+    using Action = int (*)(const TraceArguments&, const Log&);
     const auto add = [&](const char* name, const char* text, Action action) {
-        auto arguments = std::make_shared<Arguments>();
+        auto arguments = std::make_shared<TraceArguments>();
         CLI::App* sub = command->add_subcommand(name, text);
         sub->add_option("FILE", arguments->files, "Traces of one run, one a rank")->required();
         sub->callback([arguments, action, &chosen, &log] {

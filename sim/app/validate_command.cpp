@@ -23,7 +23,7 @@ namespace switchfold {
 
 namespace {
 
-struct Arguments {
+struct ValidateArguments {
     std::vector<std::string> suites;
     std::string data;
     std::string system;
@@ -33,7 +33,7 @@ struct Arguments {
 };
 
 /// The suites that were asked for, in the order of the list; all without a name.
-std::vector<const validation::Suite*> chosen_suites(const Arguments& arguments) {
+std::vector<const validation::Suite*> chosen_suites(const ValidateArguments& arguments) {
     std::vector<std::string_view> known;
     for (const validation::Suite& suite : validation::suites())
         known.push_back(suite.name);
@@ -76,7 +76,7 @@ std::filesystem::path folder_of_all(const std::string& data) {
 
 /// --system: the machine of everything that the one suite reads.
 std::filesystem::path
-system_of(const Arguments& arguments, const std::vector<const validation::Suite*>& chosen) {
+system_of(const ValidateArguments& arguments, const std::vector<const validation::Suite*>& chosen) {
     if (arguments.system.empty() || (chosen.size() == 1 && chosen.front()->takes_system))
         return arguments.system;
     std::vector<std::string_view> able;
@@ -91,7 +91,7 @@ system_of(const Arguments& arguments, const std::vector<const validation::Suite*
             fmt::join(able, ", ")));
 }
 
-int validate(const Arguments& arguments, const Log& log) {
+int validate(const ValidateArguments& arguments, const Log& log) {
     const auto chosen = chosen_suites(arguments);
     validation::SuiteOptions options;
     options.system = system_of(arguments, chosen);
@@ -126,7 +126,7 @@ int validate(const Arguments& arguments, const Log& log) {
 }  // namespace
 
 void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ValidateArguments>();
     std::string what =
         "Hold the simulator against measurements of real machines. Exit code 1 says that a suite "
         "is out of its tolerance. A suite without data is skipped, with a line that says so.\n\n"

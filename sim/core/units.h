@@ -90,6 +90,9 @@ constexpr Time serialization_time(Bytes bytes, Bandwidth bandwidth) {
 constexpr double to_microseconds(Time t) {
     return static_cast<double>(t.count()) * 1e-6;
 }
+[[nodiscard]] constexpr double to_milliseconds(double seconds) {
+    return seconds * 1e3;
+}
 constexpr double to_seconds(Time t) {
     return static_cast<double>(t.count()) * 1e-12;
 }

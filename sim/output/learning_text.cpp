@@ -15,7 +15,7 @@ namespace switchfold {
 
 namespace {
 
-OrderedJson digits(double value) {
+OrderedJson json_digits(double value) {
     if (!std::isfinite(value))
         return nullptr;
     return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
@@ -29,12 +29,12 @@ OrderedJson mean_json(const std::optional<SeedMean>& value) {
     if (!value)
         return nullptr;
     return {
-        {"mean", digits(value->mean)},
-        {"half_width", value->half_width ? digits(*value->half_width) : OrderedJson(nullptr)}};
+        {"mean", json_digits(value->mean)},
+        {"half_width", value->half_width ? json_digits(*value->half_width) : OrderedJson(nullptr)}};
 }
 
 OrderedJson distance_json(const WeightDistance& distance) {
-    return {{"used", digits(distance.used)}, {"stale", digits(distance.stale)}};
+    return {{"used", json_digits(distance.used)}, {"stale", json_digits(distance.stale)}};
 }
 
 OrderedJson comparison_json(const std::optional<LearningComparison>& comparison) {
@@ -188,25 +188,25 @@ OrderedJson learning_json(const LearningResult& learning) {
     for (const LearningSeedResult& seed : learning.seeds)
         seeds.push_back(
             {{"seed", seed.seed},
-             {"final_loss", digits(seed.final_loss)},
+             {"final_loss", json_digits(seed.final_loss)},
              {"steps_to_target", optional_json(seed.steps_to_target)},
              {"seconds_to_target",
-              seed.seconds_to_target ? digits(*seed.seconds_to_target) : OrderedJson(nullptr)},
+              seed.seconds_to_target ? json_digits(*seed.seconds_to_target) : OrderedJson(nullptr)},
              {"diverged_at_step", optional_json(seed.diverged_at)}});
     OrderedJson curve = OrderedJson::array();
     for (const LearningPointResult& point : learning.curve)
         curve.push_back(
             {{"step", point.step},
-             {"seconds", digits(point.seconds)},
-             {"loss", digits(point.loss.mean)},
+             {"seconds", json_digits(point.seconds)},
+             {"loss", json_digits(point.loss.mean)},
              {"half_width",
-              point.loss.half_width ? digits(*point.loss.half_width) : OrderedJson(nullptr)}});
+              point.loss.half_width ? json_digits(*point.loss.half_width) : OrderedJson(nullptr)}});
     OrderedJson stages = OrderedJson::array();
     for (const LearningStageResult& stage : learning.stages)
         stages.push_back(
-            {{"forward_missed", digits(stage.forward_missed)},
-             {"backward_missed", digits(stage.backward_missed)},
-             {"updates_between", digits(stage.between)},
+            {{"forward_missed", json_digits(stage.forward_missed)},
+             {"backward_missed", json_digits(stage.backward_missed)},
+             {"updates_between", json_digits(stage.between)},
              {"copies_of_weights", stage.copies},
              {"parameters", stage.parameters},
              {"moments", stage.moments},
@@ -226,7 +226,7 @@ OrderedJson learning_json(const LearningResult& learning) {
         {"weights", learning.weights},
         {"learning_rate", learning.learning_rate},
         {"target", optional_json(learning.target)},
-        {"step_us", digits(learning.step_us)},
+        {"step_us", json_digits(learning.step_us)},
         {"final_loss", mean_json(learning.final_loss)},
         {"steps_to_target", mean_json(learning.steps_to_target)},
         {"seconds_to_target", mean_json(learning.seconds_to_target)},

@@ -53,6 +53,7 @@ struct ScenarioFigures {
     std::optional<double> exposed_copies_us;   ///< none without copies to or from a host
     double communication_blocks = 0;           ///< held by collectives, mean over the run
     double jumped_us = 0;                      ///< of the whole run, left out of long collectives
+    double coarse_bytes = 0;                   ///< of all ranks, in packets that stand for several
     std::optional<double> backward_slowdown;   ///< none without a backward pass
     std::optional<double> speedup;             ///< none without a baseline
     std::optional<double> alone_us;            ///< iteration with the machine to itself
@@ -88,7 +89,7 @@ struct ScenarioFigures {
 struct Figure {
     std::string_view key;
     std::variant<double ScenarioFigures::*, std::optional<double> ScenarioFigures::*> member;
-    Unit unit = Unit::kMicroseconds;  ///< or kShare, kFactor, kCount
+    Unit unit = Unit::kMicroseconds;  ///< or kBytes, kShare, kFactor, kCount
     std::string_view title;           ///< of its column in tables
     std::string_view meaning;
     unsigned table_place = 0;        ///< among the columns of a table; 0: not there
@@ -179,6 +180,13 @@ inline constexpr Figure kFigures[] = {
      "jumped",
      "Of the whole run: simulated time that long collectives left out since it repeats what was "
      "before; 0 where all was carried out."},
+    {"coarse_bytes",
+     &ScenarioFigures::coarse_bytes,
+     Unit::kBytes,
+     "coarse",
+     "Of the whole run, over all ranks: payload of long all-reduces through large switch domains "
+     "that "
+     "travelled in packets of several rounds; 0 where every packet is one round."},
     {"backward_slowdown",
      &ScenarioFigures::backward_slowdown,
      Unit::kShare,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/units.h"
 #include "sim/output/changes_text.h"
 #include "sim/output/columns.h"
 #include "sim/output/learning_text.h"
@@ -33,6 +34,8 @@ std::string figure_text(const Figure& figure, std::optional<double> value) {
         return fmt::format("{:.2f}x", *value);
     if (figure.unit == Unit::kCount)
         return fmt::format("{:.1f}", *value);
+    if (figure.unit == Unit::kBytes)
+        return fmt::format("{:.1f} MiB", *value / static_cast<double>(mebibytes(1).count()));
     return figure.unit == Unit::kMicroseconds ? time_text(*value) : percent(*value);
 }
 

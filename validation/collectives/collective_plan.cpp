@@ -64,9 +64,9 @@ std::string without(std::string table, const std::vector<std::string>& words) {
     return table;
 }
 
-class Planner {
+class CollectivePlanner {
 public:
-    Planner(
+    CollectivePlanner(
         const std::vector<MeasuredRow>& rows,
         const Machines& machines,
         const std::filesystem::path& system) :
@@ -270,7 +270,7 @@ CollectivePlan plan_collectives(
     const std::vector<MeasuredRow>& rows,
     const Machines& machines,
     const std::filesystem::path& system) {
-    return Planner(rows, machines, system).run();
+    return CollectivePlanner(rows, machines, system).run();
 }
 
 }  // namespace switchfold::validation

@@ -24,9 +24,9 @@ std::optional<CollectiveKind> collective_of(std::string_view name) {
     return at == kCollectiveKinds.end() ? std::nullopt : std::optional(*at);
 }
 
-class Reader {
+class CollectiveTableReader {
 public:
-    Reader(const CsvTable& table, const std::string& label) :
+    CollectiveTableReader(const CsvTable& table, const std::string& label) :
         table_(table), label_(label), numbers_(label) {}
 
     std::vector<MeasuredRow> run() {
@@ -108,12 +108,12 @@ private:
 
 std::vector<MeasuredRow> parse_collective_tables(std::string_view text, const std::string& label) {
     const CsvTable table = parse_csv(text, label);
-    return Reader(table, label).run();
+    return CollectiveTableReader(table, label).run();
 }
 
 std::vector<MeasuredRow> read_collective_tables(const std::filesystem::path& path) {
     const CsvTable table = read_csv(path);
-    return Reader(table, path.string()).run();
+    return CollectiveTableReader(table, path.string()).run();
 }
 
 double bus_bandwidth_GBps(CollectiveKind kind, std::uint64_t bytes, std::uint32_t gpus, double us) {

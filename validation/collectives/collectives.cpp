@@ -19,13 +19,13 @@ namespace switchfold::validation {
 namespace {
 
 /// How near the suite promises to be, as mean absolute errors.
-constexpr double kLarge = 0.12;       ///< of times from 1 MiB on
-constexpr double kSmall = 0.25;       ///< of times below
-constexpr double kWorstTable = 0.30;  ///< of any table
-constexpr double kRatio = 0.08;       ///< of each in-switch over ring
+constexpr double kLarge = 0.12;          ///< of times from 1 MiB on
+constexpr double kSmall = 0.25;          ///< of times below
+constexpr double kWorstTable = 0.30;     ///< of any table
+constexpr double kGainTolerance = 0.08;  ///< of each in-switch over ring
 constexpr std::uint64_t kLargeFrom = 1ULL << 20U;
 
-Job job_of(const PlannedRun& run) {
+Job collective_job(const PlannedRun& run) {
     return {run.label, [&run](const JobProgress& progress) {
                 GraphRunOptions options;
                 options.progress = progress;
@@ -49,7 +49,7 @@ struct Simulated {
     std::string how;  ///< algorithm, protocol, thread blocks
 };
 
-std::vector<Simulated> simulate_all(const CollectivePlan& plan, const SuiteOptions& options) {
+std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOptions& options) {
     // The longest first, so that the short ones fill up the cores at the end.
     std::vector<std::size_t> order(plan.runs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -60,7 +60,7 @@ std::vector<Simulated> simulate_all(const CollectivePlan& plan, const SuiteOptio
         order.begin(), order.end(), [&](auto a, auto b) { return weight(a) > weight(b); });
     std::vector<Job> jobs;
     for (const std::size_t i : order)
-        jobs.push_back(job_of(plan.runs[i]));
+        jobs.push_back(collective_job(plan.runs[i]));
     std::vector<Simulated> simulated(plan.runs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
@@ -71,7 +71,7 @@ std::vector<Simulated> simulate_all(const CollectivePlan& plan, const SuiteOptio
     return simulated;
 }
 
-Case case_of(const PlannedRow& planned, Simulated simulated, bool fitted) {
+Case collective_case(const PlannedRow& planned, Simulated simulated, bool fitted) {
     if (const double launches = to_microseconds(planned.launches); simulated.us < launches) {
         simulated.us = launches;
         simulated.how += ", host launches";
@@ -143,7 +143,7 @@ std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& ca
     return out;
 }
 
-std::vector<Verdict> verdicts(
+std::vector<Verdict> collective_verdicts(
     const CollectivePlan& plan, const std::vector<Case>& cases, const std::vector<Case>& gains) {
     std::vector<Verdict> out;
     for (const CollectiveKind kind : kCollectiveKinds) {
@@ -168,7 +168,7 @@ std::vector<Verdict> verdicts(
         if (group.mape > kWorstTable)
             out.push_back({"table " + group.name, group.mape, kWorstTable});
     for (const Case& c : gains)
-        out.push_back({c.id, std::abs(c.error()), kRatio});
+        out.push_back({c.id, std::abs(c.error()), kGainTolerance});
     return out;
 }
 
@@ -258,11 +258,12 @@ SuiteResult run_collectives(const SuiteOptions& options) {
     const std::vector<MeasuredRow> rows = measured_rows(*data, options);
     const Machines machines(options.root);
     CollectivePlan plan = plan_collectives(rows, machines, options.system);
-    const std::vector<Simulated> times = simulate_all(plan, options);
+    const std::vector<Simulated> times = simulate_plan(plan, options);
     for (const PlannedRow& row : plan.rows)
-        result.cases.push_back(case_of(row, times[row.run], machines.fitted_on(row.row->table)));
+        result.cases.push_back(
+            collective_case(row, times[row.run], machines.fitted_on(row.row->table)));
     const std::vector<Case> gains = ratios(plan, result.cases);
-    result.verdicts = verdicts(plan, result.cases, gains);
+    result.verdicts = collective_verdicts(plan, result.cases, gains);
     const std::vector<std::string> doubts = suspects(plan, result.cases);
     result.cases.insert(result.cases.end(), gains.begin(), gains.end());
     result.unmatched = std::move(plan.unmatched);

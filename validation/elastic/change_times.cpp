@@ -29,7 +29,7 @@ using changes::HostCosts;
 using changes::Members;
 
 constexpr double kGroupLimit = 0.30;  // what a change time is wanted within
-constexpr std::uint32_t kGpusOfNode = 8;
+constexpr std::uint32_t kGpusOfChangeNode = 8;
 
 /// Bytes of checkpoints that a note states, as "18 GB".
 std::optional<Bytes> stated_bytes(const std::string& note) {
@@ -40,7 +40,7 @@ std::optional<Bytes> stated_bytes(const std::string& note) {
 }
 
 /// Why rows have no answer here, by the beginning of their ids.
-std::string why_not(const ElasticRow& row) {
+std::string why_no_change(const ElasticRow& row) {
     const auto is = [&](std::string_view prefix) { return row.id.starts_with(prefix); };
     if (is("elasticflow_model") || is("pollux_restart") || is("elan_") || is("elaswave_"))
         return "is assumed or claimed, not measured";
@@ -71,7 +71,7 @@ struct Broadcast {
     Bytes state;
 };
 
-double simulated(const Broadcast& broadcast, const JobProgress& progress) {
+double simulated_broadcast(const Broadcast& broadcast, const JobProgress& progress) {
     SimulateOptions options;
     options.progress = progress;
     const Members others(broadcast.members.begin() + 1, broadcast.members.end());
@@ -96,7 +96,7 @@ std::optional<Bytes> state_of(const ElasticRow& row) {
     return Bytes(static_cast<std::uint64_t>(static_cast<double>(parameters(*network)) * bytes));
 }
 
-Case case_of(const ElasticRow& row, std::string group, double ours, std::string how) {
+Case change_case(const ElasticRow& row, std::string group, double ours, std::string how) {
     Case c;
     c.id = row.id;
     c.group = std::move(group);
@@ -108,9 +108,9 @@ Case case_of(const ElasticRow& row, std::string group, double ours, std::string 
     return c;
 }
 
-class Comparison {
+class ChangeComparison {
 public:
-    Comparison(const Machines& machines, const SuiteOptions& options, SuiteResult& result) :
+    ChangeComparison(const Machines& machines, const SuiteOptions& options, SuiteResult& result) :
         machines_(machines),
         options_(options),
         result_(result),
@@ -120,7 +120,7 @@ public:
     void run(const std::vector<ElasticRow>& rows) {
         for (const ElasticRow& row : rows)
             if (is_change_time(row) && !compare(row))
-                result_.unmatched.push_back({row.id, why_not(row)});
+                result_.unmatched.push_back({row.id, why_no_change(row)});
         add_reconnects();
         add_verdicts();
         add_claims();
@@ -152,7 +152,7 @@ private:
                               ? changes::write_time(costs, *bytes, ranks)
                               : changes::last_of(changes::read_ends(
                                     costs, *bytes, placement, std::vector<Time>(ranks)));
-        result_.cases.push_back(case_of(
+        result_.cases.push_back(change_case(
             row, "checkpoints, bytes over bandwidth", to_seconds(time), "storage of 100 MB/s"));
         return true;
     }
@@ -166,7 +166,7 @@ private:
             const double init = to_seconds(first_communicator(row.from_gpus, row.nodes));
             const double shrink =
                 to_seconds(changes::init_time(default_, Communicator::kShrink, row.to_gpus));
-            result_.cases.push_back(case_of(
+            result_.cases.push_back(change_case(
                 row,
                 "communicators, shrink",
                 shrink,
@@ -174,9 +174,9 @@ private:
             add_parent(row, init);
             return true;
         }
-        const bool network = row.gpus > kGpusOfNode;
-        const Time time = first_communicator(row.gpus, network ? row.gpus / kGpusOfNode : 1);
-        result_.cases.push_back(case_of(
+        const bool network = row.gpus > kGpusOfChangeNode;
+        const Time time = first_communicator(row.gpus, network ? row.gpus / kGpusOfChangeNode : 1);
+        result_.cases.push_back(change_case(
             row,
             "communicators, machines that are not stated",
             to_seconds(time),
@@ -209,12 +209,12 @@ private:
         parent.id += "/parent";
         parent.value = std::strtod(row.note.c_str() + at + kWords.size(), nullptr);
         result_.cases.push_back(
-            case_of(parent, "communicators, shrink", ours, "its parent's init"));
+            change_case(parent, "communicators, shrink", ours, "its parent's init"));
     }
 
     bool reconnect(const ElasticRow& row) {
         const auto state = state_of(row);
-        const std::uint32_t nodes = (row.to_gpus + kGpusOfNode - 1) / kGpusOfNode;
+        const std::uint32_t nodes = (row.to_gpus + kGpusOfChangeNode - 1) / kGpusOfChangeNode;
         const MachineMatch match = machines_.find(
             {"A100-SXM4-40GB",
              nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch",
@@ -243,7 +243,7 @@ private:
         for (const Waiting& w : waiting_)
             if (w.facts.placement.members() > 1)
                 jobs.push_back({w.row.id, [&w](const JobProgress& progress) {
-                                    return simulated(w.broadcast, progress);
+                                    return simulated_broadcast(w.broadcast, progress);
                                 }});
         const std::vector<double> seconds = run_number_jobs(jobs, options_);
         std::size_t job = 0;
@@ -257,7 +257,7 @@ private:
             changes::ChangeFacts join = w.facts;
             join.method = changes::Method::kJoin;
             const double pause = pause_of(w.facts, kept_);
-            result_.cases.push_back(case_of(
+            result_.cases.push_back(change_case(
                 w.row,
                 "ElasticFlow, processes kept alive",
                 pause,
@@ -369,7 +369,7 @@ void compare_change_times(
     const Machines& machines,
     const SuiteOptions& options,
     SuiteResult& result) {
-    Comparison(machines, options, result).run(rows);
+    ChangeComparison(machines, options, result).run(rows);
 }
 
 }  // namespace switchfold::validation

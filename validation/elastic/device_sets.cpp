@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint32_t kGpusOfNode = 8;
 
-std::string why_not(const ElasticRow& row) {
+std::string why_no_set(const ElasticRow& row) {
     const auto is = [&](std::string_view prefix) { return row.id.starts_with(prefix); };
     if (is("parallax_LM1B"))
         return "has sparse gradients: rows of an embedding, all-gathered or summed by servers, "
@@ -59,7 +59,7 @@ struct Wanted {
     LaunchTimes launches;
 };
 
-double seconds_of(const Wanted& wanted, const JobProgress& progress) {
+double step_seconds(const Wanted& wanted, const JobProgress& progress) {
     SimulateOptions options;
     options.progress = progress;
     CollectivePolicies ring;
@@ -153,13 +153,13 @@ void compare_device_sets(
             wanted->launches = eager;
             all.push_back(std::move(*wanted));
         } else {
-            result.unmatched.push_back({row.id, why_not(row)});
+            result.unmatched.push_back({row.id, why_no_set(row)});
         }
     }
     std::vector<NumberJob> jobs;
     for (const Wanted& wanted : all)
         jobs.push_back({wanted.row->id, [&wanted](const JobProgress& progress) {
-                            return seconds_of(wanted, progress);
+                            return step_seconds(wanted, progress);
                         }});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::map<std::string, std::pair<double, double>> one_gpu;  // measured, ours: steps a second

@@ -14,11 +14,11 @@ namespace switchfold::validation {
 namespace {
 
 constexpr std::uint32_t kImages = 300;
-constexpr std::size_t kKinds = 3;
+constexpr std::size_t kGpuKinds = 3;
 // elastic.md, section 3: A100, RTX 2080 Ti and T4, linear between measured batches.
 constexpr double kEqual = 0.4987;  // seconds
 constexpr double kBest = 0.2635;
-constexpr double kRatio = 1.89;
+constexpr double kPublishedRatio = 1.89;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void add_division(const std::vector<OneGpuStep>& rows, SuiteResult& result) {
     StepTable table;
     for (const OneGpuStep& row : rows)
         table[row.gpu][row.batch] = row.seconds;
-    if (table.size() < kKinds) {
+    if (table.size() < kGpuKinds) {
         result.unmatched.push_back(
             {"division/300", fmt::format("has steps of {} GPUs; expected three", table.size())});
         return;
@@ -59,7 +59,7 @@ void add_division(const std::vector<OneGpuStep>& rows, SuiteResult& result) {
     };
     add("equal", "s", kEqual, equal->seconds);
     add("best", "s", kBest, best->seconds);
-    add("equal_over_best", "1", kRatio, equal->seconds / best->seconds);
+    add("equal_over_best", "1", kPublishedRatio, equal->seconds / best->seconds);
     result.verdicts.push_back(
         {"greedy division of 300 images beyond the exact one",
          greedy->seconds / best->seconds - 1,

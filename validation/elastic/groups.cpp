@@ -16,14 +16,14 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::uint32_t kGpusOfMachine = 8;
+constexpr std::uint32_t kGpusOfGroupNode = 8;
 constexpr Bytes kSize = mebibytes(256);
 
 /// Every group's all-reduce of kSize at once; bytes a second of the bus of one of them, from when
 /// the last of all has ended.
 double
 bus_bandwidth(const ElasticRow& row, const SystemParams& system, const JobProgress& progress) {
-    const std::uint32_t ranks = row.nodes * kGpusOfMachine;
+    const std::uint32_t ranks = row.nodes * kGpusOfGroupNode;
     const bool strided = row.note.starts_with("strided") || row.note.starts_with("one a node");
     ExecutionGraph graph =
         single_collective(CollectiveKind::kAllReduce, kSize, Datatype::kFloat32, ranks);
@@ -47,7 +47,7 @@ bus_bandwidth(const ElasticRow& row, const SystemParams& system, const JobProgre
 }
 
 bool of_all(const ElasticRow& row) {
-    return row.gpus == row.nodes * kGpusOfMachine;
+    return row.gpus == row.nodes * kGpusOfGroupNode;
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ void compare_groups(
     for (const ElasticRow& row : rows) {
         if (!is_of_groups(row))
             continue;
-        const std::uint32_t ranks = row.nodes * kGpusOfMachine;
+        const std::uint32_t ranks = row.nodes * kGpusOfGroupNode;
         const MachineMatch match = machines.find(
             {"A100-SXM4-40GB",
              row.nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch",

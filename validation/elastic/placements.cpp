@@ -31,7 +31,7 @@ constexpr std::uint32_t kGpusOfMachine = 4;
 /// A step to be simulated: a network of the zoo, samples a GPU, machines.
 using Step = std::tuple<std::string, std::uint32_t, GpusByMachine>;
 
-std::string network_of(const ElasticRow& row) {
+std::string placed_network(const ElasticRow& row) {
     return row.model == "ResNet-50 (ImageNet)"   ? "resnet50"
            : row.model == "ResNet-18 (CIFAR-10)" ? "resnet18_cifar10"
                                                  : "";
@@ -39,13 +39,13 @@ std::string network_of(const ElasticRow& row) {
 
 std::optional<Step> step_of(const ElasticRow& row) {
     auto gpus = gpus_by_machine(row.placement, row.gpus, row.nodes);
-    std::string network = network_of(row);
+    std::string network = placed_network(row);
     if (!gpus || network.empty() || row.batch == 0 || gpus->front() > kGpusOfMachine)
         return {};
     return Step{std::move(network), row.batch, std::move(*gpus)};
 }
 
-double seconds_of(const Step& step, const SystemParams& system, const JobProgress& progress) {
+double placed_seconds(const Step& step, const SystemParams& system, const JobProgress& progress) {
     const auto& [network, samples, machines] = step;
     changes::Members members;
     for (std::uint32_t machine = 0; machine < machines.size(); ++machine)
@@ -66,8 +66,8 @@ double seconds_of(const Step& step, const SystemParams& system, const JobProgres
     return to_seconds(Time(outcome.end_ps));
 }
 
-std::string why_not(const ElasticRow& row) {
-    if (network_of(row).empty())
+std::string why_no_placement(const ElasticRow& row) {
+    if (placed_network(row).empty())
         return "is of a network that is not described layer by layer";
     return "has a placement that does not fit its GPUs and machines";
 }
@@ -141,7 +141,7 @@ void compare_placements(
         jobs.push_back(
             {fmt::format("{} on {}", std::get<0>(step), fmt::join(std::get<2>(step), "/")),
              [step, &system](const JobProgress& progress) {
-                 return seconds_of(step, system, progress);
+                 return placed_seconds(step, system, progress);
              }});
     };
     for (const ElasticRow& row : rows) {
@@ -152,7 +152,7 @@ void compare_placements(
         const SystemParams* one = step ? systems.find(row, 1) : nullptr;
         if (system == nullptr || one == nullptr) {
             result.unmatched.push_back(
-                {row.id, step ? "names no machine that there is" : why_not(row)});
+                {row.id, step ? "names no machine that there is" : why_no_placement(row)});
             continue;
         }
         want(*step, *system);

@@ -36,11 +36,11 @@ constexpr double kKnees = 0.20;             ///< of the knees of curves
 constexpr std::uint32_t kCurveFrom = 1024;  ///< tokens; start-up counts below
 
 /// A row that is simulated.
-struct Planned {
+struct PlannedExperts {
     const ExpertsRow* row;
     std::size_t run;
 };
-struct Run {
+struct ExpertsRun {
     std::string label;
     const SystemParams* system;
     ExpertsLibrary library;
@@ -50,8 +50,8 @@ struct Run {
     std::uint32_t sms;
 };
 struct Plan {
-    std::vector<Planned> rows;
-    std::vector<Run> runs;
+    std::vector<PlannedExperts> rows;
+    std::vector<ExpertsRun> runs;
     std::vector<Unmatched> unmatched;
 };
 
@@ -59,9 +59,9 @@ std::string id_of(const ExpertsRow& row) {
     return fmt::format("{}/{}", row.table, row.tokens);
 }
 
-class Planner {
+class ExpertsPlanner {
 public:
-    explicit Planner(const Machines& machines) : machines_(machines) {}
+    explicit ExpertsPlanner(const Machines& machines) : machines_(machines) {}
 
     Plan run(const std::vector<ExpertsRow>& rows) {
         for (const ExpertsRow& row : rows)
@@ -147,7 +147,7 @@ private:
         runs_;
 };
 
-Job job_of(const Run& run) {
+Job experts_job(const ExpertsRun& run) {
     return {
         run.label, [&run](const JobProgress& progress) {
             GraphRunOptions options;
@@ -164,7 +164,7 @@ Job job_of(const Run& run) {
         }};
 }
 
-std::vector<double> simulate_all(const Plan& plan, const SuiteOptions& options) {
+std::vector<double> simulate_experts(const Plan& plan, const SuiteOptions& options) {
     // The longest first, so that the short ones fill up the cores at the end.
     std::vector<std::size_t> order(plan.runs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -176,7 +176,7 @@ std::vector<double> simulate_all(const Plan& plan, const SuiteOptions& options) 
         order.begin(), order.end(), [&](auto a, auto b) { return weight(a) > weight(b); });
     std::vector<Job> jobs;
     for (const std::size_t i : order)
-        jobs.push_back(job_of(plan.runs[i]));
+        jobs.push_back(experts_job(plan.runs[i]));
     std::vector<double> times(plan.runs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
@@ -239,7 +239,7 @@ std::vector<Case> knee_cases(const Plan& plan, const std::vector<Case>& times) {
 }
 
 std::vector<Verdict>
-verdicts(const Plan& plan, const std::vector<Case>& times, const std::vector<Case>& knees) {
+experts_verdicts(const Plan& plan, const std::vector<Case>& times, const std::vector<Case>& knees) {
     std::vector<Verdict> out;
     const auto add = [&](const std::string& what, const auto& wanted) {
         std::vector<const Case*> chosen;
@@ -255,7 +255,7 @@ verdicts(const Plan& plan, const std::vector<Case>& times, const std::vector<Cas
                     "{}: mean absolute error of times, {}",
                     name,
                     fitted ? "tables that something was fitted on" : "tables never used"),
-                [&, wanted = library](const Planned& planned, const Case& c) {
+                [&, wanted = library](const PlannedExperts& planned, const Case& c) {
                     return *planned.row->library == wanted && c.fitted == fitted;
                 });
     if (!knees.empty())
@@ -278,14 +278,14 @@ SuiteResult run_experts(const SuiteOptions& options) {
         rows.empty() && more)
         rows = read_experts_tables(*more);
     const Machines machines(options.root);
-    Planner planner(machines);
+    ExpertsPlanner planner(machines);
     Plan plan = planner.run(rows);
-    const std::vector<double> times = simulate_all(plan, options);
-    for (const Planned& planned : plan.rows)
+    const std::vector<double> times = simulate_experts(plan, options);
+    for (const PlannedExperts& planned : plan.rows)
         result.cases.push_back(
             time_case(*planned.row, times[planned.run], machines.fitted_on(planned.row->table)));
     const std::vector<Case> knees = knee_cases(plan, result.cases);
-    result.verdicts = verdicts(plan, result.cases, knees);
+    result.verdicts = experts_verdicts(plan, result.cases, knees);
     const auto right = std::count_if(
         knees.begin(), knees.end(), [](const Case& c) { return c.measured == c.simulated; });
     if (!knees.empty())

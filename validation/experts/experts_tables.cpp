@@ -44,9 +44,10 @@ std::string without_blocks(const std::string& table) {
     return table.substr(0, at);
 }
 
-class Reader {
+class ExpertsTableReader {
 public:
-    Reader(const CsvTable& table, const std::string& label) : table_(table), numbers_(label) {}
+    ExpertsTableReader(const CsvTable& table, const std::string& label) :
+        table_(table), numbers_(label) {}
 
     std::vector<ExpertsRow> run() {
         need({"kind"});
@@ -117,12 +118,12 @@ private:
 
 std::vector<ExpertsRow> parse_experts_tables(std::string_view text, const std::string& label) {
     const CsvTable table = parse_csv(text, label);
-    return Reader(table, label).run();
+    return ExpertsTableReader(table, label).run();
 }
 
 std::vector<ExpertsRow> read_experts_tables(const std::filesystem::path& path) {
     const CsvTable table = read_csv(path);
-    return Reader(table, path.string()).run();
+    return ExpertsTableReader(table, path.string()).run();
 }
 
 }  // namespace switchfold::validation

@@ -14,7 +14,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr double kTolerance = 0.15;  ///< mean absolute error, by GPU, type and table
+constexpr double kKernelTolerance = 0.15;  ///< mean absolute error, by GPU, type and table
 
 constexpr std::string_view kAttention = "reference/attention.csv";
 
@@ -33,9 +33,9 @@ bool is_fitted(const MeasuredKernel& row, const std::string& size) {
            row.datatype == Datatype::kBfloat16 && in_fitted_half(size);
 }
 
-class Comparison {
+class KernelComparison {
 public:
-    Comparison(const KernelGpus& gpus, SuiteResult& result) : gpus_(gpus), result_(result) {}
+    KernelComparison(const KernelGpus& gpus, SuiteResult& result) : gpus_(gpus), result_(result) {}
 
     void add(const KernelTable& table) {
         for (const MeasuredProduct& row : table.products)
@@ -100,12 +100,13 @@ public:
                 if (!result_.cases[i].fitted)
                     held_out.push_back(&result_.cases[i]);
             }
-            result_.verdicts.push_back({table + ": mean absolute error", mape(all), kTolerance});
+            result_.verdicts.push_back(
+                {table + ": mean absolute error", mape(all), kKernelTolerance});
             if (!held_out.empty() && held_out.size() < all.size())
                 result_.verdicts.push_back(
                     {table + ": mean absolute error of rows that nothing was chosen on",
                      mape(held_out),
-                     kTolerance});
+                     kKernelTolerance});
         }
     }
 
@@ -125,7 +126,7 @@ SuiteResult run_kernels(const SuiteOptions& options) {
     SuiteResult result;
     result.name = suite.name;
     const KernelGpus gpus(options.root);
-    Comparison comparison(gpus, result);
+    KernelComparison comparison(gpus, result);
     comparison.add(read_kernel_table(*data));
     // A file that was named alone is all there is to compare.
     const bool alone = options.data && *options.data == *data;

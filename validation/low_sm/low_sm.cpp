@@ -17,16 +17,16 @@ namespace switchfold::validation {
 namespace {
 
 /// Each table of kernels that are modelled is to be within this, as a mean absolute error.
-constexpr double kTable = 0.20;
+constexpr double kTableTolerance = 0.20;
 
-struct Planned {
+struct PlannedLowSm {
     const LowSmRow* row = nullptr;
     std::string id;
     SystemParams system;
     LowSmKernel kernel;
 };
 
-Job job_of(const Planned& planned) {
+Job low_sm_job(const PlannedLowSm& planned) {
     return {planned.id, [&planned](const JobProgress& progress) {
                 SimulateOptions options;
                 options.progress = progress;
@@ -48,11 +48,12 @@ Job job_of(const Planned& planned) {
             }};
 }
 
-class Planner {
+class LowSmPlanner {
 public:
-    Planner(const Machines& machines, SuiteResult& result) : machines_(machines), result_(result) {}
+    LowSmPlanner(const Machines& machines, SuiteResult& result) :
+        machines_(machines), result_(result) {}
 
-    std::vector<Planned> run(const std::vector<LowSmRow>& rows) {
+    std::vector<PlannedLowSm> run(const std::vector<LowSmRow>& rows) {
         for (const LowSmRow& row : rows)
             add(row);
         if (by_times_ > 0)
@@ -65,7 +66,7 @@ public:
 
 private:
     void add(const LowSmRow& row) {
-        Planned planned{&row, fmt::format("{}/{}", row.table, row.bytes), {}, kernel_of(row)};
+        PlannedLowSm planned{&row, fmt::format("{}/{}", row.table, row.bytes), {}, kernel_of(row)};
         if (row.blocks != 0)
             planned.id += fmt::format("/{} blocks", row.blocks);
         const auto refuse = [&](const std::string& why) {
@@ -93,11 +94,11 @@ private:
 
     const Machines& machines_;
     SuiteResult& result_;
-    std::vector<Planned> planned_;
+    std::vector<PlannedLowSm> planned_;
     std::size_t by_times_ = 0;
 };
 
-Case case_of(const Planned& planned, const Machines& machines, const std::string& bytes) {
+Case low_sm_case(const PlannedLowSm& planned, const Machines& machines, const std::string& bytes) {
     const OrderedJson done = OrderedJson::parse(bytes);
     Case c;
     c.id = planned.id;
@@ -111,16 +112,17 @@ Case case_of(const Planned& planned, const Machines& machines, const std::string
     return c;
 }
 
-void judge(const std::vector<Planned>& planned, SuiteResult& result) {
+void judge_low_sm(const std::vector<PlannedLowSm>& planned, SuiteResult& result) {
     std::vector<Case> own;
     std::vector<Case> alike;
     for (std::size_t i = 0; i < planned.size(); ++i)
         if (!planned[i].kernel.classic)
             (planned[i].kernel.alike ? alike : own).push_back(result.cases[i]);
     for (const GroupSummary& group : summarise_groups(own))
-        result.verdicts.push_back({"table " + group.name, group.mape, kTable});
+        result.verdicts.push_back({"table " + group.name, group.mape, kTableTolerance});
     for (const GroupSummary& group : summarise_groups(alike))
-        result.verdicts.push_back({"kernels alike, table " + group.name, group.mape, kTable});
+        result.verdicts.push_back(
+            {"kernels alike, table " + group.name, group.mape, kTableTolerance});
 }
 
 }  // namespace
@@ -138,17 +140,17 @@ SuiteResult run_low_sm(const SuiteOptions& options) {
         for (LowSmRow& row : read_low_sm_rows(*more, others))
             rows.push_back(std::move(row));
     const Machines machines(options.root);
-    const std::vector<Planned> planned = Planner(machines, result).run(rows);
+    const std::vector<PlannedLowSm> planned = LowSmPlanner(machines, result).run(rows);
     std::vector<Job> jobs;
-    for (const Planned& one : planned)
-        jobs.push_back(job_of(one));
+    for (const PlannedLowSm& one : planned)
+        jobs.push_back(low_sm_job(one));
     result.cases.resize(jobs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& done) {
         if (done.code != ExitCode::kDone)
             rethrow(jobs[job], done);
-        result.cases[job] = case_of(planned[job], machines, done.bytes);
+        result.cases[job] = low_sm_case(planned[job], machines, done.bytes);
     });
-    judge(planned, result);
+    judge_low_sm(planned, result);
     if (others > 0)
         result.notes.push_back(
             fmt::format("{} rows are of other kinds than collectives of few SMs", others));

@@ -13,11 +13,11 @@ namespace switchfold::validation {
 
 namespace {
 
-const std::set<std::string, std::less<>> kKinds{"symmetric_memory", "copy_engine"};
+const std::set<std::string, std::less<>> kLowSmKinds{"symmetric_memory", "copy_engine"};
 
-class Reader {
+class LowSmReader {
 public:
-    Reader(const CsvTable& table, const std::string& label) : table_(table), numbers_(label) {}
+    LowSmReader(const CsvTable& table, const std::string& label) : table_(table), numbers_(label) {}
 
     std::vector<LowSmRow> run(std::size_t& others) {
         for (const char* column :
@@ -30,7 +30,7 @@ public:
         std::vector<LowSmRow> rows;
         numbers_.throw_if_failed();
         for (const CsvRecord& record : table_.records) {
-            if (kKinds.contains(record["kind"]))
+            if (kLowSmKinds.contains(record["kind"]))
                 rows.push_back(row(record));
             else
                 ++others;
@@ -101,12 +101,12 @@ CollectivePolicy symmetric(Algorithm algorithm, Protocol protocol, std::uint32_t
 std::vector<LowSmRow>
 parse_low_sm_rows(std::string_view text, const std::string& label, std::size_t& others) {
     const CsvTable table = parse_csv(text, label);
-    return Reader(table, label).run(others);
+    return LowSmReader(table, label).run(others);
 }
 
 std::vector<LowSmRow> read_low_sm_rows(const std::filesystem::path& path, std::size_t& others) {
     const CsvTable table = read_csv(path);
-    return Reader(table, path.string()).run(others);
+    return LowSmReader(table, path.string()).run(others);
 }
 
 LowSmKernel kernel_of(const LowSmRow& row) {

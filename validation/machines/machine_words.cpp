@@ -17,66 +17,67 @@ struct NamedMachine {
     std::string_view pattern;  ///< of upper-case text
     std::string_view gpu;
     NodeLinks links;
-    Network network;
+    NetworkKind network;
     double network_Gbps;  ///< of one NIC; 0: not known
 };
 
 // From the providers' own pages of machine types. Longer names stand before shorter ones that they
 // hold.
 constexpr std::array kNamed{
-    NamedMachine{R"(\bP3DN\b)", "V100", NodeLinks::kNvlinkMesh, Network::kEfa, 100},
-    NamedMachine{R"(\bP3\.\d+XLARGE)", "V100", NodeLinks::kNvlinkMesh, Network::kEthernet, 0},
-    NamedMachine{R"(\bP4DE?\b)", "A100", NodeLinks::kNvswitch, Network::kEfa, 100},
-    NamedMachine{R"(\bP5EN\b)", "H200", NodeLinks::kNvswitch, Network::kEfa, 200},
-    NamedMachine{R"(\bP5E\b)", "H200", NodeLinks::kNvswitch, Network::kEfa, 100},
-    NamedMachine{R"(\bP5\b)", "H100", NodeLinks::kNvswitch, Network::kEfa, 100},
-    NamedMachine{R"(\bP6-B200\b)", "B200", NodeLinks::kNvswitch, Network::kEfa, 400},
-    NamedMachine{R"(\bP6E-GB200\b)", "GB200", NodeLinks::kNvswitch, Network::kEfa, 400},
+    NamedMachine{R"(\bP3DN\b)", "V100", NodeLinks::kNvlinkMesh, NetworkKind::kEfa, 100},
+    NamedMachine{R"(\bP3\.\d+XLARGE)", "V100", NodeLinks::kNvlinkMesh, NetworkKind::kEthernet, 0},
+    NamedMachine{R"(\bP4DE?\b)", "A100", NodeLinks::kNvswitch, NetworkKind::kEfa, 100},
+    NamedMachine{R"(\bP5EN\b)", "H200", NodeLinks::kNvswitch, NetworkKind::kEfa, 200},
+    NamedMachine{R"(\bP5E\b)", "H200", NodeLinks::kNvswitch, NetworkKind::kEfa, 100},
+    NamedMachine{R"(\bP5\b)", "H100", NodeLinks::kNvswitch, NetworkKind::kEfa, 100},
+    NamedMachine{R"(\bP6-B200\b)", "B200", NodeLinks::kNvswitch, NetworkKind::kEfa, 400},
+    NamedMachine{R"(\bP6E-GB200\b)", "GB200", NodeLinks::kNvswitch, NetworkKind::kEfa, 400},
     NamedMachine{
-        R"(\bA2-(HIGH|ULTRA|MEGA)GPU)", "A100", NodeLinks::kNvswitch, Network::kEthernet, 0},
-    NamedMachine{R"(\bA3[- ]?MEGA(GPU)?)", "H100", NodeLinks::kNvswitch, Network::kTcpxo, 200},
-    NamedMachine{R"(\bA3[- ]?HIGH(GPU)?)", "H100", NodeLinks::kNvswitch, Network::kTcpx, 200},
-    NamedMachine{R"(\bA3[- ]?ULTRA(GPU)?)", "H200", NodeLinks::kNvswitch, Network::kRoce, 400},
-    NamedMachine{R"(\bA4[- ]?HIGH(GPU)?)", "B200", NodeLinks::kNvswitch, Network::kRoce, 400},
+        R"(\bA2-(HIGH|ULTRA|MEGA)GPU)", "A100", NodeLinks::kNvswitch, NetworkKind::kEthernet, 0},
+    NamedMachine{R"(\bA3[- ]?MEGA(GPU)?)", "H100", NodeLinks::kNvswitch, NetworkKind::kTcpxo, 200},
+    NamedMachine{R"(\bA3[- ]?HIGH(GPU)?)", "H100", NodeLinks::kNvswitch, NetworkKind::kTcpx, 200},
+    NamedMachine{R"(\bA3[- ]?ULTRA(GPU)?)", "H200", NodeLinks::kNvswitch, NetworkKind::kRoce, 400},
+    NamedMachine{R"(\bA4[- ]?HIGH(GPU)?)", "B200", NodeLinks::kNvswitch, NetworkKind::kRoce, 400},
     NamedMachine{
         R"((\b|_)ND96A(M?S|S?R)\w*_?V4|\bND ?A100 ?V4)",
         "A100",
         NodeLinks::kNvswitch,
-        Network::kInfiniband,
+        NetworkKind::kInfiniband,
         200},
     NamedMachine{
         R"((\b|_)ND96ISR_H100|\bND ?H100 ?V5)",
         "H100",
         NodeLinks::kNvswitch,
-        Network::kInfiniband,
+        NetworkKind::kInfiniband,
         400},
     NamedMachine{
         R"((\b|_)ND96ISR_H200|\bND ?H200 ?V5)",
         "H200",
         NodeLinks::kNvswitch,
-        Network::kInfiniband,
+        NetworkKind::kInfiniband,
         400},
     NamedMachine{
         R"((\b|_)ND96IS\w*_MI300X|\bND ?MI300X ?V5)",
         "MI300X",
         NodeLinks::kXgmi,
-        Network::kInfiniband,
+        NetworkKind::kInfiniband,
         400},
-    NamedMachine{R"(\bND40RS)", "V100", NodeLinks::kNvlinkMesh, Network::kInfiniband, 100},
+    NamedMachine{R"(\bND40RS)", "V100", NodeLinks::kNvlinkMesh, NetworkKind::kInfiniband, 100},
     NamedMachine{
-        R"(\bBM\.GPU4\.8|\bBM\.GPU\.A100)", "A100", NodeLinks::kNvswitch, Network::kRoce, 100},
-    NamedMachine{R"(\bBM\.GPU\.B4\.8)", "A100", NodeLinks::kNvswitch, Network::kRoce, 100},
-    NamedMachine{R"(\bBM\.GPU\.H100)", "H100", NodeLinks::kNvswitch, Network::kRoce, 400},
-    NamedMachine{R"(\bBM\.GPU\.H200)", "H200", NodeLinks::kNvswitch, Network::kRoce, 400},
-    NamedMachine{R"(\bBM\.GPU\.B200)", "B200", NodeLinks::kNvswitch, Network::kRoce, 400},
-    NamedMachine{R"(\bBM\.GPU\.MI300X)", "MI300X", NodeLinks::kXgmi, Network::kRoce, 400},
-    NamedMachine{R"(\bDGX[- ]?1V?\b)", "V100", NodeLinks::kNvlinkMesh, Network::kInfiniband, 100},
-    NamedMachine{R"(\bDGX[- ]?2H?\b)", "V100", NodeLinks::kNvswitch, Network::kInfiniband, 100},
-    NamedMachine{R"(\bDGX[- ]?A100)", "A100", NodeLinks::kNvswitch, Network::kInfiniband, 200},
-    NamedMachine{R"(\bDGX[- ]?H100)", "H100", NodeLinks::kNvswitch, Network::kInfiniband, 400},
-    NamedMachine{R"(\bDGX[- ]?H200)", "H200", NodeLinks::kNvswitch, Network::kInfiniband, 400},
-    NamedMachine{R"(\bDGX[- ]?B200)", "B200", NodeLinks::kNvswitch, Network::kInfiniband, 400},
-    NamedMachine{R"(\bTINYBOX GREEN)", "RTX4090", NodeLinks::kPcie, Network::kUnknown, 0},
+        R"(\bBM\.GPU4\.8|\bBM\.GPU\.A100)", "A100", NodeLinks::kNvswitch, NetworkKind::kRoce, 100},
+    NamedMachine{R"(\bBM\.GPU\.B4\.8)", "A100", NodeLinks::kNvswitch, NetworkKind::kRoce, 100},
+    NamedMachine{R"(\bBM\.GPU\.H100)", "H100", NodeLinks::kNvswitch, NetworkKind::kRoce, 400},
+    NamedMachine{R"(\bBM\.GPU\.H200)", "H200", NodeLinks::kNvswitch, NetworkKind::kRoce, 400},
+    NamedMachine{R"(\bBM\.GPU\.B200)", "B200", NodeLinks::kNvswitch, NetworkKind::kRoce, 400},
+    NamedMachine{R"(\bBM\.GPU\.MI300X)", "MI300X", NodeLinks::kXgmi, NetworkKind::kRoce, 400},
+    NamedMachine{
+        R"(\bDGX[- ]?1V?\b)", "V100", NodeLinks::kNvlinkMesh, NetworkKind::kInfiniband, 100},
+    NamedMachine{R"(\bDGX[- ]?2H?\b)", "V100", NodeLinks::kNvswitch, NetworkKind::kInfiniband, 100},
+    NamedMachine{R"(\bDGX[- ]?A100)", "A100", NodeLinks::kNvswitch, NetworkKind::kInfiniband, 200},
+    NamedMachine{R"(\bDGX[- ]?H100)", "H100", NodeLinks::kNvswitch, NetworkKind::kInfiniband, 400},
+    NamedMachine{R"(\bDGX[- ]?H200)", "H200", NodeLinks::kNvswitch, NetworkKind::kInfiniband, 400},
+    NamedMachine{R"(\bDGX[- ]?B200)", "B200", NodeLinks::kNvswitch, NetworkKind::kInfiniband, 400},
+    NamedMachine{R"(\bTINYBOX GREEN)", "RTX4090", NodeLinks::kPcie, NetworkKind::kUnknown, 0},
 };
 
 bool matches(const std::string& text, std::string_view pattern) {
@@ -138,16 +139,16 @@ void read_links(const std::string& all, MachineWords& words) {
 void read_network(const std::string& text, MachineWords& words) {
     struct Named {
         std::string_view pattern;
-        Network network;
+        NetworkKind network;
     };
     constexpr std::array kNetworks{
-        Named{R"(TCPXO|FASTRAK)", Network::kTcpxo},
-        Named{R"(TCPX|TCP-X)", Network::kTcpx},
-        Named{R"(\bEFA)", Network::kEfa},
-        Named{R"(ROCE)", Network::kRoce},
-        Named{R"(INFINIBAND|\bIB\b|\b[EHNX]DR(200|400|800)?\b|QUANTUM)", Network::kInfiniband},
-        Named{R"(SLINGSHOT)", Network::kSlingshot},
-        Named{R"(ETHERNET|\bTCP\b|SOCKET|\d ?GBE\b)", Network::kEthernet}};
+        Named{R"(TCPXO|FASTRAK)", NetworkKind::kTcpxo},
+        Named{R"(TCPX|TCP-X)", NetworkKind::kTcpx},
+        Named{R"(\bEFA)", NetworkKind::kEfa},
+        Named{R"(ROCE)", NetworkKind::kRoce},
+        Named{R"(INFINIBAND|\bIB\b|\b[EHNX]DR(200|400|800)?\b|QUANTUM)", NetworkKind::kInfiniband},
+        Named{R"(SLINGSHOT)", NetworkKind::kSlingshot},
+        Named{R"(ETHERNET|\bTCP\b|SOCKET|\d ?GBE\b)", NetworkKind::kEthernet}};
     for (const Named& named : kNetworks)
         if (matches(text, named.pattern)) {
             words.network = named.network;
@@ -177,7 +178,7 @@ void read_network(const std::string& text, MachineWords& words) {
         words.network_Gbps = std::stod(found[1].str());
     // GB/s with a large B is a rate of bytes: only Gb/s, Gbps and the like name a NIC. The text is
     // all upper case here, so what is written with "/s" is left alone.
-    if (words.network != Network::kUnknown && !words.network_Gbps &&
+    if (words.network != NetworkKind::kUnknown && !words.network_Gbps &&
         std::regex_search(text, found, kWritten) && found[2].str() != "GB/S")
         words.network_Gbps = std::stod(found[1].str());
 }
@@ -211,7 +212,7 @@ void read_peer_to_peer(const std::string& text, MachineWords& words) {
 }
 
 /// Consumer cards come as PCIe cards only, AMD's accelerators on a board with xGMI only.
-void complete(MachineWords& words) {
+void complete_words(MachineWords& words) {
     if (!words.pcie && words.gpu.rfind("RTX", 0) == 0)
         words.pcie = true;
     if (words.gpu.rfind("RTX", 0) == 0 && words.links == NodeLinks::kUnknown)
@@ -248,7 +249,7 @@ MachineWords machine_words(std::string_view text) {
             words.gpu = machine.gpu;
         if (words.links == NodeLinks::kUnknown)
             words.links = machine.links;
-        if (words.network == Network::kUnknown)
+        if (words.network == NetworkKind::kUnknown)
             words.network = machine.network;
         if (words.network == machine.network && !words.network_Gbps && machine.network_Gbps > 0)
             words.network_Gbps = machine.network_Gbps;
@@ -256,7 +257,7 @@ MachineWords machine_words(std::string_view text) {
     }
     read_counts(all, words);
     read_peer_to_peer(all, words);
-    complete(words);
+    complete_words(words);
     return words;
 }
 
@@ -273,9 +274,9 @@ std::string difference(const MachineWords& table, const MachineWords& system, bo
     if (table.domain && system.domain && *table.domain > *system.domain)
         return fmt::format("{} GPUs are one NVLink domain", *system.domain);
     if (several_nodes) {
-        if (system.network == Network::kUnknown)
+        if (system.network == NetworkKind::kUnknown)
             return "it is one machine";
-        if (table.network != Network::kUnknown && table.network != system.network)
+        if (table.network != NetworkKind::kUnknown && table.network != system.network)
             return fmt::format(
                 "the network is {}, not {}", to_string(system.network), to_string(table.network));
         if (table.network_Gbps && system.network_Gbps &&
@@ -302,12 +303,13 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
     score += !table.peer_to_peer && !system.peer_to_peer.value_or(true) ? 1 : 0;
     score += table.domain && system.domain && *table.domain == *system.domain ? 2 : 0;
     if (several_nodes) {
-        score += table.network != Network::kUnknown ? 4 : 0;
+        score += table.network != NetworkKind::kUnknown ? 4 : 0;
         score += table.network_Gbps && system.network_Gbps ? 2 : 0;
-        score += table.network == Network::kUnknown && system.network == Network::kInfiniband;
+        score +=
+            table.network == NetworkKind::kUnknown && system.network == NetworkKind::kInfiniband;
     } else {
         // One machine is best told by a system that is one machine.
-        score += system.network == Network::kUnknown ? 8 : 0;
+        score += system.network == NetworkKind::kUnknown ? 8 : 0;
     }
     return score;
 }
@@ -318,7 +320,7 @@ std::string_view to_string(NodeLinks links) {
     return kNames.at(static_cast<std::size_t>(links));
 }
 
-std::string_view to_string(Network network) {
+std::string_view to_string(NetworkKind network) {
     constexpr std::array<std::string_view, 8> kNames{
         "unknown", "InfiniBand", "RoCE", "EFA", "TCPX", "TCPXO", "Slingshot", "Ethernet"};
     return kNames.at(static_cast<std::size_t>(network));

@@ -11,7 +11,7 @@ namespace switchfold::validation {
 /// How GPUs of one machine are joined.
 enum class NodeLinks { kUnknown, kNvswitch, kNvlinkMesh, kNvlinkBridge, kPcie, kXgmi };
 /// How machines are joined.
-enum class Network { kUnknown, kInfiniband, kRoce, kEfa, kTcpx, kTcpxo, kSlingshot, kEthernet };
+enum class NetworkKind { kUnknown, kInfiniband, kRoce, kEfa, kTcpx, kTcpxo, kSlingshot, kEthernet };
 
 /// What the words of a table, of a trace or of a system's measured_as say about a machine. What
 /// they do not say is empty, none or kUnknown.
@@ -21,7 +21,7 @@ struct MachineWords {
     NodeLinks links = NodeLinks::kUnknown;
     bool nvlink = false;          ///< names NVLink, if not how it joins the GPUs
     bool without_switch = false;  ///< says that there is no NVSwitch
-    Network network = Network::kUnknown;
+    NetworkKind network = NetworkKind::kUnknown;
     std::optional<double> network_Gbps;   ///< of one NIC
     std::optional<std::uint32_t> nodes;   ///< "2x p4de.24xlarge", "3 NVL4 partitions"
     std::optional<std::uint32_t> domain;  ///< GPUs behind one NVLink domain: "NVL4", "NVL72"
@@ -41,6 +41,6 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
 difference(const MachineWords& table, const MachineWords& system, bool several_nodes);
 
 [[nodiscard]] std::string_view to_string(NodeLinks links);
-[[nodiscard]] std::string_view to_string(Network network);
+[[nodiscard]] std::string_view to_string(NetworkKind network);
 
 }  // namespace switchfold::validation

@@ -14,7 +14,7 @@ namespace switchfold::validation {
 namespace {
 
 constexpr const char* kNodes = "/topology/nodes";
-constexpr const char* kGpusOfNode = "/topology/node/gpus";
+constexpr const char* kGpusPointer = "/topology/node/gpus";
 constexpr const char* kNics = "/topology/nics/count";
 constexpr const char* kPcieSwitches = "/topology/nics/pcie_switches";
 
@@ -135,7 +135,7 @@ matched(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t no
         const std::uint32_t each = wanted.gpus / nodes;
         const std::uint32_t node = known.gpus / known.nodes;
         if (nodes > 1 && each != node) {
-            set(kGpusOfNode, each);
+            set(kGpusPointer, each);
             // NICs belong to GPUs: half a node has half of them.
             const auto scale = [&](const char* pointer, std::uint32_t count) {
                 if (count > 0 && count * each % node == 0)

@@ -18,8 +18,8 @@ namespace switchfold::validation {
 namespace {
 
 constexpr double kGB = 1e9;
-constexpr double kMiB = 1024.0 * 1024.0;
-constexpr double kSingle = 4;
+constexpr double kMebi = 1024.0 * 1024.0;
+constexpr double kSingle = sizeof(float);
 
 Network network_named(std::string_view name) {
     auto network = find_network(name);
@@ -118,10 +118,10 @@ struct Rule {
 const std::map<std::string, Rule, std::less<>>& rules() {
     static const std::map<std::string, Rule, std::less<>> kRules{
         {"sn_alexnet200_lrn1_shape",
-         {[] { return open_bytes(schedule_of("alexnet_one_tower_227", 200), "B lrn1") / kMiB; },
+         {[] { return open_bytes(schedule_of("alexnet_one_tower_227", 200), "B lrn1") / kMebi; },
           "what backward of LRN 1 has open"}},
         {"sn_alexnet200_peak",
-         {[] { return open_bytes(schedule_of("alexnet_one_tower_227", 200), "B lrn1") / kMiB; },
+         {[] { return open_bytes(schedule_of("alexnet_one_tower_227", 200), "B lrn1") / kMebi; },
           "what backward of LRN 1 has open"}},
         {"vdnn_vgg16_b256_offload_shapes",
          {[] { return feature_maps("vgg16", 256) / kGB; }, "all X"}},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/gradient_rows.h"
 
+#include "sim/core/units.h"
 #include "workloads/memory/update/update_policy.h"
 #include "workloads/network/table.h"
 #include "workloads/network/zoo/zoo.h"
@@ -14,13 +15,19 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::uint64_t kMiB = 1U << 20U;
-constexpr std::uint64_t kSingle = 4;
+constexpr std::uint64_t kBucket = mebibytes(25).count();
+constexpr std::uint64_t kFirstBucket = mebibytes(1).count();
 
 /// Updates take longer than the layers before them: a ring gets as full as it can.
 UpdateLayer layer_of(const Layer& layer) {
     return {
-        layer.name, 1, 1, 10, kSingle * layer.parameters, kSingle * layer.parameters, layer.shares};
+        layer.name,
+        1,
+        1,
+        10,
+        sizeof(float) * layer.parameters,
+        sizeof(float) * layer.parameters,
+        layer.shares};
 }
 
 std::vector<UpdateLayer> layers_of(const Network& network) {
@@ -38,8 +45,8 @@ std::vector<UpdateLayer> blocks_of(const Network& network) {
         if (blocks.empty() || layer.block == kNoBlock || layer.block != last) {
             blocks.push_back(layer_of(layer));
         } else {
-            blocks.back().gradient += kSingle * layer.parameters;
-            blocks.back().weights += kSingle * layer.parameters;
+            blocks.back().gradient += sizeof(float) * layer.parameters;
+            blocks.back().weights += sizeof(float) * layer.parameters;
         }
         last = layer.block;
     }
@@ -111,7 +118,7 @@ std::string GradientRows::answer(const MemoryRow& row, Case& c) {
         layers = layers_of(read_network_table(*table));
     }
     const auto groups =
-        found->buckets ? bucket_groups(layers, kMiB, 25 * kMiB) : layer_groups(layers);
+        found->buckets ? bucket_groups(layers, kFirstBucket, kBucket) : layer_groups(layers);
     UpdateOptions options;
     options.policy = found->policy;
     options.fixed_buffers = found->fixed_buffers;

@@ -36,7 +36,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNotAnsw
 constexpr std::string_view kOtherwise =
     "is the result of a whole framework: workspaces, in-place rules and kernels are not published";
 
-std::string_view why_not(const MemoryRow& row) {
+std::string_view why_not_compared(const MemoryRow& row) {
     for (const auto& [prefix, why] : kNotAnswered)
         if (row.id.starts_with(prefix))
             return why;
@@ -77,7 +77,7 @@ SuiteResult run_memory(const SuiteOptions& options) {
                   : gradient ? gradients.answer(row, c)
                              : accounting.answer(row, c);
             if (!why.empty() && !pin && !gradient)
-                why = why_not(row);
+                why = why_not_compared(row);
         }
         if (why.empty())
             result.cases.push_back(std::move(c));

@@ -21,7 +21,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::string_view kTable = "reference/hopper_contention.csv";
+constexpr std::string_view kLoopsTable = "reference/hopper_contention.csv";
 constexpr std::uint64_t kTileRows = 128;
 constexpr std::uint64_t kTileColumns = 256;
 constexpr std::uint64_t kElement = 2;  ///< bytes
@@ -211,9 +211,10 @@ loop_graph(const ContentionLoop& loop, const KernelOperation& product, LoopParts
 }
 
 void add_loops(const SuiteOptions& options, SuiteResult& suite) {
-    const auto file = find_data(options, kTable);
+    const auto file = find_data(options, kLoopsTable);
     if (!file) {
-        suite.unmatched.push_back({std::string(kTable), "skipped: " + why_skipped(kTable)});
+        suite.unmatched.push_back(
+            {std::string(kLoopsTable), "skipped: " + why_skipped(kLoopsTable)});
         return;
     }
     const Machines machines(options.root);

@@ -77,7 +77,7 @@ struct Setting {
 };
 
 /// Times of all kernels in us, weighted with how often they run; and each kernel's error.
-OrderedJson simulate(const Setting& setting, const SystemParams& system) {
+OrderedJson simulate_setting(const Setting& setting, const SystemParams& system) {
     const auto peak = static_cast<double>(system.gpu->memory.hbm.peak.count());
     const std::vector<CommunicationPhase> phases{phase_of(*setting.run)};
     double alone = 0;
@@ -105,7 +105,7 @@ OrderedJson simulate(const Setting& setting, const SystemParams& system) {
         {"errors", errors}};
 }
 
-Case case_of(const Setting& setting, const OrderedJson& result) {
+Case overlap_case(const Setting& setting, const OrderedJson& result) {
     Case c;
     c.id = setting.id();
     c.group = "h200 time-weighted";
@@ -149,7 +149,7 @@ void add_measured(
     std::vector<Job> jobs;
     for (const Setting& setting : settings)
         jobs.push_back({setting.id(), [&setting, &system](const JobProgress&) {
-                            return simulate(setting, system).dump();
+                            return simulate_setting(setting, system).dump();
                         }});
     std::vector<OrderedJson> results(jobs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
@@ -159,7 +159,7 @@ void add_measured(
     });
     std::vector<double> errors;
     for (std::size_t i = 0; i < settings.size(); ++i) {
-        suite.cases.push_back(case_of(settings[i], results[i]));
+        suite.cases.push_back(overlap_case(settings[i], results[i]));
         for (const OrderedJson& error : results[i]["errors"])
             errors.push_back(error);
     }

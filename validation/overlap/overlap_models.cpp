@@ -23,7 +23,7 @@ constexpr std::string_view kTables = "models";
 constexpr double kMeanPublished = 1.189;
 constexpr double kMostPublished = 1.40;
 
-struct Network {
+struct ModelledNetwork {
     std::string_view name;  ///< of a layer table, or of the shape
     TrainingStrategy strategy = TrainingStrategy::kDataParallel;
     std::uint32_t ranks = 8;
@@ -34,7 +34,7 @@ struct Network {
 /// Decoders by their shapes (arXiv 2005.14165, table 2.1), sharded over four GPUs, as those of the
 /// published slowdowns were; sequences and batches are assumed: the smaller the batch, the more of
 /// the step has communication beside it.
-constexpr Network
+constexpr ModelledNetwork
 sharded(std::string_view name, std::uint32_t blocks, std::uint32_t hidden, std::uint32_t batch) {
     return {
         name,
@@ -44,7 +44,7 @@ sharded(std::string_view name, std::uint32_t blocks, std::uint32_t hidden, std::
         Datatype::kBfloat16,
         {blocks, hidden, 1024}};
 }
-constexpr std::array<Network, 12> kNetworks{
+constexpr std::array<ModelledNetwork, 12> kNetworks{
     {{"resnet50", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
      {"inception_v3", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
      {"vgg16", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
@@ -60,7 +60,7 @@ constexpr std::array<Network, 12> kNetworks{
 constexpr std::array<std::string_view, 2> kSystems{"dgx_a100", "hgx_h100"};
 
 struct Pair {
-    const Network* network;
+    const ModelledNetwork* network;
     std::string_view system;
     [[nodiscard]] bool is_sharded() const {
         return network->strategy == TrainingStrategy::kFullySharded;
@@ -112,7 +112,7 @@ slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm alg
 /// `tables`: the folder of layer tables; not looked at for a network that has a shape.
 OrderedJson
 simulate(const Pair& pair, const std::filesystem::path& root, const std::filesystem::path& tables) {
-    const Network& network = *pair.network;
+    const ModelledNetwork& network = *pair.network;
     const SystemParams system =
         load_system(root / "configs/systems" / (std::string(pair.system) + ".json"), {});
     TrainingWorkloadParams workload;
@@ -157,7 +157,7 @@ void add_models(const SuiteOptions& options, SuiteResult& suite) {
     const auto tables = find_data(options, kTables);
     std::vector<Pair> pairs;
     for (const std::string_view system : kSystems)
-        for (const Network& network : kNetworks) {
+        for (const ModelledNetwork& network : kNetworks) {
             const Pair pair{&network, system};
             if (tables || network.shape.blocks > 0)
                 pairs.push_back(pair);

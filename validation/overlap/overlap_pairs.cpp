@@ -19,7 +19,7 @@ constexpr double kShortestUs = 3.0;  ///< below, the clock's step is too large a
 constexpr std::uint64_t kMaxInflated = 64ULL << 30U;
 
 /// One run of any compute kernel.
-struct Run {
+struct RunOfPairs {
     OverlappedRun run;
     double share = 0;  ///< beside communication
     std::optional<std::uint32_t> step;
@@ -39,7 +39,7 @@ double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-class Reader {
+class PairsReader {
 public:
     OverlapTrace read(const std::vector<std::filesystem::path>& files) {
         for (std::size_t i = 0; i < files.size(); ++i)
@@ -97,7 +97,7 @@ private:
             if (kernel == nullptr)
                 continue;
             const std::string key = identity_of(raw, gpu);
-            Run run;
+            RunOfPairs run;
             run.step = step_of(raw, gpu);
             if (run.step)
                 run.run.ordinal = places[{key, *run.step}]++;
@@ -169,7 +169,7 @@ private:
         for (const std::string& key : order_) {
             Seen& seen = runs_.at(key);
             std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> counts;
-            for (const Run& run : seen.runs)
+            for (const RunOfPairs& run : seen.runs)
                 if (run.step)
                     ++counts[{run.run.file, *run.step}];
             std::set<std::size_t> different;
@@ -178,10 +178,10 @@ private:
             if (counts.size() < 2 || different.size() != 1)
                 continue;
             std::map<std::uint32_t, std::vector<double>> alone;
-            for (const Run& run : seen.runs)
+            for (const RunOfPairs& run : seen.runs)
                 if (run.step && run.share <= 0)
                     alone[run.run.ordinal].push_back(run.run.duration_us);
-            for (Run& run : seen.runs) {
+            for (RunOfPairs& run : seen.runs) {
                 const auto base = alone.find(run.run.ordinal);
                 if (!run.step || run.share < kBeside || base == alone.end())
                     continue;
@@ -201,7 +201,7 @@ private:
 
     struct Seen {
         KernelGroup group;
-        std::vector<Run> runs;
+        std::vector<RunOfPairs> runs;
     };
     OverlapTrace trace_;
     std::map<std::string, Seen> runs_;
@@ -215,7 +215,7 @@ private:
 }  // namespace
 
 OverlapTrace read_overlap(const std::vector<std::filesystem::path>& files) {
-    return Reader().read(files);
+    return PairsReader().read(files);
 }
 
 WeightedSlowdown weighted(const std::vector<const OverlappedRun*>& runs) {

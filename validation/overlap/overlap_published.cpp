@@ -21,7 +21,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::string_view kTable = "reference/published_overlap.csv";
+constexpr std::string_view kPublishedTable = "reference/published_overlap.csv";
 
 /// A kernel as published, and what is assumed of it and of the collective.
 struct Scene {
@@ -185,7 +185,7 @@ std::optional<Range> parse_ms(std::string_view text) {
 }
 
 /// Slowdown of the scene's kernel on its machine, while the collective moves data all the time.
-double simulate(const Scene& scene, const std::filesystem::path& root) {
+double simulate_scene(const Scene& scene, const std::filesystem::path& root) {
     std::vector<Override> overrides;
     if (!scene.gpu.empty())
         overrides.push_back({"/gpu", std::string(scene.gpu)});
@@ -263,16 +263,17 @@ std::vector<Scene> scenes_of(const CsvTable& table, SuiteResult& suite) {
 }  // namespace
 
 void add_published(const SuiteOptions& options, SuiteResult& suite) {
-    const auto file = find_data(options, kTable);
+    const auto file = find_data(options, kPublishedTable);
     if (!file) {
-        suite.unmatched.push_back({std::string(kTable), "skipped: " + why_skipped(kTable)});
+        suite.unmatched.push_back(
+            {std::string(kPublishedTable), "skipped: " + why_skipped(kPublishedTable)});
         return;
     }
     const std::vector<Scene> scenes = scenes_of(read_csv(*file), suite);
     std::vector<Job> jobs;
     for (const Scene& scene : scenes)
         jobs.push_back({std::string(scene.id), [&](const JobProgress&) {
-                            return OrderedJson(simulate(scene, options.root)).dump();
+                            return OrderedJson(simulate_scene(scene, options.root)).dump();
                         }});
     std::vector<double> simulated(scenes.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {

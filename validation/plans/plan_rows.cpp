@@ -13,7 +13,7 @@ namespace switchfold::validation {
 namespace {
 
 /// A column that the table lacks, with the same in every row.
-void complete(CsvTable& table, const char* column, const char* value) {
+void complete_column(CsvTable& table, const char* column, const char* value) {
     if (table.has(column))
         return;
     table.columns.emplace_back(column);
@@ -37,9 +37,9 @@ std::vector<PlanRow> read_plan_rows(const std::filesystem::path& path) {
                      column)});
     if (!problems.empty())
         throw ConfigError(std::move(problems));
-    complete(table, "framework", "Megatron-DeepSpeed");
-    complete(table, "schedule", "1f1b");
-    complete(table, "precision", "16-bit");
+    complete_column(table, "framework", "Megatron-DeepSpeed");
+    complete_column(table, "schedule", "1f1b");
+    complete_column(table, "precision", "16-bit");
     std::vector<StepRow> steps = step_rows(table, path.string());
     std::vector<PlanRow> rows;
     for (std::size_t i = 0; i < steps.size(); ++i)

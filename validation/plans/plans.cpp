@@ -24,18 +24,18 @@ constexpr double kMeanRegret = 0.02;  ///< over the tasks
 constexpr double kWrong = 0.30;       ///< of the tasks: not the very best plan
 
 /// A row whose step can be simulated.
-struct Compared {
+struct ComparedPlan {
     const PlanRow* row = nullptr;
     PlannedRow planned;
     bool fold = false;
 };
 
-std::vector<Compared> comparable(
+std::vector<ComparedPlan> comparable(
     const std::vector<PlanRow>& rows,
     const Machines& machines,
     const ShippedLaunches& launches,
     SuiteResult& result) {
-    std::vector<Compared> all;
+    std::vector<ComparedPlan> all;
     for (const PlanRow& row : rows) {
         std::string why = row.step.why;
         if (why.empty() && row.step.seconds == 0)
@@ -44,7 +44,7 @@ std::vector<Compared> comparable(
             const MachineMatch match = machine_of(row.step, machines);
             why = match.why;
             if (why.empty()) {
-                Compared compared{&row, planned_row(row.step, match.machine->system, launches)};
+                ComparedPlan compared{&row, planned_row(row.step, match.machine->system, launches)};
                 // A step of many micro-batches takes no longer than one of few then.
                 compared.fold =
                     why_not_folded(
@@ -59,7 +59,7 @@ std::vector<Compared> comparable(
     return all;
 }
 
-Case case_of(const Compared& compared, double seconds) {
+Case plan_case(const ComparedPlan& compared, double seconds) {
     const StepRow& row = compared.row->step;
     Case c;
     c.id = row.id;
@@ -76,7 +76,7 @@ Case case_of(const Compared& compared, double seconds) {
     return c;
 }
 
-void judge(const std::vector<JudgedPlan>& plans, SuiteResult& result) {
+void judge_plans(const std::vector<JudgedPlan>& plans, SuiteResult& result) {
     std::set<std::string> with_rule;
     for (const JudgedPlan& plan : plans)
         if (plan.rule)
@@ -132,10 +132,10 @@ SuiteResult run_plans(const SuiteOptions& options) {
     result.name = suite.name;
     const std::vector<PlanRow> rows = read_plan_rows(*data);
     const Machines machines(options.root);
-    const std::vector<Compared> all =
+    const std::vector<ComparedPlan> all =
         comparable(rows, machines, shipped_launches(options.root), result);
     std::vector<NumberJob> jobs;
-    for (const Compared& compared : all)
+    for (const ComparedPlan& compared : all)
         jobs.push_back({compared.row->step.id, [&compared](const JobProgress& progress) {
                             return simulated_seconds(compared.planned, compared.fold, progress);
                         }});
@@ -143,7 +143,7 @@ SuiteResult run_plans(const SuiteOptions& options) {
     std::vector<JudgedPlan> plans;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const PlanRow& row = *all[i].row;
-        result.cases.push_back(case_of(all[i], seconds[i]));
+        result.cases.push_back(plan_case(all[i], seconds[i]));
         JudgedPlan plan{row.task, row.step.seconds, seconds[i], {}};
         if (is_pure_data_parallel(row.step))
             plan.rule = row.step.plan.micro_batch;
@@ -151,7 +151,7 @@ SuiteResult run_plans(const SuiteOptions& options) {
     }
     result.verdicts.push_back(
         {"time of a step: mean absolute error", mape(result.cases), kMeanError});
-    judge(plans, result);
+    judge_plans(plans, result);
     return result;
 }
 

@@ -14,7 +14,7 @@ namespace switchfold::validation {
 namespace {
 
 /// A trace's own schedule comes out this near, of its iteration time.
-constexpr double kTolerance = 0.02;
+constexpr double kReplayTolerance = 0.02;
 
 /// Reads a folder's traces, finds the machine, and runs the schedule as it was traced.
 SuiteResult
@@ -61,7 +61,7 @@ replay(const TraceFolder& folder, const Machines& machines, const JobProgress& p
 SuiteResult run_replay(const SuiteOptions& options) {
     SuiteResult suite = run_folders(suite_named("replay"), options, kTraceFiles, replay);
     for (const Case& c : suite.cases)
-        suite.verdicts.push_back({c.id, std::abs(c.error()), kTolerance});
+        suite.verdicts.push_back({c.id, std::abs(c.error()), kReplayTolerance});
     return suite;
 }
 

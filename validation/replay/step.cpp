@@ -13,7 +13,7 @@ namespace switchfold::validation {
 namespace {
 
 /// Beyond the measurement's interval.
-constexpr double kTolerance = 0.15;
+constexpr double kStepTolerance = 0.15;
 
 /// The workload as `run` makes it of the folder's traces.
 PreparedWorkload
@@ -90,7 +90,7 @@ SuiteResult run_step(const SuiteOptions& options) {
     SuiteResult suite = run_folders(suite_named("step"), options, kKinetoFiles, compare);
     for (const Case& c : suite.cases)
         suite.verdicts.push_back(
-            {c.id + ": error beyond the interval", c.error_beyond_interval(), kTolerance});
+            {c.id + ": error beyond the interval", c.error_beyond_interval(), kStepTolerance});
     return suite;
 }
 

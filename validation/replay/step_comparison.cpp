@@ -24,9 +24,9 @@ double duration_us(const OperationTimes& span) {
     return to_microseconds(span.end - span.start);
 }
 
-class Comparison {
+class StepComparison {
 public:
-    Comparison(
+    StepComparison(
         const std::string& id,
         const OverlapTrace& pairs,
         const std::vector<RankSpans>& ranks,
@@ -184,7 +184,7 @@ void compare_step(
     const OverlapTrace& pairs,
     const std::vector<RankSpans>& ranks,
     SuiteResult& suite) {
-    Comparison(id, pairs, ranks, suite).run();
+    StepComparison(id, pairs, ranks, suite).run();
 }
 
 }  // namespace switchfold::validation

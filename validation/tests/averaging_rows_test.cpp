@@ -13,7 +13,7 @@
 #include <fstream>
 #include <string>
 
-namespace switchfold::validation {
+namespace switchfold::validation::averaging_rows_test {
 namespace {
 
 constexpr const char* kHeader = "id,hardware,quantity,value,unit,kind,note\n";
@@ -130,4 +130,4 @@ TEST(AveragingRows, ExchangesComeFromOneLinkRate) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::averaging_rows_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::collective_plan_test {
 namespace {
 
 constexpr const char* kHeader =
@@ -90,4 +90,4 @@ TEST_F(CollectivePlanTest, DatatypesAndPeaks) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::collective_plan_test

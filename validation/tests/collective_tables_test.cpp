@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::collective_tables_test {
 namespace {
 
 constexpr const char* kHeader =
@@ -134,4 +134,4 @@ TEST(CollectiveTables, AColumnNamesTheCollective) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::collective_tables_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::csv_test {
 namespace {
 
 std::string error_of(std::string_view text) {
@@ -62,4 +62,4 @@ RC_GTEST_PROP(Csv, AnyFieldsComeBackAsTheyWere, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::csv_test

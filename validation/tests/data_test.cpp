@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::data_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ TEST(ShippedData, TheTableOfAllReducesCanBeReadAndHoldsMachinesOfManyKinds) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::data_test

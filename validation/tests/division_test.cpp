@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace switchfold::validation {
+namespace switchfold::validation::division_test {
 namespace {
 
 std::vector<OneGpuStep> shipped() {
@@ -38,4 +38,4 @@ TEST(Division, RowsOfOneGpuAreUnmatched) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::division_test

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace switchfold::validation {
+namespace switchfold::validation::elastic_rows_test {
 namespace {
 
 constexpr const char* kHeader =
@@ -69,4 +69,4 @@ TEST(ElasticRows, ACheckpointIsItsBytesOverTheBandwidthAndShrinkBeatsInit) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::elastic_rows_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold::validation {
+namespace switchfold::validation::experts_tables_test {
 namespace {
 
 constexpr const char* kHeader = "id,kind,operation,gpu,n_gpus,n_nodes,interconnect,kernel,blocks,"
@@ -68,4 +68,4 @@ TEST(Knees, AreWhereMoreSmsBringLittle) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::experts_tables_test

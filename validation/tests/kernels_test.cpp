@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::kernels_test {
 namespace {
 
 TEST(KernelGpus, ANameSaysModelFormAndMemory) {
@@ -74,4 +74,4 @@ TEST(KernelsSuite, KeepsItsToleranceOnWhatShips) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::kernels_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::low_sm_rows_test {
 namespace {
 
 constexpr const char* kHeader =
@@ -46,8 +46,12 @@ TEST(LowSmRows, SaysEverythingThatIsWrongWithItsLine) {
         FAIL();
     } catch (const ConfigError& error) {
         const std::string text = error.what();
-        for (const char* words : {"n_gpus is \"1\"", "operation is \"all_red\"",
-                                  "size_bytes is \"0\"", "time_us is \"x\"", "line 2"})
+        for (const char* words :
+             {"n_gpus is \"1\"",
+              "operation is \"all_red\"",
+              "size_bytes is \"0\"",
+              "time_us is \"x\"",
+              "line 2"})
             EXPECT_NE(text.find(words), std::string::npos) << text;
     }
 }
@@ -69,4 +73,4 @@ TEST(LowSmRows, TheKernelsNameSaysWhatToSimulate) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::low_sm_rows_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::machine_words_test {
 namespace {
 
 TEST(MachineWords, TheModelOfAGpuUnderItsManyNames) {
@@ -68,12 +68,12 @@ TEST(MachineWords, Links) {
 
 TEST(MachineWords, Networks) {
     const auto network = [](const char* text) { return machine_words(text).network; };
-    EXPECT_EQ(network("AWS 2x p4de.24xlarge (EFA)"), Network::kEfa);
-    EXPECT_EQ(network("H100 GCP a3-mega (TCPXO/FasTrak)"), Network::kTcpxo);
-    EXPECT_EQ(network("H100 NVLink 4 GPUs/node + InfiniBand"), Network::kInfiniband);
-    EXPECT_EQ(network("H100 8x NDR"), Network::kInfiniband);
-    EXPECT_EQ(network("H100 RoCE v2"), Network::kRoce);
-    EXPECT_EQ(network("A100 NVSwitch"), Network::kUnknown);
+    EXPECT_EQ(network("AWS 2x p4de.24xlarge (EFA)"), NetworkKind::kEfa);
+    EXPECT_EQ(network("H100 GCP a3-mega (TCPXO/FasTrak)"), NetworkKind::kTcpxo);
+    EXPECT_EQ(network("H100 NVLink 4 GPUs/node + InfiniBand"), NetworkKind::kInfiniband);
+    EXPECT_EQ(network("H100 8x NDR"), NetworkKind::kInfiniband);
+    EXPECT_EQ(network("H100 RoCE v2"), NetworkKind::kRoce);
+    EXPECT_EQ(network("A100 NVSwitch"), NetworkKind::kUnknown);
     EXPECT_EQ(machine_words("A100, 8x HDR InfiniBand").network_Gbps, 200);
     EXPECT_EQ(machine_words("H100 InfiniBand NDR").network_Gbps, 400);
     EXPECT_EQ(machine_words("H100 RoCE 400 Gbps").network_Gbps, 400);
@@ -121,4 +121,4 @@ TEST(MachineWords, AgreementNeedsWhatBothSayToBeTheSame) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::machine_words_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::machines_test {
 namespace {
 
 class MachinesTest : public ::testing::Test {
@@ -118,4 +118,4 @@ TEST(FittedSources, OnlySourcesThatSaySo) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::machines_test

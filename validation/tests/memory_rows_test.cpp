@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace switchfold::validation {
+namespace switchfold::validation::memory_rows_test {
 namespace {
 
 constexpr const char* kHeader =
@@ -99,4 +99,4 @@ TEST_F(MemoryRows, PublishedRulesGiveTheirNumbers) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::memory_rows_test

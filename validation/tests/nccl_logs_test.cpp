@@ -13,10 +13,10 @@
 
 #include <unistd.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::nccl_logs_test {
 namespace {
 
-using switchfold::testing::TemporaryFile;
+using test_data::TemporaryFile;
 
 constexpr const char* kSystem = SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h100.json";
 
@@ -167,4 +167,4 @@ TEST_F(NcclLogFolder, IsReadWholeAndHoldsNothingElse) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::nccl_logs_test

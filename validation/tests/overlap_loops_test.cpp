@@ -11,7 +11,7 @@
 #include <map>
 #include <variant>
 
-namespace switchfold::validation {
+namespace switchfold::validation::overlap_loops_test {
 namespace {
 
 const std::filesystem::path kRepository = SWITCHFOLD_SOURCE_DIR;
@@ -119,4 +119,4 @@ TEST(ContentionLoops, BothSidesAreAsMeasured) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::overlap_loops_test

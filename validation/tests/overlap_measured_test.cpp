@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::overlap_measured_test {
 namespace {
 
 /// A kernel that lives from the memory's bandwidth and one that does not, beside a mover that
@@ -112,4 +112,4 @@ TEST_F(MeasuredTest, WrongDataIsSaidWithItsPlace) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::overlap_measured_test

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-namespace switchfold::validation {
+namespace switchfold::validation::overlap_pairs_test {
 namespace {
 
 const std::filesystem::path kShared = std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "../shared";
@@ -73,7 +73,7 @@ void PrintTo(const Published& published, std::ostream* out) {
     *out << published.trace;
 }
 
-class OverlapPairs : public testing::TestWithParam<Published> {};
+class OverlapPairs : public ::testing::TestWithParam<Published> {};
 
 TEST_P(OverlapPairs, AreThoseOfTheReferenceScript) {
     const auto trace = kShared / "traces" / GetParam().trace;
@@ -103,7 +103,7 @@ TEST_P(OverlapPairs, AreThoseOfTheReferenceScript) {
 INSTANTIATE_TEST_SUITE_P(
     Traces,
     OverlapPairs,
-    testing::Values(
+    ::testing::Values(
         Published{"hta_ddp_a100_2r/rank0.json.gz", "ddp_a100_2r.groups.csv", 1.2255},
         Published{"hta_dlrm_a100_8r/rank3.json.gz", "dlrm_a100_8r.groups.csv", 1.277}));
 
@@ -125,4 +125,4 @@ TEST(OverlapPhases, ABlocksThreadsTellTheProtocol) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::overlap_pairs_test

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace switchfold::validation {
+namespace switchfold::validation::plan_rows_test {
 namespace {
 
 class PlanRows : public ::testing::Test {
@@ -76,4 +76,4 @@ TEST(Regret, IsWhatTheChosenPlanLosesAgainstTheFastestMeasured) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::plan_rows_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::root_test {
 namespace {
 
 TEST(Root, IsTheFolderThatWasNamed) {
@@ -32,4 +32,4 @@ TEST(Root, IsWhatIsInstalledBesideTheWorkingFolderOrAboveIt) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::root_test

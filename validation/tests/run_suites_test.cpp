@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace switchfold::validation {
+namespace switchfold::validation::run_suites_test {
 namespace {
 
 SuiteResult run(const char* suite, const std::filesystem::path& data) {
@@ -93,7 +93,7 @@ protected:
 
 /// Two steps of two kernels each, with gaps, on one GPU.
 std::string two_steps(const char* gpu) {
-    switchfold::testing::TraceText trace;
+    test_data::TraceText trace;
     trace.header(fmt::format(
         R"("deviceProperties": [{{"id": 0, "name": "{}", "totalGlobalMem": 84000000000}}],)", gpu));
     for (int step = 0; step < 2; ++step) {
@@ -132,4 +132,4 @@ TEST_F(ReplaySuite, AFolderWithoutTracesIsRefused) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::run_suites_test

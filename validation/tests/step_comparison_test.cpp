@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-namespace switchfold::validation {
+namespace switchfold::validation::step_comparison_test {
 namespace {
 
 OperationTimes span(std::uint64_t start_us, std::uint64_t end_us) {
@@ -14,7 +14,7 @@ OperationTimes span(std::uint64_t start_us, std::uint64_t end_us) {
 }
 
 /// Six backward kernels of 10 us each on one stream, and an all-reduce on another.
-class StepComparison : public testing::Test {
+class StepComparison : public ::testing::Test {
 protected:
     static constexpr std::size_t kKernels = 6;
 
@@ -118,4 +118,4 @@ TEST_F(StepComparison, LeavesOutWhatLostNothing) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::step_comparison_test

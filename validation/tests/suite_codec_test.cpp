@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::suite_codec_test {
 namespace {
 
 TEST(SuiteCodec, AppendsWhatWasSentToTheLastBit) {
@@ -35,4 +35,4 @@ TEST(SuiteCodec, AppendsWhatWasSentToTheLastBit) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::suite_codec_test

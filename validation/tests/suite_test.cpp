@@ -7,7 +7,7 @@
 
 #include <set>
 
-namespace switchfold::validation {
+namespace switchfold::validation::suite_test {
 namespace {
 
 Case make(const char* group, double measured, double simulated, bool fitted = false) {
@@ -106,4 +106,4 @@ TEST(Suite, TextShowsFittedGroupsApartAndSaysWhatWasNotCompared) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::suite_test

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-namespace switchfold::validation {
+namespace switchfold::validation::trace_folders_test {
 namespace {
 
 class TraceFolders : public ::testing::Test {
@@ -30,7 +30,7 @@ protected:
         std::ofstream(folder_ / name) << text;
     }
     void write_kineto(const std::string& name, int rank, int world) const {
-        testing::TraceText trace;
+        test_data::TraceText trace;
         trace.header(fmt::format(
             R"("deviceProperties": [{{"id": 0, "name": "NVIDIA H100 80GB HBM3"}}],)"
             R"("distributedInfo": {{"rank": {}, "world_size": {}}},)",
@@ -127,4 +127,4 @@ TEST_F(TraceFolders, ASimulationThatFailsIsThrown) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::trace_folders_test

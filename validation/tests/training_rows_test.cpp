@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-namespace switchfold::validation {
+namespace switchfold::validation::training_rows_test {
 namespace {
 
 class TrainingRows : public ::testing::Test {
@@ -90,4 +90,4 @@ TEST_F(TrainingRows, TellsBadNumbersWithTheirLine) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation
+}  // namespace switchfold::validation::training_rows_test

@@ -19,9 +19,9 @@ namespace switchfold::validation {
 
 namespace {
 
-class Comparison {
+class ScheduleComparison {
 public:
-    Comparison(const CsvTable& table, std::string label, SuiteResult& result) :
+    ScheduleComparison(const CsvTable& table, std::string label, SuiteResult& result) :
         table_(table), label_(std::move(label)), result_(result) {}
 
     void run() {
@@ -181,7 +181,7 @@ private:
 
 void compare_schedules(const std::filesystem::path& table, SuiteResult& result) {
     const CsvTable rows = read_csv(table);
-    Comparison(rows, table.string(), result).run();
+    ScheduleComparison(rows, table.string(), result).run();
 }
 
 }  // namespace switchfold::validation

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kSpeedups = 0.15;  ///< mean error over a source's rows
 
-struct Compared {
+struct ComparedSpeedup {
     const StepRow* row;
     std::shared_ptr<const SystemParams> system;
     std::shared_ptr<const PlannedStep> step;
@@ -60,12 +60,12 @@ std::vector<std::uint32_t> replicas_of(const PlannedPipeline& pipeline) {
     return replicas;
 }
 
-Compared compared(const StepRow& row, const SystemParams& system) {
+ComparedSpeedup compared(const StepRow& row, const SystemParams& system) {
     const KernelTimes times(gpu_rates(*system.gpu));
     const auto planned = [&](const ParallelPlan& plan) {
         return std::make_shared<const PlannedStep>(*row.network, times, plan);
     };
-    Compared c{&row, std::make_shared<const SystemParams>(system), {}, {}, {}};
+    ComparedSpeedup c{&row, std::make_shared<const SystemParams>(system), {}, {}, {}};
     PlannerOptions options;
     options.workers = row.gpus;
     options.levels = {{row.gpus, static_cast<double>(bandwidth_between(system).count())}};
@@ -125,7 +125,7 @@ void compare_speedups(
     const Machines& machines,
     const SuiteOptions& options,
     SuiteResult& result) {
-    std::vector<Compared> all;
+    std::vector<ComparedSpeedup> all;
     for (const StepRow& row : rows) {
         if (!states_speedup(row))
             continue;
@@ -141,7 +141,7 @@ void compare_speedups(
             result.unmatched.push_back({row.id, why});
     }
     std::vector<NumberJob> jobs;
-    for (const Compared& c : all)
+    for (const ComparedSpeedup& c : all)
         for (const auto& step : {c.step, c.baseline})
             jobs.push_back({c.row->id, [&c, step](const JobProgress& progress) {
                                 return pace(*step, *c.system, progress);

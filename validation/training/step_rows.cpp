@@ -21,9 +21,10 @@ namespace {
 
 constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded, where a row says none
 
-class Reader {
+class StepRowReader {
 public:
-    Reader(const CsvTable& table, std::string label) : table_(table), label_(std::move(label)) {}
+    StepRowReader(const CsvTable& table, std::string label) :
+        table_(table), label_(std::move(label)) {}
 
     std::vector<StepRow> run() {
         for (const char* column : {"id", "gpu", "n_gpus", "model", "schedule"})
@@ -223,7 +224,7 @@ MachineMatch machine_of(const StepRow& row, const Machines& machines) {
 }
 
 std::vector<StepRow> step_rows(const CsvTable& table, const std::string& label) {
-    return Reader(table, label).run();
+    return StepRowReader(table, label).run();
 }
 
 std::vector<StepRow> read_step_rows(const std::filesystem::path& path) {

@@ -13,7 +13,7 @@
 namespace switchfold {
 namespace {
 
-using testing::BigTrace;
+using test_data::BigTrace;
 
 constexpr std::uint64_t kBytes = 256ULL << 20U;
 

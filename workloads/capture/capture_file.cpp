@@ -20,7 +20,7 @@ namespace switchfold::capture {
 
 namespace {
 
-constexpr std::uint32_t kMostRanks = 65'536;  // as in our own format
+constexpr std::uint32_t kMostCapturedRanks = 65'536;  // as in our own format
 
 std::string contents(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
@@ -56,12 +56,12 @@ public:
     void operator()(const Session& record) {
         if (file_.records != 1)
             throw std::invalid_argument("is a second session");
-        if (record.world_size > kMostRanks || record.rank >= record.world_size)
+        if (record.world_size > kMostCapturedRanks || record.rank >= record.world_size)
             throw std::invalid_argument(fmt::format(
                 "is rank {} of {}; expected less than the number of ranks, {} at most",
                 record.rank,
                 record.world_size,
-                kMostRanks));
+                kMostCapturedRanks));
         file_.session = record;
     }
     void operator()(Name& record) {
@@ -94,9 +94,9 @@ public:
     void operator()(const EventRecord& record) { file_.event_records.push_back(record); }
     void operator()(const StreamInfo& record) { file_.streams.push_back(record); }
     void operator()(const Communicator& record) {
-        if (record.ranks > kMostRanks)
+        if (record.ranks > kMostCapturedRanks)
             throw std::invalid_argument(
-                fmt::format("has {} ranks; expected {} at most", record.ranks, kMostRanks));
+                fmt::format("has {} ranks; expected {} at most", record.ranks, kMostCapturedRanks));
         file_.communicators.push_back(record);
     }
     void operator()(const NcclCall& record) { file_.nccl_calls.push_back(record); }

@@ -15,14 +15,15 @@ namespace switchfold::changes {
 
 namespace {
 
-constexpr double kPicoseconds = 1e12;  // in a second
+constexpr double kPicosecondsInSecond = 1e12;  // in a second
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Throws std::overflow_error beyond what a Time holds.
 Time of_seconds(double seconds) {
-    if (seconds * kPicoseconds >= static_cast<double>(std::numeric_limits<std::int64_t>::max()))
+    if (seconds * kPicosecondsInSecond >=
+        static_cast<double>(std::numeric_limits<std::int64_t>::max()))
         throw std::overflow_error("time of a transfer from or to storage");
-    return Time(static_cast<std::uint64_t>(std::llround(seconds * kPicoseconds)));
+    return Time(static_cast<std::uint64_t>(std::llround(seconds * kPicosecondsInSecond)));
 }
 
 }  // namespace

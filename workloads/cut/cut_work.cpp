@@ -2,6 +2,7 @@
 #include "workloads/cut/cut_work.h"
 
 #include "workloads/cut/cut_memory.h"
+#include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/matrix_product.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/network/product.h"
@@ -112,7 +113,6 @@ CutGraph cut_graph(
     const CutChoice& choice,
     double link_bandwidth,
     double memory) {
-    constexpr double kSingle = 4;
     CutGraph graph;
     graph.parts = choice.parts;
     graph.gpus = choice.gpus_used();
@@ -135,7 +135,10 @@ CutGraph cut_graph(
             const auto seconds = [&](double count) {
                 return times
                     .estimate(optimizer(
-                        count, element_bytes(plan.datatype), kSingle, optimizer_state_bytes(plan)))
+                        count,
+                        element_bytes(plan.datatype),
+                        kSingleBytes,
+                        optimizer_state_bytes(plan)))
                     .seconds();
             };
             node.update = seconds(parameters) - seconds(0);

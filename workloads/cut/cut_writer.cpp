@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/cut/cut_writer.h"
 
+#include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/memory_kernel.h"
 
 #include <fmt/format.h>
@@ -179,7 +180,6 @@ void CutWriter::flush() {
 }
 
 void CutWriter::update() {
-    constexpr double kSingle = 4;
     const PlannedCut& cut = parts_.cut;
     flush();
     std::vector<Index> waits = reduced_;
@@ -209,7 +209,7 @@ void CutWriter::update() {
             .estimate(optimizer(
                 parameters,
                 element_bytes(cut.plan().datatype),
-                kSingle,
+                kSingleBytes,
                 optimizer_state_bytes(cut.plan())))
             .kernel,
         std::move(waits));

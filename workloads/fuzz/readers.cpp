@@ -36,7 +36,7 @@ namespace switchfold::fuzz {
 namespace {
 
 // SQLite does not open files that have no name.
-using File = testing::TemporaryFile;
+using File = test_data::TemporaryFile;
 
 constexpr std::uint64_t kMost = 16U << 20U;
 
@@ -135,7 +135,7 @@ void read_as(std::string_view reader, std::string_view bytes) {
     else if (reader == "profile_graph")
         check(read_profile_graph(file.path(), 8));
     else if (reader == "kernel_table")
-        static_cast<void>(KernelTimes(testing::hopper(), file.path()));
+        static_cast<void>(KernelTimes(test_data::hopper(), file.path()));
     else
         SWITCHFOLD_CHECK(false, "no reader is called {}", reader);
 }

@@ -64,6 +64,8 @@ enum class Datatype : std::uint8_t {
     return static_cast<double>(size_of(type).count());
 }
 
+inline constexpr double kSingleBytes = 4;  ///< bytes of a number in 32 bits
+
 /// What a kernel does, judged by its name: decides default bytes and how results are grouped.
 enum class KernelClass : std::uint8_t {
     kGemmConv,

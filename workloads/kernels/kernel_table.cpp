@@ -28,9 +28,9 @@ constexpr std::array<std::pair<std::string_view, Datatype>, 11> kDatatypes{
      {"fp8_e4m3", Datatype::kFloat8},
      {"float8_e4m3fn", Datatype::kFloat8}}};
 
-class Reader {
+class KernelTableReader {
 public:
-    Reader(std::string_view text, const std::string& label) :
+    KernelTableReader(std::string_view text, const std::string& label) :
         lines_(trimmed_cells(text, '\n')),
         label_(label),
         header_(trimmed_cells(lines_.front(), ',')) {}
@@ -154,7 +154,7 @@ private:
 }  // namespace
 
 KernelTable parse_kernel_table(std::string_view text, const std::string& label) {
-    return Reader(text, label).run();
+    return KernelTableReader(text, label).run();
 }
 
 KernelTable read_kernel_table(const std::filesystem::path& path) {

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kBetween = " -- ";
 constexpr double kBytes = 4;            // of an element
 constexpr double kMicroseconds = 1000;  // in a millisecond
-constexpr double kMost = 1e15;
+constexpr double kMostValue = 1e15;
 
 /// Operators of PyTorch by what they begin with, and our words for them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kTypes{
@@ -47,7 +47,7 @@ std::string type_of(std::string_view op) {
     return lower(op.substr(0, op.find('(')));
 }
 
-struct Node {
+struct ProfileNode {
     Layer layer;
     bool is_input = false;
     std::set<std::uint64_t> producers;
@@ -106,7 +106,7 @@ private:
         const std::size_t from = first + kBetween.size();
         const std::string_view op = line.substr(from, last - from);
         const std::string_view numbers = line.substr(last + kBetween.size());
-        Node node;
+        ProfileNode node;
         node.is_input = op.starts_with("Input");
         node.layer.name = fmt::format("node{}", *id);
         node.layer.type = type_of(op);
@@ -152,7 +152,7 @@ private:
         for (const std::string& part : split_text(list, ';')) {
             const auto one = parse_decimal(
                 std::string_view(part).substr(std::min(part.find_first_not_of(' '), part.size())));
-            if (!one || *one < 0 || *one > kMost) {
+            if (!one || *one < 0 || *one > kMostValue) {
                 fail(fmt::format("{} is \"{}\"; expected a number", key, value));
                 return 0;
             }
@@ -178,7 +178,7 @@ private:
             const std::uint64_t id = *ready.begin();
             ready.erase(ready.begin());
             ++done;
-            Node& node = nodes_[id];
+            ProfileNode& node = nodes_[id];
             for (const std::uint64_t reader : node.readers)
                 if (--open[reader] == 0)
                     ready.insert(reader);
@@ -206,7 +206,7 @@ private:
     const std::string& label_;
     std::vector<std::string> lines_;
     std::uint32_t batch_;
-    std::map<std::uint64_t, Node> nodes_;
+    std::map<std::uint64_t, ProfileNode> nodes_;
     std::vector<Problem> problems_;
     std::size_t line_ = 0;
 };

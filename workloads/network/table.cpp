@@ -16,7 +16,7 @@ namespace switchfold {
 
 namespace {
 
-enum Column : std::size_t {
+enum TableColumn : std::size_t {
     kName,
     kType,
     kParameters,
@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 16> kColumns{
     "backward_us",
     "idx"};
 /// So that no sum over a network overflows.
-constexpr std::uint64_t kMost = 1'000'000'000'000'000;
+constexpr std::uint64_t kMostElements = 1'000'000'000'000'000;
 constexpr std::size_t kMostLayers = 16'384;
 
 class TableReader {
@@ -97,12 +97,12 @@ private:
                     header_[c],
                     hint.empty() ? "" : fmt::format(", did you mean \"{}\"?", hint),
                     fmt::join(kColumns, ", ")));
-            } else if (!at_.emplace(static_cast<Column>(found - kColumns.begin()), c).second) {
+            } else if (!at_.emplace(static_cast<TableColumn>(found - kColumns.begin()), c).second) {
                 fail(fmt::format("has two columns \"{}\"; expected one", header_[c]));
             }
         }
         for (std::size_t c = 0; c < kRequired; ++c)
-            if (!at_.contains(static_cast<Column>(c)))
+            if (!at_.contains(static_cast<TableColumn>(c)))
                 fail(fmt::format("has no column \"{}\"", kColumns[c]));
         throw_problems();
     }
@@ -179,13 +179,13 @@ private:
                 fail(std::move(problem));
     }
 
-    [[nodiscard]] const std::string& cell(Column column) const {
+    [[nodiscard]] const std::string& cell(TableColumn column) const {
         static const std::string kNone;
         const auto found = at_.find(column);
         return found == at_.end() ? kNone : cells_[found->second];
     }
 
-    std::uint64_t count(Column column, std::uint64_t most = kMost) {
+    std::uint64_t count(TableColumn column, std::uint64_t most = kMostElements) {
         const auto value = parse_count(cell(column));
         if (!value || *value > most) {
             fail(fmt::format(
@@ -198,7 +198,7 @@ private:
         return *value;
     }
 
-    std::optional<double> time(Column column) {
+    std::optional<double> time(TableColumn column) {
         if (cell(column).empty())
             return std::nullopt;
         constexpr double kLongest = 1e12;
@@ -219,9 +219,9 @@ private:
         std::uint64_t elements = 1;
         for (const std::string& side : split_text(cell(kShape), 'x')) {
             sides.push_back(parse_count(side).value_or(0));
-            const std::uint64_t most = kMost / elements;
-            elements = sides.back() > most ? kMost + 1 : elements * sides.back();
-            if (elements == 0 || elements > kMost || sides.size() > kMostSides) {
+            const std::uint64_t most = kMostElements / elements;
+            elements = sides.back() > most ? kMostElements + 1 : elements * sides.back();
+            if (elements == 0 || elements > kMostElements || sides.size() > kMostSides) {
                 fail(fmt::format(
                     "out_shape is \"{}\"; expected CHANNELSxHEIGHTxWIDTH, TOKENSxWIDTH or WIDTH",
                     cell(kShape)));
@@ -245,7 +245,7 @@ private:
         return TensorSplit::kNone;
     }
 
-    std::optional<std::uint32_t> find(const std::string& name, Column column) {
+    std::optional<std::uint32_t> find(const std::string& name, TableColumn column) {
         const auto found = indices_.find(name);
         if (found != indices_.end())
             return found->second;
@@ -273,7 +273,7 @@ private:
     std::vector<std::string> lines_;
     std::vector<std::string> header_;
     std::vector<std::string> cells_;
-    std::map<Column, std::size_t> at_;
+    std::map<TableColumn, std::size_t> at_;
     std::map<std::string, std::uint32_t> indices_;
     std::vector<Problem> problems_;
     Network network_;

@@ -5,6 +5,7 @@
 #include "workloads/profile/classify.h"
 #include "workloads/profile/collective_operation.h"
 #include "workloads/profile/host_pace.h"
+#include "workloads/profile/intervals.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/stream_order.h"
 #include "workloads/profile/traffic.h"
@@ -20,8 +21,6 @@ namespace switchfold {
 
 namespace {
 
-// A blocking call may come back a little before the GPU's clock says that the work ended.
-constexpr std::uint64_t kClockNoise = 2'000'000;
 // Of all groups together: more than 1,000 groups in each of 16 dimensions of a run of 1,000 ranks.
 constexpr std::uint64_t kMostMembers = 16'000'000;
 
@@ -142,7 +141,7 @@ private:
         constexpr std::size_t kLookBack = 4096;
         std::size_t found = SIZE_MAX;
         for (std::size_t i = next; i-- > 0 && next - i < kLookBack;)
-            if (end_of(i) > call.start && end_of(i) <= call.end + kClockNoise &&
+            if (end_of(i) > call.start && end_of(i) <= call.end + kClockNoise.count() &&
                 (found == SIZE_MAX || end_of(i) > end_of(found)))
                 found = i;
         host_until(call.start);

@@ -96,7 +96,7 @@ constexpr std::array<std::string_view, 13> kElementwise{
     "mul",
     "add",
     "clamp"};
-constexpr std::array<std::string_view, 9> kCommunication{
+constexpr std::array<std::string_view, 9> kCommunicationWords{
     "nccl",
     "rccl",
     "msccl",
@@ -142,7 +142,7 @@ CopyKind classify_copy(std::string_view name) {
 }
 
 bool is_communication(std::string_view name) {
-    return any_of(lower(name), kCommunication);
+    return any_of(lower(name), kCommunicationWords);
 }
 
 std::optional<CollectiveKind>

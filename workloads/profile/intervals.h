@@ -2,12 +2,17 @@
 #pragma once
 
 #include "sim/core/big_vector.h"
+#include "sim/core/units.h"
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace switchfold {
+
+/// Time stamps of two streams, or of the GPU and its host, agree to about this much: older traces
+/// have whole microseconds.
+inline constexpr Time kClockNoise = microseconds(2);
 
 /// A half-open stretch of time, ps.
 struct Interval {

@@ -62,7 +62,8 @@ double largest_bytes(const Shapes& inputs) {
 }
 
 /// Product of [batch..., m, k] and [batch..., k, n].
-std::optional<Traffic> product(const TensorShape& a, const TensorShape& b, bool b_is_transposed) {
+std::optional<Traffic>
+product_of(const TensorShape& a, const TensorShape& b, bool b_is_transposed) {
     if (a.dimensions.size() < 2 || b.dimensions.size() < 2 || a.elements() == 0 ||
         b.elements() == 0)
         return std::nullopt;
@@ -81,15 +82,15 @@ std::optional<Traffic> matrix_traffic(std::string_view op, const Shapes& in) {
     constexpr std::array<std::string_view, 4> kWithBias{
         "aten::addmm", "aten::addmm_", "aten::baddbmm", "aten::_addmm_activation"};
     if (one_of(op, kPlain) && in.size() >= 2)
-        return product(in[0], in[1], false);
+        return product_of(in[0], in[1], false);
     if (one_of(op, kWithBias) && in.size() >= 3) {
-        std::optional<Traffic> traffic = product(in[1], in[2], false);
+        std::optional<Traffic> traffic = product_of(in[1], in[2], false);
         if (traffic)
             traffic->read += in[0].bytes();
         return traffic;
     }
     if (op == "aten::linear" && in.size() >= 2)
-        return product(in[0], in[1], true);
+        return product_of(in[0], in[1], true);
     return std::nullopt;
 }
 
@@ -105,10 +106,10 @@ convolution_traffic(std::string_view op, const Shapes& in, std::uint64_t stride)
         "aten::conv2d",
         "aten::conv3d"};
     const auto spatial = [](const TensorShape& shape, std::size_t from) {
-        double product = 1;
+        double product_of = 1;
         for (std::size_t i = from; i < shape.dimensions.size(); ++i)
-            product *= as_double(shape.dimensions[i]);
-        return product;
+            product_of *= as_double(shape.dimensions[i]);
+        return product_of;
     };
     const auto fits = [](const TensorShape& shape) {
         return shape.dimensions.size() >= 3 && shape.elements() > 0;
@@ -178,13 +179,13 @@ std::uint64_t TensorShape::elements() const {
     if (dimensions.empty())
         return 0;
     constexpr std::uint64_t kMost = 1ULL << 48U;  // no tensor of a real GPU comes near
-    std::uint64_t product = 1;
+    std::uint64_t product_of = 1;
     for (const std::uint64_t d : dimensions) {
-        if (d == 0 || product > kMost / d)
+        if (d == 0 || product_of > kMost / d)
             return 0;
-        product *= d;
+        product_of *= d;
     }
-    return product;
+    return product_of;
 }
 
 double TensorShape::bytes() const {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostProblems = 20;
 
-struct Part {
+struct RankPart {
     std::size_t rank = 0;  ///< index into the workload
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Bytes bytes;
@@ -23,7 +23,7 @@ struct Part {
     double end_us = 0;
 };
 using Key = std::pair<std::uint32_t, std::uint64_t>;  // group, sequence
-using Collectives = std::map<Key, std::vector<Part>>;
+using Collectives = std::map<Key, std::vector<RankPart>>;
 
 Collectives parts_of(const TraceWorkload& workload) {
     Collectives found;
@@ -81,12 +81,12 @@ private:
                 result_.missing_ranks.push_back(rank);
     }
 
-    void problem(const Part& part, std::string message) {
+    void problem(const RankPart& part, std::string message) {
         if (result_.problems.size() < kMostProblems)
             result_.problems.push_back({workload_.files[part.rank].file, "", std::move(message)});
     }
 
-    [[nodiscard]] std::string called(const Key& key, const Part& part) const {
+    [[nodiscard]] std::string called(const Key& key, const RankPart& part) const {
         return fmt::format(
             "{} number {} of group {}",
             to_string(part.kind),
@@ -105,7 +105,7 @@ private:
 
     void check_agreement() {
         for (const auto& [key, parts] : collectives_) {
-            const Part& first = parts.front();
+            const RankPart& first = parts.front();
             if (parts.size() < traced(key.first))
                 problem(
                     first,
@@ -120,7 +120,7 @@ private:
                     problem(
                         parts[i],
                         fmt::format("has {} twice; expected it once", called(key, parts[i])));
-            for (const Part& part : parts) {
+            for (const RankPart& part : parts) {
                 const bool sizes = part.size_source == SizeSource::kTrace &&
                                    first.size_source == SizeSource::kTrace;
                 if (part.kind != first.kind)
@@ -152,9 +152,9 @@ private:
     }
 
     /// Parts stand in the order of their ranks.
-    static const Part* part_of(const std::vector<Part>& parts, std::size_t rank) {
-        const auto found =
-            std::lower_bound(parts.begin(), parts.end(), rank, [](const Part& p, std::size_t r) {
+    static const RankPart* part_of(const std::vector<RankPart>& parts, std::size_t rank) {
+        const auto found = std::lower_bound(
+            parts.begin(), parts.end(), rank, [](const RankPart& p, std::size_t r) {
                 return p.rank < r;
             });
         return found != parts.end() && found->rank == rank ? &*found : nullptr;
@@ -164,8 +164,8 @@ private:
     [[nodiscard]] std::vector<double> differences(std::size_t rank, std::size_t reference) const {
         std::vector<double> found;
         for (const auto& [key, parts] : collectives_) {
-            const Part* a = part_of(parts, rank);
-            const Part* b = part_of(parts, reference);
+            const RankPart* a = part_of(parts, rank);
+            const RankPart* b = part_of(parts, reference);
             if (a != nullptr && b != nullptr && ends_together(a->kind))
                 found.push_back(a->end_us - b->end_us);
         }
@@ -202,7 +202,7 @@ private:
             double first_start = INFINITY;
             double last_start = -INFINITY;
             double end = -INFINITY;
-            for (const Part& part : parts) {
+            for (const RankPart& part : parts) {
                 const double offset = result_.clock_offset_us[part.rank];
                 first_start = std::min(first_start, part.start_us - offset);
                 last_start = std::max(last_start, part.start_us - offset);

@@ -2,6 +2,7 @@
 #include "workloads/profile/stream_order.h"
 
 #include "sim/core/big_sort.h"
+#include "workloads/profile/intervals.h"
 
 #include <algorithm>
 #include <functional>
@@ -11,8 +12,6 @@ namespace switchfold {
 
 namespace {
 
-// Time stamps of two streams agree to about this much; older traces have whole microseconds.
-constexpr std::uint64_t kClockNoise = 2'000'000;
 // What starts so soon after another stream's operation ended, though it was launched before that,
 // waited for it.
 constexpr std::uint64_t kWaitedGap = 10'000'000;
@@ -37,7 +36,7 @@ std::uint64_t StreamOrder::end_of(std::size_t index) const {
 }
 
 bool StreamOrder::in_order(std::size_t before, std::size_t after) const {
-    return end_of(before) <= raw_.gpu[after].start + kClockNoise;
+    return end_of(before) <= raw_.gpu[after].start + kClockNoise.count();
 }
 
 std::size_t StreamOrder::last_before(const Stream& stream, std::size_t index) {

@@ -114,9 +114,7 @@ private:
     TraceSummary summary_;
 };
 
-// Time stamps of two streams agree to about this much (see StreamOrder).
-constexpr Time kClockNoise = microseconds(2);
-constexpr std::size_t kMostProblems = 20;
+constexpr std::size_t kMostOverlaps = 20;
 
 }  // namespace
 
@@ -139,7 +137,7 @@ std::vector<Problem> impossible_orders(const TraceWorkload& workload) {
         std::vector<std::size_t> last(rank.streams.size(), SIZE_MAX);
         const auto look = [&](std::size_t before, std::size_t after, const char* why) {
             if (measured[before].end <= measured[after].start + kClockNoise ||
-                problems.size() == kMostProblems)
+                problems.size() == kMostOverlaps)
                 return;
             problems.push_back(
                 {workload.files[r].file,

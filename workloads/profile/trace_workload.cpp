@@ -14,7 +14,7 @@ namespace switchfold {
 namespace {
 
 /// One rank on its way into the common graph.
-struct Part {
+struct JoinedRank {
     TraceFileReport report;
     std::shared_ptr<const RankGraph> graph;
     BigVector<TraceWorkload::Measured> measured;
@@ -23,14 +23,14 @@ struct Part {
 /// Gives the names and groups of several graphs common indices.
 class Joiner {
 public:
-    std::vector<Part> add(TraceWorkload&& workload) {
+    std::vector<JoinedRank> add(TraceWorkload&& workload) {
         std::vector<std::uint32_t> names;
         for (const std::string& name : workload.graph.names)
             names.push_back(names_.intern(name));
         std::vector<std::uint32_t> groups;
         for (const Group& group : workload.graph.groups)
             groups.push_back(group_table_.index(group));
-        std::vector<Part> parts;
+        std::vector<JoinedRank> parts;
         for (std::size_t i = 0; i < workload.graph.ranks.size(); ++i) {
             const std::shared_ptr<RankGraph> graph = taken(std::move(workload.graph.ranks[i]));
             for (Operation& operation : graph->operations.pass()) {
@@ -65,7 +65,7 @@ private:
     GroupTable group_table_{groups_};
 };
 
-void check_ranks(const std::vector<Part>& parts) {
+void check_ranks(const std::vector<JoinedRank>& parts) {
     for (std::size_t i = 1; i < parts.size(); ++i) {
         const TraceFileReport& before = parts[i - 1].report;
         const TraceFileReport& here = parts[i].report;
@@ -125,7 +125,7 @@ TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
     TraceWorkload joined;
     Provenance& provenance = joined.graph.provenance;
     Joiner joiner;
-    std::vector<Part> parts;
+    std::vector<JoinedRank> parts;
     for (TraceWorkload& workload : workloads) {
         const Provenance& here = workload.graph.provenance;
         if (provenance.source != here.source)  // one file may hold several ranks
@@ -134,10 +134,10 @@ TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
         provenance.world_size = std::max(provenance.world_size, here.world_size);
         provenance.measured_iteration =
             std::max(provenance.measured_iteration, here.measured_iteration);
-        for (Part& part : joiner.add(std::move(workload)))
+        for (JoinedRank& part : joiner.add(std::move(workload)))
             parts.push_back(std::move(part));
     }
-    std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    std::stable_sort(parts.begin(), parts.end(), [](const JoinedRank& a, const JoinedRank& b) {
         return a.report.rank < b.report.rank;
     });
     check_ranks(parts);
@@ -145,7 +145,7 @@ TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
     joined.graph.steps = parts.front().report.steps;
     provenance.gpu_name = parts.front().report.gpu_name;
     provenance.traced_ranks = static_cast<std::uint32_t>(parts.size());
-    for (Part& part : parts) {
+    for (JoinedRank& part : parts) {
         joined.graph.ranks.push_back(std::move(part.graph));
         joined.files.push_back(std::move(part.report));
         joined.measured.push_back(std::move(part.measured));

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// A trace as PyTorch's profiler writes one, of about `bytes`: for each kernel its launching call,
 /// an operator with shapes, flow arrows and a Python frame; now and then an all-reduce beside it.
@@ -84,4 +84,4 @@ private:
     TemporaryFile file_;
 };
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

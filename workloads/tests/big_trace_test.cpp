@@ -12,7 +12,7 @@
 
 #include <sys/resource.h>
 
-namespace switchfold {
+namespace switchfold::big_trace_test {
 namespace {
 
 /// The most bytes that this process had in memory so far.
@@ -49,8 +49,8 @@ TEST(BigTrace, MemoryDoesNotGrowWithTheTrace) {
     GTEST_SKIP() << "what was given back the sanitizer keeps for a while";
 #endif
     constexpr std::uint64_t kSmall = 120'000'000;
-    const Seen small = work_through(testing::BigTrace(kSmall).path());
-    const Seen large = work_through(testing::BigTrace(3 * kSmall).path());
+    const Seen small = work_through(test_data::BigTrace(kSmall).path());
+    const Seen large = work_through(test_data::BigTrace(3 * kSmall).path());
     EXPECT_GT(large.kernels, 2 * small.kernels);
     const auto more = static_cast<std::int64_t>(large.kernels - small.kernels);
     // An operation alone has 176 bytes, and there are two for each kernel.
@@ -58,4 +58,4 @@ TEST(BigTrace, MemoryDoesNotGrowWithTheTrace) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::big_trace_test

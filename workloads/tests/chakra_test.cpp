@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace switchfold {
+namespace switchfold::chakra_test {
 namespace {
 
-using testing::TemporaryFile;
+using test_data::TemporaryFile;
 
 std::string varint(std::uint64_t value) {
     std::string out;
@@ -164,7 +164,7 @@ TEST(Chakra, NodesBecomeOperationsWithTheirDependencies) {
     EXPECT_EQ(report.events, 5U);
     EXPECT_EQ(report.dropped.at("metadata"), 1U);
     EXPECT_EQ(report.dropped.at("dependencies on nodes that are not there"), 1U);
-    testing::expect_same(workload, testing::again(workload));
+    test_data::expect_same(workload, test_data::again(workload));
 }
 
 TEST(Chakra, WhatHasNoDurationGetsOneAndSaysSo) {
@@ -317,4 +317,4 @@ TEST(ChakraErrors, ACutFileNeverGivesAnotherGraph) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::chakra_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::data_parallel_test {
 namespace {
 
 constexpr const char* kTable = "idx,layer,type,params,fwd_macs_per_sample,out_elems_per_sample\n"
@@ -59,4 +59,4 @@ TEST(DataParallel, AKernelTakesTheLongerOfArithmeticAndBytes) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::data_parallel_test

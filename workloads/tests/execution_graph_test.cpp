@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::execution_graph_test {
 namespace {
 
 ExecutionGraph two_kernels() {
@@ -107,4 +107,4 @@ TEST(SingleCollective, IsOneOperationOnEachRank) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::execution_graph_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::extrapolate_test {
 namespace {
 
 /// Two ranks: an all-reduce over both, then one of each with itself, then a message from 0 to 1.
@@ -63,4 +63,4 @@ TEST(Extrapolate, ToAsManyAsThereAreChangesNothing) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::extrapolate_test

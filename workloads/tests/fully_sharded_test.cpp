@@ -7,7 +7,7 @@
 
 #include <numeric>
 
-namespace switchfold {
+namespace switchfold::fully_sharded_test {
 namespace {
 
 std::uint64_t parameters_of(const std::vector<Layer>& layers) {
@@ -115,4 +115,4 @@ TEST(FullySharded, OneSmallLayerIsOneUnit) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::fully_sharded_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::fuzz_corpus_test {
 namespace {
 
 std::filesystem::path fuzz_folder() {
@@ -32,7 +32,7 @@ TEST_P(FuzzCorpus, EveryInputIsReadOrRefused) {
     std::size_t accepted = 0;
     for (const std::filesystem::path& file : inputs_of(GetParam())) {
         SCOPED_TRACE(file);
-        const bool read = fuzz::try_reader(GetParam(), testing::content_of(file));
+        const bool read = fuzz::try_reader(GetParam(), test_data::content_of(file));
         accepted += read ? 1 : 0;
         // What a fuzzer found may be anything; what it starts from has to get all the way through.
         const bool found = file.filename().string().starts_with("found");
@@ -59,4 +59,4 @@ TEST(FuzzCorpusFolder, HoldsNoReaderThatNobodyKnows) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::fuzz_corpus_test

@@ -9,7 +9,7 @@
 
 #include <variant>
 
-namespace switchfold {
+namespace switchfold::join_test {
 namespace {
 
 Operation kernel_on(std::uint32_t stream, std::vector<std::uint32_t> dependencies = {}) {
@@ -110,7 +110,7 @@ TEST(Join, FirstStepsOfARepetitionAreTheGraph) {
 }
 
 RC_GTEST_PROP(Join, RandomRepetitionsAreLegalAndOneTimeChangesNothing, ()) {
-    ExecutionGraph graph = testing::graph_of(testing::random_rank());
+    ExecutionGraph graph = test_data::graph_of(test_data::random_rank());
     const RankGraph& rank = *graph.ranks[0];
     graph.steps = rank.operations.empty() ? 1 : rank.operations.back().step + 1;
     RC_ASSERT(*repeat(graph, 1).ranks[0] == rank);
@@ -122,4 +122,4 @@ RC_GTEST_PROP(Join, RandomRepetitionsAreLegalAndOneTimeChangesNothing, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::join_test

@@ -9,10 +9,10 @@
 
 #include <string>
 
-namespace switchfold {
+namespace switchfold::kernel_times_test {
 namespace {
 
-using testing::ampere;
+using test_data::ampere;
 
 constexpr const char* kProducts = "gpu,dtype,m,n,k,time_us\n";
 constexpr const char* kAttentions = "gpu,dtype,batch,sequence,heads,kv_heads,head_dim,time_us\n";
@@ -123,7 +123,7 @@ TEST(KernelTimes, SaysEverythingThatIsWrongWithItsLine) {
 }
 
 TEST(KernelTimes, ReadsAFile) {
-    const testing::TemporaryFile file(
+    const test_data::TemporaryFile file(
         "k.csv", "dtype,m,n,k,time_us,source\r\nfp16,64,64,64,3.5,x\r\n");
     const KernelTable table = read_kernel_table(file.path());
     ASSERT_EQ(table.products.size(), 1U);
@@ -134,4 +134,4 @@ TEST(KernelTimes, ReadsAFile) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::kernel_times_test

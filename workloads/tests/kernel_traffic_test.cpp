@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::kernel_traffic_test {
 namespace {
 
 Traffic expect_traffic(
@@ -142,4 +142,4 @@ TEST(Traffic, UnknownIsNothing) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::kernel_traffic_test

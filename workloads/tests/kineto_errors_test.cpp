@@ -9,11 +9,11 @@
 
 #include <zlib.h>
 
-namespace switchfold {
+namespace switchfold::kineto_errors_test {
 namespace {
 
-using testing::TemporaryFile;
-using testing::TraceText;
+using test_data::TemporaryFile;
+using test_data::TraceText;
 
 std::string kernel_trace() {
     return TraceText().launch("gemm", "10", "7", "20", "5").text();
@@ -24,7 +24,7 @@ std::string gzip(const std::string& text) {
     gzFile out = gzopen(file.path().c_str(), "wb");
     gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
     gzclose(out);
-    return testing::content_of(file.path());
+    return test_data::content_of(file.path());
 }
 
 /// What the reader says of a file with this content, without the file's name.
@@ -179,4 +179,4 @@ RC_GTEST_PROP(KinetoErrorsProperty, NoByteCrashesIt, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::kineto_errors_test

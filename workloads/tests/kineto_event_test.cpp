@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace switchfold {
+namespace switchfold::kineto_event_test {
 namespace {
 
 TEST(MicrosecondsToPs, IsExactWhereDoublesAreNot) {
@@ -144,4 +144,4 @@ RC_GTEST_PROP(EventParserProperty, NoTextCrashesIt, (const std::string& noise)) 
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::kineto_event_test

@@ -9,11 +9,11 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::kineto_reader_test {
 namespace {
 
-using testing::TemporaryFile;
-using testing::TraceText;
+using test_data::TemporaryFile;
+using test_data::TraceText;
 
 /// Operations by name, in graph order.
 std::vector<const Operation*> named(const TraceWorkload& workload, const std::string& name) {
@@ -478,4 +478,4 @@ TEST(KinetoReader, OneRankStandsForMany) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::kineto_reader_test

@@ -16,7 +16,7 @@
 
 #include <zlib.h>
 
-namespace switchfold {
+namespace switchfold::kineto_traces_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -139,7 +139,7 @@ TEST_P(RealTrace, EvaluatedWithItsOwnDurationsGivesItsOwnTimes) {
 TEST_P(RealTrace, ComesBackTheSameFromOurOwnFormat) {
     SKIP_WITHOUT(path());
     const TraceWorkload workload = read_kineto({{path()}});
-    testing::expect_same(workload, testing::again(workload));
+    test_data::expect_same(workload, test_data::again(workload));
 }
 
 TEST_P(RealTrace, NoDependencyContradictsTheMeasuredTimes) {
@@ -319,4 +319,4 @@ TEST(RealTraceDetails, AllRanksOfARunMakeOneGraph) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::kineto_traces_test

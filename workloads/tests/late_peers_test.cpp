@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace switchfold {
+namespace switchfold::late_peers_test {
 namespace {
 
 TEST(Lateness, IsWhatAResidenceLastsBeyondTheTransfer) {
@@ -109,4 +109,4 @@ TEST(LatePeers, AResidenceIsATimeOfACollective) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::late_peers_test

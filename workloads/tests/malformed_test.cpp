@@ -15,10 +15,10 @@
 #include <fstream>
 #include <regex>
 
-namespace switchfold {
+namespace switchfold::malformed_test {
 namespace {
 
-using testing::TemporaryFile;
+using test_data::TemporaryFile;
 
 /// Numbers and signs that parsers trip over.
 constexpr std::array<std::string_view, 10> kTraps{
@@ -78,7 +78,7 @@ class Malformed : public ::testing::TestWithParam<const char*> {};
 TEST_P(Malformed, EndsInAWorkloadOrInTheUsersError) {
     const std::filesystem::path file =
         std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "workloads/fuzz/corpus" / GetParam();
-    const std::string whole = testing::content_of(file);
+    const std::string whole = test_data::content_of(file);
     ASSERT_FALSE(whole.empty()) << file;
     RandomStream random(1, GetParam());
     std::uint64_t refused = 0;
@@ -123,7 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Kineto's events of one kernel whose time stamps are these.
 std::string times(const std::string& start, const std::string& duration) {
-    return testing::TraceText().event("kernel", "k", "7", start, duration, "\"stream\": 7").text();
+    return test_data::TraceText()
+        .event("kernel", "k", "7", start, duration, "\"stream\": 7")
+        .text();
 }
 
 TEST(MalformedByHand, TimesThatCannotBe) {
@@ -145,7 +147,7 @@ TEST(MalformedByHand, AThousandRanks) {
     std::vector<std::unique_ptr<TemporaryFile>> files;
     ReadOptions options;
     for (int rank = 0; rank < 1000; ++rank) {
-        testing::TraceText text;
+        test_data::TraceText text;
         text.header(
             fmt::format(R"("distributedInfo": {{"rank": {}, "world_size": 1000}},)", 999 - rank));
         text.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "1", "20", "5", "9");
@@ -162,4 +164,4 @@ TEST(MalformedByHand, AThousandRanks) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::malformed_test

@@ -13,13 +13,13 @@
 #include <limits>
 #include <stdexcept>
 
-namespace switchfold {
+namespace switchfold::matrix_product_test {
 namespace {
 
-using testing::ampere;
-using testing::blackwell;
-using testing::hopper;
-using testing::pascal;
+using test_data::ampere;
+using test_data::blackwell;
+using test_data::hopper;
+using test_data::pascal;
 
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
@@ -293,4 +293,4 @@ TEST(LayerProducts, AllPassesOfALayerHaveTheSameOperations) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::matrix_product_test

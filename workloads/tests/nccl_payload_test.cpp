@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace switchfold {
+namespace switchfold::nccl_payload_test {
 namespace {
 
 constexpr std::uint64_t kDomain = 3;
@@ -144,4 +144,4 @@ TEST(NcclRanges, OthersAreNotNccls) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::nccl_payload_test

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace switchfold {
+namespace switchfold::network_profile_test {
 namespace {
 
 std::string node(const std::string& name, const std::string& op, const std::string& activations) {
@@ -109,4 +109,4 @@ TEST(ProfileGraph, ReadsPipeDreamsProfiles) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::network_profile_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::network_table_test {
 namespace {
 
 constexpr const char* kOld = "idx,layer,type,params,fwd_macs_per_sample,out_elems_per_sample\n"
@@ -152,4 +152,4 @@ TEST(NetworkTable, AFileThatIsNotThereIsTheSystemsError) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::network_table_test

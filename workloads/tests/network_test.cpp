@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace switchfold {
+namespace switchfold::network_test {
 namespace {
 
 /// Two branches of an image, joined: conv -> (relu, pool) -> concat.
@@ -123,4 +123,4 @@ TEST(Builder, RefusesAWindowThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::network_test

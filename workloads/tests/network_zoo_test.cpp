@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::network_zoo_test {
 namespace {
 
 Network network_of(std::string_view name) {
@@ -282,4 +282,4 @@ RC_GTEST_PROP(Decoder, ExpertsHaveTheirWeightsAndTheirTokens, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::network_zoo_test

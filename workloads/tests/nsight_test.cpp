@@ -12,10 +12,10 @@
 #include <sqlite3.h>
 #include <zlib.h>
 
-namespace switchfold {
+namespace switchfold::nsight_test {
 namespace {
 
-using testing::TemporaryFile;
+using test_data::TemporaryFile;
 
 /// A database as nsys writes it: the documented tables with the columns that matter.
 class NsightFile {
@@ -96,7 +96,7 @@ private:
 
 TEST(Nsight, OneReportARankIsOneRun) {
     const NsightFile first;
-    const TemporaryFile second("second.sqlite", testing::content_of(first.path()));
+    const TemporaryFile second("second.sqlite", test_data::content_of(first.path()));
     const TraceWorkload workload = read_traces({{first.path(), second.path()}});
     ASSERT_EQ(workload.graph.ranks.size(), 2U);
     EXPECT_EQ(workload.files[1].file, second.path().string());
@@ -107,7 +107,7 @@ TEST(Nsight, OneReportARankIsOneRun) {
 
 TEST(Nsight, ACompressedReportIsTheSame) {
     const NsightFile file;
-    const std::string plain = testing::content_of(file.path());
+    const std::string plain = test_data::content_of(file.path());
     const TemporaryFile packed("report.sqlite.gz");
     gzFile out = gzopen(packed.path().c_str(), "wb");
     ASSERT_EQ(gzwrite(out, plain.data(), static_cast<unsigned>(plain.size())), plain.size());
@@ -153,7 +153,7 @@ TEST(Nsight, AZeroInAGridIsAnUnknownGrid) {
     NsightFile file;
     file.sql("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET gridY = 0");
     const TraceWorkload workload = file.read();
-    testing::expect_same(workload, testing::again(workload));
+    test_data::expect_same(workload, test_data::again(workload));
 }
 
 TEST(Nsight, KernelsCopiesCallsAndRanges) {
@@ -187,7 +187,7 @@ TEST(Nsight, KernelsCopiesCallsAndRanges) {
     EXPECT_EQ(reduce.datatype, Datatype::kFloat32);
     EXPECT_EQ(gpu[1]->phase, Phase::kBackward);
     EXPECT_EQ(std::get<CopyOperation>(gpu[3]->body).kind, CopyKind::kHostToDevice);
-    testing::expect_same(workload, testing::again(workload));
+    test_data::expect_same(workload, test_data::again(workload));
 }
 
 TEST(Nsight, EachGpuIsARank) {
@@ -379,4 +379,4 @@ TEST(NsightErrors, NameTableRowAndColumn) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::nsight_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::nvtx_range_test {
 namespace {
 
 struct Meaning {
@@ -83,4 +83,4 @@ TEST(NvtxRange, ThePayloadOfACollectiveIsItsBytes) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::nvtx_range_test

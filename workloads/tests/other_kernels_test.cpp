@@ -8,13 +8,13 @@
 
 #include <stdexcept>
 
-namespace switchfold {
+namespace switchfold::other_kernels_test {
 namespace {
 
-using testing::ampere;
-using testing::blackwell;
-using testing::hopper;
-using testing::pascal;
+using test_data::ampere;
+using test_data::blackwell;
+using test_data::hopper;
+using test_data::pascal;
 
 Attention of(std::uint64_t batch, std::uint64_t tokens, std::uint64_t heads, std::uint64_t kv) {
     Attention a;
@@ -160,4 +160,4 @@ TEST(MemoryKernel, BiasGradientReadsTheGradientOnce) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::other_kernels_test

@@ -7,11 +7,11 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::other_traces_test {
 namespace {
 
-using testing::TemporaryFile;
-using testing::TraceText;
+using test_data::TemporaryFile;
+using test_data::TraceText;
 
 std::string message(const std::vector<std::filesystem::path>& files) {
     try {
@@ -50,7 +50,7 @@ TEST(NcclTests, RowsBecomeCollectives) {
     EXPECT_EQ(workload.graph.groups[0].ranks.size(), 2U);
     EXPECT_EQ(workload.files[0].gpu_name, "NVIDIA H100 80GB HBM3");
     EXPECT_EQ(workload.files[0].dropped.at("lines that are no results"), 1U);
-    testing::expect_same(workload, testing::again(workload));
+    test_data::expect_same(workload, test_data::again(workload));
 }
 
 TEST(NcclTests, WhichCollectiveItIs) {
@@ -138,4 +138,4 @@ TEST(ReadTraces, RecogniseByContentNotByName) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::other_traces_test

@@ -5,7 +5,7 @@
 
 #include <rapidcheck.h>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// A legal rank of up to 40 operations: host, two compute streams, two that carry collectives;
 /// steps ascend.
@@ -58,4 +58,4 @@ inline ExecutionGraph graph_of(RankGraph rank) {
     return graph;
 }
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

@@ -7,11 +7,11 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::rank_alignment_test {
 namespace {
 
-using testing::TemporaryFile;
-using testing::TraceText;
+using test_data::TemporaryFile;
+using test_data::TraceText;
 
 /// A rank whose collectives begin at `starts` and take `durations`, on a clock `offset` us ahead.
 std::string rank_of(
@@ -118,4 +118,4 @@ TEST(TraceSummary, ImpossibleOrdersNameTheOperations) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::rank_alignment_test

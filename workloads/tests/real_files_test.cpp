@@ -14,7 +14,7 @@
 
 #include <sqlite3.h>
 
-namespace switchfold {
+namespace switchfold::real_files_test {
 namespace {
 
 std::filesystem::path trace(const std::string& name) {
@@ -68,7 +68,7 @@ TEST_P(RealReport, HoldsWhatItsTablesCount) {
     }
     EXPECT_TRUE(impossible_orders(workload).empty());
     EXPECT_TRUE(align_ranks(workload).problems.empty());
-    testing::expect_same(workload, testing::again(workload));
+    test_data::expect_same(workload, test_data::again(workload));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -136,8 +136,8 @@ TEST(RealChakra, HoldsTheBucketsOfResnet50) {
                            report.used.at("operators of the host");
     EXPECT_EQ(durations, 3664U) << "every node runs";
     EXPECT_TRUE(impossible_orders(workload).empty());
-    testing::expect_same(workload, testing::again(workload));
+    test_data::expect_same(workload, test_data::again(workload));
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::real_files_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// Writes and reads back.
 inline TraceWorkload again(const TraceWorkload& workload, const std::string& name = "trace.swt") {
@@ -34,4 +34,4 @@ inline void expect_same(const TraceWorkload& a, const TraceWorkload& b) {
     }
 }
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::schedule_test {
 namespace {
 
 Schedule measured(const RankGraph& rank) {
@@ -55,7 +55,7 @@ TEST(Schedule, RefusesForwardDependencies) {
 }
 
 RC_GTEST_PROP(ScheduleProperty, StartsAreTheEarliestThatTheOrderAllows, ()) {
-    const RankGraph rank = testing::random_rank();
+    const RankGraph rank = test_data::random_rank();
     const Schedule schedule = measured(rank);
     RC_ASSERT(schedule.operations.size() == rank.operations.size());
     Time last;
@@ -76,7 +76,7 @@ RC_GTEST_PROP(ScheduleProperty, StartsAreTheEarliestThatTheOrderAllows, ()) {
 }
 
 RC_GTEST_PROP(ScheduleProperty, SlowerOperationsNeverEndSooner, ()) {
-    const RankGraph rank = testing::random_rank();
+    const RankGraph rank = test_data::random_rank();
     const Schedule fast = measured(rank);
     const Schedule slow =
         evaluate(rank, [](std::uint32_t, const Operation& o) { return measured_duration(o) * 2; });
@@ -86,4 +86,4 @@ RC_GTEST_PROP(ScheduleProperty, SlowerOperationsNeverEndSooner, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::schedule_test

@@ -6,7 +6,7 @@
 #include <memory>
 #include <variant>
 
-namespace switchfold {
+namespace switchfold::slow_ranks_test {
 namespace {
 
 /// Two streams, two steps: a kernel, one beside it, and one that waits for both; then again.
@@ -72,4 +72,4 @@ TEST(SlowRanks, OneThatIsAsFastAsTheOthersIsAsBefore) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::slow_ranks_test

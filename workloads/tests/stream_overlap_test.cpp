@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace switchfold {
+namespace switchfold::stream_overlap_test {
 namespace {
 
-using testing::TraceText;
+using test_data::TraceText;
 
 constexpr const char* kMended = "operations moved behind the one before them on their stream";
 
@@ -84,4 +84,4 @@ RC_GTEST_PROP(StreamOverlap, RoundedTimesAreUsableAndStayInOrder, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::stream_overlap_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// A file in a folder of its own that goes away with the object.
 class TemporaryFile {
@@ -24,4 +24,4 @@ private:
     std::filesystem::path path_;
 };
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

@@ -3,7 +3,7 @@
 
 #include "workloads/kernels/gpu_rates.h"
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// Like an A100: products by asynchronous copies.
 inline GpuRates ampere() {
@@ -84,4 +84,4 @@ inline GpuRates pascal() {
     return gpu;
 }
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

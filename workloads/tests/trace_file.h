@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// All bytes of a file.
 inline std::string content_of(const std::filesystem::path& path) {
@@ -95,4 +95,4 @@ private:
     int correlation_ = 0;
 };
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

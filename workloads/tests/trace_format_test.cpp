@@ -11,13 +11,13 @@
 
 #include <fstream>
 
-namespace switchfold {
+namespace switchfold::trace_format_test {
 namespace {
 
-using testing::again;
-using testing::expect_same;
-using testing::TemporaryFile;
-using testing::TraceText;
+using test_data::again;
+using test_data::expect_same;
+using test_data::TemporaryFile;
+using test_data::TraceText;
 
 TraceWorkload sample() {
     return TraceText()
@@ -45,15 +45,15 @@ TEST(TraceFormat, SameWorkloadSameBytes) {
     const TemporaryFile b("b.swt", "");
     write_trace(workload, a.path(), "test");
     write_trace(workload, b.path(), "test");
-    EXPECT_EQ(testing::content_of(a.path()), testing::content_of(b.path()));
-    EXPECT_EQ(testing::content_of(a.path()).substr(0, 4), "\x28\xb5\x2f\xfd");
+    EXPECT_EQ(test_data::content_of(a.path()), test_data::content_of(b.path()));
+    EXPECT_EQ(test_data::content_of(a.path()).substr(0, 4), "\x28\xb5\x2f\xfd");
 }
 
 RC_GTEST_PROP(TraceFormatProperty, AnyGraphComesBackTheSame, ()) {
     TraceWorkload workload;
-    RankGraph rank = testing::random_rank();
+    RankGraph rank = test_data::random_rank();
     RC_PRE(!rank.operations.empty());
-    workload.graph = testing::graph_of(rank);
+    workload.graph = test_data::graph_of(rank);
     workload.graph.steps = rank.operations.back().step + 1;
     workload.files.resize(1);
     workload.files[0].steps = workload.graph.steps;
@@ -167,7 +167,7 @@ TEST(TraceFormatErrors, OrderOfRecords) {
 TEST(TraceFormatErrors, ACutFileNeverPasses) {
     const TemporaryFile file("trace.swt", "");
     write_trace(sample(), file.path(), "test");
-    const std::string whole = testing::content_of(file.path());
+    const std::string whole = test_data::content_of(file.path());
     for (std::size_t size = 0; size < whole.size(); ++size)
         EXPECT_NE(message(whole.substr(0, size)), "accepted") << size;
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -199,4 +199,4 @@ TEST(TraceFormat, SchemaIsJsonAndKnowsEveryRecord) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::trace_format_test

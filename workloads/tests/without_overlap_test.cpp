@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::without_overlap_test {
 namespace {
 
 bool is_collective(const Operation& operation) {
@@ -59,7 +59,7 @@ ExecutionGraph named(const std::vector<Operation>& operations) {
     rank.operations = {operations.begin(), operations.end()};
     for (std::uint32_t i = 0; i < rank.operations.size(); ++i)
         rank.operations[i].name = i;
-    return testing::graph_of(std::move(rank));
+    return test_data::graph_of(std::move(rank));
 }
 
 TEST(WithoutOverlap, BackwardFirstThenItsBucketsThenTheOptimizer) {
@@ -119,7 +119,7 @@ TEST(WithoutOverlap, RanksThatShareAGraphStillDo) {
 }
 
 RC_GTEST_PROP(WithoutOverlapProperty, KeepsEverythingAndOverlapsNothing, ()) {
-    const ExecutionGraph graph = testing::graph_of(testing::random_rank());
+    const ExecutionGraph graph = test_data::graph_of(test_data::random_rank());
     const RankGraph& before = *graph.ranks[0];
     const ExecutionGraph serial = without_overlap(graph);
     check(serial);
@@ -157,7 +157,7 @@ RC_GTEST_PROP(WithoutOverlapProperty, KeepsEverythingAndOverlapsNothing, ()) {
 }
 
 RC_GTEST_PROP(WithoutOverlapProperty, CollectivesKeepTheirLaunchOrderSoThatRanksAgree, ()) {
-    const ExecutionGraph serial = without_overlap(testing::graph_of(testing::random_rank()));
+    const ExecutionGraph serial = without_overlap(test_data::graph_of(test_data::random_rank()));
     std::uint64_t next = 0;
     for (const Operation& operation : serial.ranks[0]->operations)
         if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))
@@ -165,4 +165,4 @@ RC_GTEST_PROP(WithoutOverlapProperty, CollectivesKeepTheirLaunchOrderSoThatRanks
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::without_overlap_test

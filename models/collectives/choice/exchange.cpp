@@ -8,7 +8,7 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kMostBlocks = 32;
+constexpr std::uint32_t kMostExchangeBlocks = 32;
 // NCCL_P2P_LL_THRESHOLD, of a channel.
 constexpr std::uint64_t kMostByLl = 16 << 10;
 
@@ -78,8 +78,9 @@ Choice choose_exchange(
     Bytes bytes) {
     Choice choice;
     const std::uint32_t blocks =
-        policy.channels != 0 ? policy.channels
-                             : std::min(std::bit_ceil(channels_of(params, machine)), kMostBlocks);
+        policy.channels != 0
+            ? policy.channels
+            : std::min(std::bit_ceil(channels_of(params, machine)), kMostExchangeBlocks);
     const std::uint32_t most = most_for_a_peer(machine, blocks);
     std::uint32_t few = most;
     while (few * machine.ranks > blocks && few > 1)

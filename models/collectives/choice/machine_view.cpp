@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/machine_view.h"
 
-#include "models/collectives/peer_copies/choice.h"
-
+#include "interconnect/hop.h"
 #include "interconnect/path_finder.h"
 #include "interconnect/reduction_tree.h"
+#include "interconnect/topology_analysis.h"
+#include "models/collectives/peer_copies/choice.h"
 
 #include <fmt/format.h>
 
@@ -16,8 +17,6 @@
 namespace switchfold {
 
 namespace {
-
-constexpr double kPerMillion = 1e6;
 
 /// The rate at which flows that all carry the same can go at once: the wire that is shared most
 /// decides.
@@ -41,12 +40,11 @@ public:
     [[nodiscard]] double rate() const {
         double least = 0;
         for (const auto& [hop, load] : load_) {
-            const TopologyEdge& edge = topology_.edges[hop / 2];
+            const TopologyEdge& edge = topology_.edges[edge_of(hop)];
             const LinkParams& link = topology_.links[edge.link_class];
             const std::uint32_t wire = link.format.wire_bytes(PacketKind::kWrite, unit_) +
                                        link.format.acknowledge_bytes(PacketKind::kWrite, unit_);
-            const double usable = static_cast<double>(link.lane_bandwidth.count()) * edge.lanes *
-                                  link.efficiency_ppm / kPerMillion;
+            const auto usable = static_cast<double>(usable_bandwidth(topology_, edge).count());
             const double share = usable * unit_ / wire / load;
             least = least == 0 ? share : std::min(least, share);
         }
@@ -70,25 +68,13 @@ Bandwidth times(double rate, std::size_t count) {
 /// head's reads leave it, the sums that every head stores come in.
 Bandwidth in_switch_rate(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, std::uint32_t unit) {
-    double inbound = 0;
-    const LinkParams* link = nullptr;
     std::set<std::uint32_t> uplinks;  // trees of several levels may share them
     for (const ReductionTree& tree : plan_reduction(topology, ranks).trees)
-        uplinks.insert(tree.uplinks.front() / 2);
-    for (const std::uint32_t edge : uplinks) {
-        link = &topology.links[topology.edges[edge].link_class];
-        inbound += static_cast<double>(link->lane_bandwidth.count()) * topology.edges[edge].lanes *
-                   link->efficiency_ppm / kPerMillion;
-    }
-    if (link == nullptr)
-        return {};
-    const PacketFormat& format = link->format;
-    const double all = format.wire_bytes(PacketKind::kMulticastWrite, unit) +
-                       format.wire_bytes(PacketKind::kReduceFetch, unit);
-    const double own = format.wire_bytes(PacketKind::kReduceResult, unit) +
-                       format.acknowledge_bytes(PacketKind::kMulticastWrite, unit);
-    return Bandwidth(static_cast<std::uint64_t>(
-        inbound * unit / (all + own / static_cast<double>(ranks.size()))));
+        uplinks.insert(edge_of(tree.uplinks.front()));
+    double inbound = 0;
+    for (const std::uint32_t edge : uplinks)
+        inbound += pulled_payload(topology, topology.edges[edge], unit, ranks.size());
+    return Bandwidth(static_cast<std::uint64_t>(inbound));
 }
 
 std::vector<std::uint32_t>
@@ -104,7 +90,8 @@ ranks_of(const std::vector<std::uint32_t>& ranks, const std::vector<std::uint32_
 bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, std::uint32_t to) {
     for (const Path& path : paths.shortest(from, to))
         for (const std::uint32_t hop : path.hops)
-            for (const std::uint32_t end : {topology.edges[hop / 2].a, topology.edges[hop / 2].b}) {
+            for (const std::uint32_t end :
+                 {topology.edges[edge_of(hop)].a, topology.edges[edge_of(hop)].b}) {
                 const NodeKind kind = topology.nodes[end].kind;
                 if (kind != NodeKind::kGpu && kind != NodeKind::kSwitch)
                     return true;

@@ -9,7 +9,7 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kFirstVersion = 22'800;
+constexpr std::uint32_t kFirstWithCopies = 22'800;
 
 bool goes_to_all(CollectiveKind kind) {
     return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kBroadcast;
@@ -41,7 +41,7 @@ std::string why_no_copy(
         return fmt::format(
             "copy engines add nothing, so they do no {}; symmetric kernels do it with few SMs",
             to_string(call.kind));
-    if (params.nccl_version < kFirstVersion)
+    if (params.nccl_version < kFirstWithCopies)
         return fmt::format(
             "NCCL has them from 2.28 on, and nccl_version is {}", params.nccl_version);
     if (machine.machines > 1)

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kManyCopies = 8;
 constexpr std::uint64_t kManyBytes = 512ULL << 20U;
 /// Of one copy, in a round.
-constexpr std::uint64_t kPiece = 16ULL << 20U;
+constexpr std::uint64_t kCopyPiece = 16ULL << 20U;
 
 std::vector<PlannedCopy> copies_of(const CopyCall& call, std::uint32_t position) {
     const std::uint32_t n = call.ranks;
@@ -59,14 +59,14 @@ std::vector<std::vector<PlannedCopy>> plan_copies(const CopyCall& call, std::uin
         return {std::move(copies)};
     const std::uint64_t longest =
         call.kind == CollectiveKind::kBroadcast ? call.bytes : call.bytes / call.ranks;
-    std::vector<std::vector<PlannedCopy>> rounds((longest + kPiece - 1) / kPiece);
+    std::vector<std::vector<PlannedCopy>> rounds((longest + kCopyPiece - 1) / kCopyPiece);
     for (const PlannedCopy& copy : copies)
-        for (std::uint64_t done = 0; done < copy.bytes; done += kPiece) {
+        for (std::uint64_t done = 0; done < copy.bytes; done += kCopyPiece) {
             PlannedCopy part = copy;
             part.from += done;
             part.target += done;
-            part.bytes = std::min(kPiece, copy.bytes - done);
-            rounds[done / kPiece].push_back(part);
+            part.bytes = std::min(kCopyPiece, copy.bytes - done);
+            rounds[done / kCopyPiece].push_back(part);
         }
     return rounds;
 }

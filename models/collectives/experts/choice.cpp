@@ -3,14 +3,13 @@
 
 #include "models/collectives/experts/low_latency.h"
 #include "models/collectives/experts/two_sided.h"
+#include "models/collectives/warp.h"
 
 #include <fmt/format.h>
 
 namespace switchfold {
 
 namespace {
-
-constexpr std::uint32_t kWarpThreads = 32;
 
 bool halves(ExpertsLibrary library) {
     return library == ExpertsLibrary::kAuto || library == ExpertsLibrary::kDeepepNormal;

@@ -13,7 +13,7 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint64_t kUnitsInChunk = 4;   // packets
-constexpr std::uint64_t kLargestUnit = 16;   // transfer units
+constexpr std::uint64_t kLargestRow = 16;    // transfer units
 constexpr std::uint64_t kUnitsInBuffer = 4;  // of a link
 constexpr std::uint64_t kWaitsForDeparture = 2;
 
@@ -70,7 +70,7 @@ RingBuffers::RingBuffers(
         std::uint64_t{std::min(chunk_, std::max(1U, most))} * shape_.row;
     const std::uint64_t transfer = machine_.transfer_unit.count();
     const std::uint64_t largest =
-        std::min(transfer * kLargestUnit, fabric_.smallest_buffer().count() / kUnitsInBuffer);
+        std::min(transfer * kLargestRow, fabric_.smallest_buffer().count() / kUnitsInBuffer);
     unit_ = std::clamp<std::uint64_t>(
         chunk_bytes / kUnitsInChunk, std::min(transfer, largest), largest);
 }

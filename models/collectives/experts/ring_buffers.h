@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/collectives/experts/experts_base.h"
+#include "models/collectives/warp.h"
 #include "sim/core/ring_queue.h"
 
 #include <cstdint>
@@ -113,7 +114,6 @@ protected:
     void free_places(TokenFlow& flow, std::uint32_t tokens);
     void post_received(std::uint32_t index, std::uint64_t at);
 
-    static constexpr std::uint32_t kWarpThreads = 32;
     RingShape shape_;
     std::uint32_t channels_;
     std::uint32_t chunk_;  ///< tokens

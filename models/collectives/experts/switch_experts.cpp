@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/experts/switch_experts.h"
 
+#include "models/collectives/warp.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -9,11 +10,7 @@
 
 namespace switchfold {
 
-namespace {
-
-constexpr std::uint32_t kWarpThreads = 32;
-
-}  // namespace
+namespace {}  // namespace
 
 SwitchExperts::SwitchExperts(
     const CollectiveEnvironment& environment,

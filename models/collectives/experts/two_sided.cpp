@@ -22,7 +22,7 @@ std::uint64_t in_lines(std::uint64_t bytes) {
     return (bytes + kData - 1) / kData * kLine;
 }
 
-RingShape shape_of(const ExpertsParams& params, const CollectiveSpec& spec) {
+RingShape exchange_shape(const ExpertsParams& params, const CollectiveSpec& spec) {
     const bool combine = spec.kind == CollectiveKind::kMoeCombine;
     const ExpertPayload payload = combine ? ExpertPayload::kBfloat16 : spec.experts->payload;
     RingShape shape;
@@ -52,7 +52,7 @@ public:
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         MemberListener& listener) :
-        RowCopies(environment, spec, listener, shape_of(environment.params.experts, spec)) {
+        RowCopies(environment, spec, listener, exchange_shape(environment.params.experts, spec)) {
         for (std::uint32_t rank = 0; functional_ && combine_ && rank < n_; ++rank)
             results_[rank].resize(routing_.sent(rank) * kTokenNumbers);
     }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint8_t kPeer = 1;  // a ring has one peer each way
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t grain) {
+std::uint64_t rounded_up(std::uint64_t value, std::uint64_t grain) {
     return (value + grain - 1) / grain * grain;
 }
 
@@ -49,7 +49,7 @@ public:
 private:
     void start_loop() {
         const std::uint64_t left = part_.bytes - done_;
-        chunk_ = std::min(max_chunk_, round_up((left + ranks_ - 1) / ranks_, grain_));
+        chunk_ = std::min(max_chunk_, rounded_up((left + ranks_ - 1) / ranks_, grain_));
     }
     Part part_;
     std::uint64_t ranks_;
@@ -215,7 +215,7 @@ plan_ring(const std::vector<std::uint32_t>& order, std::uint32_t channel, MakePr
 
 Part part_of_channel(
     std::uint64_t bytes, std::uint32_t channels, std::uint32_t channel, std::uint64_t grain) {
-    const std::uint64_t share = round_up((bytes + channels - 1) / channels, grain);
+    const std::uint64_t share = rounded_up((bytes + channels - 1) / channels, grain);
     const std::uint64_t begin = std::min(bytes, share * channel);
     return {begin, std::min(bytes - begin, share)};
 }

@@ -6,7 +6,7 @@
 namespace switchfold {
 
 namespace {
-constexpr std::uint8_t kPeer = 1;
+constexpr std::uint8_t kTreePeer = 1;
 }  // namespace
 
 std::optional<Step> StreamProgram::next() {
@@ -66,7 +66,7 @@ std::vector<BlockPlan> plan_tree(
             shape.store = true;
         } else {
             up.send_to = {parent[r]};
-            shape.send = kPeer;
+            shape.send = kTreePeer;
         }
         up.program = make(r, shape);
         plans.push_back(std::move(up));
@@ -79,7 +79,7 @@ std::vector<BlockPlan> plan_tree(
         back.receive_from = {parent[r]};
         back.send_to = children[r];
         Step copy;
-        copy.receive = kPeer;
+        copy.receive = kTreePeer;
         copy.send = down;
         copy.store = true;
         back.program = make(r, copy);
@@ -101,7 +101,7 @@ void add_pair(
     Part to,
     std::uint64_t max_chunk) {
     Step send;
-    send.send = kPeer;
+    send.send = kTreePeer;
     send.load = true;
     BlockPlan out;
     out.rank = sender;
@@ -111,7 +111,7 @@ void add_pair(
     out.program = std::make_unique<StreamProgram>(send, from, max_chunk);
     plans.push_back(std::move(out));
     Step receive;
-    receive.receive = kPeer;
+    receive.receive = kTreePeer;
     receive.store = true;
     BlockPlan in;
     in.rank = receiver;

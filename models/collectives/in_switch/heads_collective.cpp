@@ -61,7 +61,7 @@ HeadPieces pieces_for(const CollectiveParams& params, const CollectiveSpec& spec
 
 // In a window of turns. Heads run ahead of each other by a pipeline's depth and fall back again.
 constexpr std::uint64_t kFewLoops = 4;
-constexpr std::uint64_t kMostLoops = 32;
+constexpr std::uint64_t kMostHeadLoops = 32;
 
 using Groups = std::vector<std::unique_ptr<ReductionGroup>>;
 
@@ -191,7 +191,7 @@ HeadsCollective::HeadsCollective(
     }
     // Heads hand chunks of all channels to a network that reduces in one order.
     if (environment.may_jump && rails.empty()) {
-        turns_.emplace(1, spec.layout.machines.size() > 1 ? kFewLoops : 1, kMostLoops);
+        turns_.emplace(1, spec.layout.machines.size() > 1 ? kFewLoops : 1, kMostHeadLoops);
         for (const auto& stages : stages_)
             stages->count_turns(*turns_);
     }

@@ -47,7 +47,7 @@ InSwitchShape in_switch_shape(
     std::uint32_t channels,
     std::uint64_t bytes,
     bool registered) {
-    const std::uint32_t warps = params.in_switch_threads / kWarp;
+    const std::uint32_t warps = params.in_switch_threads / kWarpThreads;
     std::uint32_t reduce = ranks <= 6 ? 7 : 5;
     if (warps <= reduce + 1)
         reduce = std::max(1U, warps / 2);
@@ -102,7 +102,7 @@ StageWarps stage_warps(const CollectiveParams& params, StageRole role, std::uint
     }
     copy -= reduce + spread;
     const bool both = role != StageRole::kReduceScatter && role != StageRole::kAllGather;
-    const std::uint32_t warps = params.in_switch_threads / kWarp;
+    const std::uint32_t warps = params.in_switch_threads / kWarpThreads;
     const auto share = [&](std::uint32_t of_all) {
         return of_all == 0 ? 0 : std::max(1U, of_all * warps / kWarps);
     };

@@ -3,6 +3,7 @@
 
 #include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/parameters.h"
+#include "models/collectives/warp.h"
 #include "sim/core/units.h"
 
 #include <algorithm>
@@ -21,7 +22,6 @@ struct InSwitchShape {
     std::uint32_t reduce_round = 0;   ///< of which one warp asks for so many, in one go
 };
 
-inline constexpr std::uint32_t kWarp = 32;
 /// What a warp copies in a round: 32 threads, 16 bytes, 8 loads each (ncclCollUnroll, sm80+).
 inline constexpr std::uint64_t kWarpCopy = 32ULL * 16 * 8;
 

@@ -148,7 +148,7 @@ std::uint32_t PushAllReduce::lines_in_train(std::uint64_t most, std::uint32_t ch
 }
 
 Time PushAllReduce::pace(std::uint64_t bytes) const {
-    const std::uint64_t round = kWarpCopy * std::max(1U, params_.in_switch_threads / kWarp);
+    const std::uint64_t round = kWarpCopy * std::max(1U, params_.in_switch_threads / kWarpThreads);
     return Time(params_.in_switch_copy_round.count() * bytes / round);
 }
 

@@ -6,7 +6,6 @@
 namespace switchfold {
 
 void StageBlock::note_answer(std::uint64_t offset, std::uint64_t unit, std::uint64_t all) {
-    answered += std::min(unit, all - offset);
     early.push_back(offset);
     for (auto next = std::find(early.begin(), early.end(), complete); next != early.end();
          next = std::find(early.begin(), early.end(), complete)) {

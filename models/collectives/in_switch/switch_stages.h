@@ -4,6 +4,7 @@
 #include "interconnect/fabric.h"
 #include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/collectives/in_switch/nvls_loops.h"
 #include "models/collectives/in_switch/stage_state.h"
 #include "models/collectives/running_collective.h"
 
@@ -39,13 +40,10 @@ enum class Between : std::uint8_t {
     kBuffered,  ///< they are kept in memory until they are wanted
 };
 
-/// What the GPUs of one switch domain do in a collective through the switch, as NCCL's NVLS kernels
-/// do it (device/all_reduce.h, reduce_scatter.h, all_gather.h). Up to two halves, in a pipeline
-/// `steps` loops deep: every member copies its buffer into the multicast buffer (scatter) and each
-/// head reads its piece reduced by the switch (reduce); each head stores the final piece to all
-/// (spread) and every member copies it out (gather). What happens to a piece between the halves, in
-/// other machines, is not its business.
-class SwitchStages final : private PacketClient, private EventHandler {
+/// What the GPUs of one switch domain do in a collective through the switch. Up to two halves: each
+/// head reads its piece reduced by the switch (reduce), and stores the final piece to all (spread).
+/// What happens to a piece between the halves, in other machines, is not its business.
+class SwitchStages final : private PacketClient, private EventHandler, private NvlsLoopsListener {
 public:
     struct Work {
         bool reduce = true;
@@ -92,50 +90,41 @@ public:
         std::uint64_t bytes);
     /// Every member counts its loops here, by channel, by what its warps do; before any
     /// joins.
-    void count_turns(TurnLog& turns);
+    void count_turns(TurnLog& turns) { loops_.count_turns(turns, work_.spread, work_.reduce); }
     /// Loops of the channel that nobody has begun, but for the last.
-    [[nodiscard]] std::uint64_t skippable(std::uint32_t channel) const;
+    [[nodiscard]] std::uint64_t skippable(std::uint32_t channel) const {
+        return loops_.skippable(channel);
+    }
     /// The pieces have left out so many of them.
-    void skip(std::uint32_t channel, std::uint64_t loops) { channels_[channel].loops -= loops; }
+    void skip(std::uint32_t channel, std::uint64_t loops) { loops_.skip(channel, loops); }
     /// Moves nothing more and tells nothing more.
     void abandon();
-    [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
-    [[nodiscard]] bool quiet() const { return scheduled_ == 0; }
+    [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const {
+        return loops_.blocked(ranks_, limit);
+    }
+    [[nodiscard]] bool quiet() const { return stores_due_ == 0 && loops_.quiet(); }
     [[nodiscard]] bool uses(const Link& link) const { return group_->uses(link); }
 
 private:
-    using Block = StageBlock;
-    using Slot = StageSlot;
-    using Channel = StageChannel;
-    enum class Stage : std::uint8_t { kJoin, kScatter, kPosted, kReduce, kStore, kSums, kGather };
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
     std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
     void on_departure(std::uint64_t tag, Time departure) override;
     void on_event(std::uint64_t tag) override;
 
-    Block& block(std::uint32_t member, std::uint32_t channel) {
-        return blocks_[std::size_t{member} * channels_.size() + channel];
+    void on_joined(std::uint32_t member, std::uint32_t channel) override;
+    void on_piece_due(std::uint32_t member, std::uint32_t channel) override {
+        request(member, channel);
+    }
+    void on_posted(std::uint32_t member, std::uint32_t channel) override;
+    void on_freed(std::uint32_t channel) override;
+    void on_channel_done(std::uint32_t member, std::uint32_t channel) override;
+
+    StageBlock& block(std::uint32_t member, std::uint32_t channel) {
+        return blocks_[std::size_t{member} * loops_.channels() + channel];
     }
     [[nodiscard]] RankPort& port(std::uint32_t member) { return *ports_[ranks_[member]]; }
     [[nodiscard]] std::uint64_t now() const { return scheduler_.now().count(); }
-    void post(Stage stage, std::uint32_t member, std::uint32_t channel, Time due);
-    void begin(std::uint32_t member);
-    /// What of a block goes round in loops: parts in the log of turns, those that it has.
-    enum Turning : std::uint32_t { kEnded, kSpread, kScattered, kReduced };
-    void note_turn(std::uint32_t member, std::uint32_t channel, Turning part) {
-        if (turns_ != nullptr)
-            turns_->note(
-                block(member, channel).turn + part - (part > kSpread && !work_.spread ? 1U : 0U),
-                now());
-    }
-    [[nodiscard]] Time copy_piece(
-        std::uint32_t member, std::uint32_t c, std::uint64_t loop, std::uint32_t head, bool gather);
-    void try_scatter(std::uint32_t member, std::uint32_t channel);
-    void end_scatter(std::uint32_t member, std::uint32_t channel);
-    void on_posted(std::uint32_t channel);
     void try_reduce(std::uint32_t member, std::uint32_t channel);
-    void poll(std::uint32_t member, std::uint32_t channel);
-    void end_poll(std::uint32_t member, std::uint32_t channel);
     void request(std::uint32_t member, std::uint32_t channel);
     void on_sum(const Packet& packet, std::uint32_t member, Time visible);
     void end_reduce(std::uint32_t member, std::uint32_t channel);
@@ -145,11 +134,7 @@ private:
     /// may come before, lets them go on earlier.
     void spread_at(std::uint32_t member, std::uint32_t channel, Time due);
     void on_store(const Packet& packet, std::uint32_t member, Time visible);
-    void end_head(Slot& slot, std::uint32_t head, std::uint32_t channel);
-    void try_gather(std::uint32_t member, std::uint32_t channel);
-    void end_gather(std::uint32_t member, std::uint32_t channel);
-    void end_loop(std::uint32_t member, std::uint32_t channel, std::uint64_t loop);
-    [[nodiscard]] std::uint64_t element(const PieceTag& tag) const;
+    [[nodiscard]] std::uint64_t element(const PieceTag& tag);
     [[nodiscard]] std::uint32_t member_of(std::uint32_t rank) const;
 
     Fabric& fabric_;
@@ -168,12 +153,11 @@ private:
     std::uint32_t element_bytes_;
     bool functional_;
     bool abandoned_ = false;
-    std::uint64_t scheduled_ = 0;  ///< events that are still to come
-    TurnLog* turns_ = nullptr;
-    Time way_;  ///< a member to the root
+    std::vector<std::uint32_t> units_;  ///< by channel: most bytes of a packet
+    std::uint32_t stores_due_ = 0;      ///< events that are still to come
     std::uint32_t joined_ = 0;
-    std::vector<Channel> channels_;
-    std::vector<Block> blocks_;
+    NvlsLoops loops_;
+    std::vector<StageBlock> blocks_;
     std::vector<std::uint32_t> running_;  ///< channels that a member still works on
     std::vector<Time> end_;               ///< by member
 };

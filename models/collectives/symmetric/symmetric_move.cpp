@@ -10,7 +10,7 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kFirstVersion = 22'700;
+constexpr std::uint32_t kFirstSymmetric = 22'700;
 constexpr std::uint32_t kMostBlocks = 64;
 constexpr double kGibi = 1024.0 * 1024 * 1024;
 /// Who takes a block more must be faster by this share.
@@ -168,7 +168,7 @@ std::string why_no_symmetric(
     const CollectiveCall& call) {
     if (!symmetric_knows(call.kind))
         return fmt::format("there are no symmetric kernels of {}", to_string(call.kind));
-    if (params.nccl_version < kFirstVersion)
+    if (params.nccl_version < kFirstSymmetric)
         return fmt::format(
             "NCCL has them from 2.27 on, and nccl_version is {}", params.nccl_version);
     if (machine.machines > 1)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/symmetric/symmetric_work.h"
 
+#include "models/collectives/warp.h"
+
 #include <algorithm>
 
 namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kThreadsOfWarp = 32;
-constexpr std::uint64_t kLoad = 16;  // bytes
+constexpr std::uint64_t kLoadBytes = 16;  // bytes
 constexpr std::uint32_t kWarpsOfGroup = 4;
 constexpr std::uint32_t kUnroll = 4;  // loads in flight of a thread that works on peers
 constexpr std::uint32_t kDeepUnroll = 8;
@@ -27,25 +28,25 @@ SymmetricWork::SymmetricWork(
     std::uint32_t element_bytes,
     std::uint32_t unit) :
     blocks_(blocks) {
-    const std::uint32_t warps = std::max(1U, threads / kThreadsOfWarp);
+    const std::uint32_t warps = std::max(1U, threads / kWarpThreads);
     if (kind == CollectiveKind::kAllReduce && !move.lines)
         dealers_ = ranks;
     if (move.lines) {
         workers_ = warps;
         peers_at_once_ = ranks;
-        add_phase(bytes, std::min<std::uint64_t>(unit / 2, kThreadsOfWarp * kLineData * kUnroll));
+        add_phase(bytes, std::min<std::uint64_t>(unit / 2, kWarpThreads * kLineData * kUnroll));
         return;
     }
     if (move.source == Side::kSwitch || move.sink == Side::kSwitch) {
         workers_ = warps;
-        add_phase(bytes, std::min<std::uint64_t>(unit, kThreadsOfWarp * kLoad * kDeepUnroll));
+        add_phase(bytes, std::min<std::uint64_t>(unit, kWarpThreads * kLoadBytes * kDeepUnroll));
         return;
     }
     workers_ = std::max(1U, warps / kWarpsOfGroup);
     peers_at_once_ = kPeersAtOnce;
-    const std::uint64_t threads_of_group = std::uint64_t{kWarpsOfGroup} * kThreadsOfWarp;
+    const std::uint64_t threads_of_group = std::uint64_t{kWarpsOfGroup} * kWarpThreads;
     const std::uint64_t dealt = std::uint64_t{ranks} * blocks;
-    const std::uint64_t wide = threads_of_group * kUnroll * kLoad;
+    const std::uint64_t wide = threads_of_group * kUnroll * kLoadBytes;
     const std::uint64_t narrow = threads_of_group * kUnroll * element_bytes;
     add_rounds(bytes, wide, wide * dealt);
     add_rounds(bytes, narrow, narrow * dealt);

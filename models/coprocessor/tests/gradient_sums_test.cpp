@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace switchfold {
+namespace switchfold::gradient_sums_test {
 namespace {
 
 /// One thread a core: 250 ns of flight and 16 additions of 25 cycles a line.
@@ -66,4 +66,4 @@ TEST(GradientSums, AtomicsWinWhereLayersAreSmallAndLoseWhereTheyAreLarge) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::gradient_sums_test

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::offload_pipeline_test {
 namespace {
 
 Time end_of(const std::vector<OffloadChunk>& chunks, const OffloadOptions& options) {
@@ -66,4 +66,4 @@ RC_GTEST_PROP(OffloadPipeline, MoreBuffersAreNeverSlower, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::offload_pipeline_test

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace switchfold {
+namespace switchfold::processor_test {
 namespace {
 
 using offload::ElementLoop;
@@ -163,4 +163,4 @@ TEST(Processor, LayoutsCountTeams) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::processor_test

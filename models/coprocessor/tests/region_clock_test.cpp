@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::region_clock_test {
 namespace {
 
 SharedRates rates(double memory, double ring = 1e18) {
@@ -42,4 +42,4 @@ TEST(RegionClock, NothingTakesNoTime) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::region_clock_test

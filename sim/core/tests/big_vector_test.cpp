@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace switchfold {
+namespace switchfold::big_vector_test {
 namespace {
 
 struct Record {
@@ -186,4 +186,4 @@ RC_GTEST_PROP(BigVectorProperty, CopiesMovesAndShrinksLikeAVector, (std::vector<
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::big_vector_test

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::error_test {
 namespace {
 
 TEST(Error, AConfigErrorSaysEveryProblemOnItsLine) {
@@ -58,4 +58,4 @@ TEST(Error, EveryKindHasItsExitCode) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::error_test

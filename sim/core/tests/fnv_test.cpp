@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::fnv_test {
 namespace {
 
 /// The vectors of the authors (draft-eastlake-fnv, appendix C).
@@ -18,4 +18,4 @@ TEST(Fnv, PiecesGiveTheSameAsTheWhole) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::fnv_test

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::huge_pages_test {
 namespace {
 
 /// Whether the mapping that holds the address asks for huge pages; empty if there is none.
@@ -44,4 +44,4 @@ TEST(HugePages, TheHeapAsksForThem) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::huge_pages_test

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::json_test {
 namespace {
 
 std::string refusal(std::string_view text) {
@@ -120,4 +120,4 @@ RC_GTEST_PROP(JsonProperty, AnyTextIsReadOrRefusedInOneLine, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::json_test

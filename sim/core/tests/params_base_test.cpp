@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::params_base_test {
 namespace {
 
 struct Inner {
@@ -69,12 +69,12 @@ struct Vehicle {
     }
 };
 
-class ParamsBase : public testing::Test {
+class ParamsBase : public ::testing::Test {
 protected:
     ParamsBase() :
         folder_(
-            std::filesystem::path(testing::TempDir()) /
-            testing::UnitTest::GetInstance()->current_test_info()->name()) {
+            std::filesystem::path(::testing::TempDir()) /
+            ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
         std::filesystem::create_directories(folder_);
         write("base.json", R"({"machine": {"name": "base", "inner": {"rate": 7, "depth": 8},
             "extra": {"rate": 3}, "list": [1, 2], "$source": "here"}})");
@@ -178,4 +178,4 @@ TEST_F(ParamsBase, MistakesAreToldWhereTheyStand) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::params_base_test

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::random_stream_test {
 namespace {
 
 /// Results that were once published must come out again: on another platform, in another version.
@@ -80,4 +80,4 @@ TEST(RandomStream, NothingIsBelowZero) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::random_stream_test

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::schema_test {
 namespace {
 
 struct Wire {
@@ -130,4 +130,4 @@ TEST(SchemaTable, WhatStandsOnceHasDottedKeys) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::schema_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::statistics_test {
 namespace {
 
 struct Pump {
@@ -62,4 +62,4 @@ TEST(Statistics, TheManualNamesUnitAndMeaning) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::statistics_test

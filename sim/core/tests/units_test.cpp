@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace switchfold {
+namespace switchfold::units_test {
 namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
@@ -189,4 +189,4 @@ RC_GTEST_PROP(QuantityProperty, SerializationTimeIsTheLeastThatSuffices, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::units_test

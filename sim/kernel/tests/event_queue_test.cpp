@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::event_queue_test {
 namespace {
 
 /// What the queue should do, by search: its first event is the earliest, of those the oldest.
@@ -194,4 +194,4 @@ TEST(EventQueue, TheLastPicosecondIsATime) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::event_queue_test

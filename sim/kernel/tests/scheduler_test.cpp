@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::scheduler_test {
 namespace {
 
 struct Recorder : EventHandler {
@@ -245,4 +245,4 @@ RC_GTEST_PROP(SchedulerProperty, TheNextEventOfTheWorldEndsAJump, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::scheduler_test

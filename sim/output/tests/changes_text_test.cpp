@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::changes_text_test {
 namespace {
 
 ExperimentResult changed() {
@@ -81,4 +81,4 @@ TEST(ChangesText, TablesHaveAsManyFieldsAsTheirHeaders) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::changes_text_test

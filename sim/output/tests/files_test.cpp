@@ -13,12 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace switchfold {
+namespace switchfold::files_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class ResultFolderTest : public testing::Test {
+class ResultFolderTest : public ::testing::Test {
 protected:
     void put(const std::string& name, const std::string& text) const {
         std::ofstream(folder_ / name) << text;
@@ -164,4 +164,4 @@ TEST(TextFile, APathThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::files_test

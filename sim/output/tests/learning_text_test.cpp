@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::learning_text_test {
 namespace {
 
 ExperimentResult learned() {
@@ -76,4 +76,4 @@ TEST(LearningCsv, HasALineAPoint) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::learning_text_test

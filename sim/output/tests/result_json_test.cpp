@@ -7,7 +7,7 @@
 
 #include <limits>
 
-namespace switchfold {
+namespace switchfold::result_json_test {
 namespace {
 
 OrderedJson written(const ExperimentResult& result) {
@@ -132,4 +132,4 @@ TEST(ResultJson, NamesThatAreNoUtf8StillGiveAResult) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::result_json_test

@@ -10,10 +10,10 @@
 
 #include <filesystem>
 
-namespace switchfold {
+namespace switchfold::result_reader_test {
 namespace {
 
-class ResultReader : public testing::Test {
+class ResultReader : public ::testing::Test {
 protected:
     void SetUp() override {
         std::filesystem::create_directories(folder_);
@@ -35,9 +35,10 @@ protected:
         return {"", "nothing was thrown", ""};
     }
 
-    std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                    (std::string("switchfold-reader-") +
-                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() /
+        (std::string("switchfold-reader-") +
+         ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(ResultReader, ReadsBackEverythingThatIsWritten) {
@@ -122,4 +123,4 @@ TEST_F(ResultReader, AFolderWithoutAResultIsNoFinishedRun) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::result_reader_test

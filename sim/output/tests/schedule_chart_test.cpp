@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::schedule_chart_test {
 namespace {
 
 TimedPass pass(std::uint32_t rank, std::string_view name, std::uint64_t start, std::uint64_t end) {
@@ -127,4 +127,4 @@ TEST(ScheduleChart, ALongRunIsCutAtTheSameMomentInEveryRow) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::schedule_chart_test

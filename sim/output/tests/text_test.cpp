@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace switchfold {
+namespace switchfold::text_test {
 namespace {
 
 /// Reads one RFC 4180 record, the reference for what is written.
@@ -230,7 +230,8 @@ TEST(FiguresTable, EveryFigureHasAKeyOfItsOwnAndAPlaceOfItsOwn) {
             << figure.key;
         EXPECT_TRUE(
             figure.unit == Unit::kMicroseconds || figure.unit == Unit::kShare ||
-            figure.unit == Unit::kFactor || figure.unit == Unit::kCount);
+            figure.unit == Unit::kFactor || figure.unit == Unit::kCount ||
+            figure.unit == Unit::kBytes);
         EXPECT_TRUE(
             figure.shown_by.empty() ||
             std::any_of(std::begin(kFigures), std::end(kFigures), [&](const Figure& f) {
@@ -240,4 +241,4 @@ TEST(FiguresTable, EveryFigureHasAKeyOfItsOwnAndAPlaceOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::text_test

@@ -14,7 +14,7 @@
 
 #include <zlib.h>
 
-namespace switchfold {
+namespace switchfold::timeline_test {
 namespace {
 
 TimelineSlice slice(std::uint64_t start, std::uint64_t end) {
@@ -30,7 +30,7 @@ TimelineSlice slice(std::uint64_t start, std::uint64_t end) {
     return s;
 }
 
-class TimelineTest : public testing::Test {
+class TimelineTest : public ::testing::Test {
 protected:
     void TearDown() override { std::filesystem::remove(path_); }
 
@@ -66,7 +66,7 @@ protected:
     std::filesystem::path path_ =
         std::filesystem::temp_directory_path() /
         (std::string("switchfold-") +
-         testing::UnitTest::GetInstance()->current_test_info()->name() + ".json.gz");
+         ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".json.gz");
 };
 
 TEST_F(TimelineTest, AnEmptyOneIsWholeJson) {
@@ -215,4 +215,4 @@ TEST_F(TimelineTest, AFullDiskIsAnIoError) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::timeline_test

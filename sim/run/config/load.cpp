@@ -2,6 +2,7 @@
 #include "sim/run/config/load.h"
 
 #include "sim/core/fnv.h"
+#include "sim/run/config/block_checks.h"
 #include "sim/run/config/many_core_checks.h"
 #include "sim/run/config/parameter_units.h"
 #include "sim/run/config/rank_gpus.h"
@@ -108,6 +109,9 @@ void check_workloads(const Experiment& experiment, ParamChecker& checker) {
 void SystemParams::check(ParamChecker& checker) const {
     if (!gpus.empty())
         check_kinds(gpus, build_topology(topology).gpus(), checker);
+    check_blocks(*gpu, *collectives, checker);
+    for (const GpuKindParams& kind : gpus)
+        check_blocks(*kind.gpu, *collectives, checker);
     check_components(*this, faults, checker);
 }
 

@@ -6,7 +6,7 @@
 namespace switchfold {
 
 namespace {
-constexpr const char* kExpected =
+constexpr const char* kExpectedPlan =
     "\"auto\", \"equal\", \"planner\", \"replicated\" or an array of the first layer "
     "of each stage, by name or number";
 }
@@ -59,11 +59,11 @@ void read_value(const Cursor& c, PartitionParams& out) {
         out.planner = word == "planner";
         out.replicated = word == "replicated";
         if (!out.equal && !out.planner && !out.replicated && word != "auto")
-            fail_type(c, kExpected);
+            fail_type(c, kExpectedPlan);
         return;
     }
     if (!c.value->is_array() || c.value->empty()) {
-        fail_type(c, kExpected);
+        fail_type(c, kExpectedPlan);
         return;
     }
     for (const Json& item : *c.value) {
@@ -72,7 +72,7 @@ void read_value(const Cursor& c, PartitionParams& out) {
         else if (item.is_number_unsigned())
             out.first.push_back(std::to_string(item.get<std::uint64_t>()));
         else
-            fail_type(c, kExpected);
+            fail_type(c, kExpectedPlan);
     }
 }
 

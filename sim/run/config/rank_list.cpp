@@ -12,7 +12,8 @@ namespace switchfold {
 
 namespace {
 
-constexpr const char* kExpected = "a rank, ranks such as \"0-3,8\", or an array of ranks below 65536";
+constexpr const char* kExpectedRanks =
+    "a rank, ranks such as \"0-3,8\", or an array of ranks below 65536";
 constexpr std::uint32_t kMost = 65'535;
 
 std::optional<std::uint32_t> number(std::string_view text) {
@@ -66,7 +67,7 @@ void read_value(const Cursor& c, RankList& out) {
         right = add_item(*c.value, out.ranks);
     }
     if (!right)
-        fail_type(c, kExpected);
+        fail_type(c, kExpectedRanks);
 }
 
 OrderedJson write_value(const RankList& value) {

@@ -17,13 +17,14 @@
 
 namespace switchfold {
 
-enum class TrainingStrategy : std::uint8_t { kDataParallel, kFullySharded };
+enum class TrainingStrategy : std::uint8_t { kDataParallel, kOptimizerSharded, kFullySharded };
 enum class Precision : std::uint8_t { kHalf, kSingle };
 
 template <>
 struct EnumNames<TrainingStrategy> {
-    static constexpr std::array<std::pair<TrainingStrategy, std::string_view>, 2> kNames{
+    static constexpr std::array<std::pair<TrainingStrategy, std::string_view>, 3> kNames{
         {{TrainingStrategy::kDataParallel, "data_parallel"},
+         {TrainingStrategy::kOptimizerSharded, "optimizer_sharded"},
          {TrainingStrategy::kFullySharded, "fully_sharded"}}};
 };
 template <>
@@ -82,6 +83,8 @@ struct TrainingWorkloadParams {
                 "strategy",
                 &TrainingWorkloadParams::strategy,
                 "data_parallel: all-reduces of gradient buckets beside the backward pass (DDP); "
+                "optimizer_sharded: reduce-scatters of the same buckets, the optimizer on each "
+                "rank's share, all-gathers of the new weights (ZeRO 1); "
                 "fully_sharded: all-gathers of weights and reduce-scatters of gradients (FSDP)."),
             field(
                 "network",
@@ -107,13 +110,14 @@ struct TrainingWorkloadParams {
             field(
                 "bucket",
                 &TrainingWorkloadParams::bucket,
-                "data_parallel: gradients reduced together (PyTorch's bucket_cap_mb).",
+                "data_parallel, optimizer_sharded: gradients reduced together (PyTorch's "
+                "bucket_cap_mb).",
                 Bytes(1),
                 Bytes(1ULL << 40U)),
             field(
                 "first_bucket",
                 &TrainingWorkloadParams::first_bucket,
-                "data_parallel: the first bucket, of the last layers.",
+                "data_parallel, optimizer_sharded: the first bucket, of the last layers.",
                 Bytes(1),
                 Bytes(1ULL << 40U)),
             field(

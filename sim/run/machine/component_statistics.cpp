@@ -94,11 +94,11 @@ TrafficStatistics statistics_of(Machine& machine) {
     return all;
 }
 
-std::uint64_t times_of(std::uint64_t count, double times) {
+std::uint64_t repeated(std::uint64_t count, double times) {
     return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * times));
 }
-Time times_of(Time time, double times) {
-    return Time(times_of(time.count(), times));
+Time repeated(Time time, double times) {
+    return Time(repeated(time.count(), times));
 }
 
 /// Every number of `to` becomes change(of to, of a, of b).
@@ -159,7 +159,7 @@ void MachineCounts::mark() {
 
 void MachineCounts::repeat(double times) {
     change_all(left_out_, statistics_of(machine_), marked_, [&](auto before, auto now, auto then) {
-        return before + times_of(now - then, times);
+        return before + repeated(now - then, times);
     });
 }
 

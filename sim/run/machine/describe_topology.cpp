@@ -44,7 +44,7 @@ std::string_view word(NodeKind kind) {
 }
 
 /// Switches inside a machine and those between machines are different things.
-std::string kind_of(const TopologyNode& node, bool several_machines) {
+std::string node_kind(const TopologyNode& node, bool several_machines) {
     if (node.kind == NodeKind::kSwitch && several_machines)
         return node.machine == kNoMachine ? "network switch" : "switch of a node";
     return std::string(word(node.kind));
@@ -54,7 +54,7 @@ std::string describe_nodes(const Topology& topology) {
     const bool several = topology.machines() > 1;
     std::vector<std::pair<std::string, std::size_t>> counts;
     for (const TopologyNode& node : topology.nodes) {
-        const std::string kind = kind_of(node, several);
+        const std::string kind = node_kind(node, several);
         auto at = counts.begin();
         while (at != counts.end() && at->first != kind)
             ++at;
@@ -81,8 +81,8 @@ std::string describe_links(const Topology& topology) {
     for (const TopologyEdge& edge : topology.edges) {
         const std::string ends = fmt::format(
             "{} to {}",
-            kind_of(topology.nodes[edge.a], several),
-            kind_of(topology.nodes[edge.b], several));
+            node_kind(topology.nodes[edge.a], several),
+            node_kind(topology.nodes[edge.b], several));
         auto at = kinds.begin();
         while (at != kinds.end() &&
                (at->ends != ends || at->link_class != edge.link_class || at->lanes != edge.lanes))

@@ -29,7 +29,7 @@ ExecutionGraph copies_of(const HostCopyLoad& load) {
     return graph;
 }
 
-double rate(Bytes bytes, Time time) {
+double copy_rate(Bytes bytes, Time time) {
     return bytes.count() == 0 ? 0 : static_cast<double>(bytes.count()) / to_seconds(time);
 }
 
@@ -47,9 +47,9 @@ HostCopyRates host_copy_rates(const SystemParams& system, const HostCopyLoad& lo
             last = std::max(last, outcome.times[rank][i].end);
         }
     return {
-        rate(load.to_device, to_device),
-        rate(load.to_host, to_host),
-        rate(load.to_device + load.to_host, std::max(to_device, to_host))};
+        copy_rate(load.to_device, to_device),
+        copy_rate(load.to_host, to_host),
+        copy_rate(load.to_device + load.to_host, std::max(to_device, to_host))};
 }
 
 }  // namespace switchfold

@@ -28,9 +28,7 @@ public:
         double bandwidth = INFINITY;
         double latency = 0;
         for (const LinkParams& link : topology.links) {
-            bandwidth = std::min(
-                bandwidth,
-                static_cast<double>(link.lane_bandwidth.count()) * link.efficiency_ppm * 1e-6);
+            bandwidth = std::min(bandwidth, static_cast<double>(link.usable_bandwidth(1).count()));
             latency = std::max(latency, to_seconds(link.latency));
         }
         double wait = 0;

@@ -21,7 +21,8 @@ struct Outcome {
     std::vector<CounterSample> counters;
     std::vector<std::string> notes;
     std::uint64_t end_ps = 0;
-    std::uint64_t jumped_ps = 0;  ///< of it, left out of long collectives as a repetition
+    std::uint64_t jumped_ps = 0;     ///< of it, left out of long collectives as a repetition
+    std::uint64_t coarse_bytes = 0;  ///< payload that travelled in packets of several rounds
     std::uint64_t events = 0;
 
     // Defined where a collective's record is complete.

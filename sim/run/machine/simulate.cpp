@@ -255,6 +255,7 @@ Outcome simulate(
     outcome.events = simulation.scheduler().events();
     outcome.statistics = collect_statistics(machine, counts, Time(last));
     outcome.jumped_ps = machine.collectives().jumped().count();
+    outcome.coarse_bytes = machine.collectives().coarse().count();
     note_cut_kernels(machine, outcome);
     return outcome;
 }

@@ -18,7 +18,7 @@ namespace switchfold {
 
 namespace {
 
-constexpr double kMicrosecond = 1e-6;  // in a picosecond
+constexpr double kPicosecond = 1e-6;  // in microseconds
 
 /// A rank's part in a collective.
 struct Part {
@@ -91,7 +91,7 @@ void compare_ranks(const ExecutionGraph& graph, const Outcome& outcome, Scenario
     const std::vector<double> busy = ranks.busy();
     if (busy.size() < 2)
         return;
-    const double share = kMicrosecond / graph.steps / graph.training.rounds;
+    const double share = kPicosecond / graph.steps / graph.training.rounds;
     const StepSpread spread = spread_of(busy);
     out.rank_max_over_mean = spread.longest_over_mean();
     out.rank_deviation_us = spread.deviation * share;

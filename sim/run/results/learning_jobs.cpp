@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/learning_jobs.h"
 
-#include "sim/core/error.h"
+#include "sim/run/pool/byte_codec.h"
 #include "sim/run/results/learning.h"
 #include "sim/run/results/learning_comparison.h"
 #include "workloads/learning/replicas/averaging.h"
@@ -11,9 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <concepts>
 #include <deque>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -24,43 +25,6 @@ namespace {
 using learning::TrainingRun;
 
 constexpr double kMicroseconds = 1e6;  // in a second
-
-template <class T>
-void put(std::string& bytes, const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
-}
-template <class T>
-void put_all(std::string& bytes, const std::vector<T>& values) {
-    put(bytes, std::uint64_t{values.size()});
-    for (const T& value : values)
-        put(bytes, value);
-}
-
-class Reader {
-public:
-    explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-    template <class T>
-    void get(T& value) {
-        static_assert(std::is_trivially_copyable_v<T>);
-        SWITCHFOLD_CHECK(bytes_.size() >= sizeof(T), "a training's bytes end early");
-        std::memcpy(&value, bytes_.data(), sizeof(T));
-        bytes_.remove_prefix(sizeof(T));
-    }
-    template <class T>
-    void get_all(std::vector<T>& values) {
-        std::uint64_t count = 0;
-        get(count);
-        SWITCHFOLD_CHECK(count <= bytes_.size() / sizeof(T), "a training's bytes end early");
-        values.resize(count);
-        for (T& value : values)
-            get(value);
-    }
-    [[nodiscard]] bool done() const { return bytes_.empty(); }
-
-private:
-    std::string_view bytes_;
-};
 
 /// What the trainings of a scenario follow.
 struct Followed {
@@ -181,29 +145,28 @@ std::vector<LearningResult> learn_along(
     return results;
 }
 
+namespace learning {
+
+template <class S>
+requires std::same_as<std::remove_const_t<S>, TrainingRun>
+auto parts(S& run) {
+    return std::tie(
+        run.losses, run.diverged, run.stages, run.versions, run.passes, run.membership, run.digest);
+}
+
+}  // namespace learning
+
 std::string encode(const TrainingRun& run) {
-    std::string bytes;
-    put_all(bytes, run.losses);
-    put(bytes, run.diverged);
-    put_all(bytes, run.stages);
-    put_all(bytes, run.versions);
-    put(bytes, run.passes);
-    put_all(bytes, run.membership);
-    put(bytes, run.digest);
-    return bytes;
+    ByteWriter writer;
+    writer.put(run);
+    return writer.take();
 }
 
 TrainingRun decode_training(std::string_view bytes) {
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     TrainingRun run;
-    reader.get_all(run.losses);
-    reader.get(run.diverged);
-    reader.get_all(run.stages);
-    reader.get_all(run.versions);
-    reader.get(run.passes);
-    reader.get_all(run.membership);
-    reader.get(run.digest);
-    SWITCHFOLD_CHECK(reader.done(), "bytes behind a training");
+    reader.get(run);
+    reader.end();
     return run;
 }
 

@@ -22,7 +22,7 @@ using learning::RanPasses;
 
 constexpr double kSecond = 1e-12;  // in a picosecond
 
-PassKind kind_of(const std::string& word) {
+PassKind pass_kind(const std::string& word) {
     if (word == "F")
         return PassKind::kForward;
     if (word == "BW")
@@ -37,7 +37,7 @@ ran_pass(const Span& span, const std::string& name, const std::vector<OperationT
     const auto pass = parse_pass_name(name);
     SWITCHFOLD_CHECK(pass.has_value(), "{} is no pass", name);
     return {
-        {kind_of(pass->kind), pass->micro_batch, pass->stage},
+        {pass_kind(pass->kind), pass->micro_batch, pass->stage},
         0,
         static_cast<double>(times[span.first].start.count()) * kSecond,
         static_cast<double>(times[span.last].end.count()) * kSecond};

@@ -13,19 +13,20 @@ namespace switchfold {
 
 namespace {
 
-struct Change {
+struct HeldChange {
     Time at;
     MemoryClass what = MemoryClass::kWeights;
     std::int64_t bytes = 0;
 };
 
-std::vector<Change> changes_of(const RankGraph& rank, const std::vector<OperationTimes>& times) {
-    std::vector<Change> changes;
+std::vector<HeldChange>
+changes_of(const RankGraph& rank, const std::vector<OperationTimes>& times) {
+    std::vector<HeldChange> changes;
     for (const MemoryChange& change : rank.memory) {
         const OperationTimes& of = times[change.operation];
         changes.push_back({change.at_end ? of.end : of.start, change.what, change.bytes});
     }
-    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    std::stable_sort(changes.begin(), changes.end(), [](const HeldChange& a, const HeldChange& b) {
         return a.at < b.at;
     });
     return changes;
@@ -72,7 +73,7 @@ passes_at(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t ran
 std::vector<MemoryRow>
 memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t rank) {
     const RankGraph& operations = *graph.ranks[rank];
-    const std::vector<Change> changes = changes_of(operations, outcome.times[rank]);
+    const std::vector<HeldChange> changes = changes_of(operations, outcome.times[rank]);
     if (changes.empty())
         return {};
     MemoryRow row;
@@ -83,7 +84,7 @@ memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint3
         rows.push_back(row);
     Added added{};
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        const Change& change = changes[i];
+        const HeldChange& change = changes[i];
         std::int64_t& of_class = added[static_cast<std::size_t>(change.what)];
         of_class += change.bytes;
         row.bytes[change.what] = operations.held[change.what] + static_cast<double>(of_class);

@@ -60,6 +60,7 @@ share_of(const ExecutionGraph& part, const Outcome& whole, Time begin, std::uint
         }
     share.outcome.end_ps = (end - begin).count();
     share.outcome.jumped_ps = whole.jumped_ps;
+    share.outcome.coarse_bytes = whole.coarse_bytes;
     return share;
 }
 

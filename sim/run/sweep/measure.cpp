@@ -36,7 +36,7 @@ std::optional<Measure> parse_number(std::string_view text) {
     return Measure{MeasureKind::kNumber, 0, number};
 }
 
-std::string text_of(MeasureKind kind, std::uint64_t count) {
+std::string measure_text(MeasureKind kind, std::uint64_t count) {
     switch (kind) {
     case MeasureKind::kBytes:
         return to_string(Bytes(count));
@@ -172,7 +172,7 @@ std::vector<Json> expand_range(std::string_view text, std::size_t most) {
     }
     const auto factor = static_cast<std::uint64_t>(range.step.number);
     for (std::uint64_t count = range.from.count; count <= range.to.count;) {
-        add(text_of(range.from.kind, count));
+        add(measure_text(range.from.kind, count));
         if (range.times ? count > UINT64_MAX / factor : count > UINT64_MAX - range.step.count)
             break;
         count = range.times ? count * factor : count + range.step.count;

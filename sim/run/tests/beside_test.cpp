@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace switchfold {
+namespace switchfold::beside_test {
 namespace {
 
 SystemParams dgx_a100() {
@@ -123,4 +123,4 @@ TEST(ProtocolByThreads, BlocksTellWhatNamesDoNot) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::beside_test

@@ -7,7 +7,7 @@
 #include <array>
 #include <memory>
 
-namespace switchfold {
+namespace switchfold::causes_test {
 namespace {
 
 /// Slowdowns without each mechanism, and with all of them.
@@ -60,7 +60,7 @@ RC_GTEST_PROP(FindCausesProperty, TheyAddUpToTheWhole, ()) {
 }
 
 /// Two ranks with a GEMM and a copy kernel in the backward pass of each of two steps.
-class KernelTimes : public testing::Test {
+class KernelTimes : public ::testing::Test {
 protected:
     KernelTimes() {
         graph_.names = {"gemm", "fill"};
@@ -111,4 +111,4 @@ TEST_F(KernelTimes, OnlyNamesThatLostTimeAreListed) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::causes_test

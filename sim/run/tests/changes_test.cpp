@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::changes_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -294,4 +294,4 @@ TEST(Runs, SwitchesCopyStateToManyJoinersAtOnce) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::changes_test

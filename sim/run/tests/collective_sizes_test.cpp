@@ -8,7 +8,7 @@
 
 #include <memory>
 
-namespace switchfold {
+namespace switchfold::collective_sizes_test {
 namespace {
 
 SystemParams hgx_h100() {
@@ -89,4 +89,4 @@ TEST(CollectiveSizes, AGroupOfOneRankNeedsNoMachine) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::collective_sizes_test

@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace switchfold {
+namespace switchfold::cut_plan_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -126,4 +126,4 @@ TEST(CutPlan, MemoryOfAGpuIsCounted) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::cut_plan_test

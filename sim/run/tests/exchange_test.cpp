@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::exchange_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -55,10 +55,10 @@ const ScenarioResult& named(const ExperimentResult& result, const std::string& n
 }
 
 TEST(Exchange, OwnersTreesAndHostStandInTheOrderOfTheirBusiestLink) {
-    const ExperimentResult result = run(
-        "pcie3_two_groups",
-        kAllReduce,
-        R"({"name": "host", "all_reduce": {"algorithm": "host"}},
+    const ExperimentResult result =
+        run("pcie3_two_groups",
+            kAllReduce,
+            R"({"name": "host", "all_reduce": {"algorithm": "host"}},
            {"name": "owners", "all_reduce": {"algorithm": "owners"}},
            {"name": "tree", "all_reduce": {"algorithm": "topology_tree"}})");
     const auto time = [&](const char* name) {
@@ -94,10 +94,10 @@ TEST(Exchange, SaysWhatItCannotDo) {
 
 TEST(Average, PeriodsDivideWhatAnExchangeTakes) {
     // x falls as 1/H: what an exchange adds to a step at 4 is four times what it adds at 16.
-    const ExperimentResult result = run(
-        "pcie3_two_groups",
-        training(R"("data": 2, "average": {"every": 4})"),
-        R"({"name": "alone", "set": {"/workload/plan/average/every": 2048}},
+    const ExperimentResult result =
+        run("pcie3_two_groups",
+            training(R"("data": 2, "average": {"every": 4})"),
+            R"({"name": "alone", "set": {"/workload/plan/average/every": 2048}},
            {"name": "4", "all_reduce": {"algorithm": "owners"}},
            {"name": "16", "all_reduce": {"algorithm": "owners"},
             "set": {"/workload/plan/average/every": 16}},
@@ -139,4 +139,4 @@ TEST(Average, RefusesPlansWhoseReplicasAreNotWhole) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::exchange_test

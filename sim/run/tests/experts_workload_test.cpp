@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::experts_workload_test {
 namespace {
 
 constexpr const char* kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -160,4 +160,4 @@ TEST(ExpertsWorkload, TheSameSeedIsTheSameTime) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::experts_workload_test

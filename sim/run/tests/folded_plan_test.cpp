@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::folded_plan_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/folded.json";
@@ -116,4 +116,4 @@ TEST(FoldedPlan, RefusesWhatIsNotTheSameWhenFolded) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::folded_plan_test

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::host_copies_test {
 namespace {
 
 SystemParams system_of(const std::string& name) {
@@ -212,4 +212,4 @@ TEST(HostCopyRates, OfEverySystemEndAndNoneBeatsItsEngine) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::host_copies_test

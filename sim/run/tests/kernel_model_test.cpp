@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace switchfold {
+namespace switchfold::kernel_model_test {
 namespace {
 
 const std::filesystem::path kSystems =
@@ -78,4 +78,4 @@ TEST(KernelModel, ATableIsLookedForBesideTheExperiment) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::kernel_model_test

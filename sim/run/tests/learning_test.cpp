@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::learning_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -320,4 +320,4 @@ TEST(Learning, TravelsBetweenProcessesWhole) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::learning_test

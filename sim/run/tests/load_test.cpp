@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-namespace switchfold {
+namespace switchfold::load_test {
 namespace {
 
 constexpr const char* kSystem = SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h100.json";
@@ -131,4 +131,4 @@ TEST_F(CompleteExperiment, AllProblemsAreToldAtOnceWithTheirPointers) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::load_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::many_core_test {
 namespace {
 
 const std::filesystem::path kConfigs = std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "configs";
@@ -119,4 +119,4 @@ TEST(ManyCore, ExperimentsOnGpusStillNeedTheirSystem) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::many_core_test

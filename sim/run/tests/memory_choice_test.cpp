@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::memory_choice_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -36,8 +36,8 @@ LoadedExperiment load(
     return load_experiment(Json::parse(text), kFile, {});
 }
 
-ScenarioResult run(
-    const std::string& network,
+ScenarioResult
+run(const std::string& network,
     const std::string& plan,
     const std::string& system = "hgx_h100_host",
     const std::string& algorithm = "ring") {
@@ -87,8 +87,7 @@ TEST(MemoryChoice, WhatTravelsTakesTime) {
 /// Copies of GPUs that share the way to the host slow each other: nothing of it is in the plan.
 TEST(MemoryChoice, NeighboursThatOffloadTooMakeItSlower) {
     const auto takes = [](int ranks) {
-        return run(
-                   "\"alexnet\"",
+        return run("\"alexnet\"",
                    fmt::format(
                        R"("micro_batch": 64, "data": {},
                           "memory": {{"planner": "offload_all", "bytes": "2 GiB"}})",
@@ -147,8 +146,7 @@ TEST(MemoryChoice, EveryPlannerIsSimulatedOrSaysWhyNot) {
     SimulatedMemoryOptions options;
     options.memories = {600ULL << 20U, 2ULL << 30U};
     options.granule = 1ULL << 20U;
-    const auto plans =
-        simulate_memory_plans(load("\"alexnet\"", R"("micro_batch": 64)"), options);
+    const auto plans = simulate_memory_plans(load("\"alexnet\"", R"("micro_batch": 64)"), options);
     EXPECT_EQ(plans.size(), 14U);
     for (const SimulatedMemoryPlan& plan : plans) {
         if (plan.refusal.empty()) {
@@ -165,4 +163,4 @@ TEST(MemoryChoice, EveryPlannerIsSimulatedOrSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::memory_choice_test

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::memory_over_time_test {
 namespace {
 
 constexpr auto kActivations = MemoryClass::kActivations;
@@ -133,7 +133,7 @@ Outcome any_outcome(const ExecutionGraph& graph, std::uint64_t seed) {
 }
 
 ParallelPlan any_plan() {
-    ParallelPlan plan = testing::random_plan();
+    ParallelPlan plan = test_data::random_plan();
     plan.gradient_as_bucket_view = *rc::gen::arbitrary<bool>();
     plan.sharding = plan.data == 1 ? Sharding::kNone
                                    : *rc::gen::element(
@@ -154,7 +154,7 @@ RC_GTEST_PROP(MemoryOverTimeProperty, IsConservedAndPeaksWhereThePlanSays, ()) {
     shape.sequence = 64;
     shape.vocabulary = 128;
     const Network network = decoder("small", shape);
-    const KernelTimes times(testing::ampere());
+    const KernelTimes times(test_data::ampere());
     ParallelPlan plan = any_plan();
     const auto seed = *rc::gen::arbitrary<std::uint32_t>();
     std::size_t made = 0;
@@ -195,4 +195,4 @@ RC_GTEST_PROP(MemoryOverTimeProperty, IsConservedAndPeaksWhereThePlanSays, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::memory_over_time_test

@@ -10,7 +10,7 @@
 
 #include <fstream>
 
-namespace switchfold {
+namespace switchfold::neural_network_params_test {
 namespace {
 
 TrainingWorkloadParams read(const std::string& text, std::span<const Override> overrides = {}) {
@@ -141,4 +141,4 @@ TEST(NeuralNetworkParams, ATableIsANetworkWithAPath) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::neural_network_params_test

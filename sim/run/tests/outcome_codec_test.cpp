@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace switchfold {
+namespace switchfold::outcome_codec_test {
 namespace {
 
 Outcome any_outcome() {
@@ -88,4 +88,4 @@ TEST(OutcomeCodec, RefusesLengthsBeyondItsBytes) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::outcome_codec_test

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::plan_machines_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -85,4 +85,4 @@ TEST(PlanMachines, APlanOfMoreRanksThanTheMachineHasIsBlamed) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::plan_machines_test

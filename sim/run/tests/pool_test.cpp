@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-namespace switchfold {
+namespace switchfold::pool_test {
 namespace {
 
 TEST(Pool, EachJobEndsOnceWithItsOwnBytes) {
@@ -228,4 +228,4 @@ TEST(JobsHere, AnErrorIsAResultAndLackOfMemoryIsNot) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::pool_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace switchfold {
+namespace switchfold::random_changes_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -178,4 +178,4 @@ TEST(RandomRuns, EndAndAddUpOrSayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::random_changes_test

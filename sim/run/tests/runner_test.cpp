@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-namespace switchfold {
+namespace switchfold::runner_test {
 namespace {
 
 class RunExperiment : public ::testing::Test {
@@ -244,4 +244,4 @@ TEST_F(RunExperiment, AFolderThatCannotBeWrittenIsFoundOutFirst) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::runner_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::scenario_set_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/made_up.json";
@@ -261,4 +261,4 @@ TEST(Partition, SlowsKernelsAlsoWhereNothingOverlaps) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::scenario_set_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::shared_machine_test {
 namespace {
 
 PlacedWorkloadParams
@@ -162,4 +162,4 @@ TEST(SharedMachine, WrongRanksAreToldAllAtOnce) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::shared_machine_test

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::starvation_test {
 namespace {
 
 KernelOperation gather(std::uint32_t threads, std::uint32_t registers, Time isolated, Bytes bytes) {
@@ -70,4 +70,4 @@ TEST(Starvation, ExchangesBesideKernelsThatTakeAllOfTheMemoryEndInTime) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::starvation_test

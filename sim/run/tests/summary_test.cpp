@@ -8,7 +8,7 @@
 
 #include <set>
 
-namespace switchfold {
+namespace switchfold::summary_test {
 namespace {
 
 /// Small stretches and the whole numbers that they hold, the reference.
@@ -49,7 +49,7 @@ RC_GTEST_PROP(Stretches, CoveredByCountsWhatLiesInside, ()) {
 
 /// Two ranks, two steps; each step: forward [0, 10), backward [10, 30) beside an all-reduce
 /// [20, 40), optimizer [40, 45), all in microseconds after the step's start at 0 and 50.
-class SummaryTest : public testing::Test {
+class SummaryTest : public ::testing::Test {
 protected:
     static constexpr std::uint64_t kUs = 1'000'000;
 
@@ -197,4 +197,4 @@ TEST_F(SummaryTest, CollectivesAreListedByTheirStart) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::summary_test

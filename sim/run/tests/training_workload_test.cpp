@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::training_workload_test {
 namespace {
 
 GpuParams gpu() {
@@ -89,4 +89,4 @@ TEST(TrainingWorkload, LaunchesAreTimesOrAFile) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::training_workload_test

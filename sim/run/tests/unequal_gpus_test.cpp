@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::unequal_gpus_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -348,4 +348,4 @@ TEST(SlowRanks, WrongOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::unequal_gpus_test

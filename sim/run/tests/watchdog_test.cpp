@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::watchdog_test {
 namespace {
 
 LimitParams idle_after(std::uint64_t events) {
@@ -142,4 +142,4 @@ TEST(Watchdog, IdleTimeCostsNothing) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::watchdog_test

@@ -11,7 +11,7 @@ namespace switchfold {
 
 namespace {
 
-std::vector<Time> times_of(const FoldedStep& folded, const Outcome& outcome) {
+std::vector<Time> times_of_pieces(const FoldedStep& folded, const Outcome& outcome) {
     std::vector<Time> times;
     for (const FoldedStep::Marks& piece : folded.pieces())
         times.push_back(outcome.times[0][piece.before].start - outcome.times[0][piece.after].end);
@@ -29,7 +29,8 @@ ExecutionGraph measured_step(
     const SystemParams& system,
     const CollectivePolicies& policies,
     const SimulateOptions& options) {
-    return folded.graph(times_of(folded, simulate(system, folded.probe(), policies, options)));
+    return folded.graph(
+        times_of_pieces(folded, simulate(system, folded.probe(), policies, options)));
 }
 
 ExecutionGraph measured_step_apart(
@@ -49,7 +50,7 @@ ExecutionGraph measured_step_apart(
             rethrow(jobs[job], result);
         outcome = decode(result.bytes);
     });
-    return folded.graph(times_of(folded, outcome));
+    return folded.graph(times_of_pieces(folded, outcome));
 }
 
 }  // namespace switchfold

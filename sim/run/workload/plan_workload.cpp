@@ -234,7 +234,7 @@ ExecutionGraph PreparedPlan::graph() const {
 namespace {
 
 /// Times of the kinds of GPUs that the plan's ranks have.
-std::vector<std::optional<KernelTimes>> times_of(
+std::vector<std::optional<KernelTimes>> kernel_times_of(
     const TrainingWorkloadParams& workload,
     const RankGpus& gpus,
     const std::set<std::uint32_t>& kinds,
@@ -297,7 +297,7 @@ std::optional<PreparedPlan> prepare_plan(
         return prepare_cut(workload, gpus, folder, problems);
     const std::set<std::uint32_t> kinds = gpus.used(ranks_of(*workload.plan));
     std::vector<std::optional<KernelTimes>> times =
-        times_of(workload, gpus, kinds, folder, problems);
+        kernel_times_of(workload, gpus, kinds, folder, problems);
     if (!problems.empty())
         return {};
     Network network = network_of(workload, folder);

@@ -6,6 +6,7 @@
 #include "workloads/network/table.h"
 #include "workloads/training/data_parallel.h"
 #include "workloads/training/fully_sharded.h"
+#include "workloads/training/optimizer_sharded.h"
 #include "workloads/training/transformer.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace switchfold {
 
 namespace {
 
-std::string name_of(const TrainingWorkloadParams& workload, const Network& network) {
+std::string network_name(const TrainingWorkloadParams& workload, const Network& network) {
     if (workload.transformer)
         return fmt::format(
             "transformer of {} blocks, width {}",
@@ -33,7 +34,7 @@ void check_times(const Network& network) {
                 network.name,
                 "",
                 fmt::format(
-                    "has a measured time of {}, which data_parallel and fully_sharded do not use; "
+                    "has a measured time of {}, which the strategies without a plan do not use; "
                     "expected a network without",
                     layer.name));
 }
@@ -66,7 +67,7 @@ ExecutionGraph training_step(
     check_times(network);
     const std::vector<Layer>& layers = network.layers;
     TrainingOptions options;
-    options.name = name_of(workload, network);
+    options.name = network_name(workload, network);
     options.ranks = ranks;
     options.batch = workload.batch;
     options.sms = gpu.sms;
@@ -77,6 +78,8 @@ ExecutionGraph training_step(
     options.gradient = workload.gradient;
     if (workload.strategy == TrainingStrategy::kFullySharded)
         return fully_sharded_step(layers, {options, workload.unit});
+    if (workload.strategy == TrainingStrategy::kOptimizerSharded)
+        return optimizer_sharded_step(layers, {options, workload.bucket, workload.first_bucket});
     return data_parallel_step(layers, {options, workload.bucket, workload.first_bucket});
 }
 

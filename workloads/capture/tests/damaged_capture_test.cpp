@@ -12,7 +12,7 @@
 #include <iterator>
 
 // Whatever a file holds, the reader makes a graph of it or says what is wrong.
-namespace switchfold::capture {
+namespace switchfold::capture::damaged_capture_test {
 namespace {
 
 std::string contents(const std::filesystem::path& path) {
@@ -184,4 +184,4 @@ TEST(DamagedCapture, RanksThatCannotBeAreSaid) {
 }
 
 }  // namespace
-}  // namespace switchfold::capture
+}  // namespace switchfold::capture::damaged_capture_test

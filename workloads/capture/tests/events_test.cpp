@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::capture {
+namespace switchfold::capture::events_test {
 namespace {
 
 Kernel kernel(std::uint32_t name, std::uint32_t correlation) {
@@ -125,4 +125,4 @@ TEST(Events, TimesThatNoClockShowsAreRefused) {
 }
 
 }  // namespace
-}  // namespace switchfold::capture
+}  // namespace switchfold::capture::events_test

@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace switchfold::capture {
+namespace switchfold::capture::frame_test {
 namespace {
 
 std::string framed(const Record& record) {
@@ -85,4 +85,4 @@ TEST(Frame, APayloadThatEndsWithinAFieldIsAnError) {
 }
 
 }  // namespace
-}  // namespace switchfold::capture
+}  // namespace switchfold::capture::frame_test

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <map>
 
-namespace switchfold::capture {
+namespace switchfold::capture::plan_test {
 namespace {
 
 class PlanTest : public ::testing::Test {
@@ -115,4 +115,4 @@ TEST_F(PlanTest, OldCapturesAreNotMixedWithNewOnes) {
 }
 
 }  // namespace
-}  // namespace switchfold::capture
+}  // namespace switchfold::capture::plan_test

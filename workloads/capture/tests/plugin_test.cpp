@@ -14,7 +14,7 @@
 
 // Loads the plugin and calls it as NCCL does, each time in a child, since a process has one
 // capture.
-namespace switchfold::capture::nccl {
+namespace switchfold::capture::nccl::plugin_test {
 namespace {
 
 void* symbol(const char* name) {
@@ -177,4 +177,4 @@ static_assert(offsetof(CollectiveV4, protocol) == 72);
 static_assert(offsetof(CollectiveV3, protocol) == 88);
 
 }  // namespace
-}  // namespace switchfold::capture::nccl
+}  // namespace switchfold::capture::nccl::plugin_test

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace switchfold::capture {
+namespace switchfold::capture::read_captures_test {
 namespace {
 
 constexpr const char* kAllReduce = "_Z31ncclDevKernel_AllReduce_Sum_f32v";
@@ -196,7 +196,7 @@ TEST_F(ReadCapturesTest, TheOwnFormatKeepsIt) {
     step(0, 2).end();
     step(1, 2).end();
     const TraceWorkload workload = read({"rank0.sfcapture", "rank1.sfcapture"});
-    ::switchfold::testing::expect_same(workload, ::switchfold::testing::again(workload));
+    test_data::expect_same(workload, test_data::again(workload));
 }
 
 TEST_F(ReadCapturesTest, WhatTheReaderDoesNotUseIsCounted) {
@@ -207,4 +207,4 @@ TEST_F(ReadCapturesTest, WhatTheReaderDoesNotUseIsCounted) {
 }
 
 }  // namespace
-}  // namespace switchfold::capture
+}  // namespace switchfold::capture::read_captures_test

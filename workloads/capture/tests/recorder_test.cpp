@@ -15,7 +15,7 @@
 
 #include <sys/resource.h>
 
-namespace switchfold::capture {
+namespace switchfold::capture::recorder_test {
 namespace {
 
 class RecorderTest : public ::testing::Test {
@@ -243,4 +243,4 @@ TEST_F(RecorderTest, RangesAreJoinedFromTheirEnds) {
 }
 
 }  // namespace
-}  // namespace switchfold::capture
+}  // namespace switchfold::capture::recorder_test

@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace switchfold::capture {
+namespace switchfold::capture::settings_test {
 namespace {
 
 Environment environment(std::map<std::string, std::string> variables) {
@@ -79,4 +79,4 @@ TEST(Settings, APassWithCountersHasItsOwnFile) {
 }
 
 }  // namespace
-}  // namespace switchfold::capture
+}  // namespace switchfold::capture::settings_test

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace switchfold::capture {
+namespace switchfold::capture::translate_test {
 namespace {
 
 /// Keeps what is written.
@@ -240,4 +240,4 @@ TEST(Launches, CollectivesAreNotRunAlone) {
 }
 
 }  // namespace
-}  // namespace switchfold::capture
+}  // namespace switchfold::capture::translate_test

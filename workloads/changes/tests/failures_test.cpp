@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace switchfold::changes {
+namespace switchfold::changes::failures_test {
 namespace {
 
 constexpr Time seconds(std::uint64_t value) {
@@ -97,4 +97,4 @@ TEST(Failures, AFileIsReadOrToldWrongByLines) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes
+}  // namespace switchfold::changes::failures_test

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::changes::meeting_test {
 namespace {
 
 constexpr Time us(std::uint64_t value) {
@@ -89,4 +89,4 @@ TEST(Placement, SaysHowManyMachinesAndTheFullest) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes
+}  // namespace switchfold::changes::meeting_test

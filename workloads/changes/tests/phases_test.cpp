@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::changes::phases_test {
 namespace {
 
 constexpr Time ms(std::uint64_t value) {
@@ -208,4 +208,4 @@ TEST(Batch, SharesDifferByOneAndAddUp) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes
+}  // namespace switchfold::changes::phases_test

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace switchfold::changes {
+namespace switchfold::changes::shared_storage_test {
 namespace {
 
 constexpr Time ms(std::uint64_t value) {
@@ -79,4 +79,4 @@ TEST(SharedStorage, WhatATimeDoesNotHoldIsRefused) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes
+}  // namespace switchfold::changes::shared_storage_test

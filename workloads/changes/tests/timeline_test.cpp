@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::changes {
+namespace switchfold::changes::timeline_test {
 namespace {
 
 constexpr Time ms(std::uint64_t value) {
@@ -196,4 +196,4 @@ TEST(RunTimeline, NothingIsLostOrCountedTwice) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes
+}  // namespace switchfold::changes::timeline_test

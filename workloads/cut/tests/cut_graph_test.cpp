@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace switchfold {
+namespace switchfold::cut_graph_test {
 namespace {
 
 /// A node that two others read.
@@ -65,4 +65,4 @@ TEST(StepBound, IsTheLongestChain) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::cut_graph_test

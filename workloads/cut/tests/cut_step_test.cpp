@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::cut_step_test {
 namespace {
 
 Network compound() {
@@ -49,7 +49,7 @@ cut(const CutChoice& choice, ParallelPlan plan, Network network = compound()) {
     EXPECT_TRUE(problems.empty()) << problems.front().first << " " << problems.front().second;
     auto made = PlannedCut::make(
         std::move(network),
-        KernelTimes(testing::hopper()),
+        KernelTimes(test_data::hopper()),
         std::move(plan),
         choice,
         {200e9, 80e9},
@@ -104,7 +104,7 @@ RC_GTEST_PROP(CutStepProperty, EveryCutEnds, ()) {
     const auto made = cut(choice, plan);
     const ExecutionGraph graph = cut_step(*made);
     check(graph);
-    RC_ASSERT(testing::ends(graph));
+    RC_ASSERT(test_data::ends(graph));
     RC_ASSERT(graph.ranks.size() == plan.data * choice.gpus_used());
     const Totals sum = totals(graph);
     RC_ASSERT(sum.sent == sum.received);
@@ -137,7 +137,7 @@ TEST(CutStep, OnOneGpuIsThePlainStep) {
     CutChoice choice = into(1);
     choice.lstm_weights = LstmWeights::kMemory;
     const double steps = totals(cut_step(*cut(choice, samples(8)))).kernels;
-    const PlannedStep plain(compound(), KernelTimes(testing::hopper()), samples(8));
+    const PlannedStep plain(compound(), KernelTimes(test_data::hopper()), samples(8));
     EXPECT_NEAR(steps, totals(plan_step(plain)).kernels, 1e-9);
 }
 
@@ -293,7 +293,7 @@ TEST(CutChoiceProblems, TooWideForTheProgramme) {
     PlanProblems problems;
     CutChoice choice = into(2);
     choice.method = CutMethod::kExact;
-    const KernelTimes times(testing::hopper());
+    const KernelTimes times(test_data::hopper());
     EXPECT_FALSE(PlannedCut::make(network, times, samples(8), choice, {200e9, 0}, problems));
     ASSERT_EQ(problems.size(), 1);
     EXPECT_EQ(problems[0].first, "/cut/method");
@@ -314,4 +314,4 @@ TEST(CutChoiceProblems, TooWideForTheProgramme) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::cut_step_test

@@ -14,7 +14,7 @@
 #include <limits>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::exact_cut_test {
 namespace {
 
 /// Whether parts can stand in an order in which none reads from a later one.
@@ -58,7 +58,7 @@ double by_brute_force(const CutGraph& graph) {
 }
 
 RC_GTEST_PROP(ExactCutProperty, FindsWhatBruteForceFinds, ()) {
-    CutGraph graph = testing::random_cut_graph(7, 3);
+    CutGraph graph = test_data::random_cut_graph(7, 3);
     if (graph.gpus == graph.parts && *rc::gen::arbitrary<bool>())
         graph.memory = *rc::gen::inRange(20, 120);
     const double least = by_brute_force(graph);
@@ -73,7 +73,7 @@ RC_GTEST_PROP(ExactCutProperty, FindsWhatBruteForceFinds, ()) {
 }
 
 RC_GTEST_PROP(ExactCutProperty, FourPartsToo, ()) {
-    CutGraph graph = testing::random_cut_graph(6, 4);
+    CutGraph graph = test_data::random_cut_graph(6, 4);
     graph.parts = graph.gpus = 4;
     graph.bandwidth = 1;
     const auto found = exact_cut(graph);
@@ -81,7 +81,7 @@ RC_GTEST_PROP(ExactCutProperty, FourPartsToo, ()) {
 }
 
 RC_GTEST_PROP(ExactCutProperty, NoDivisionBeatsTheBounds, ()) {
-    const CutGraph graph = testing::random_cut_graph(6, 3);
+    const CutGraph graph = test_data::random_cut_graph(6, 3);
     const double bound = step_bound(graph);
     for_each_division(graph, [&](const NodeParts& parts) {
         const FoundCut cut = judged_cut(graph, parts);
@@ -90,7 +90,7 @@ RC_GTEST_PROP(ExactCutProperty, NoDivisionBeatsTheBounds, ()) {
 }
 
 RC_GTEST_PROP(CutMethods, BestIsNoWorseThanTheOthers, ()) {
-    const CutGraph graph = testing::random_cut_graph(12, 4);
+    const CutGraph graph = test_data::random_cut_graph(12, 4);
     const auto best = find_cut(graph, CutMethod::kBest);
     const auto exact = find_cut(graph, CutMethod::kExact);
     const auto list = find_cut(graph, CutMethod::kList);
@@ -183,4 +183,4 @@ TEST(ListCut, GoesWhereItEndsFirst) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::exact_cut_test

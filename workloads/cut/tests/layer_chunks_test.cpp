@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::layer_chunks_test {
 namespace {
 
 Network compound() {
@@ -49,7 +49,7 @@ class Works {
 public:
     Works(Network network, const CutChoice& choice, std::uint32_t micro_batch = 16) :
         network_(std::move(network)),
-        times_(testing::ampere()),
+        times_(test_data::ampere()),
         plan_(made(micro_batch)),
         work_(network_, times_, plan_, choice) {}
     [[nodiscard]] const CutWork& operator*() const { return work_; }
@@ -138,4 +138,4 @@ TEST(LstmSteps, FirstOfAChunkReadsFromMemory) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::layer_chunks_test

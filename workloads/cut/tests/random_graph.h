@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// Up to so many nodes with edges drawn between them; times and sizes that make messages matter.
 inline CutGraph random_cut_graph(std::uint32_t most_nodes, std::uint32_t most_parts) {
@@ -37,4 +37,4 @@ inline CutGraph random_cut_graph(std::uint32_t most_nodes, std::uint32_t most_pa
     return graph;
 }
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::task_schedule_test {
 namespace {
 
 /// Layers of 1 s forward and 1 s back that follow each other, a GPU each.
@@ -79,7 +79,7 @@ TEST(Wavefront, BestCutTakesLayersApart) {
 }
 
 RC_GTEST_PROP(TaskSchedule, EveryTaskRunsOnceBehindWhatItNeeds, ()) {
-    const CutGraph graph = testing::random_cut_graph(10, 4);
+    const CutGraph graph = test_data::random_cut_graph(10, 4);
     const CutTasks tasks(graph);
     NodeParts parts;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
@@ -103,4 +103,4 @@ RC_GTEST_PROP(TaskSchedule, EveryTaskRunsOnceBehindWhatItNeeds, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::task_schedule_test

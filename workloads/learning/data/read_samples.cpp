@@ -19,7 +19,7 @@ namespace switchfold::learning {
 
 namespace {
 
-constexpr std::uint64_t kMostBytes = 1ULL << 30U;
+constexpr std::uint64_t kMostSampleBytes = 1ULL << 30U;
 
 using Row = std::vector<double>;
 
@@ -38,7 +38,7 @@ Row parse_row(const std::string& line, const std::string& file, std::uint64_t nu
 }
 
 std::vector<Row> read_rows(const std::filesystem::path& file) {
-    LineReader lines(file, kMostBytes);
+    LineReader lines(file, kMostSampleBytes);
     std::string line;
     std::vector<Row> rows;
     std::size_t columns = 0;
@@ -119,7 +119,7 @@ std::unique_ptr<Samples> parted(
 }
 
 std::string read_bytes(const std::filesystem::path& path) {
-    InputFile file(path, kMostBytes);
+    InputFile file(path, kMostSampleBytes);
     std::string bytes;
     std::vector<char> block(1U << 16U);
     while (const std::size_t size = file.read(block))
@@ -152,7 +152,7 @@ ByteArray read_array(const std::filesystem::path& path, std::size_t dimensions) 
     std::uint64_t all = 1;
     for (std::size_t d = 0; d < dimensions; ++d) {
         array.sizes.push_back(number(4 * (d + 1)));
-        all = std::min(all * array.sizes.back(), kMostBytes);
+        all = std::min(all * array.sizes.back(), kMostSampleBytes);
     }
     array.bytes = bytes.substr(head);
     if (array.bytes.size() != all)

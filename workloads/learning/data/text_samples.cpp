@@ -17,12 +17,12 @@ namespace switchfold::learning {
 
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64ULL << 20U;
+constexpr std::uint64_t kMostTextBytes = 64ULL << 20U;
 
 std::string read_text(const std::filesystem::path& path) {
     if (!std::filesystem::is_regular_file(path))
         throw ConfigError(path.string(), "", "is not there or is no file; expected a text");
-    InputFile file(path, kMostBytes);
+    InputFile file(path, kMostTextBytes);
     std::string text;
     std::vector<char> block(1U << 16U);
     while (const std::size_t size = file.read(block))

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace switchfold::learning {
+namespace switchfold::learning::averaging_test {
 namespace {
 
 Task small_task(AveragingRule rule, std::uint32_t every) {
@@ -171,4 +171,4 @@ TEST(Averaging, OnceReducesNoiseByTheNumberOfReplicas) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::averaging_test

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace switchfold::learning {
+namespace switchfold::learning::closed_form_test {
 namespace {
 
 /// RMSE of weights predicted s updates ahead over that of stale ones, for independent gradients of
@@ -121,4 +121,4 @@ TEST(NoisyQuadratic, StaleGradientsDivergeBeyondTheirThreshold) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::closed_form_test

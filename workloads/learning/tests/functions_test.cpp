@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace switchfold::learning {
+namespace switchfold::learning::functions_test {
 namespace {
 
 TEST(Functions, AgreeWithTheLibrary) {
@@ -68,4 +68,4 @@ TEST(Matrices, ProductsAreSumsInOrder) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::functions_test

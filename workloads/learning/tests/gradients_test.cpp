@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold::learning {
+namespace switchfold::learning::gradients_test {
 namespace {
 
 struct Case {
@@ -17,7 +17,7 @@ struct Case {
     LossKind loss;
 };
 
-class Gradients : public testing::TestWithParam<Case> {};
+class Gradients : public ::testing::TestWithParam<Case> {};
 
 Matrix drawn(Index rows, Index columns, const char* name) {
     Normals random(7, name);
@@ -111,7 +111,7 @@ NetworkShape shape_of(NetworkKind kind) {
 INSTANTIATE_TEST_SUITE_P(
     Networks,
     Gradients,
-    testing::Values(
+    ::testing::Values(
         Case{"Mlp", shape_of(NetworkKind::kMlp), LossKind::kSquares},
         Case{"MlpOfClasses", shape_of(NetworkKind::kMlp), LossKind::kCrossEntropy},
         Case{"Residual", shape_of(NetworkKind::kResidual), LossKind::kSquares},
@@ -134,4 +134,4 @@ TEST(Network, PiecesBeginTheSameHoweverTheyAreCut) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::gradients_test

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <string>
 
-namespace switchfold::learning {
+namespace switchfold::learning::members_test {
 namespace {
 
 Task task_with(OptimizerRule rule) {
@@ -150,4 +150,4 @@ TEST(BatchParts, CoverTheBatchInProportion) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::members_test

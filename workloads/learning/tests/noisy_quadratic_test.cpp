@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-namespace switchfold::learning {
+namespace switchfold::learning::noisy_quadratic_test {
 namespace {
 
 constexpr std::uint32_t kReplicas = 4;
@@ -266,4 +266,4 @@ TEST(NoisyQuadraticOfReplicas, AdaptiveIntervalsFollowTheLoss) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::noisy_quadratic_test

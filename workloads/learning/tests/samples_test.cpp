@@ -10,11 +10,11 @@
 #include <set>
 #include <string>
 
-namespace switchfold::learning {
+namespace switchfold::learning::samples_test {
 namespace {
 
 std::filesystem::path written(const std::string& name, const std::string& text) {
-    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
+    const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / name;
     std::ofstream(path, std::ios::binary) << text;
     return path;
 }
@@ -97,7 +97,7 @@ std::string array_of(std::initializer_list<unsigned char> sizes, const std::stri
 }
 
 TEST(Samples, OfImagesAreMeansOfFourPixels) {
-    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "images";
+    const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "images";
     std::filesystem::create_directories(folder);
     const std::string images = array_of({2, 2, 2}, std::string(4, '\xff') + std::string(4, '\0'));
     for (const char* part : {"train", "t10k"}) {
@@ -119,4 +119,4 @@ TEST(Samples, OfImagesAreMeansOfFourPixels) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::samples_test

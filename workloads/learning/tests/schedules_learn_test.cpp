@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace switchfold::learning {
+namespace switchfold::learning::schedules_learn_test {
 namespace {
 
 Task small_task() {
@@ -243,4 +243,4 @@ TEST(Training, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::schedules_learn_test

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace switchfold::learning {
+namespace switchfold::learning::text_test {
 namespace {
 
 DataSpec text_spec(std::uint32_t samples, std::uint32_t held_out) {
@@ -22,7 +22,7 @@ DataSpec text_spec(std::uint32_t samples, std::uint32_t held_out) {
 }
 
 std::filesystem::path written(const std::string& text) {
-    const std::filesystem::path path = testing::TempDir() + "learning_text.txt";
+    const std::filesystem::path path = ::testing::TempDir() + "learning_text.txt";
     std::ofstream(path, std::ios::binary) << text;
     return path;
 }
@@ -128,4 +128,4 @@ TEST(Text, OfATransformerNeedsTokensThatShareFeaturesEvenly) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::text_test

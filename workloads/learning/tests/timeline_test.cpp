@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <set>
 
-namespace switchfold::learning {
+namespace switchfold::learning::timeline_test {
 namespace {
 
 ScheduleShape shape_of(std::uint32_t devices, std::uint32_t micro_batches) {
@@ -180,4 +180,4 @@ TEST(SideBySide, ReplicasOfAPipelineShareEachUpdate) {
 }
 
 }  // namespace
-}  // namespace switchfold::learning
+}  // namespace switchfold::learning::timeline_test

@@ -69,7 +69,8 @@ std::uint64_t saved_by_cutting(const PinProblem& problem, std::uint64_t bytes) {
 
 std::string gave_up(const OptimalOptions& options) {
     return fmt::format(
-        "the search for a choice was given up after {} steps; expected a granule above {} bytes, or "
+        "the search for a choice was given up after {} steps; expected a granule above {} bytes, "
+        "or "
         "another planner",
         options.most_effort,
         options.granule);
@@ -227,10 +228,7 @@ private:
 
 /// What no choice saves more than, in bytes; ranges are split so many times at most.
 std::uint64_t bound_of(
-    const WindowLimits& limits,
-    const Effort& effort,
-    std::uint64_t capacity,
-    std::uint64_t saved) {
+    const WindowLimits& limits, const Effort& effort, std::uint64_t capacity, std::uint64_t saved) {
     constexpr int kSplits = 100;
     std::uint64_t most = saved;
     Ranges ranges(limits, capacity);
@@ -248,9 +246,9 @@ std::uint64_t bound_of(
 
 /// Tries the values of the fullest window, those that promise most first: the best choice for each,
 /// until no other can save more.
-class Search {
+class PinSearch {
 public:
-    Search(
+    PinSearch(
         const PinProblem& problem,
         std::uint64_t capacity,
         const OptimalOptions& options,
@@ -377,8 +375,8 @@ pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOp
     Effort effort(options.most_effort);
     const WindowLimits exact(problem, exact_order, effort);
     if (!exact.first_that_fits(capacity)) {
-        choice.refusal = effort.exhausted() ? gave_up(options)
-                                            : too_little(capacity, exact.least_capacity());
+        choice.refusal =
+            effort.exhausted() ? gave_up(options) : too_little(capacity, exact.least_capacity());
         return choice;
     }
     PinProblem small = in_granules(problem, options.granule);
@@ -386,15 +384,14 @@ pin_optimally(const PinProblem& problem, std::uint64_t capacity, const OptimalOp
         std::fill(small.copies.begin(), small.copies.end(), 1U);
     for (std::size_t i = 0; i < problem.size(); ++i)
         choice.certificate.rounding += small.bytes[i] * options.granule - problem.bytes[i];
-    Search search(small, capacity / options.granule, options, choice);
+    PinSearch search(small, capacity / options.granule, options, choice);
     search.run();
     if (!choice.refusal.empty())
         return choice;
     const std::uint64_t saved = saved_bytes(problem, choice.pinned);
     const bool whole = every_size_divides(problem, options.granule);
-    choice.certificate.saved_at_most = whole && !search.ended_early()
-                                           ? saved
-                                           : bound_of(exact, effort, capacity, saved);
+    choice.certificate.saved_at_most =
+        whole && !search.ended_early() ? saved : bound_of(exact, effort, capacity, saved);
     choice.certificate.optimal = choice.certificate.saved_at_most == saved;
     return choice;
 }

@@ -93,9 +93,9 @@ void keep_best(std::vector<Partial>& partials) {
     partials = std::move(best);
 }
 
-class Search {
+class RecomputeSearch {
 public:
-    Search(const std::vector<ChainUnit>& chain, const ExactRecompute& options) :
+    RecomputeSearch(const std::vector<ChainUnit>& chain, const ExactRecompute& options) :
         chain_(chain), options_(options), at_(chain.size() + 1) {}
 
     RecomputeChoice run() {
@@ -218,7 +218,7 @@ RecomputePlan recompute_every(const std::vector<ChainUnit>& chain, std::uint32_t
 
 RecomputeChoice
 recompute_exactly(const std::vector<ChainUnit>& chain, const ExactRecompute& options) {
-    RecomputeChoice choice = Search(chain, options).run();
+    RecomputeChoice choice = RecomputeSearch(chain, options).run();
     if (choice.plan)
         choice.cost = cost_of(chain, *choice.plan);
     return choice;

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <map>
 
-namespace switchfold {
+namespace switchfold::copy_replay_test {
 namespace {
 
 PinningPlan random_plan(const AccessSchedule& schedule, std::uint64_t& memory) {
@@ -23,8 +23,8 @@ PinningPlan random_plan(const AccessSchedule& schedule, std::uint64_t& memory) {
 }
 
 /// Most bytes in the ring of a replay at any time.
-std::uint64_t fullest(
-    const AccessSchedule& schedule, const std::vector<bool>& pinned, const CopyReplay& replay) {
+std::uint64_t
+fullest(const AccessSchedule& schedule, const std::vector<bool>& pinned, const CopyReplay& replay) {
     std::map<double, std::int64_t> changes;
     const auto bytes = [&](std::uint32_t item) {
         return static_cast<std::int64_t>(schedule.items[item].bytes);
@@ -51,7 +51,7 @@ std::uint64_t fullest(
 }
 
 RC_GTEST_PROP(CopyReplay, KeepsTheBoundsAndTheRing, ()) {
-    const AccessSchedule schedule = testing::random_schedule();
+    const AccessSchedule schedule = test_data::random_schedule();
     std::uint64_t memory = 0;
     const PinningPlan plan = random_plan(schedule, memory);
     RC_PRE(plan.refusal.empty());
@@ -74,7 +74,7 @@ RC_GTEST_PROP(CopyReplay, KeepsTheBoundsAndTheRing, ()) {
 }
 
 RC_GTEST_PROP(CopyReplay, WhatIsAllPinnedTakesItsKernels, ()) {
-    const AccessSchedule schedule = testing::random_schedule();
+    const AccessSchedule schedule = test_data::random_schedule();
     PinningOptions options;
     options.planner = PinPlanner::kNone;
     options.memory = 100'000;
@@ -85,7 +85,7 @@ RC_GTEST_PROP(CopyReplay, WhatIsAllPinnedTakesItsKernels, ()) {
 }
 
 RC_GTEST_PROP(StepMoves, EveryCopyIsThereOnce, ()) {
-    const AccessSchedule schedule = testing::random_schedule();
+    const AccessSchedule schedule = test_data::random_schedule();
     std::uint64_t memory = 0;
     const PinningPlan plan = random_plan(schedule, memory);
     RC_PRE(plan.refusal.empty());
@@ -166,4 +166,4 @@ TEST(PinningPlan, SaysWhyThereIsNone) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::copy_replay_test

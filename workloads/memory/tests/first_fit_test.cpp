@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-namespace switchfold {
+namespace switchfold::first_fit_test {
 namespace {
 
 /// Items of sizes 1 and `budget`, each open in a step of its own, beside a step of scratch alone:
@@ -52,7 +52,7 @@ TEST(FirstFit, LowersThePeakFirst) {
 }
 
 RC_GTEST_PROP(FirstFit, FitsAndSeededOrdersRepeat, ()) {
-    const AccessSchedule schedule = testing::random_schedule();
+    const AccessSchedule schedule = test_data::random_schedule();
     const PinProblem problem = pin_problem(schedule, Staging::kDoublePeak);
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
     const auto order = seeded_order(problem, seed);
@@ -69,4 +69,4 @@ RC_GTEST_PROP(FirstFit, FitsAndSeededOrdersRepeat, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::first_fit_test

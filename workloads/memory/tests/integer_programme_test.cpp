@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::integer_programme_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1U << 20U;
@@ -44,8 +44,8 @@ std::string integer_programme(const PinProblem& problem, std::uint64_t capacity)
 
 /// The optimum that CBC proves, MiB saved; empty if it does not say "Optimal".
 std::optional<double> by_cbc(const PinProblem& problem, std::uint64_t capacity) {
-    const testing::TemporaryFile model("pins.lp", integer_programme(problem, capacity));
-    const testing::TemporaryFile answer("pins.txt", "");
+    const test_data::TemporaryFile model("pins.lp", integer_programme(problem, capacity));
+    const test_data::TemporaryFile answer("pins.txt", "");
     const std::string command = fmt::format(
         "timeout 120 cbc {} ratioGap 0 solve solu {} > /dev/null 2>&1",
         model.path().string(),
@@ -117,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::integer_programme_test

@@ -15,13 +15,13 @@
 #include <set>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::memory_step_test {
 namespace {
 
 constexpr CopyRates kRates{12e9, 9e9};
 
 const KernelTimes& a100() {
-    static const KernelTimes times(testing::ampere());
+    static const KernelTimes times(test_data::ampere());
     return times;
 }
 
@@ -57,8 +57,8 @@ Schedule alone(const ExecutionGraph& graph, Time collective = Time()) {
             return kernel->isolated;
         if (const auto* copy = std::get_if<CopyOperation>(&operation.body)) {
             const double rate = copy->kind == CopyKind::kHostToDevice ? kRates.in : kRates.out;
-            return Time(static_cast<std::uint64_t>(
-                static_cast<double>(copy->bytes.count()) / rate * 1e12));
+            return Time(
+                static_cast<std::uint64_t>(static_cast<double>(copy->bytes.count()) / rate * 1e12));
         }
         if (const auto* delay = std::get_if<HostDelayOperation>(&operation.body))
             return delay->duration;
@@ -110,8 +110,8 @@ RC_GTEST_PROP(MemoryStep, TakesWhatTheRecursionOfCopiesSays, ()) {
     check(made.graph);
     RC_ASSERT(copied(made.graph, CopyKind::kHostToDevice) == made.memory.plan.bytes_in);
     RC_ASSERT(copied(made.graph, CopyKind::kDeviceToHost) == made.memory.plan.bytes_out);
-    const CopyReplay replay = replay_copies(
-        made.memory.schedule, made.memory.plan, choice.bytes.count(), kRates);
+    const CopyReplay replay =
+        replay_copies(made.memory.schedule, made.memory.plan, choice.bytes.count(), kRates);
     // Kernels and copies are whole picoseconds.
     RC_ASSERT(std::abs(to_seconds(alone(made.graph).makespan) - replay.seconds) < 1e-8);
 }
@@ -173,8 +173,7 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
     RC_PRE(made.memory.plan.refusal.empty());
     check(made.graph);
     const Schedule times = alone(made.graph, microseconds(*rc::gen::inRange(1U, 20'000U)));
-    RC_ASSERT(
-        fullest(made.graph, times, kAll) <= static_cast<double>(choice.bytes.count()) + 0.5);
+    RC_ASSERT(fullest(made.graph, times, kAll) <= static_cast<double>(choice.bytes.count()) + 0.5);
     double kernels = 0;
     for (const Operation& operation : made.graph.ranks[0]->operations)
         if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
@@ -291,9 +290,7 @@ TEST(MemoryStep, WhatLooksAtAllGradientsIsForBatchAlone) {
         "is immediate, and the norm that clips is of all gradients; expected batch");
     choice.updates = UpdatePolicy::kBatch;
     EXPECT_TRUE(problems_of(choice, plan).empty());
-    const auto takes = [&] {
-        return alone(Made(small_gpt(), plan, choice).graph).makespan;
-    };
+    const auto takes = [&] { return alone(Made(small_gpt(), plan, choice).graph).makespan; };
     const Time clipped = takes();
     choice.clip_by_global_norm = false;
     EXPECT_GT(clipped, takes());
@@ -317,4 +314,4 @@ TEST(MemoryStep, KnowsTheLargestMicroBatchThatFits) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::memory_step_test

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::network_schedule_test {
 namespace {
 
 const MemoryItem& item_named(const AccessSchedule& schedule, const std::string& name) {
@@ -126,4 +126,4 @@ TEST(NetworkSchedule, NetworksAreNarrowEnough) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::network_schedule_test

@@ -9,7 +9,7 @@
 #include <array>
 #include <filesystem>
 
-namespace switchfold {
+namespace switchfold::operator_schedule_test {
 namespace {
 
 constexpr const char* kOperators =
@@ -131,4 +131,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& traced) { return std::string(traced.param.name); });
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::operator_schedule_test

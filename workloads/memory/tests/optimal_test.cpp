@@ -10,7 +10,7 @@
 #include <limits>
 #include <optional>
 
-namespace switchfold {
+namespace switchfold::optimal_test {
 namespace {
 
 constexpr OptimalOptions kBytes{1};
@@ -36,7 +36,7 @@ Brute by_brute_force(const PinProblem& problem, std::uint64_t capacity) {
 }
 
 void expect_brute_force(Staging staging) {
-    const AccessSchedule schedule = testing::random_schedule();
+    const AccessSchedule schedule = test_data::random_schedule();
     const PinProblem problem = pin_problem(schedule, staging);
     RC_PRE(problem.size() > 0U && problem.size() <= 16U);
     const auto capacity = *rc::gen::inRange<std::uint64_t>(20, 500);
@@ -65,7 +65,7 @@ TEST(OptimalPins, AreThoseOfBruteForce) {
 }
 
 RC_GTEST_PROP(OptimalPins, AreNeverBelowFirstFit, ()) {
-    const AccessSchedule schedule = testing::random_schedule();
+    const AccessSchedule schedule = test_data::random_schedule();
     const PinProblem problem = pin_problem(schedule, Staging::kDoublePeak);
     const auto capacity = *rc::gen::inRange<std::uint64_t>(50, 600);
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
@@ -80,7 +80,7 @@ RC_GTEST_PROP(OptimalPins, AreNeverBelowFirstFit, ()) {
 }
 
 RC_GTEST_PROP(OptimalPins, WithGranulesFitAndSayWhatTheyMayLose, ()) {
-    const AccessSchedule schedule = testing::random_schedule();
+    const AccessSchedule schedule = test_data::random_schedule();
     const PinProblem problem = pin_problem(schedule, Staging::kWindow);
     RC_PRE(problem.size() > 0U);
     const auto capacity = *rc::gen::inRange<std::uint64_t>(50, 600);
@@ -161,4 +161,4 @@ TEST(OptimalPins, RefuseTablesAndSearchesThatAreTooLarge) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::optimal_test

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <optional>
 
-namespace switchfold {
+namespace switchfold::published_pins_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1U << 20U;
@@ -193,4 +193,4 @@ TEST(PublishedPin, MostOfTheGainIsExactStaging) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::published_pins_test

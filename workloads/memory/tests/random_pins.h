@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// A small chain of layers with activations, moments and scratch; some activations are read again
 /// further on. At most 16 candidates.
@@ -57,4 +57,4 @@ inline AccessSchedule random_schedule() {
     return schedule;
 }
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

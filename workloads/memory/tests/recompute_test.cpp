@@ -10,7 +10,7 @@
 #include <functional>
 #include <limits>
 
-namespace switchfold {
+namespace switchfold::recompute_test {
 namespace {
 
 std::vector<ChainUnit> random_chain() {
@@ -155,4 +155,4 @@ TEST(Recompute, BlocksOfATransformerKeepWhatIsPublished) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::recompute_test

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::same_weights_test {
 namespace {
 
 /// A chain of scalars, y = tanh(w_L tanh(.. tanh(w_1 x))), trained with momentum in the order of a
@@ -130,4 +130,4 @@ RC_GTEST_PROP(SameWeights, OverlappedNeedsItsShadow, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::same_weights_test

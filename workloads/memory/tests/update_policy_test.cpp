@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace switchfold {
+namespace switchfold::update_policy_test {
 namespace {
 
 UpdateReplay
@@ -222,4 +222,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& named) { return named.param.name; });
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::update_policy_test

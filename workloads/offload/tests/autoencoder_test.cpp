@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <variant>
 
-namespace switchfold::offload {
+namespace switchfold::offload::autoencoder_test {
 namespace {
 
 Autoencoder small() {
@@ -94,4 +94,4 @@ TEST(AutoencoderStep, SamplesTravelInAndCodesOut) {
 }
 
 }  // namespace
-}  // namespace switchfold::offload
+}  // namespace switchfold::offload::autoencoder_test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/average/averaged_step.h"
 
+#include "workloads/graph/execution_graph.h"
 #include "workloads/graph/join.h"
 #include "workloads/kernels/memory_kernel.h"
 
@@ -18,8 +19,6 @@
 namespace switchfold {
 
 namespace {
-
-constexpr double kSingle = 4;  // bytes of a weight that is averaged
 
 /// What a method does beside the exchange: copies of all weights that kernels read and write, and
 /// that stay in memory (averaging.md, section 1).
@@ -94,7 +93,7 @@ public:
             last_.insert(last_.end(), ends_.begin(), ends_.end());
         kernel("average weights", combining_.read, combining_.written, last_);
         rank_.held[MemoryClass::kMoments] +=
-            (combining_.held + (average_.overlap ? 1 : 0)) * kSingle * parameters_;
+            (combining_.held + (average_.overlap ? 1 : 0)) * kSingleBytes * parameters_;
     }
 
 private:
@@ -127,18 +126,18 @@ private:
     std::vector<std::uint32_t>
     kernel(std::string_view name, double read, double written, std::vector<std::uint32_t> after) {
         MemoryKernel kernel;
-        kernel.read = read * kSingle * parameters_;
-        kernel.written = written * kSingle * parameters_;
+        kernel.read = read * kSingleBytes * parameters_;
+        kernel.written = written * kSingleBytes * parameters_;
         kernel.flops = read * parameters_;
         return add(name, weights(), after, one_.times().estimate(kernel).kernel);
     }
     void all_reduce() {
         const double bucket = static_cast<double>(one_.plan().bucket.count());
-        double left = parameters_ * kSingle;
+        double left = parameters_ * kSingleBytes;
         for (std::uint64_t sequence = 0; left > 0; ++sequence) {
             CollectiveOperation collective;
             collective.bytes =
-                Bytes(static_cast<std::uint64_t>(std::min(left, bucket) / kSingle + 0.5) * 4);
+                Bytes(static_cast<std::uint64_t>(std::min(left, bucket) / kSingleBytes + 0.5) * 4);
             collective.group = group_;
             collective.sequence = sequence;
             last_ = add("exchange weights", weights(), last_, collective);
@@ -147,7 +146,7 @@ private:
     }
     /// The worker's weights go up, the host moves the centre, and what moves the worker comes down.
     void through_host() {
-        const Bytes bytes(static_cast<std::uint64_t>(parameters_ * kSingle));
+        const Bytes bytes(static_cast<std::uint64_t>(parameters_ * kSingleBytes));
         last_ =
             add("weights to the host",
                 weights(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/division/replica_times.h"
 
+#include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/plan/step/plan_step.h"
 
@@ -27,7 +28,6 @@ ReplicaTimes::stages(const KernelTimes& times, std::uint32_t samples, bool summe
     const StageWork work(network_, times, plan, plan.partition);
     const double shares =
         plan.sharding == Sharding::kNone ? 1 : replicas_at_work(plan) * plan.context;
-    constexpr double kSingle = 4;
     for (std::uint32_t stage = 0; stage < work.stages(); ++stage) {
         StageTimes& of = at->second.emplace_back();
         of.forward = work.seconds(PassKind::kForward, stage);
@@ -37,7 +37,7 @@ ReplicaTimes::stages(const KernelTimes& times, std::uint32_t samples, bool summe
                                    .estimate(optimizer(
                                        work.parameters(stage) / shares,
                                        element_bytes(plan.datatype),
-                                       kSingle,
+                                       kSingleBytes,
                                        optimizer_state_bytes(plan)))
                                    .kernel.isolated);
     }

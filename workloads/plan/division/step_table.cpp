@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::uint32_t kMostSamples = 1U << 20U;
 
-class Reader {
+class StepTableReader {
 public:
-    Reader(std::string_view text, const std::string& label) :
+    StepTableReader(std::string_view text, const std::string& label) :
         lines_(trimmed_cells(text, '\n')), label_(label) {}
 
     StepTable run() {
@@ -89,7 +89,7 @@ private:
 }  // namespace
 
 StepTable parse_step_table(std::string_view text, const std::string& label) {
-    return Reader(text, label).run();
+    return StepTableReader(text, label).run();
 }
 
 StepTable read_step_table(const std::filesystem::path& path) {

@@ -49,14 +49,6 @@ bool same(const Work& a, const Work& b) {
     });
 }
 
-/// Of data-parallel ranks.
-struct Reduction {
-    CollectiveKind kind = CollectiveKind::kAllReduce;
-    Bytes bytes;
-    Datatype datatype = Datatype::kFloat32;
-    bool operator==(const Reduction&) const = default;
-};
-
 }  // namespace
 
 std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
@@ -96,6 +88,14 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
 /// Notes the pieces of the step while it is written.
 class FoldedStep::Recorder : public FoldedParts {
 public:
+    /// Of data-parallel ranks.
+    struct Reduction {
+        CollectiveKind kind = CollectiveKind::kAllReduce;
+        Bytes bytes;
+        Datatype datatype = Datatype::kFloat32;
+        bool operator==(const Reduction&) const = default;
+    };
+
     Recorder(const PlannedStep& step, std::vector<Use>& uses) : step_(step), uses_(uses) {}
 
     void pass(std::uint32_t rank, std::uint32_t operation, const Pass& pass) override {
@@ -156,7 +156,7 @@ public:
     std::vector<Marks>
     rank(PassWriter& writer, std::uint32_t rank, bool reduces, bool does_passes) const {
         std::vector<Marks> marks(pieces_.passes().size());
-        for (const Reduction& reduction : pieces_.reductions()) {
+        for (const Recorder::Reduction& reduction : pieces_.reductions()) {
             if (!reduces)
                 break;
             const PassWriter::Index after = mark(writer);

@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::uint32_t kMost = 1U << 20U;  // devices, stages, micro-batches
 
-class Reader {
+class ScheduleReader {
 public:
-    explicit Reader(std::string file) : file_(std::move(file)) {}
+    explicit ScheduleReader(std::string file) : file_(std::move(file)) {}
 
     PipelineSchedule run(const Json& json) {
         if (!json.is_object()) {
@@ -201,11 +201,11 @@ private:
 }  // namespace
 
 PipelineSchedule parse_schedule(std::string_view text, const std::string& file) {
-    return Reader(file).run(parse_json(text, file));
+    return ScheduleReader(file).run(parse_json(text, file));
 }
 
 PipelineSchedule read_schedule(const std::filesystem::path& path) {
-    return Reader(path.string()).run(load_json(path));
+    return ScheduleReader(path.string()).run(load_json(path));
 }
 
 }  // namespace switchfold

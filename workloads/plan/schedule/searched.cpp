@@ -13,7 +13,7 @@ namespace switchfold {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNotReady = std::numeric_limits<double>::infinity();
 
 /// What the search tries both ways.
 struct Choices {
@@ -34,14 +34,14 @@ public:
         choices_(choices),
         builder_(name, p_, m_, {straight(p_)}),
         devices_(p_),
-        forward_end_(p_, std::vector<double>(m_, kNever)),
-        gradient_end_(p_, std::vector<double>(m_, kNever)) {}
+        forward_end_(p_, std::vector<double>(m_, kNotReady)),
+        gradient_end_(p_, std::vector<double>(m_, kNotReady)) {}
 
     PipelineSchedule make() {
         for (std::uint64_t left = std::uint64_t{3} * p_ * m_; left > 0; --left) {
             // The device that can go on first; among equals the last, whose work others wait for.
             std::uint32_t next = p_;
-            double begin = kNever;
+            double begin = kNotReady;
             for (std::uint32_t s = p_; s-- > 0;) {
                 const double ready = ready_at(s);
                 if (ready < begin) {
@@ -65,19 +65,19 @@ private:
         std::uint32_t weights = 0;
     };
 
-    /// When the next forward's input is there; kNever if nobody knows yet, or there is no room.
+    /// When the next forward's input is there; kNotReady if nobody knows yet, or there is no room.
     [[nodiscard]] double forward_ready(std::uint32_t s) const {
         const Device& d = devices_[s];
         const std::uint32_t in_flight = d.forwards - d.gradients;
         const double kept = in_flight + (d.gradients - d.weights) * shape_.weight_kept;
         if (d.forwards == m_ || kept + 1 > limit_ || in_flight >= choices_.ahead * (p_ - 1 - s) + 1)
-            return kNever;
+            return kNotReady;
         return s == 0 ? 0 : forward_end_[s - 1][d.forwards] + shape_.message;
     }
     [[nodiscard]] double gradient_ready(std::uint32_t s) const {
         const Device& d = devices_[s];
         if (d.gradients == d.forwards)
-            return kNever;
+            return kNotReady;
         return s + 1 == p_ ? forward_end_[s][d.gradients]
                            : gradient_end_[s + 1][d.gradients] + shape_.message;
     }
@@ -87,7 +87,7 @@ private:
     /// The earliest begin of anything on the device.
     [[nodiscard]] double ready_at(std::uint32_t s) const {
         const double ready = has_weight(s) ? 0 : std::min(forward_ready(s), gradient_ready(s));
-        return ready == kNever ? kNever : std::max(devices_[s].free, ready);
+        return ready == kNotReady ? kNotReady : std::max(devices_[s].free, ready);
     }
 
     void step(std::uint32_t s, double begin) {
@@ -95,7 +95,7 @@ private:
         const double forward = std::max(d.free, forward_ready(s));
         const double gradient = std::max(d.free, gradient_ready(s));
         const double next = std::min(forward, gradient);
-        if (has_weight(s) && (next == kNever || fills(s, next - d.free))) {
+        if (has_weight(s) && (next == kNotReady || fills(s, next - d.free))) {
             run(s, PassKind::kWeightGradient, begin);
             return;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/search/lower_bound.h"
 
+#include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/plan/schedule/pass_needs.h"
 #include "workloads/plan/step/rank_map.h"
@@ -272,7 +273,6 @@ private:
     }
 
     void update() {
-        constexpr double kSingle = 4;  // bytes of a number in 32 bits
         const double element = element_bytes(plan_.datatype);
         const bool gathers =
             plan_.sharding == Sharding::kOptimizer || plan_.sharding == Sharding::kGradients;
@@ -284,10 +284,11 @@ private:
                 const double held =
                     parameters /
                     (plan_.sharding == Sharding::kNone ? 1 : static_cast<double>(ranks));
-                const double seconds = to_seconds(
-                    step_.times()
-                        .estimate(optimizer(held, element, kSingle, optimizer_state_bytes(plan_)))
-                        .kernel.isolated);
+                const double seconds =
+                    to_seconds(step_.times()
+                                   .estimate(optimizer(
+                                       held, element, kSingleBytes, optimizer_state_bytes(plan_)))
+                                   .kernel.isolated);
                 d.end += seconds;
                 d.arithmetic += seconds;
                 if (!gathers)

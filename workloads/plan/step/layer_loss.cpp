@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/plan/step/layer_work.h"
 
 namespace switchfold {
 
-namespace {
-
-constexpr double kSingle = 4;  // bytes of a number in 32 bits
-
-}  // namespace
+namespace {}  // namespace
 
 /// Each operator reads all that it needs from memory and writes what it makes there.
 void LayerWork::unfused_loss(std::uint32_t layer, bool backward, Work& work) const {
@@ -21,20 +18,20 @@ void LayerWork::unfused_loss(std::uint32_t layer, bool backward, Work& work) con
         k.flops = out;
         kernel(layer, what, times_.estimate(k), work);
     };
-    const bool casts = element_ < kSingle;
+    const bool casts = element_ < kSingleBytes;
     if (!backward) {
         if (casts)
-            pass("to 32 bits", element_, kSingle);
-        pass("largest", kSingle, 0);
-        pass("less the largest", kSingle, kSingle);
-        pass("exponentials", kSingle, kSingle);
-        pass("sum", kSingle, 0);
-        pass("probabilities", kSingle, kSingle);
+            pass("to 32 bits", element_, kSingleBytes);
+        pass("largest", kSingleBytes, 0);
+        pass("less the largest", kSingleBytes, kSingleBytes);
+        pass("exponentials", kSingleBytes, kSingleBytes);
+        pass("sum", kSingleBytes, 0);
+        pass("probabilities", kSingleBytes, kSingleBytes);
         return;
     }
-    pass("gradient", kSingle, kSingle);
+    pass("gradient", kSingleBytes, kSingleBytes);
     if (casts)
-        pass("to 16 bits", kSingle, element_);
+        pass("to 16 bits", kSingleBytes, element_);
 }
 
 }  // namespace switchfold

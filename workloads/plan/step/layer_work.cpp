@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/step/layer_work.h"
 
+#include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/matrix_product.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/network/product.h"
@@ -15,8 +16,6 @@
 namespace switchfold {
 
 namespace {
-
-constexpr double kSingle = 4;  // bytes of a number in 32 bits
 
 bool splits_by_columns(const Layer& layer) {
     return layer.split == TensorSplit::kColumns ||
@@ -103,7 +102,7 @@ double LayerWork::full_output_bytes(std::uint32_t layer) const {
 double LayerWork::output_bytes(std::uint32_t layer) const {
     const bool single =
         plan_.loss == LossKernels::kUnfused && network_.layers[layer].type == "softmax_loss";
-    return out_elements(layer) * (single ? kSingle : element_);
+    return out_elements(layer) * (single ? kSingleBytes : element_);
 }
 
 double LayerWork::parameters(std::uint32_t layer) const {

@@ -124,9 +124,9 @@ struct ParallelPlan {
 /// Bytes a parameter that an update reads and writes beside weights and gradients: moments, and
 /// the 32-bit copy of 16-bit weights.
 [[nodiscard]] inline double optimizer_state_bytes(const ParallelPlan& plan) {
-    constexpr double kSingle = 4;
     const double moments = plan.optimizer == OptimizerKind::kAdam ? 2 : 1;
-    return moments * kSingle + (element_bytes(plan.datatype) < kSingle ? kSingle : 0);
+    return moments * kSingleBytes +
+           (element_bytes(plan.datatype) < kSingleBytes ? kSingleBytes : 0);
 }
 
 }  // namespace switchfold

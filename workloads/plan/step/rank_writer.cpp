@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/step/rank_writer.h"
 
+#include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/plan/schedule/pass_needs.h"
 
@@ -15,8 +16,6 @@
 namespace switchfold {
 
 namespace {
-
-constexpr double kSingle = 4;  // bytes of a number in 32 bits
 
 Bytes bytes_of(double value) {
     return Bytes(static_cast<std::uint64_t>(std::ceil(value)));
@@ -208,8 +207,8 @@ void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
         return;
     const double parameters = parts_.work.parameters(pass.stage);
     MemoryKernel kernel;
-    kernel.read = 2 * kSingle * parameters;
-    kernel.written = kSingle * parameters;
+    kernel.read = 2 * kSingleBytes * parameters;
+    kernel.written = kSingleBytes * parameters;
     kernel.flops = 2 * parameters;
     writer_.kernel(lane, "predict weights", phase, parts_.times.estimate(kernel).kernel);
 }
@@ -410,7 +409,7 @@ void RankWriter::update(const Pass& pass) {
         0,
         "update",
         Phase::kOptimizer,
-        parts_.times.estimate(optimizer(held, element, kSingle, optimizer_state_bytes(plan)))
+        parts_.times.estimate(optimizer(held, element, kSingleBytes, optimizer_state_bytes(plan)))
             .kernel);
     const bool keeps_versions = plan.weights == WeightPolicy::kStash ||
                                 plan.weights == WeightPolicy::kVerticalSync ||

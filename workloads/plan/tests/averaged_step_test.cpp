@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::averaged_step_test {
 namespace {
 
 Network small() {
@@ -49,7 +49,7 @@ double parameters(const PlannedStep& step) {
 }
 
 TEST(AveragedSteps, ExchangeAllWeightsOnceAPeriod) {
-    const PlannedStep step(small(), KernelTimes(testing::ampere()), one());
+    const PlannedStep step(small(), KernelTimes(test_data::ampere()), one());
     AveragePlan average;
     average.every = 5;
     const ExecutionGraph graph = averaged_steps(step, average, 4);
@@ -66,14 +66,14 @@ TEST(AveragedSteps, ExchangeAllWeightsOnceAPeriod) {
 TEST(AveragedSteps, BucketsAreThoseOfGradients) {
     ParallelPlan plan = one();
     plan.bucket = mebibytes(1);
-    const PlannedStep step(small(), KernelTimes(testing::ampere()), plan);
+    const PlannedStep step(small(), KernelTimes(test_data::ampere()), plan);
     const ExecutionGraph graph = averaged_steps(step, {}, 2);
     const auto buckets = static_cast<std::size_t>(4 * parameters(step) / (1 << 20)) + 1;
     EXPECT_EQ(count(graph, "exchange weights"), buckets);
 }
 
 TEST(AveragedSteps, OverlappedExchangeWaitsForNoStep) {
-    const PlannedStep step(small(), KernelTimes(testing::ampere()), one());
+    const PlannedStep step(small(), KernelTimes(test_data::ampere()), one());
     AveragePlan average;
     average.overlap = true;
     const ExecutionGraph graph = averaged_steps(step, average, 2);
@@ -89,7 +89,7 @@ TEST(AveragedSteps, OverlappedExchangeWaitsForNoStep) {
 }
 
 TEST(AveragedSteps, MethodsMoveWhatTheyKeep) {
-    const PlannedStep step(small(), KernelTimes(testing::ampere()), one());
+    const PlannedStep step(small(), KernelTimes(test_data::ampere()), one());
     const double weights = 4 * parameters(step);
     const auto held = [&](AverageMethod method) {
         AveragePlan average;
@@ -129,4 +129,4 @@ TEST(AveragedSteps, RefuseWhatIsNoReplica) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::averaged_step_test

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <optional>
 
-namespace switchfold {
+namespace switchfold::batch_division_test {
 namespace {
 
 using Tables = std::vector<std::vector<double>>;
@@ -225,4 +225,4 @@ TEST(BatchDivision, SpreadIsOfTheDevicesThatAreUsed) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::batch_division_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <variant>
 
-namespace switchfold {
+namespace switchfold::divided_step_test {
 namespace {
 
 Network small_gpt() {
@@ -26,7 +26,7 @@ Network small_gpt() {
 }
 
 const KernelTimes& a100() {
-    static const KernelTimes times(testing::ampere());
+    static const KernelTimes times(test_data::ampere());
     return times;
 }
 
@@ -142,7 +142,7 @@ TEST(DividedStep, SeparateAccumulationReadsAndWritesTheGradientsOfEveryMicroBatc
 /// Two GPUs of one kind and, between them, one that is half as fast.
 TEST(DividedStep, RanksTakeTheirOwnGpusAndSamples) {
     const Network network = small_gpt();
-    GpuRates slow = testing::ampere();
+    GpuRates slow = test_data::ampere();
     for (double* rate : {&slow.vector, &slow.half, &slow.tf32, &slow.matrix})
         *rate /= 2;
     slow.read_bandwidth /= 2;
@@ -193,7 +193,7 @@ TEST(DividedStep, EqualStepsAreTheStepOfThePlan) {
 }
 
 TEST(DividedStep, StagesOnSlowerGpusGetFewerLayers) {
-    GpuRates slow = testing::ampere();
+    GpuRates slow = test_data::ampere();
     for (double* rate : {&slow.vector, &slow.half, &slow.tf32, &slow.matrix})
         *rate /= 4;
     slow.read_bandwidth /= 4;
@@ -210,4 +210,4 @@ TEST(DividedStep, StagesOnSlowerGpusGetFewerLayers) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::divided_step_test

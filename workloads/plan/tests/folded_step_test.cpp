@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::folded_step_test {
 namespace {
 
 PlannedStep step_of(const ParallelPlan& plan) {
@@ -18,7 +18,7 @@ PlannedStep step_of(const ParallelPlan& plan) {
     shape.heads = 8;
     shape.sequence = 256;
     shape.vocabulary = 1024;
-    return {decoder("small", shape), KernelTimes(testing::ampere()), plan};
+    return {decoder("small", shape), KernelTimes(test_data::ampere()), plan};
 }
 
 ParallelPlan plan() {
@@ -77,4 +77,4 @@ TEST(FoldedStep, GroupsMustLieOnMachinesAlike) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::folded_step_test

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// Runs a graph in which everything takes a moment: whether every operation of every rank ends.
 inline bool ends(const ExecutionGraph& graph) {
@@ -81,4 +81,4 @@ inline bool ends(const ExecutionGraph& graph) {
     return left == 0;
 }
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace switchfold {
+namespace switchfold::plan_memory_test {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
@@ -23,7 +23,7 @@ TEST(PlanMemory, WeightsAndMomentsAreThoseOfMegatron) {
     plan.sequence = true;
     plan.recompute = Recompute::kSelective;
     const Network network = *find_network("gpt_22b");
-    const KernelTimes times(testing::ampere());
+    const KernelTimes times(test_data::ampere());
     const MemoryBytes memory = plan_memory({network, times, plan}).front();
     const double blocks = 12.0 * 48 * 6144 * 6144 * 18 / 8;
     EXPECT_NEAR(blocks / kGiB, 45.5625, 1e-9);
@@ -43,7 +43,7 @@ TEST(PlanMemory, ShardsAndVersionsDivideAndMultiply) {
     shape.sequence = 128;
     shape.vocabulary = 1024;
     const Network network = decoder("small", shape);
-    const KernelTimes times(testing::ampere());
+    const KernelTimes times(test_data::ampere());
     ParallelPlan plan;
     plan.data = 4;
     const MemoryBytes whole = plan_memory({network, times, plan}).front();
@@ -85,7 +85,7 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
     shape.sequence = 256;
     shape.vocabulary = 1024;
     const Network network = decoder("small", shape);
-    const KernelTimes times(testing::ampere());
+    const KernelTimes times(test_data::ampere());
     ParallelPlan plan;
     plan.micro_batch = 2;
     plan.attention = AttentionKernels::kUnfused;
@@ -122,7 +122,7 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
 TEST(PlanMemory, GradientsThatAreNoViewsOfBucketsAreHeldTwice) {
     // ResNet-50's 25,557,032 parameters of 4 bytes: 102 MB.
     const Network network = *find_network("resnet50");
-    const KernelTimes times(testing::ampere());
+    const KernelTimes times(test_data::ampere());
     ParallelPlan plan;
     plan.data = 2;
     plan.datatype = plan.gradient = Datatype::kFloat32;
@@ -136,4 +136,4 @@ TEST(PlanMemory, GradientsThatAreNoViewsOfBucketsAreHeldTwice) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::plan_memory_test

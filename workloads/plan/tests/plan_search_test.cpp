@@ -16,7 +16,7 @@
 #include <string>
 #include <tuple>
 
-namespace switchfold {
+namespace switchfold::plan_search_test {
 namespace {
 
 Network small_gpt(std::uint32_t layers = 8) {
@@ -30,7 +30,7 @@ Network small_gpt(std::uint32_t layers = 8) {
 }
 
 const KernelTimes& a100() {
-    static const KernelTimes times(testing::ampere());
+    static const KernelTimes times(test_data::ampere());
     return times;
 }
 
@@ -148,7 +148,7 @@ double ideal_seconds(const ExecutionGraph& graph, const LinkFloor& floor) {
 
 RC_GTEST_PROP(PlanBound, IsNeverAboveAMachineWithoutContention, ()) {
     const Network network = small_gpt();
-    ParallelPlan plan = testing::random_plan();
+    ParallelPlan plan = test_data::random_plan();
     plan.schedule = *rc::gen::element<std::string>(
         "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zb_v", "chimera", "dualpipe_v");
     plan.sharding = *rc::gen::element(
@@ -274,4 +274,4 @@ TEST(PlanSpace, FusedAttentionHasNothingToComputeAgainSelectively) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::plan_search_test

@@ -19,7 +19,7 @@
 #include <set>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::plan_step_test {
 namespace {
 
 Network small_gpt(std::uint32_t layers = 8) {
@@ -47,7 +47,7 @@ Network small_mixture() {
 }
 
 const KernelTimes& a100() {
-    static const KernelTimes times(testing::ampere());
+    static const KernelTimes times(test_data::ampere());
     return times;
 }
 
@@ -65,10 +65,10 @@ std::map<std::string, std::uint64_t> traffic(const ExecutionGraph& graph, std::u
     return bytes;
 }
 
-using testing::ends;
+using test_data::ends;
 
 RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
-    ParallelPlan plan = testing::random_plan();
+    ParallelPlan plan = test_data::random_plan();
     plan.context = *rc::gen::element(1U, 2U);
     if (plan.tensor > 1)
         plan.tensor = *rc::gen::element(2U, 4U);
@@ -424,4 +424,4 @@ TEST(PlanStep, TellsWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::plan_step_test

@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 
-namespace switchfold {
+namespace switchfold::planner_test {
 namespace {
 
 /// Every way to cut the layers and hand out the workers.
@@ -80,4 +80,4 @@ TEST(Planner, RefusesWhatFitsNowhere) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::planner_test

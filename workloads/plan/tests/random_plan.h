@@ -5,7 +5,7 @@
 
 #include <rapidcheck/gtest.h>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// Any plan of at most 16 ranks that is not sharded, for whatever schedule is put in; many do not
 /// suit every network.
@@ -25,4 +25,4 @@ inline ParallelPlan random_plan() {
     return plan;
 }
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

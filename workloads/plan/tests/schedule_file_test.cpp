@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold {
+namespace switchfold::schedule_file_test {
 namespace {
 
 std::string wrong(const std::string& text) {
@@ -24,7 +24,7 @@ TEST(ScheduleFile, WritesWhatItReads) {
         ScheduleShape shape{4, 8, 2};
         shape.update_every = 4;
         PipelineSchedule schedule = generator.make(shape);
-        PipelineSchedule read = parse_schedule(testing::schedule_text(schedule), "s.json");
+        PipelineSchedule read = parse_schedule(test_data::schedule_text(schedule), "s.json");
         read.name = schedule.name;
         read.no_barrier = schedule.no_barrier;
         EXPECT_EQ(read, schedule) << generator.name;
@@ -56,4 +56,4 @@ TEST(ScheduleFile, TellsEverythingThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::schedule_file_test

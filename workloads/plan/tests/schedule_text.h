@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold::testing {
+namespace switchfold::test_data {
 
 /// A schedule in the form that read_schedule() reads, one line a device.
 inline std::string schedule_text(const PipelineSchedule& schedule) {
@@ -36,4 +36,4 @@ inline std::string schedule_text(const PipelineSchedule& schedule) {
     return out + "\n  ]\n}\n";
 }
 
-}  // namespace switchfold::testing
+}  // namespace switchfold::test_data

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::schedules_test {
 namespace {
 
 constexpr StageTimes kEqual{1, 1, 1, 0, 0};
@@ -201,4 +201,4 @@ TEST(Schedules, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::schedules_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::step_table_test {
 namespace {
 
 /// siasosp23/artifacts@aaf7a0de: ResNet-50 on one GPU, seconds of a step.
@@ -78,4 +78,4 @@ TEST(StepTable, WrongLinesAreTold) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::step_table_test

@@ -10,12 +10,12 @@
 namespace switchfold::chakra {
 
 namespace {
-constexpr std::size_t kBlock = 1U << 18U;
-constexpr std::uint64_t kLongest = 16U << 20U;
+constexpr std::size_t kMessageBlock = 1U << 18U;
+constexpr std::uint64_t kLongestMessage = 16U << 20U;
 }  // namespace
 
 Messages::Messages(const std::filesystem::path& file, std::uint64_t most) :
-    file_(file.string()), input_(file, most), block_(kBlock) {}
+    file_(file.string()), input_(file, most), block_(kMessageBlock) {}
 
 void Messages::fail(const char* what) const {
     throw ConfigError(file_, fmt::format("byte {}", offset_), what);
@@ -49,7 +49,7 @@ bool Messages::next(std::string& message) {
             fail("ends within a length; expected a whole file");
         }
         length |= static_cast<std::uint64_t>(part & 0x7fU) << shift;
-        if (shift > 28 || length > kLongest)
+        if (shift > 28 || length > kLongestMessage)
             fail("is a message of more than 16 MiB; expected one node of a Chakra trace");
         if ((part & 0x80U) == 0)
             break;

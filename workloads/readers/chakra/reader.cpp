@@ -27,8 +27,8 @@ using chakra::NodeType;
 // Where a node has no duration: less than any GPU that trains today, as for kernels' default bytes.
 constexpr double kCautiousBytesPerSecond = 1e12;
 constexpr double kCautiousFlops = 1e14;
-constexpr std::uint32_t kMostRanks = 65'536;
-constexpr std::uint64_t kMostMembers = 16'000'000;  // of all groups together
+constexpr std::uint32_t kMostChakraRanks = 65'536;
+constexpr std::uint64_t kMostGroupMembers = 16'000'000;  // of all groups together
 // No node says how its kernel was launched: so many blocks that they spread evenly over any GPU.
 constexpr std::uint32_t kAssumedBlocks = 16'384;
 constexpr std::uint64_t kBarrier = 9;                     // CollectiveCommType
@@ -286,7 +286,7 @@ private:
         operation.stream =
             gpu_stream(node, group.empty() ? "communication" : fmt::format("group {}", group));
         collective.group = groups_->index(group);
-        if (groups_->members() > kMostMembers)
+        if (groups_->members() > kMostGroupMembers)
             fail(
                 node,
                 fmt::format("is of group number {}; expected fewer groups", collective.group));
@@ -437,7 +437,7 @@ std::uint32_t rank_in_name(const std::filesystem::path& file, std::uint32_t othe
     const auto [end, code] =
         std::from_chars(number.data() + 1, number.data() + number.size(), rank);
     const bool found = number.size() > 1 && code == std::errc{} &&
-                       end == number.data() + number.size() && rank < kMostRanks;
+                       end == number.data() + number.size() && rank < kMostChakraRanks;
     return found ? rank : otherwise;
 }
 

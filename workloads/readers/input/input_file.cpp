@@ -26,7 +26,7 @@ struct GzClose {
     void operator()(gzFile file) const { gzclose(file); }
 };
 
-constexpr unsigned kBlock = 1U << 18U;
+constexpr unsigned kInflateAtOnce = 1U << 18U;
 
 }  // namespace
 
@@ -51,7 +51,7 @@ public:
     explicit GzipInflater(const std::filesystem::path& path) : file_(gzopen(path.c_str(), "rb")) {
         if (!file_)
             throw ConfigError(path.string(), "", "cannot be opened; expected a readable file");
-        gzbuffer(file_.get(), kBlock);
+        gzbuffer(file_.get(), kInflateAtOnce);
     }
     std::size_t read(std::span<char> block) override {
         const int count = gzread(file_.get(), block.data(), static_cast<unsigned>(block.size()));
@@ -71,7 +71,7 @@ private:
 
 class ZstdInflater : public InputFile::Inflater {
 public:
-    explicit ZstdInflater(File file) : file_(std::move(file)), packed_(kBlock) {}
+    explicit ZstdInflater(File file) : file_(std::move(file)), packed_(kInflateAtOnce) {}
     std::size_t read(std::span<char> block) override {
         ZSTD_outBuffer out{block.data(), block.size(), 0};
         while (out.pos == 0) {

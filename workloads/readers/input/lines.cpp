@@ -11,11 +11,11 @@ namespace switchfold {
 
 namespace {
 constexpr std::size_t kLongest = 16U << 20U;
-constexpr std::size_t kBlock = 1U << 18U;
+constexpr std::size_t kReadAtOnce = 1U << 18U;
 }  // namespace
 
 LineReader::LineReader(const std::filesystem::path& path, std::uint64_t most) :
-    path_(path), source_(path, most), block_(kBlock) {}
+    path_(path), source_(path, most), block_(kReadAtOnce) {}
 
 bool LineReader::next(std::string& line) {
     line.clear();

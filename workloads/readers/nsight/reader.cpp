@@ -35,7 +35,7 @@ constexpr const char* kRanges = "NVTX_EVENTS";
 constexpr const char* kPayloads = "NVTX_PAYLOAD_SCHEMA_ENTRIES";
 constexpr const char* kGpus = "TARGET_INFO_GPU";
 constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
-constexpr std::uint64_t kMostRanks = 65'536;
+constexpr std::uint64_t kMostProcesses = 65'536;
 
 /// Global ids hold the process in the 24 bits above the thread's.
 std::uint64_t process_of(std::uint64_t global_id) {
@@ -91,7 +91,7 @@ private:
         while (rows.next()) {
             origin_ = std::min(origin_, rows.needed(0));
             ranks_.try_emplace({rows.needed(1), process_of(rows.number(2).value_or(0))});
-            if (ranks_.size() > kMostRanks)
+            if (ranks_.size() > kMostProcesses)
                 rows.fail(1, "is of more than 65,536 GPUs and processes; expected fewer");
         }
         if (ranks_.empty())

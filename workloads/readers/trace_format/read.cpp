@@ -19,7 +19,7 @@ using tf::RecordError;
 namespace {
 
 // Longer than any run: sums of times must fit 64 bits of ps.
-constexpr std::uint64_t kLongest = UINT64_MAX / 4;
+constexpr std::uint64_t kLongestRecord = UINT64_MAX / 4;
 constexpr std::uint32_t kMostRanks = 65'536;
 constexpr std::uint32_t kMostSteps = 1'000'000;
 
@@ -59,7 +59,7 @@ OperationBody body_of(const tf::KernelRecord& r) {
     kernel.byte_source = r.bytes_from.value;
     kernel.flops = r.flops;
     kernel.kernel_class = r.kernel_class.value;
-    if (kernel.isolated > Time(kLongest))
+    if (kernel.isolated > Time(kLongestRecord))
         throw RecordError("/isolated_ps", "is more than 53 days; expected a kernel's duration");
     return kernel;
 }
@@ -79,7 +79,7 @@ OperationBody body_of(const tf::CollectiveRecord& r) {
     collective.shared_memory = Bytes(r.shared_memory_bytes);
     collective.algorithm = short_text("/algorithm", r.algorithm);
     collective.protocol = short_text("/protocol", r.protocol);
-    if (r.peers_late_ps > kLongest)
+    if (r.peers_late_ps > kLongestRecord)
         throw RecordError("/peers_late_ps", "is more than 53 days; expected less");
     collective.peers_late = Time(r.peers_late_ps);
     return collective;
@@ -229,7 +229,8 @@ private:
                 "/stream", fmt::format("is {}; this rank has no such stream", r.stream));
         if (r.step >= workload_.graph.steps)
             throw RecordError("/step", fmt::format("is {}; the trace has fewer steps", r.step));
-        if (r.gap_ps > kLongest || r.start_ps > kLongest || r.duration_ps > kLongest)
+        if (r.gap_ps > kLongestRecord || r.start_ps > kLongestRecord ||
+            r.duration_ps > kLongestRecord)
             throw RecordError("", "holds a time of more than 53 days; expected less");
         for (std::size_t i = 0; i < r.after.size(); ++i)
             if (r.after[i] == 0 || r.after[i] > rank_->operations.size())

@@ -15,7 +15,7 @@
 #include <limits>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::planner_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -204,4 +204,4 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveTheSimulatedTime, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::planner_test

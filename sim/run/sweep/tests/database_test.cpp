@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace switchfold {
+namespace switchfold::database_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -160,4 +160,4 @@ TEST(RunRecordCodec, WhatGoesInComesOut) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::database_test

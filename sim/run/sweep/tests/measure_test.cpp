@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace switchfold {
+namespace switchfold::measure_test {
 namespace {
 
 std::string why_not(const std::string& range) {
@@ -81,4 +81,4 @@ TEST(Measure, KnowsUnitsFromBareNumbersAndWords) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::measure_test

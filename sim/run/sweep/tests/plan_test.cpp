@@ -9,7 +9,7 @@
 #include <fstream>
 #include <set>
 
-namespace switchfold {
+namespace switchfold::plan_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -223,4 +223,4 @@ TEST_F(Plan, AMistakeOfManyPointsIsToldOnce) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::plan_test

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/config/block_checks.h"
+
+#include "models/gpu/sm_array.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace switchfold {
+
+namespace {
+
+/// Whether an empty SM holds the block, and what of it is too much.
+std::string_view too_much(const SmArray& sm, const BlockShape& block) {
+    if (sm.limit(block) > 0)
+        return {};
+    if (sm.limit({block.threads, 0, block.shared_memory}) > 0)
+        return "registers_per_thread";
+    if (sm.limit({block.threads, 0, Bytes()}) > 0)
+        return "shared_memory";
+    return "threads";
+}
+
+std::uint32_t most_registers(const SmArray& sm, BlockShape block) {
+    while (block.registers_per_thread > 0 && sm.limit(block) == 0)
+        --block.registers_per_thread;
+    return block.registers_per_thread;
+}
+
+}  // namespace
+
+void check_blocks(
+    const GpuParams& gpu, const CollectiveParams& collectives, ParamChecker& checker) {
+    struct Kernel {
+        std::string_view name;
+        std::string_view pointer;  ///< of its threads
+        std::uint32_t threads;
+    };
+    const std::array kernels{
+        Kernel{"LL", "ll/threads", collectives.ll.threads},
+        Kernel{"LL128", "ll128/threads", collectives.ll128.threads},
+        Kernel{"Simple", "simple/threads", collectives.simple.threads},
+        Kernel{"in-switch", "in_switch_threads", collectives.in_switch_threads}};
+    // What all kernels share is told once, of the largest.
+    const Kernel& largest =
+        *std::max_element(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
+            return a.threads < b.threads;
+        });
+    const SmArray sm(gpu.sm, 1);
+    const BlockShape block{
+        largest.threads, collectives.registers_per_thread, collectives.shared_memory};
+    const std::string_view what = too_much(sm, block);
+    if (what == "registers_per_thread")
+        checker.error(
+            "/collectives/registers_per_thread",
+            fmt::format(
+                "is {}, and an empty SM of {} does not hold a block of {} threads ({}) with as "
+                "many "
+                "each; expected at most {}",
+                block.registers_per_thread,
+                gpu.name,
+                largest.threads,
+                largest.name,
+                most_registers(sm, {largest.threads, block.registers_per_thread, {}})));
+    else if (what == "shared_memory")
+        checker.error(
+            "/collectives/shared_memory",
+            fmt::format(
+                "is {}, more than an SM of {} has for one block; expected at most {}",
+                to_string(block.shared_memory),
+                gpu.name,
+                to_string(gpu.sm.shared_memory - gpu.sm.reserved_shared_memory)));
+    else if (what == "threads")
+        checker.error(
+            fmt::format("/collectives/{}", largest.pointer),
+            fmt::format(
+                "is {}, and an SM of {} holds {}; expected at most those",
+                largest.threads,
+                gpu.name,
+                gpu.sm.threads));
+}
+
+}  // namespace switchfold

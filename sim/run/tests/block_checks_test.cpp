@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/config/block_checks.h"
+
+#include "models/gpu/sm_array.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchfold::block_checks_test {
+namespace {
+
+std::vector<std::pair<std::string, std::string>>
+found(const GpuParams& gpu, const CollectiveParams& collectives) {
+    ParamChecker checker;
+    check_blocks(gpu, collectives, checker);
+    return checker.found();
+}
+
+TEST(BlockChecks, TheDefaultsFit) {
+    EXPECT_TRUE(found({}, {}).empty());
+}
+
+TEST(BlockChecks, TellWhatIsTooMuchAndHowMuchWouldDo) {
+    GpuParams gpu;
+    gpu.name = "test";
+    CollectiveParams collectives;
+    collectives.registers_per_thread = 255;
+    auto problems = found(gpu, collectives);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].first, "/collectives/registers_per_thread");
+    EXPECT_EQ(
+        problems[0].second,
+        "is 255, and an empty SM of test does not hold a block of 640 threads (in-switch) with as "
+        "many each; expected at most 96");
+
+    collectives = {};
+    collectives.shared_memory = kibibytes(200);
+    problems = found(gpu, collectives);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].first, "/collectives/shared_memory");
+    EXPECT_EQ(
+        problems[0].second,
+        "is 200 KiB, more than an SM of test has for one block; expected at most 164 KiB");
+
+    collectives = {};
+    gpu.sm.threads = 512;
+    problems = found(gpu, collectives);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].first, "/collectives/in_switch_threads");
+}
+
+RC_GTEST_PROP(BlockChecks, SayNothingExactlyWhereAllBlocksFit, ()) {
+    GpuParams gpu;
+    gpu.sm.registers = *rc::gen::inRange(8192U, 131'072U);
+    gpu.sm.shared_memory = kibibytes(*rc::gen::inRange(16U, 256U));
+    CollectiveParams collectives;
+    collectives.registers_per_thread = *rc::gen::inRange(16U, 256U);
+    collectives.shared_memory = kibibytes(*rc::gen::inRange(0U, 256U));
+    collectives.ll.threads = 32 * *rc::gen::inRange(1U, 33U);
+    collectives.in_switch_threads = 32 * *rc::gen::inRange(1U, 33U);
+    const SmArray sm(gpu.sm, 1);
+    bool fit = true;
+    for (const std::uint32_t threads :
+         {collectives.ll.threads,
+          collectives.ll128.threads,
+          collectives.simple.threads,
+          collectives.in_switch_threads})
+        fit = fit &&
+              sm.limit({threads, collectives.registers_per_thread, collectives.shared_memory}) > 0;
+    RC_ASSERT(found(gpu, collectives).empty() == fit);
+}
+
+}  // namespace
+}  // namespace switchfold::block_checks_test
