@@ -60,8 +60,11 @@ private:
 };
 
 /// Steps from `next` on that are like their neighbours: up to the end of the half that it is in,
-/// which comes every `half` steps.
-std::uint64_t steps_left(std::uint64_t next, std::uint64_t half) {
+/// which comes every `half` steps. `last` is the last step that sends: behind it a loop only waits for
+/// what is under way.
+std::uint64_t steps_left(std::uint64_t next, std::uint64_t half, std::uint64_t last) {
+    if (next < 2 || next > last)
+        return 0;
     const std::uint64_t end = (next + half - 1) / half * half;
     return end - std::min(end, next + kLastTurns);
 }
@@ -94,7 +97,7 @@ public:
     skippable(std::uint64_t unit, const Transport& transport) const override {
         if (unit % cycle() == 0)
             return chunks_.whole_loops() * cycle();
-        return step_ < 2 || !chunks_.even(transport) ? 0 : steps_left(step_, ranks_ - 1);
+        return chunks_.even(transport) ? steps_left(step_, ranks_ - 1, cycle()) : 0;
     }
     void skip(std::uint64_t turns) override {
         if (turns % cycle() == 0)
@@ -168,7 +171,7 @@ public:
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t unit, const Transport& /*transport*/) const override {
         if (unit % cycle() != 0)
-            return step_ < 2 ? 0 : steps_left(step_, order_->size() - 1);
+            return steps_left(step_, order_->size() - 1, cycle());
         const std::uint64_t loops = (part_.bytes - std::min(done_, part_.bytes)) / max_chunk_;
         return (loops - std::min(loops, kLastTurns)) * cycle();
     }

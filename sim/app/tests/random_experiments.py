@@ -5,7 +5,8 @@ results, with errors that point at the file, or with the reason why it cannot go
 
 usage: random_experiments.py SWITCHFOLD SOURCE [--runs N] [--seed S] [--limit SECONDS] [--keep FOLDER]
 
-Exit code 1 if a run crashed, hung, stopped without an end, or was refused without a pointer; such experiments are kept.
+What is refused is drawn again where the errors point, until it runs. Exit code 1 if a run crashed, hung, or was refused
+without a pointer; such experiments are kept, and those that stopped on the way for another reason than the limit.
 """
 import argparse
 import collections
@@ -248,7 +249,7 @@ def main():
                 experiment = mended(experiment, done.stderr, sampler, systems)
             ended[done.returncode if done else "none"] += 1
             problem = verdict(done, arguments.limit)
-            stopped = done is not None and done.returncode == 3
+            stopped = done is not None and done.returncode == 3 and "/limits/real_time" not in done.stderr
             if problem or stopped:
                 arguments.keep.mkdir(parents=True, exist_ok=True)
                 (arguments.keep / f"{seed}.json").write_text(json.dumps(experiment, indent=1))
@@ -256,7 +257,7 @@ def main():
                 wrong += 1
                 print(f"{seed}: {problem}")
             elif stopped:
-                print(f"{seed}: stopped: {done.stderr.strip()[-300:]}")
+                print(f"{seed}: stopped: {done.stderr.strip()[:400]}")
     print(", ".join(f"{count} ended with {code}" for code, count in sorted(ended.items(), key=str)), f"({refused} refused on the way)")
     if ended[0] == 0:
         print("no experiment ran")
