@@ -164,7 +164,7 @@ struct CollectiveParams {
                 "steps",
                 &CollectiveParams::steps,
                 "Slots of a connection's FIFO (NCCL_STEPS).",
-                1U,
+                2U,
                 64U),
             field(
                 "ll_buffer",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/algorithm_table.h"
+#include "models/collectives/fifo/block_network.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/functional.h"
 #include "models/tests/test_machine.h"
@@ -348,6 +349,36 @@ TEST(PartOfChannel, CoversTheBufferOnce) {
         }
         EXPECT_EQ(next, bytes);
     }
+}
+
+TEST(ChunkShape, IsNcclsInAFifoOfEightStepsAndLeavesRoomForTwoChunksInOthers) {
+    EXPECT_EQ(kRingShape.in_fifo_of(8).steps_per_chunk, 4U);
+    EXPECT_EQ(kRingShape.in_fifo_of(8).steps_per_slice, 2U);
+    EXPECT_EQ(kStepShape.in_fifo_of(8).steps_per_chunk, 1U);
+    for (std::uint32_t steps = 2; steps <= 64; ++steps)
+        for (const ChunkShape& shape : {kRingShape, kStepShape}) {
+            const ChunkShape cut = shape.in_fifo_of(steps);
+            EXPECT_GE(cut.steps_per_slice, 1U);
+            EXPECT_EQ(cut.steps_per_chunk % cut.steps_per_slice, 0U);
+            EXPECT_GE(steps / cut.steps_per_slice, 2 * cut.steps_per_chunk / cut.steps_per_slice);
+        }
+}
+
+TEST(Ring, EndsWithFifosOfAnyNumberOfSteps) {
+    for (const std::uint32_t steps : {2U, 3U, 4U, 5U, 6U, 7U, 8U, 12U, 64U})
+        for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
+            for (const CollectiveKind kind :
+                 {CollectiveKind::kAllReduce,
+                  CollectiveKind::kAllGather,
+                  CollectiveKind::kReduceScatter}) {
+                CollectiveParams params = TestMachine::params();
+                params.steps = steps;
+                TestMachine machine(ring_of(4).build(), params, policy(Algorithm::kRing, protocol));
+                CollectiveOperation operation = all_reduce(24'000'000);
+                operation.kind = kind;
+                machine.run(operation);
+                EXPECT_EQ(machine.ended, 4U) << steps << " steps";
+            }
 }
 
 }  // namespace

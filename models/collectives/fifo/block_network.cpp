@@ -44,7 +44,7 @@ std::uint64_t
 BlockNetwork::max_chunk(const CollectiveParams& params, Protocol protocol, ChunkShape shape) {
     const std::uint64_t buffer = buffer_bytes(params, protocol);
     if (protocol == Protocol::kSimple)
-        return buffer * std::min(shape.steps_per_chunk, params.steps) / params.steps;
+        return buffer * shape.in_fifo_of(params.steps).steps_per_chunk / params.steps;
     const auto [numerator, denominator] = wire_ratio(protocol);
     return std::max<std::uint64_t>(
         kGrain, buffer / params.steps * denominator / numerator / kGrain * kGrain);
@@ -93,9 +93,10 @@ BlockNetwork::BlockNetwork(
         t.slice = t.unit;
         t.slots = at_least_one(params_.steps * (chunk * bundle / t.unit + 1));
     } else {
-        t.slots = at_least_one(params_.steps / shape.steps_per_slice);
+        const ChunkShape cut = shape.in_fifo_of(params_.steps);
+        t.slots = params_.steps / cut.steps_per_slice;
         t.slice = static_cast<std::uint32_t>(buffer_bytes(params_, protocol) * bundle / t.slots);
-        t.slices_in_step = shape.steps_per_chunk / shape.steps_per_slice;
+        t.slices_in_step = cut.steps_per_chunk / cut.steps_per_slice;
         t.smallest_slice = std::max(t.slice / kSmallestSliceShare, t.unit);
     }
     t.slot_mask = std::bit_ceil(t.slots) - 1;

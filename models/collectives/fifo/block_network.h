@@ -6,6 +6,7 @@
 #include "models/collectives/fifo/thread_block.h"
 #include "models/collectives/running_collective.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,6 +20,17 @@ struct ChunkShape {
     std::uint32_t steps_per_chunk = 1;
     std::uint32_t steps_per_slice = 1;
     std::uint32_t largest_unit = UINT32_MAX;  ///< bytes that may travel together, at most
+
+    /// The same where a FIFO has few steps: it holds two chunks, or all blocks of a ring would wait
+    /// for a free slot at once. NCCL's FIFOs have 8.
+    [[nodiscard]] ChunkShape in_fifo_of(std::uint32_t steps) const {
+        ChunkShape shape = *this;
+        const std::uint32_t slices = steps_per_chunk / steps_per_slice;
+        shape.steps_per_slice = std::clamp(steps / 2 / slices, 1U, steps_per_slice);
+        shape.steps_per_chunk =
+            shape.steps_per_slice * std::min(slices, steps / 2 / shape.steps_per_slice);
+        return shape;
+    }
 };
 inline constexpr ChunkShape kRingShape{4, 2};  ///< all-reduce, reduce-scatter, all-gather
 inline constexpr ChunkShape kStepShape{1, 1};  ///< tree, broadcast, reduce, send and receive
