@@ -15,7 +15,7 @@
 
 namespace switchfold {
 
-/// A cable that is taken out of service. Packets on it still arrive; no new ones are routed over
+/// A cable that goes out of service. Packets already on it arrive; no further ones are routed over
 /// it.
 struct LinkDownFault {
     static constexpr std::string_view kType = "link_down";
@@ -28,11 +28,11 @@ struct LinkDownFault {
                 &LinkDownFault::component,
                 "The link, by either direction's name in result.json: gpu0_to_switch1.")
                 .required(),
-            field("at", &LinkDownFault::at, "When; 0 from the start.")};
+            field("at", &LinkDownFault::at, "Time of the fault; 0: from the start.")};
     }
 };
 
-/// A cable that has lost some of its rate, both ways.
+/// A cable that loses part of its rate in both directions.
 struct LinkDegradedFault {
     static constexpr std::string_view kType = "link_degraded";
     std::string component;
@@ -40,20 +40,21 @@ struct LinkDegradedFault {
     Time at;
     static constexpr auto fields() {
         return std::tuple{
-            field("component", &LinkDegradedFault::component, "The link, by either direction.")
+            field(
+                "component", &LinkDegradedFault::component, "The link, by either direction's name.")
                 .required(),
             field(
                 "bandwidth_ppm",
                 &LinkDegradedFault::bandwidth_ppm,
-                "What is left of its bandwidth, in millionths.",
+                "Remaining share of its bandwidth, in millionths.",
                 1U,
                 1'000'000U),
-            field("at", &LinkDegradedFault::at, "When; 0 from the start.")};
+            field("at", &LinkDegradedFault::at, "Time of the fault; 0: from the start.")};
     }
 };
 
-/// A cable with bit errors, both ways. The link layer retransmits from the broken packet on (go
-/// back N), so each error costs a round trip of the link.
+/// A cable with bit errors in both directions. The link layer retransmits from the corrupted packet
+/// on (go-back-N), so each error costs a round trip of the link.
 struct BitErrorsFault {
     static constexpr std::string_view kType = "bit_errors";
     std::string component;
@@ -61,7 +62,7 @@ struct BitErrorsFault {
     Time at;
     static constexpr auto fields() {
         return std::tuple{
-            field("component", &BitErrorsFault::component, "The link, by either direction.")
+            field("component", &BitErrorsFault::component, "The link, by either direction's name.")
                 .required(),
             field(
                 "bit_error_rate",
@@ -69,7 +70,7 @@ struct BitErrorsFault {
                 "Probability that a bit on the wire is wrong.",
                 0.0,
                 1e-4),
-            field("at", &BitErrorsFault::at, "When it begins; 0 from the start.")};
+            field("at", &BitErrorsFault::at, "Time of the first errors; 0: from the start.")};
     }
 };
 
@@ -81,18 +82,19 @@ struct ReductionTimeoutFault {
     static constexpr auto fields() {
         return std::tuple{
             field("component", &ReductionTimeoutFault::component, "The switch.").required(),
-            field("at", &ReductionTimeoutFault::at, "When; 0 from the start.")};
+            field("at", &ReductionTimeoutFault::at, "Time of the fault; 0: from the start.")};
     }
 };
 
 using FaultParams =
     std::variant<LinkDownFault, LinkDegradedFault, BitErrorsFault, ReductionTimeoutFault>;
 
-/// What is wrong with faults for this machine: (index, why), for components that it does not have.
+/// Faults of components that this machine does not have: (index, reason).
 [[nodiscard]] std::vector<std::pair<std::size_t, std::string>>
 check_faults(const Topology& topology, const std::vector<FaultParams>& faults);
 
-/// Edges that a link's name can mean: with its number exactly one, without all between its ends.
+/// Edges that a link's name refers to: exactly one if the name includes its number, otherwise all
+/// edges between the two ends.
 [[nodiscard]] std::vector<std::uint32_t>
 edges_named(const Topology& topology, std::string_view name);
 /// Name of the component that fails.

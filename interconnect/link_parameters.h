@@ -19,10 +19,10 @@ struct LinkParams {
     double duplex = 1;
     PacketFormat format;
 
-    /// Of so many lanes, after encoding and framing but with packet headers.
+    /// Rate of `lanes` lanes, after encoding and framing but including packet headers.
     [[nodiscard]] Bandwidth usable_bandwidth(std::uint32_t lanes) const {
         constexpr std::uint32_t kMillion = 1'000'000;
-        // 80 bits at the largest values that parameters may have.
+        // 80 bits for the largest allowed parameter values.
         const auto scaled =
             static_cast<unsigned __int128>((lane_bandwidth * lanes).count()) * efficiency_ppm;
         return Bandwidth(static_cast<std::uint64_t>(scaled / kMillion));
@@ -45,7 +45,7 @@ struct LinkParams {
             field(
                 "latency",
                 &LinkParams::latency,
-                "First bit in to first bit out, wire and both transceivers.",
+                "Latency from first bit in to first bit out, including wire and both transceivers.",
                 Time(0),
                 microseconds(10'000)),
             field(
@@ -58,8 +58,8 @@ struct LinkParams {
             field(
                 "duplex",
                 &LinkParams::duplex,
-                "Share of both directions' rates together that traffic both ways at once reaches: "
-                "below 1 what goes one way takes time of the other.",
+                "Combined rate of simultaneous traffic in both directions, as a share of the sum "
+                "of both rates; below 1, traffic in one direction takes time from the other.",
                 0.5,
                 1.0),
             field("format", &LinkParams::format, "Packet format.")};

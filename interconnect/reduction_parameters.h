@@ -14,11 +14,11 @@
 
 namespace switchfold {
 
-/// What a reduction unit does with work for which its table has no room.
+/// What a reduction unit does with work that does not fit its table.
 enum class WhenFull : std::uint8_t {
-    kStall,   ///< the packet keeps its place in the input buffer until an entry is free
-    kEvict,   ///< push: the line that was touched longest ago leaves as a partial sum; pull: stall
-    kRefuse,  ///< a group is admitted only if every unit can set entries aside for it
+    kStall,   ///< the packet stays in the input buffer until an entry is free
+    kEvict,   ///< push: the least recently touched line leaves as a partial sum; pull: stall
+    kRefuse,  ///< a group is admitted only if every unit can reserve entries for it
 };
 
 template <>
@@ -39,7 +39,7 @@ struct EnumNames<ElementType> {
          {ElementType::kBfloat16, "bfloat16"}}};
 };
 
-/// The reduction unit behind one switch port (one lane); a bundle of lanes has as many.
+/// The reduction unit behind one switch port (one lane); a bundle of lanes has one per lane.
 struct ReductionUnitParams {
     std::uint32_t entries = 256;
     Bytes buffer = kibibytes(128);
@@ -67,17 +67,17 @@ struct ReductionUnitParams {
                 Bytes(128),
                 mebibytes(1024)),
             field("line", &P::line, "Bytes that one entry covers.", Bytes(16), Bytes(65536)),
-            field("adders", &P::adders, "Adders that work side by side.", 1U, 1024U),
+            field("adders", &P::adders, "Adders that work in parallel.", 1U, 1024U),
             field(
                 "adder_rate",
                 &P::adder_rate,
-                "Bytes of operands that one adder takes a second.",
+                "Bytes of operands per second and adder.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(100'000)),
             field(
                 "latency",
                 &P::latency,
-                "Last operand in to first byte of the sum out.",
+                "Latency from the last operand in to the first byte of the sum out.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -88,19 +88,19 @@ struct ReductionUnitParams {
             field(
                 "when_full",
                 &P::when_full,
-                "No room for one more line: stall, evict a partial sum (push), or refuse groups "
-                "that cannot have group_entries for themselves; those all-reduces run as rings."),
+                "Action when no entry is free: stall, evict a partial sum (push), or refuse groups "
+                "for which group_entries cannot be reserved (their all-reduces run as rings)."),
             field(
                 "group_entries",
                 &P::group_entries,
-                "when_full is refuse: entries that each unit sets aside for a group.",
+                "when_full refuse: entries that each unit reserves for a group.",
                 1U,
                 1U << 20U),
             field(
                 "timeout",
                 &P::timeout,
-                "Push: a line whose last operand is older leaves as a partial sum. A failed unit "
-                "reports after as long. 0: never.",
+                "Push: a line without new operands for this time leaves as a partial sum. A failed "
+                "unit reports its failure after the same time. 0: never.",
                 Time(0),
                 microseconds(1'000'000)),
             field(

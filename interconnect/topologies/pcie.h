@@ -14,9 +14,8 @@
 
 namespace switchfold {
 
-/// GPUs that have nothing but the PCIe of a host, and bridges of NVLink between some of them if
-/// there are any. Where peers cannot reach each other, their traffic is written to the host's
-/// memory and read from there.
+/// GPUs connected only by a host's PCIe and, optionally, NVLink bridges between some of them. If
+/// peers cannot access each other, their traffic is written to host memory and read from there.
 struct PcieTopology : PcieTree {
     static constexpr std::string_view kType = "pcie";
     std::uint32_t gpus = 4;
@@ -31,12 +30,11 @@ struct PcieTopology : PcieTree {
                 field(
                     "peer_to_peer",
                     &PcieTopology::peer_to_peer,
-                    "GPUs reach each other over PCIe; else through host memory, in two copies, and "
-                    "memory_link is needed.")},
+                    "GPUs access each other over PCIe; false: they exchange data through host "
+                    "memory, in two copies (needs memory_link).")},
             PcieTree::fields(),
             std::tuple{
-                field(
-                    "bridges", &PcieTopology::bridges, "GPUs joined directly as well, by NVLink."),
+                field("bridges", &PcieTopology::bridges, "Pairs of GPUs with an NVLink bridge."),
                 field(
                     "bridge_link",
                     &PcieTopology::bridge_link,

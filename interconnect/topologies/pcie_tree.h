@@ -10,8 +10,8 @@
 
 namespace switchfold {
 
-/// The PCIe of a machine and the host that it leads to: root complexes (sockets) joined to each
-/// other, PCIe switches below them, GPUs spread evenly, memory behind each root complex.
+/// A machine's PCIe and host: interconnected root complexes (sockets), PCIe switches below them,
+/// GPUs distributed evenly, and memory behind each root complex.
 struct PcieTree {
     std::uint32_t roots = 1;
     std::uint32_t switches = 0;
@@ -25,11 +25,12 @@ struct PcieTree {
 
     static constexpr auto fields() {
         return std::tuple{
-            field("roots", &PcieTree::roots, "Root complexes, one a socket.", 1U, 64U),
+            field("roots", &PcieTree::roots, "Root complexes, one per socket.", 1U, 64U),
             field(
                 "switches",
                 &PcieTree::switches,
-                "PCIe switches of all root complexes together; 0: GPUs hang on the roots.",
+                "PCIe switches below all root complexes; 0: GPUs are attached to the root "
+                "complexes.",
                 0U,
                 1024U),
             field("gpu_link", &PcieTree::gpu_link, "Each GPU's link.").required(),
@@ -44,14 +45,14 @@ struct PcieTree {
             field(
                 "memory_link",
                 &PcieTree::memory_link,
-                "Each root complex's path to its memory, where the copies of its GPUs end; absent: "
-                "memory is never what holds them up."),
+                "Each root complex's path to its memory, the end of its GPUs' host copies; absent: "
+                "memory is never the bottleneck."),
             field("root", &PcieTree::root, "The root complexes.").required(),
             field("switch", &PcieTree::node, "The PCIe switches."),
             field("memory", &PcieTree::memory, "Host memory: latency of a write and a read.")};
     }
     void check(ParamChecker& checker) const;
-    /// Adds it to a machine that has its GPUs already.
+    /// Adds the tree to a machine that already has its GPUs.
     void add_to(Topology& topology) const;
 };
 

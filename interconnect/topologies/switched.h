@@ -13,7 +13,7 @@
 
 namespace switchfold {
 
-/// Every GPU is joined to every switch of one layer: DGX A100, HGX H100, NVL72.
+/// Every GPU is connected to every switch of one layer: DGX A100, HGX H100, NVL72.
 struct SwitchedTopology {
     static constexpr std::string_view kType = "switched";
     std::uint32_t gpus = 8;
@@ -28,7 +28,7 @@ struct SwitchedTopology {
             field(
                 "lanes_to_switch",
                 &SwitchedTopology::lanes_to_switch,
-                "Lanes from each GPU to each switch, one number a switch.",
+                "Lanes from each GPU to each switch, one number per switch.",
                 1U,
                 1024U)
                 .required(),
@@ -38,15 +38,15 @@ struct SwitchedTopology {
             field(
                 "host_pcie",
                 &SwitchedTopology::host_pcie,
-                "PCIe beside the GPUs' own links, over which host copies go; absent: not "
-                "described, and each GPU copies at its full rate.")};
+                "PCIe beside the GPUs' own links, used by host copies; absent: every GPU's host "
+                "copies run at full rate.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;
 };
 
-/// Boards of GPUs and switches: every GPU is joined to the switches of its board, and each switch
-/// to the one of the same number on every other board. DGX-2 has two boards.
+/// Boards of GPUs and switches: every GPU is connected to its board's switches, and each switch to
+/// the switch of the same index on every other board. DGX-2 has two boards.
 struct BoardsTopology {
     static constexpr std::string_view kType = "boards";
     std::uint32_t boards = 2;
@@ -62,12 +62,12 @@ struct BoardsTopology {
     static constexpr auto fields() {
         return std::tuple{
             field("boards", &BoardsTopology::boards, "Boards.", 2U, 64U),
-            field("gpus_per_board", &BoardsTopology::gpus_per_board, "GPUs of one.", 1U, 1024U)
+            field("gpus_per_board", &BoardsTopology::gpus_per_board, "GPUs per board.", 1U, 1024U)
                 .required(),
             field(
                 "switches_per_board",
                 &BoardsTopology::switches_per_board,
-                "Switches of one board.",
+                "Switches per board.",
                 1U,
                 256U)
                 .required(),
@@ -91,8 +91,8 @@ struct BoardsTopology {
             field(
                 "host_pcie",
                 &BoardsTopology::host_pcie,
-                "PCIe beside the GPUs' own links, over which host copies go; absent: not "
-                "described, and each GPU copies at its full rate.")};
+                "PCIe beside the GPUs' own links, used by host copies; absent: every GPU's host "
+                "copies run at full rate.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

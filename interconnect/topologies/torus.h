@@ -12,9 +12,9 @@
 
 namespace switchfold {
 
-/// A torus of two or three dimensions, as TPUs are joined: every GPU has a router, and routers
-/// forward what is not for their own, dimension by dimension. The last dimension runs fastest
-/// through the ranks. A dimension of two has one link of two lanes' worth.
+/// A torus of two or three dimensions, as used for TPUs: every GPU has a router, and routers
+/// forward in dimension order. The last dimension varies fastest with the rank. A dimension of size
+/// two has a single link of double width.
 struct TorusTopology {
     static constexpr std::string_view kType = "torus";
     std::vector<std::uint32_t> dimensions;
@@ -33,7 +33,8 @@ struct TorusTopology {
                 4096U)
                 .required(),
             field("lanes", &TorusTopology::lanes, "Lanes between neighbours.", 1U, 1024U),
-            field("gpu_link", &TorusTopology::gpu_link, "Each GPU's way to its router.").required(),
+            field("gpu_link", &TorusTopology::gpu_link, "Each GPU's link to its router.")
+                .required(),
             field("link", &TorusTopology::link, "The links between routers.").required(),
             field("router", &TorusTopology::router, "The routers.").required()};
     }
@@ -41,7 +42,7 @@ struct TorusTopology {
     [[nodiscard]] Topology build() const;
 };
 
-/// GPUs that hang on a network themselves, as one domain.
+/// GPUs attached directly to a network, as one domain.
 struct NetworkTopology {
     static constexpr std::string_view kType = "network";
     std::uint32_t gpus = 16;
@@ -50,7 +51,8 @@ struct NetworkTopology {
     static constexpr auto fields() {
         return std::tuple{
             field("gpus", &NetworkTopology::gpus, "GPUs.", 1U, 65'536U).required(),
-            field("network", &NetworkTopology::network, "What joins them.").required()};
+            field("network", &NetworkTopology::network, "The network between the GPUs.")
+                .required()};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// DRAM channels: what keeps them from their peak.
+/// DRAM channels: timings that keep them from their peak.
 struct HbmParams {
     Bandwidth peak = gigabytes_per_second(1555);
     std::uint32_t channels = 40;
@@ -46,20 +46,20 @@ struct HbmParams {
             field(
                 "row",
                 &HbmParams::row,
-                "Bytes of a row that one visit uses.",
+                "Bytes used per activation of a row.",
                 Bytes(32),
                 Bytes(65'536)),
             field("burst", &HbmParams::burst, "Bytes of one burst.", Bytes(16), Bytes(1024)),
             field(
                 "row_cycle",
                 &HbmParams::row_cycle,
-                "tRC: between two rows of the same bank.",
+                "tRC: least time between activations of two rows of the same bank.",
                 Time(0),
                 microseconds(1)),
             field(
                 "turnaround",
                 &HbmParams::turnaround,
-                "Bus idle between reads and writes, there and back.",
+                "Idle time of the bus for a turnaround from reads to writes and back.",
                 Time(0),
                 microseconds(1)),
             field(
@@ -83,15 +83,15 @@ struct HbmParams {
             field(
                 "latency",
                 &HbmParams::latency,
-                "Unloaded, from a miss in the L2 to data back.",
+                "Unloaded latency from an L2 miss to its data.",
                 Time(0),
                 microseconds(10))};
     }
 };
 
-/// Bandwidth that the channels reach when `write_share` of the bytes are writes (0 to 1), all banks
-/// busy: rows are hidden behind each other as long as the banks last; each batch of writes turns
-/// the bus round; refresh takes its time.
+/// Bandwidth that the channels reach if `write_share` of the bytes are writes (0 to 1) and all
+/// banks are busy: row activations are hidden as far as the banks suffice, each batch of writes
+/// turns the bus around, and refresh takes its share.
 [[nodiscard]] double achievable_bytes_per_second(const HbmParams& params, double write_share);
 
 }  // namespace switchfold

@@ -29,8 +29,8 @@ struct PlannerArguments {
     SlurmArguments slurm;
 };
 
-/// A core each here; on a cluster a task has one core unless more are asked for.
-/// With the words that a task plans the same experiment by.
+/// One per core locally; on a cluster a task has one core unless more are requested.
+/// With the command by which a task plans the same experiment.
 SlurmOptions slurm_of(const PlannerArguments& arguments) {
     if (arguments.out.empty())
         throw ConfigError(
@@ -42,7 +42,7 @@ SlurmOptions slurm_of(const PlannerArguments& arguments) {
     return slurm;
 }
 
-/// "200" simulations, or "90 s".
+/// Parses "200" (simulations) or "90 s".
 PlannerBudget budget_of(const std::string& text) {
     PlannerBudget budget;
     if (text.empty())
@@ -131,7 +131,7 @@ void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
         ->check(CLI::Range(1U, 1024U));
     arguments->slurm.add_to(command);
     command.callback([&command, arguments, &chosen, &log] {
-        // A command of its own says what to do.
+        // Subcommands set their own action.
         if (command.get_subcommands().empty())
             chosen = [arguments, &log] { return plan(*arguments, log); };
     });

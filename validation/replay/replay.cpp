@@ -13,10 +13,10 @@ namespace switchfold::validation {
 
 namespace {
 
-/// A trace's own schedule comes out this near, of its iteration time.
+/// Tolerance for a trace's own schedule, relative to its iteration time.
 constexpr double kReplayTolerance = 0.02;
 
-/// Reads a folder's traces, finds the machine, and runs the schedule as it was traced.
+/// Reads a folder's traces, finds the machine, and simulates the traced schedule.
 SuiteResult
 replay(const TraceFolder& folder, const Machines& machines, const JobProgress& progress) {
     const FolderTrace trace = read_folder(folder);

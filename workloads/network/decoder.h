@@ -11,11 +11,12 @@
 
 namespace switchfold {
 
-// Decoders by their shape. A sample is one sequence. Rows are named as the published
-// implementations name their modules.
+// Decoders by their shape. A sample is one sequence. Layers have the module names of the published
+// implementations.
 
-/// GPT-2 and its like: learnt positions, layer norms before attention and feed forward, GELU,
-/// biases. Tied: 12 L h^2 + 13 L h + (V + s) h + 2 h parameters for a feed forward of 4 h.
+/// GPT-2 and similar models: learned positions, layer norms before attention and feed-forward,
+/// GELU, biases. With tied embeddings and a feed-forward of 4 h: 12 L h^2 + 13 L h + (V + s) h + 2
+/// h parameters.
 struct GptShape {
     static constexpr std::string_view kType = "gpt";
     std::uint32_t layers = 12;
@@ -28,15 +29,21 @@ struct GptShape {
     static constexpr auto fields() {
         return std::tuple{
             field("layers", &GptShape::layers, "Blocks.", 1U, 1024U).required(),
-            field("hidden", &GptShape::hidden, "Width.", 1U, 1U << 17U).required(),
-            field("heads", &GptShape::heads, "Of attention; they share the width.", 1U, 1U << 12U)
+            field("hidden", &GptShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
+                .required(),
+            field(
+                "heads",
+                &GptShape::heads,
+                "Attention heads, which divide the width.",
+                1U,
+                1U << 12U)
                 .required(),
             field("sequence", &GptShape::sequence, "Tokens of a sample.", 1U, 1U << 20U).required(),
-            field("vocabulary", &GptShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field("vocabulary", &GptShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
                 "feed_forward",
                 &GptShape::feed_forward,
-                "Width inside a block's feed forward; 0: four times hidden.",
+                "Inner width of a block's feed-forward layer; 0: four times hidden.",
                 0U,
                 1U << 19U),
             field("tied", &GptShape::tied, "The head uses the embedding's weights.")};
@@ -44,7 +51,7 @@ struct GptShape {
     void check(ParamChecker& checker) const;
 };
 
-/// LLaMA and its like: rotary positions, RMS norms, a gated feed forward (SwiGLU), no biases.
+/// LLaMA and similar models: rotary positions, RMS norms, a gated feed-forward (SwiGLU), no biases.
 struct LlamaShape {
     static constexpr std::string_view kType = "llama";
     std::uint32_t layers = 32;
@@ -58,22 +65,25 @@ struct LlamaShape {
     static constexpr auto fields() {
         return std::tuple{
             field("layers", &LlamaShape::layers, "Blocks.", 1U, 1024U).required(),
-            field("hidden", &LlamaShape::hidden, "Width.", 1U, 1U << 17U).required(),
-            field("heads", &LlamaShape::heads, "Of queries; they share the width.", 1U, 1U << 12U)
+            field("hidden", &LlamaShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
+                .required(),
+            field(
+                "heads", &LlamaShape::heads, "Query heads, which divide the width.", 1U, 1U << 12U)
                 .required(),
             field(
                 "kv_heads",
                 &LlamaShape::kv_heads,
-                "Of keys and values, each for as many heads of queries; 0: one each.",
+                "Heads of keys and values, each shared by equally many query heads; 0: one per "
+                "query head.",
                 0U,
                 1U << 12U),
             field("sequence", &LlamaShape::sequence, "Tokens of a sample.", 1U, 1U << 20U)
                 .required(),
-            field("vocabulary", &LlamaShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field("vocabulary", &LlamaShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
                 "feed_forward",
                 &LlamaShape::feed_forward,
-                "Width inside a block's feed forward.",
+                "Inner width of a block's feed-forward layer.",
                 1U,
                 1U << 19U)
                 .required(),
@@ -82,8 +92,8 @@ struct LlamaShape {
     void check(ParamChecker& checker) const;
 };
 
-/// Mixtral and its like: as LlamaShape, and the feed forward is that of the `top_k` experts of
-/// `experts` which the router chooses for a token.
+/// Mixtral and similar models: like LlamaShape, with a feed-forward of `experts` experts, of which
+/// the router chooses `top_k` for each token.
 struct MixtureShape {
     static constexpr std::string_view kType = "moe";
     std::uint32_t layers = 32;
@@ -99,35 +109,44 @@ struct MixtureShape {
     static constexpr auto fields() {
         return std::tuple{
             field("layers", &MixtureShape::layers, "Blocks.", 1U, 1024U).required(),
-            field("hidden", &MixtureShape::hidden, "Width.", 1U, 1U << 17U).required(),
-            field("heads", &MixtureShape::heads, "Of queries; they share the width.", 1U, 1U << 12U)
+            field("hidden", &MixtureShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
+                .required(),
+            field(
+                "heads",
+                &MixtureShape::heads,
+                "Query heads, which divide the width.",
+                1U,
+                1U << 12U)
                 .required(),
             field(
                 "kv_heads",
                 &MixtureShape::kv_heads,
-                "Of keys and values, each for as many heads of queries; 0: one each.",
+                "Heads of keys and values, each shared by equally many query heads; 0: one per "
+                "query head.",
                 0U,
                 1U << 12U),
             field("sequence", &MixtureShape::sequence, "Tokens of a sample.", 1U, 1U << 20U)
                 .required(),
-            field("vocabulary", &MixtureShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field(
+                "vocabulary", &MixtureShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
                 "feed_forward",
                 &MixtureShape::feed_forward,
-                "Width inside one expert.",
+                "Inner width of one expert.",
                 1U,
                 1U << 19U)
                 .required(),
             field("tied", &MixtureShape::tied, "The head uses the embedding's weights."),
-            field("experts", &MixtureShape::experts, "Of a block.", 1U, 1U << 12U).required(),
-            field("top_k", &MixtureShape::top_k, "Experts a token.", 1U, 64U).required()};
+            field("experts", &MixtureShape::experts, "Experts per block.", 1U, 1U << 12U)
+                .required(),
+            field("top_k", &MixtureShape::top_k, "Experts per token.", 1U, 64U).required()};
     }
     void check(ParamChecker& checker) const;
 };
 
 [[nodiscard]] Network decoder(std::string name, const GptShape& shape);
 [[nodiscard]] Network decoder(std::string name, const LlamaShape& shape);
-/// Experts are taken to get equal numbers of tokens.
+/// Experts are assumed to receive equally many tokens.
 [[nodiscard]] Network decoder(std::string name, const MixtureShape& shape);
 
 }  // namespace switchfold

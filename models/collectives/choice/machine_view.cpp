@@ -18,8 +18,7 @@ namespace switchfold {
 
 namespace {
 
-/// The rate at which flows that all carry the same can go at once: the wire that is shared most
-/// decides.
+/// Rate at which flows of equal size can proceed concurrently: limited by the most shared link.
 class SharedWires {
 public:
     SharedWires(const Topology& topology, PathFinder& paths, std::uint32_t unit) :
@@ -36,7 +35,7 @@ public:
                 load_[hop] += path.weight / all;
     }
 
-    /// Payload bytes a second of one flow; 0 if there is none.
+    /// Payload bytes per second of each flow; 0 without flows.
     [[nodiscard]] double rate() const {
         double least = 0;
         for (const auto& [hop, load] : load_) {
@@ -64,11 +63,11 @@ Bandwidth times(double rate, std::size_t count) {
     return Bandwidth(static_cast<std::uint64_t>(rate * static_cast<double>(count)));
 }
 
-/// Payload a second into a GPU when the switches reduce for all of its domain: the answers to every
-/// head's reads leave it, the sums that every head stores come in.
+/// Payload per second into a GPU if the switches reduce for its whole domain: answers to all heads'
+/// reads leave the GPU, and the sums that all heads store enter it.
 Bandwidth in_switch_rate(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, std::uint32_t unit) {
-    std::set<std::uint32_t> uplinks;  // trees of several levels may share them
+    std::set<std::uint32_t> uplinks;  // trees of several levels may share uplinks
     for (const ReductionTree& tree : plan_reduction(topology, ranks).trees)
         uplinks.insert(edge_of(tree.uplinks.front()));
     double inbound = 0;
@@ -86,7 +85,7 @@ ranks_of(const std::vector<std::uint32_t>& ranks, const std::vector<std::uint32_
     return there;
 }
 
-/// Whether the shortest way leads through what is neither a GPU nor a switch of theirs.
+/// Whether the shortest path passes through nodes other than GPUs and their switches.
 bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, std::uint32_t to) {
     for (const Path& path : paths.shortest(from, to))
         for (const std::uint32_t hop : path.hops)
@@ -115,7 +114,7 @@ view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std:
     for (const auto& members : view.layout.machines)
         machine.per_machine =
             std::max(machine.per_machine, static_cast<std::uint32_t>(members.size()));
-    // All machines of a system are built alike: what leaves and crosses the first stands for all.
+    // All machines of a system are equal: the first one represents all.
     PathFinder paths(topology);
     SharedWires inside(topology, paths, unit);
     SharedWires rings(topology, paths, unit);
@@ -173,7 +172,7 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
     }
     const GroupLayout layout = lay_out(topology, ranks);
     if (layout.machines.size() == 1)
-        return "all GPUs of the group sit in one machine, where in_switch does it";
+        return "all GPUs of the group are in one machine; in_switch covers that case";
     if (!layout.even())
         return "the group has not as many GPUs on every machine";
     if (layout.machines.front().size() == 1)

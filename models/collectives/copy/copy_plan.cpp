@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kManyCopies = 8;
 constexpr std::uint64_t kManyBytes = 512ULL << 20U;
-/// Of one copy, in a round.
+/// Bytes of one copy per round.
 constexpr std::uint64_t kCopyPiece = 16ULL << 20U;
 
 std::vector<PlannedCopy> copies_of(const CopyCall& call, std::uint32_t position) {
@@ -54,7 +54,7 @@ std::vector<PlannedCopy> copies_of(const CopyCall& call, std::uint32_t position)
 
 std::vector<std::vector<PlannedCopy>> plan_copies(const CopyCall& call, std::uint32_t position) {
     std::vector<PlannedCopy> copies = copies_of(call, position);
-    // Everybody has as many rounds, also who copies nothing.
+    // All members have equally many rounds, even those without copies.
     if (call.ranks <= kManyCopies || call.multicast || call.bytes < kManyBytes)
         return {std::move(copies)};
     const std::uint64_t longest =

@@ -11,7 +11,7 @@
 
 namespace switchfold {
 
-/// Whose kernels move tokens to their experts and back.
+/// Library whose kernels move tokens to their experts and back.
 enum class ExpertsLibrary : std::uint8_t {
     kAuto,
     kDeepepNormal,
@@ -29,7 +29,7 @@ struct EnumNames<ExpertsLibrary> {
          {ExpertsLibrary::kInSwitch, "in_switch"}}};
 };
 
-/// What a scenario says about the dispatches and combines of mixture-of-experts layers.
+/// A scenario's settings for dispatches and combines of mixture-of-experts layers.
 struct ExpertsPolicy {
     ExpertsLibrary library = ExpertsLibrary::kAuto;
     std::uint32_t sms = 0;
@@ -49,9 +49,8 @@ struct ExpertsPolicy {
             field(
                 "sms",
                 &ExpertsPolicy::sms,
-                "SMs given to communication, a block each: deepep_normal takes an even number, "
-                "half "
-                "of them send; 0 takes the library's own number.",
+                "SMs for communication, one block each. deepep_normal needs an even number, of "
+                "which half send; 0 takes the library's default.",
                 0U,
                 1024U),
             field(
@@ -64,8 +63,8 @@ struct ExpertsPolicy {
             field(
                 "group_tables",
                 &ExpertsPolicy::group_tables,
-                "in_switch: sets of destinations that the switches hold at once; the tokens of "
-                "other sets go a copy for each destination. 0 takes the switches' own limit.",
+                "in_switch: sets of destinations that the switches hold at once; tokens of other "
+                "sets are sent as one copy per destination. 0 takes the switches' limit.",
                 0U,
                 1U << 20U)};
     }

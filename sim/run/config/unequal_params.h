@@ -12,7 +12,7 @@
 
 namespace switchfold {
 
-/// Ranks whose GPU is not the system's `gpu`.
+/// Ranks whose GPU differs from the system's `gpu`.
 struct GpuKindParams {
     RankList ranks;
     PathOr<GpuParams> gpu;
@@ -21,41 +21,41 @@ struct GpuKindParams {
             field(
                 "ranks",
                 &GpuKindParams::ranks,
-                "Which: a number, \"0-3,8\", or an array of numbers.")
+                "The ranks: a number, \"0-3,8\", or an array of numbers.")
                 .required(),
             field("gpu", &GpuKindParams::gpu, "Their GPU, or the file that describes it.")
                 .required()};
     }
 };
 
-/// A rank that is slower, or comes later, than its GPU says.
+/// A rank that is slower than its GPU, or starts its steps later.
 struct SlowRankParams {
     std::uint32_t rank = 0;
     double compute = 1;
     Time delay;
     static constexpr auto fields() {
         return std::tuple{
-            field("rank", &SlowRankParams::rank, "Which.", 0U, 65'535U).required(),
+            field("rank", &SlowRankParams::rank, "The rank.", 0U, 65'535U).required(),
             field(
                 "compute",
                 &SlowRankParams::compute,
-                "Its kernels take so many times as long alone on the GPU.",
+                "Factor on the isolated duration of its kernels.",
                 0.01,
                 1000.0),
             field(
                 "delay",
                 &SlowRankParams::delay,
-                "It starts every step so much later.",
+                "Delay of its start of every step.",
                 Time(),
                 microseconds(1'000'000'000))};
     }
 };
 
-/// Tells of ranks that stand twice, or are not among the `gpus` of a machine, with their place in
-/// the list of kinds.
+/// Reports ranks that occur twice or exceed the machine's `gpus`, with their position in the list
+/// of kinds.
 void check_kinds(
     const std::vector<GpuKindParams>& kinds, std::uint32_t gpus, ParamChecker& checker);
-/// The same of slow ranks.
+/// The same for slow ranks.
 void check_slow_ranks(
     const std::vector<SlowRankParams>& slow, std::uint32_t gpus, ParamChecker& checker);
 

@@ -39,9 +39,9 @@ PlanParams params_of(const PlanCandidate& candidate, const TrainingWorkloadParam
     return params;
 }
 
-/// What a worker tells of a candidate.
+/// A worker's evaluation of a candidate.
 struct Judged {
-    std::string refused;  ///< why it cannot be at all: the key, a blank, a sentence
+    std::string refused;  ///< reason for rejection: key, space, sentence
     double memory_bytes = 0;
     bool fits = false;
     bool fold = false;
@@ -76,7 +76,7 @@ std::vector<Judged> decode_judged(const std::string& bytes) {
     return all;
 }
 
-/// Judges candidates one after the other.
+/// Evaluates candidates in sequence.
 class Judge {
 public:
     explicit Judge(const LoadedExperiment& loaded) :
@@ -86,12 +86,12 @@ public:
         roomy_(gpu_),
         cuts_(std::make_shared<MachineCuts>(*experiment_.system)),
         machine_gpus_(gpus_of_machine(*experiment_.system)) {
-        // The planner compares needs with the memory itself, to tell by how much they miss.
+        // The planner compares the needs with the memory itself, to report the difference.
         roomy_.memory.capacity = roomy_.memory.reserve = Bytes(0);
     }
 
     Judged operator()(const PlanCandidate& candidate) {
-        // Candidates that differ by their scenario alone follow each other.
+        // Candidates that differ only in their scenario are adjacent.
         const std::string name = name_of(candidate.plan);
         if (candidate.memory || name != name_) {
             name_ = candidate.memory ? "" : name;
@@ -110,7 +110,7 @@ private:
     void prepare(const PlanCandidate& candidate) {
         TrainingWorkloadParams workload = workload_of(experiment_);
         workload.plan = params_of(candidate, workload);
-        // Plans whose stages do the same are cut alike.
+        // Plans with equal work per stage have the same partition.
         const std::string stages = stages_key(candidate.plan);
         const bool balanced = workload.plan->cut.first.empty() && !workload.plan->cut.equal &&
                               !workload.plan->cut.planner && !workload.plan->cut.replicated;
@@ -146,7 +146,7 @@ private:
         }
     }
 
-    /// What the times of a plan's stages depend on.
+    /// Everything that the times of a plan's stages depend on.
     static std::string stages_key(const ParallelPlan& plan) {
         return fmt::format(
             "{} {} {} {} {} {}",
@@ -158,7 +158,7 @@ private:
             static_cast<int>(plan.recompute));
     }
 
-    /// A step whose data travel to the host and back: its kernels, or its copies one way.
+    /// Bound for a step with host copies: its kernels, or its copies in one direction.
     [[nodiscard]] PlanBound of_copies(const PreparedPlan& prepared) const {
         const StageWork& work = prepared.step->work();
         PlanBound bound;
@@ -178,10 +178,11 @@ private:
     GpuParams roomy_;
     std::shared_ptr<const MachineCuts> cuts_;
     std::uint32_t machine_gpus_;
-    std::string name_;  ///< of the plan that is prepared
+    std::string name_;  ///< name of the prepared plan
     std::optional<PreparedPlan> prepared_;
-    Judged judged_;  ///< of it, but for the bound by links
-    std::map<std::string, std::vector<std::string>> cuts_of_;  ///< first layers, by stages_key()
+    Judged judged_;  ///< its evaluation without the bound by links
+    std::map<std::string, std::vector<std::string>>
+        cuts_of_;  ///< first layers of stages, by stages_key()
 };
 
 class SpaceMaker {
@@ -213,10 +214,10 @@ private:
         if (!experiment_.planner)
             fail("/planner", "is missing; expected the space that plans are chosen from");
         if (switchfold::workload_of<TrainingWorkloadParams>(experiment_) == nullptr)
-            fail("/workload/type", "is nothing that plans are chosen for; expected training");
+            fail("/workload/type", "has no plans to choose from; expected training");
         if (experiment_.learning)
             fail("/learning", "trains along a plan that is given; expected none beside a planner");
-        // A bound looks at one rank of a device, and takes it for all.
+        // A bound examines one rank per device, which represents all.
         if (!experiment_.system->gpus.empty())
             fail("/system/gpus", "has GPUs of other kinds; expected one kind for a planner");
         if (!experiment_.ranks.empty())
@@ -225,15 +226,15 @@ private:
             if (plan->layer_cut)
                 fail(
                     "/workload/plan/cut",
-                    "is no plan that others are compared with; expected none beside a planner");
+                    "cannot be compared with other plans; expected none beside a planner");
             if (plan->global_batch > 0)
                 fail(
                     "/workload/plan/global_batch",
-                    "is the planner's to divide; expected none beside a planner");
+                    "is divided by the planner itself; expected none beside a planner");
             if (plan->average)
                 fail(
                     "/workload/plan/average",
-                    "is of replicas that train by themselves; expected none beside a planner");
+                    "needs replicas that train independently; expected none beside a planner");
         }
         const GpuParams& gpu = *experiment_.system->gpu;
         if (const std::string why = why_no_kernel_times(gpu); !why.empty())
@@ -277,7 +278,9 @@ private:
                 }))
                 fail(
                     fmt::format("/planner/scenarios/{}", i),
-                    fmt::format("names no scenario: \"{}\"; expected the name of one", wanted[i]));
+                    fmt::format(
+                        "names \"{}\", which is not a scenario; expected the name of one",
+                        wanted[i]));
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
             const ScenarioParams& s = scenarios[i];
             const bool named = std::find(wanted.begin(), wanted.end(), s.name) != wanted.end();
@@ -424,7 +427,7 @@ private:
     const LoadedExperiment& loaded_;
     const Experiment& experiment_;
     unsigned jobs_;
-    std::vector<std::size_t> chosen_;  ///< scenarios
+    std::vector<std::size_t> chosen_;  ///< indices of scenarios
     std::vector<PlanCandidate> all_;
     CandidateSpace space_;
 };

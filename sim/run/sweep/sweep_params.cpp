@@ -29,7 +29,7 @@ void check_values(const ValuesParams& values, ParamChecker& checker) {
                         "files");
 }
 
-/// Whether the database's view has such a column for every sweep.
+/// Whether the database's view has such a column in every sweep.
 bool is_a_column(const std::string& name) {
     for (const std::string_view fixed :
          {"point", "digest", "status", "exit_code", "error", "machine"})
@@ -61,7 +61,7 @@ void AxisParams::check(ParamChecker& checker) const {
 void SweepParams::check(ParamChecker& checker) const {
     if (axes.empty())
         checker.error("/axes", "is empty; expected at least one axis");
-    // SQLite joins at most 64 tables, and an axis takes two.
+    // SQLite joins at most 64 tables, and an axis uses two.
     constexpr std::size_t kMostAxes = 24;
     if (axes.size() > kMostAxes)
         checker.error("/axes", fmt::format("are {}; expected at most {}", axes.size(), kMostAxes));
@@ -77,7 +77,7 @@ void SweepParams::check(ParamChecker& checker) const {
         if (!names.insert(axes[i].name).second)
             checker.error(
                 at + "/name",
-                fmt::format("\"{}\" stands twice; expected each name once", axes[i].name));
+                fmt::format("\"{}\" is given twice; expected each name once", axes[i].name));
         once(axes[i].pointer, at + "/pointer");
         for (std::size_t j = 0; j < axes[i].zip.size(); ++j)
             once(axes[i].zip[j].pointer, fmt::format("{}/zip/{}/pointer", at, j));

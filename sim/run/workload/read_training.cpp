@@ -58,7 +58,7 @@ private:
             "matrix_rate and of their bytes at the bandwidth that streams reach");
     }
 
-    /// Of a step that is the same but for its times on each kind, the ranks of one kind.
+    /// Takes the ranks of one kind from a step whose ranks differ only in times.
     void use_ranks(ExecutionGraph of_kind, const RankGpus& gpus, std::uint32_t kind) {
         if (out_.graph.ranks.empty()) {
             out_.graph = std::move(of_kind);
@@ -162,29 +162,30 @@ private:
         return prepared.cut ? "data x gpus of the cut" : "data x context x tensor x pipeline";
     }
 
-    /// What follows stages that follow each other.
+    /// Rejects settings that require sequential stages.
     void refuse_with_cut() const {
         if (context_.experiment().run)
             context_.fail(
                 "/workload/plan/cut",
-                "is for a machine that stays, and run says when GPUs come and go; expected none");
+                "needs a fixed machine, but run changes its GPUs; expected none");
         if (context_.experiment().learning)
             context_.fail(
                 "/workload/plan/cut",
                 "gives no order of passes that learning follows; expected none");
     }
 
-    /// What takes all ranks for alike.
+    /// Rejects settings that require equal ranks.
     void refuse_unequal(const TrainingWorkloadParams& w, const DividedPlan& divided) const {
         if (w.plan->fold && divided.steps.size() > 1)
             context_.fail(
                 "/workload/plan/fold",
-                "folds no such plan: its ranks have different GPUs or samples, and each does what "
+                "cannot fold this plan: its ranks have different GPUs or samples, and each does "
+                "what "
                 "it alone does; expected false");
         if (context_.experiment().learning && !divided.equal_samples)
             context_.fail(
                 "/learning",
-                "takes all micro-batches for equal, and the plan divides the batch into others; "
+                "assumes equal micro-batches, but the plan divides the batch into others; "
                 "expected a plan without global_batch");
     }
 
@@ -196,7 +197,7 @@ private:
                 "would meet; expected false");
         const std::uint32_t machine = gpus_of_machine(context_.system());
         if (const std::string why = why_not_folded(step, machine); !why.empty())
-            context_.fail("/workload/plan/fold", "folds no such plan: " + why);
+            context_.fail("/workload/plan/fold", "cannot fold this plan: " + why);
         out_.folded = std::make_shared<const FoldedStep>(folded_step(step, context_.system()));
         out_.graph = out_.folded->probe();
         const ParallelPlan& plan = step.plan();

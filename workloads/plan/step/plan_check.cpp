@@ -110,7 +110,7 @@ private:
                     experts->name));
     }
 
-    /// A schedule from a file says itself how many devices and micro-batches it is for.
+    /// A schedule from a file defines its number of devices and micro-batches.
     void given() {
         const PipelineSchedule& schedule = *plan_.given;
         if (schedule.devices() != plan_.pipeline)
@@ -184,7 +184,7 @@ private:
             problem(
                 "/mini_batches",
                 fmt::format(
-                    "{} do not go round the replicas whole; expected a multiple of {}",
+                    "{} cannot be divided evenly over the replicas; expected a multiple of {}",
                     plan_.mini_batches,
                     round * plan_.update_every));
         const PipelineSchedule made = generator->make(shape);

@@ -16,8 +16,8 @@ namespace switchfold::chakra {
 
 namespace {
 
-/// Goes back from a node that never became free, along what is not free either, until a node comes
-/// again.
+/// Throws with the names of a cycle: starts at a node that never became free and follows
+/// dependencies that are not free either, until a node repeats.
 [[noreturn]] void fail_circle(
     const std::vector<Node>& nodes,
     const std::unordered_map<std::uint64_t, std::size_t>& position,
@@ -49,7 +49,7 @@ namespace {
         file,
         fmt::format("node {}", nodes[at].id),
         fmt::format(
-            "{}{}{} ({}); expected no circle of {} nodes",
+            "{}{}{} ({}); expected no cycle of {} nodes",
             names,
             path.size() > kShown ? "... " : "",
             nodes[at].name,
@@ -57,8 +57,7 @@ namespace {
             path.size()));
 }
 
-/// The nodes that no circle keeps from being next, in order. `waiting` counts what each still waits
-/// for.
+/// The nodes outside cycles, in topological order. `waiting` counts each node's open dependencies.
 std::vector<std::size_t> sorted(
     const std::vector<Node>& nodes,
     const std::unordered_map<std::uint64_t, std::size_t>& position,
@@ -88,7 +87,7 @@ std::vector<std::size_t> sorted(
     return order;
 }
 
-/// Of all nodes' lists.
+/// Total length of all nodes' lists.
 std::size_t count(const std::vector<Node>& nodes, std::vector<std::uint64_t> Node::*list) {
     std::size_t sum = 0;
     for (const Node& node : nodes)
@@ -132,7 +131,7 @@ std::vector<std::size_t> order_of(
             nodes[i].dependencies.resize(data_counts[i]);
         report.mended["control dependencies left out"] = controls;
         report.warnings.push_back(fmt::format(
-            "{} control dependencies close circles, so they number nodes otherwise than the file: "
+            "{} control dependencies form cycles, so they number nodes otherwise than the file: "
             "the data dependencies alone order it",
             controls));
         order = std::move(by_data);

@@ -18,7 +18,7 @@ using tf::RecordError;
 
 namespace {
 
-// Longer than any run: sums of times must fit 64 bits of ps.
+// Limit on a time: sums of times must fit 64 bits of ps.
 constexpr std::uint64_t kLongestRecord = UINT64_MAX / 4;
 constexpr std::uint32_t kMostRanks = 65'536;
 constexpr std::uint32_t kMostSteps = 1'000'000;
@@ -98,7 +98,7 @@ OperationBody body_of(const tf::HostRecord& r) {
     return HostDelayOperation{Time(r.duration_ps)};
 }
 
-/// Takes records in the order of the file.
+/// Builds the workload from records in file order.
 class Assembler {
 public:
     explicit Assembler(const std::filesystem::path& path) : path_(path) {}
@@ -216,7 +216,7 @@ private:
             operation.dependencies.push_back(index - back);
         operation.body = body_of(r);
         rank_->operations.push_back(std::move(operation));
-        // The host's operations have no times of their own.
+        // Host operations have no times of their own.
         const bool host = std::is_same_v<R, tf::HostRecord>;
         measured_.push_back({Time(r.start_ps), Time(r.start_ps + (host ? 0 : r.duration_ps))});
     }
