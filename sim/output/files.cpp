@@ -14,12 +14,17 @@ namespace {
 constexpr const char* kLast = "result.json";
 /// What an earlier run may have left beside it.
 constexpr std::array kCompanions{
+    "changes.csv",
     "counters.csv",
     "effective-config.json",
     "kernels.csv",
+    "learning.csv",
+    "members.csv",
+    "memory.csv",
     "passes.csv",
     "report.html",
-    "timeline.json.gz"};
+    "timeline.json.gz",
+    "versions.csv"};
 
 }  // namespace
 
@@ -54,6 +59,12 @@ ResultFolder::ResultFolder(std::filesystem::path folder) : folder_(std::move(fol
 }
 
 std::filesystem::path ResultFolder::stage(const std::string& name) {
+    // One that is not known would outlive its run.
+    SWITCHFOLD_CHECK(
+        name == kLast ||
+            std::find(kCompanions.begin(), kCompanions.end(), name) != kCompanions.end(),
+        "no run writes {}",
+        name);
     staged_.push_back(name);
     return partial_->path() / name;
 }
