@@ -130,6 +130,9 @@ public:
     void take_down(std::uint32_t edge);
     /// The reduction units of this switch stop working.
     void fail_reductions(const std::string& node);
+    /// Whose partial sum leaves a full reduction unit, in every switch, in place of what the
+    /// switches' `when_full` says.
+    void set_reduction_policy(const std::shared_ptr<const ReductionPolicy>& policy);
     void set_listener(FabricListener* listener) { listener_ = listener; }
     /// Cables out of service, by their names.
     [[nodiscard]] std::vector<std::string> links_down() const;

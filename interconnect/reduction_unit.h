@@ -147,6 +147,7 @@ public:
     /// Whether lines are on their way out, so that room will come by itself.
     [[nodiscard]] bool leaving(TreeRole role) const { return table(role).leaving > 0; }
     [[nodiscard]] Line& line(std::uint32_t index) { return lines_[index]; }
+    [[nodiscard]] const Line& line(std::uint32_t index) const { return lines_[index]; }
     [[nodiscard]] std::size_t lines() const { return lines_.size(); }
     [[nodiscard]] std::uint32_t entries_used() const {
         return tables_[0].entries_used + tables_[1].entries_used;
