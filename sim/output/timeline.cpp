@@ -8,12 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <iterator>
-
-#include <zlib.h>
 
 namespace switchfold {
 
@@ -34,25 +31,13 @@ std::uint32_t stream_number(const TimelineSlice& slice) {
 
 }  // namespace
 
-struct TimelineWriter::File {
-    gzFile handle = nullptr;
-    ~File() {
-        if (handle != nullptr)
-            gzclose(handle);
-    }
-};
-
 TimelineWriter::TimelineWriter(
     const std::filesystem::path& path,
     std::string_view gpu_name,
     std::uint32_t ranks,
     std::uint32_t sms) :
-    path_(path), file_(std::make_unique<File>()) {
-    // zlib's gzip header carries no time stamp, so the bytes repeat.
-    file_->handle = gzopen(path.c_str(), "wb6");
-    if (file_->handle == nullptr)
-        throw IoError(path.string(), errno, "write the file");
-    text(fmt::format(
+    file_(path) {
+    file_.write(fmt::format(
         "{{\"schemaVersion\": 1, \"deviceProperties\": [{{\"id\": 0, \"name\": {}, \"numSms\": "
         "{}}}],\n"
         "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": 0, \"world_size\": {}}},\n"
@@ -63,19 +48,11 @@ TimelineWriter::TimelineWriter(
         ranks));
 }
 
-TimelineWriter::~TimelineWriter() = default;
-
-void TimelineWriter::text(std::string_view text) {
-    if (!text.empty() &&
-        gzwrite(file_->handle, text.data(), static_cast<unsigned>(text.size())) == 0)
-        throw IoError(path_.string(), errno, "write the file");
-}
-
-void TimelineWriter::event(std::string text_of_event) {
+void TimelineWriter::event(const std::string& text_of_event) {
     if (!first_)
-        text(",\n");
+        file_.write(",\n");
     first_ = false;
-    text(text_of_event);
+    file_.write(text_of_event);
 }
 
 std::uint32_t TimelineWriter::add_process(std::string_view scenario, std::uint32_t rank) {
@@ -233,11 +210,8 @@ void TimelineWriter::add(std::uint32_t pid, const CounterSample& sample) {
 }
 
 void TimelineWriter::close() {
-    text("\n]}\n");
-    const int code = gzclose(file_->handle);
-    file_->handle = nullptr;
-    if (code != Z_OK)
-        throw IoError(path_.string(), errno, "write the file");
+    file_.write("\n]}\n");
+    file_.close();
 }
 
 }  // namespace switchfold

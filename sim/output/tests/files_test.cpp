@@ -82,6 +82,23 @@ TEST_F(ResultFolderTest, AFileThatNobodyKnowsIsABug) {
     EXPECT_THROW(folder.write("unheard.csv", ""), InternalError);
 }
 
+TEST_F(ResultFolderTest, AFolderTakesThePlaceOfTheOldOne) {
+    for (const std::string name : {"old.json.gz", "new.json.gz"}) {
+        ResultFolder folder(folder_);
+        std::ofstream(folder.stage_folder("rank-timelines") / name) << "a rank";
+        folder.write("result.json", "{}");
+        folder.commit();
+        EXPECT_EQ(text("rank-timelines/" + name), "a rank");
+    }
+    EXPECT_FALSE(fs::exists(folder_ / "rank-timelines/old.json.gz"));
+    {
+        ResultFolder folder(folder_);
+        folder.write("result.json", "{}");
+        folder.commit();
+    }
+    EXPECT_EQ(names(), std::set<std::string>{"result.json"});
+}
+
 TEST_F(ResultFolderTest, ResultIsLastSoThatAFailureLeavesNone) {
     ResultFolder folder(folder_);
     folder.write("result.json", "{}");
