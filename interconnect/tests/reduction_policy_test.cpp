@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::reduction_policy_test {
 namespace {
 
 /// As somebody else would write it: the line with the fewest operands leaves.
@@ -105,4 +105,4 @@ TEST(ReductionPolicy, ALineThatIsNotThereIsABug) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::reduction_policy_test

@@ -2,6 +2,7 @@
 #include "sim/output/rank_timeline.h"
 
 #include "sim/core/json_text.h"
+#include "sim/output/trace_time.h"
 
 #include <fmt/format.h>
 
@@ -14,11 +15,6 @@ namespace {
 /// The host's only thread. Tools tell the host's events by their having no stream.
 constexpr std::uint32_t kHostPid = 1'000'000;
 constexpr std::uint32_t kHostThread = 1;
-
-/// Microseconds with six decimals, exactly.
-std::string us(std::uint64_t ps) {
-    return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
-}
 
 std::string shape(const std::array<std::uint32_t, 3>& of) {
     return fmt::format("[{}, {}, {}]", of[0], of[1], of[2]);
@@ -90,8 +86,8 @@ void RankTimelineWriter::add_launch(const RankSlice& slice) {
         slice.category == "kernel" ? "cudaLaunchKernel" : "cudaMemcpyAsync",
         kHostPid,
         kHostThread,
-        us(start),
-        us(end - start),
+        trace_us(start),
+        trace_us(end - start),
         slice.correlation,
         slice.correlation));
 }
@@ -107,8 +103,8 @@ void RankTimelineWriter::add(const RankSlice& slice) {
         json_text(slice.name),
         rank_,
         slice.stream,
-        us(slice.start_ps),
-        us(slice.end_ps - slice.start_ps),
+        trace_us(slice.start_ps),
+        trace_us(slice.end_ps - slice.start_ps),
         slice.correlation,
         rank_,
         slice.stream,
@@ -127,8 +123,8 @@ void RankTimelineWriter::add_step(
         step,
         kHostPid,
         kHostThread,
-        us(start_ps),
-        us(end_ps - start_ps)));
+        trace_us(start_ps),
+        trace_us(end_ps - start_ps)));
 }
 
 void RankTimelineWriter::close() {

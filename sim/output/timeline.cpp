@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/gibibytes.h"
 #include "sim/core/json_text.h"
+#include "sim/output/trace_time.h"
 
 #include <fmt/format.h>
 
@@ -15,11 +16,6 @@
 namespace switchfold {
 
 namespace {
-
-/// Microseconds with six decimals, exactly.
-std::string us(std::uint64_t ps) {
-    return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
-}
 
 /// Tools that read Kineto's traces take the stream for a number.
 std::uint32_t stream_number(const TimelineSlice& slice) {
@@ -103,13 +99,13 @@ void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
         json_text(slice.name),
         pid,
         slice.stream,
-        us(slice.start_ps),
-        us(slice.end_ps - slice.start_ps),
+        trace_us(slice.start_ps),
+        trace_us(slice.end_ps - slice.start_ps),
         slice.rank,
         stream_number(slice),
         slice.correlation,
         slice.correlation,
-        us(slice.isolated_ps),
+        trace_us(slice.isolated_ps),
         slice.communication ? R"(, "communication": true)" : ""));
 }
 
@@ -132,8 +128,8 @@ void TimelineWriter::add_annotation(
         json_text(name),
         pid,
         track,
-        us(start_ps),
-        us(end_ps - start_ps)));
+        trace_us(start_ps),
+        trace_us(end_ps - start_ps)));
 }
 
 void TimelineWriter::add_span(
@@ -151,8 +147,8 @@ void TimelineWriter::add_span(
         json_text(name),
         pid,
         track,
-        us(start_ps),
-        us(end_ps - start_ps)));
+        trace_us(start_ps),
+        trace_us(end_ps - start_ps)));
 }
 
 void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to) {
@@ -164,7 +160,7 @@ void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to
             id,
             at.pid,
             at.track,
-            us(at.ps)));
+            trace_us(at.ps)));
     };
     end_of_arrow(R"("s")", from);
     // Bound to the slice that holds it, not to the next one.

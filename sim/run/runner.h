@@ -16,7 +16,7 @@ struct RunOptions {
     unsigned jobs = 1;
     bool in_process = false;  ///< run scenarios here, one after another: the caller is a worker
     bool timeline = false;
-    bool rank_timelines = false;  ///< rank-timelines in the folder: a file a rank
+    bool rank_timelines = false;               ///< rank-timelines in the folder: a file a rank
     std::optional<std::filesystem::path> out;  ///< folder for result.json and its companions
     std::function<void(const WorkerProgress&)> progress;
     std::function<void(const std::string&)> log;  ///< told what is done, a line a step

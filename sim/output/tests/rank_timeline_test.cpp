@@ -16,7 +16,7 @@
 
 #include <zlib.h>
 
-namespace switchfold {
+namespace switchfold::rank_timeline_test {
 namespace {
 
 const std::vector<std::uint32_t> kRanks{0, 1, 2, 3};
@@ -119,4 +119,4 @@ TEST(RankTimeline, ACollectiveSaysItsSizeAndItsRanks) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::rank_timeline_test

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <string>
 
-namespace switchfold {
+namespace switchfold::replaced_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,4 +52,4 @@ TEST(ReplacedFile, ANameThatIsTakenByAFolderIsAnIoErrorAndLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::replaced_file_test

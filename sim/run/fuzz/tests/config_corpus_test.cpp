@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold {
+namespace switchfold::config_corpus_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace switchfold
+}  // namespace switchfold::config_corpus_test
