@@ -232,6 +232,11 @@ void Fabric::fail_reductions(const std::string& node) {
             switch_at(i).fail_reductions();
 }
 
+void Fabric::set_reduction_policy(const std::shared_ptr<const ReductionPolicy>& policy) {
+    for (const auto& node : switches_)
+        node->set_reduction_policy(policy);
+}
+
 Bytes Fabric::smallest_buffer() const {
     Bytes least(UINT64_MAX);
     for (const TopologyEdge& edge : topology_.edges)

@@ -132,6 +132,9 @@ public:
     void take_down(std::uint32_t edge);
     /// Disables the reduction units of this switch.
     void fail_reductions(const std::string& node);
+    /// Whose partial sum leaves a full reduction unit, in every switch, in place of what the
+    /// switches' `when_full` says.
+    void set_reduction_policy(const std::shared_ptr<const ReductionPolicy>& policy);
     void set_listener(FabricListener* listener) { listener_ = listener; }
     /// Names of cables out of service.
     [[nodiscard]] std::vector<std::string> links_down() const;

@@ -145,6 +145,7 @@ public:
     /// Whether lines are departing, so that room will become free without further action.
     [[nodiscard]] bool leaving(TreeRole role) const { return table(role).leaving > 0; }
     [[nodiscard]] Line& line(std::uint32_t index) { return lines_[index]; }
+    [[nodiscard]] const Line& line(std::uint32_t index) const { return lines_[index]; }
     [[nodiscard]] std::size_t lines() const { return lines_.size(); }
     [[nodiscard]] std::uint32_t entries_used() const {
         return tables_[0].entries_used + tables_[1].entries_used;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/switch.h"
 
+#include "interconnect/reduction_policy.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -15,7 +16,12 @@ Switch::Switch(
     ValuePool& values,
     Scheduler& scheduler,
     bool stores) :
-    sc_module(name), scheduler_(scheduler), stores_(stores), params_(params), values_(values) {}
+    sc_module(name),
+    scheduler_(scheduler),
+    stores_(stores),
+    params_(params),
+    values_(values),
+    policy_(params.reduction ? reduction_policy(params.reduction->when_full) : nullptr) {}
 
 void Switch::attach(Link& incoming, std::uint32_t lanes) {
     const auto port = static_cast<std::uint32_t>(ports_.size());

@@ -16,9 +16,12 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
+
+class ReductionPolicy;
 
 /// A switch's place in one group's tree.
 struct SwitchGroup {
@@ -100,6 +103,10 @@ public:
     }
     [[nodiscard]] std::size_t stalled_requests() const;
     [[nodiscard]] const SwitchStatistics& statistics() const { return statistics_; }
+    /// Says from now on whose partial sum leaves a full unit here, in place of `when_full`.
+    void set_reduction_policy(std::shared_ptr<const ReductionPolicy> policy) {
+        policy_ = std::move(policy);
+    }
     [[nodiscard]] bool reductions_failed() const { return failed_; }
 
 private:
@@ -185,6 +192,7 @@ private:
     std::vector<std::uint32_t> free_trains_;
     std::uint32_t groups_held_ = 0;
     bool failed_ = false;
+    std::shared_ptr<const ReductionPolicy> policy_;
 };
 
 }  // namespace switchfold

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "interconnect/reduction_policy.h"
 #include "interconnect/switch.h"
 #include "sim/core/error.h"
 
@@ -167,10 +168,17 @@ bool Switch::merge_push(std::uint32_t port, const Packet& packet, Time now) {
 
 void Switch::evict_for(std::uint32_t port, TreeRole role) {
     ReductionUnit& unit = *ports_[port].unit;
-    if (params_.reduction->when_full != WhenFull::kEvict || unit.leaving(role) ||
-        unit.oldest(role) == ReductionUnit::kNone)
+    if (unit.leaving(role))
         return;
-    const std::uint32_t line = unit.oldest(role);
+    const Packet& waiting = ports_[port].stalled_as(role).front().packet;
+    const std::uint32_t line = policy_->victim(unit, role, waiting);
+    if (line == ReductionUnit::kNone)
+        return;
+    SWITCHFOLD_CHECK(
+        line < unit.lines() && unit.line(line).role == role,
+        "{}: a reduction policy names line {}, which is none of those that could leave",
+        name(),
+        line);
     unit.note_eviction();
     scheduler_.at(
         unit.expel(line, scheduler_.now()), *this, event_tag(UnitEvent::kLineReady, port, line));

@@ -16,6 +16,7 @@ def run(
     *,
     out: Optional[PathLike] = None,
     timeline: bool = False,
+    rank_timelines: bool = False,
     jobs: Optional[int] = None,
     base: Optional[PathLike] = None,
     progress: ProgressOption = None,
@@ -29,6 +30,8 @@ def run(
         {"/system/topology/link/latency": "300 ns"}.
     out: folder that keeps the results; without it they go with the Result.
     timeline: writes a timeline for Perfetto too.
+    rank_timelines: writes a trace a rank too, for Holistic Trace Analysis: folders of scenarios in `rank-timelines` of
+        the folder.
     jobs: scenarios that run at the same time; without it, as many as there are cores.
     base: folder that paths in a dict are relative to; without it the working folder.
     progress: None shows a bar in a terminal or a notebook, False none; a function gets each `Progress`.
@@ -41,6 +44,8 @@ def run(
     arguments = ["run", given.argument, "--out", str(folder.folder.absolute()), *settings(set)]
     if timeline:
         arguments.append("--timeline")
+    if rank_timelines:
+        arguments.append("--rank-timelines")
     if jobs is not None:
         arguments += ["--jobs", str(jobs)]
     call(arguments, program=program, folder=given.folder, given=given.content, progress=progress)

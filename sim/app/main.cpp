@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +62,8 @@ void flush_output() {
 int main(int argc, char** argv) {
     using namespace switchfold;  // NOLINT(google-build-using-namespace): the program itself
     use_huge_pages();
+    // A file that may not grow further is an error to tell, not the end.
+    std::signal(SIGXFSZ, SIG_IGN);
     CLI::App app{
         "switchfold simulates how collectives and compute share GPUs and the interconnect, and\n"
         "what a switch that reduces in flight gives back.\n\nExample:\n"
@@ -97,6 +101,10 @@ int main(int argc, char** argv) {
         const int code = chosen();
         flush_output();
         return code;
+    } catch (const std::filesystem::filesystem_error& error) {
+        const IoError told(error.path1().string(), error.code().value(), "look at it");
+        fmt::print(stderr, "{}\n", told.what());
+        return static_cast<int>(exit_code(told));
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
         return static_cast<int>(exit_code(error));

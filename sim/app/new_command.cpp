@@ -2,13 +2,12 @@
 #include "sim/app/commands.h"
 #include "sim/app/start_files.h"
 #include "sim/core/error.h"
+#include "sim/output/replaced_file.h"
 #include "validation/harness/root.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace switchfold {
@@ -27,12 +26,7 @@ seen_from(const std::filesystem::path& folder, const std::filesystem::path& to) 
 void write_new(const std::filesystem::path& path, const std::string& text) {
     if (std::filesystem::exists(path))
         throw ConfigError(path.string(), "", "is there already; expected the name of a new file");
-    errno = 0;
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file)
-        throw IoError(path.string(), errno == 0 ? EIO : errno, "write it");
+    replace_file(path, text);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "sim/app/run_report.h"
 #include "sim/core/error.h"
 #include "sim/output/html_report.h"
+#include "sim/output/replaced_file.h"
 #include "sim/output/result_reader.h"
 #include "sim/output/writers.h"
 #include "sim/run/sweep/sweep_report.h"
@@ -74,9 +75,7 @@ int report(const ReportArguments& arguments) {
         if (arguments.text)
             continue;
         const auto path = std::filesystem::path(arguments.folders[i]) / "report.html";
-        TextFile file(path);
-        file.write(reports[i].page);
-        file.close();
+        replace_file(path, reports[i].page);
         text += fmt::format("\nreport: {}\n", path.string());
     }
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 namespace switchfold {
 
@@ -21,6 +22,7 @@ struct RunArguments {
     std::vector<std::string> set;
     bool json = false;
     bool timeline = false;
+    bool rank_timelines = false;
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -33,10 +35,14 @@ int run_one(const RunArguments& arguments, const Log& log) {
     RunOptions options;
     options.jobs = arguments.jobs;
     options.timeline = arguments.timeline;
+    options.rank_timelines = arguments.rank_timelines;
     if (!arguments.out.empty())
         options.out = arguments.out;
-    if (arguments.timeline && arguments.out.empty())
-        throw ConfigError("--timeline", "", "needs a folder to write to; expected --out DIR");
+    for (const auto& [name, given] :
+         {std::pair{"--timeline", arguments.timeline},
+          {"--rank-timelines", arguments.rank_timelines}})
+        if (given && arguments.out.empty())
+            throw ConfigError(name, "", "needs a folder to write to; expected --out DIR");
     ExperimentResult result;
     {
         ProgressLine line(log.quiet());
@@ -71,6 +77,10 @@ void add_run(CLI::App& app, Chosen& chosen, const Log& log) {
         ->allow_extra_args(false);
     command->add_flag("--json", arguments->json, "Print result.json instead of the table");
     command->add_flag("--timeline", arguments->timeline, "Write timeline.json.gz for Perfetto too");
+    command->add_flag(
+        "--rank-timelines",
+        arguments->rank_timelines,
+        "Write rank-timelines/SCENARIO/rank0.json.gz ... for Holistic Trace Analysis too");
     command->add_option("--jobs", arguments->jobs, "Scenarios that run at the same time")
         ->check(CLI::Range(1U, 1024U));
     command->callback([arguments, &chosen, &log] {

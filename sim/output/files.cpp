@@ -12,14 +12,21 @@ namespace switchfold {
 namespace {
 
 constexpr const char* kLast = "result.json";
+constexpr const char* kFolder = "rank-timelines";
 /// Files of an earlier run that may lie beside result.json.
 constexpr std::array kCompanions{
+    "changes.csv",
     "counters.csv",
     "effective-config.json",
     "kernels.csv",
+    "learning.csv",
+    "members.csv",
+    "memory.csv",
     "passes.csv",
+    kFolder,
     "report.html",
-    "timeline.json.gz"};
+    "timeline.json.gz",
+    "versions.csv"};
 
 }  // namespace
 
@@ -40,21 +47,38 @@ void TextFile::close() {
         throw IoError(path_.string(), errno, "write the file");
 }
 
-ResultFolder::ResultFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
+void make_folder(const std::filesystem::path& folder) {
     std::error_code error;
-    std::filesystem::create_directories(folder_, error);
+    std::filesystem::create_directories(folder, error);
     if (error)
-        throw IoError(folder_.string(), error.value(), "create the folder");
+        throw IoError(folder.string(), error.value(), "create the folder");
+}
+
+ResultFolder::ResultFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
+    make_folder(folder_);
     // A separate temporary folder: two runs into the same folder must not mix their files.
     partial_.emplace(folder_);
+    std::error_code error;
     std::filesystem::remove(folder_ / kLast, error);
     if (error)
         throw IoError((folder_ / kLast).string(), error.value(), "remove the old result");
 }
 
 std::filesystem::path ResultFolder::stage(const std::string& name) {
+    // One that is not known would outlive its run.
+    SWITCHFOLD_CHECK(
+        name == kLast ||
+            std::find(kCompanions.begin(), kCompanions.end(), name) != kCompanions.end(),
+        "no run writes {}",
+        name);
     staged_.push_back(name);
     return partial_->path() / name;
+}
+
+std::filesystem::path ResultFolder::stage_folder(const std::string& name) {
+    std::filesystem::path folder = stage(name);
+    make_folder(folder);
+    return folder;
 }
 
 void ResultFolder::write(const std::string& name, std::string_view text) {
@@ -67,12 +91,16 @@ void ResultFolder::commit() {
     std::stable_partition(
         staged_.begin(), staged_.end(), [](const std::string& name) { return name != kLast; });
     std::error_code error;
-    for (const char* name : kCompanions)
-        if (std::find(staged_.begin(), staged_.end(), name) == staged_.end()) {
-            std::filesystem::remove(folder_ / name, error);
-            if (error)
-                throw IoError((folder_ / name).string(), error.value(), "remove the old file");
-        }
+    for (const char* name : kCompanions) {
+        const std::filesystem::path old = folder_ / name;
+        // A folder is not replaced by a rename. Any other is none of ours.
+        if (std::string_view(name) == kFolder)
+            std::filesystem::remove_all(old, error);
+        else if (std::find(staged_.begin(), staged_.end(), name) == staged_.end())
+            std::filesystem::remove(old, error);
+        if (error)
+            throw IoError(old.string(), error.value(), "remove the old file");
+    }
     for (const std::string& name : staged_) {
         std::filesystem::rename(partial_->path() / name, folder_ / name, error);
         if (error)

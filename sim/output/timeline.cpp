@@ -4,25 +4,18 @@
 #include "sim/core/error.h"
 #include "sim/core/gibibytes.h"
 #include "sim/core/json_text.h"
+#include "sim/output/trace_time.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 
-#include <zlib.h>
-
 namespace switchfold {
 
 namespace {
-
-/// Microseconds with six decimals, exactly.
-std::string us(std::uint64_t ps) {
-    return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
-}
 
 /// Tools that read Kineto's traces expect stream names to be numbers.
 std::uint32_t stream_number(const TimelineSlice& slice) {
@@ -34,25 +27,13 @@ std::uint32_t stream_number(const TimelineSlice& slice) {
 
 }  // namespace
 
-struct TimelineWriter::File {
-    gzFile handle = nullptr;
-    ~File() {
-        if (handle != nullptr)
-            gzclose(handle);
-    }
-};
-
 TimelineWriter::TimelineWriter(
     const std::filesystem::path& path,
     std::string_view gpu_name,
     std::uint32_t ranks,
     std::uint32_t sms) :
-    path_(path), file_(std::make_unique<File>()) {
-    // zlib's gzip header has no time stamp, so output is reproducible.
-    file_->handle = gzopen(path.c_str(), "wb6");
-    if (file_->handle == nullptr)
-        throw IoError(path.string(), errno, "write the file");
-    text(fmt::format(
+    file_(path) {
+    file_.write(fmt::format(
         "{{\"schemaVersion\": 1, \"deviceProperties\": [{{\"id\": 0, \"name\": {}, \"numSms\": "
         "{}}}],\n"
         "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": 0, \"world_size\": {}}},\n"
@@ -63,19 +44,11 @@ TimelineWriter::TimelineWriter(
         ranks));
 }
 
-TimelineWriter::~TimelineWriter() = default;
-
-void TimelineWriter::text(std::string_view text) {
-    if (!text.empty() &&
-        gzwrite(file_->handle, text.data(), static_cast<unsigned>(text.size())) == 0)
-        throw IoError(path_.string(), errno, "write the file");
-}
-
-void TimelineWriter::event(std::string text_of_event) {
+void TimelineWriter::event(const std::string& text_of_event) {
     if (!first_)
-        text(",\n");
+        file_.write(",\n");
     first_ = false;
-    text(text_of_event);
+    file_.write(text_of_event);
 }
 
 std::uint32_t TimelineWriter::add_process(std::string_view scenario, std::uint32_t rank) {
@@ -126,13 +99,13 @@ void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
         json_text(slice.name),
         pid,
         slice.stream,
-        us(slice.start_ps),
-        us(slice.end_ps - slice.start_ps),
+        trace_us(slice.start_ps),
+        trace_us(slice.end_ps - slice.start_ps),
         slice.rank,
         stream_number(slice),
         slice.correlation,
         slice.correlation,
-        us(slice.isolated_ps),
+        trace_us(slice.isolated_ps),
         slice.communication ? R"(, "communication": true)" : ""));
 }
 
@@ -155,8 +128,8 @@ void TimelineWriter::add_annotation(
         json_text(name),
         pid,
         track,
-        us(start_ps),
-        us(end_ps - start_ps)));
+        trace_us(start_ps),
+        trace_us(end_ps - start_ps)));
 }
 
 void TimelineWriter::add_span(
@@ -174,8 +147,8 @@ void TimelineWriter::add_span(
         json_text(name),
         pid,
         track,
-        us(start_ps),
-        us(end_ps - start_ps)));
+        trace_us(start_ps),
+        trace_us(end_ps - start_ps)));
 }
 
 void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to) {
@@ -187,7 +160,7 @@ void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to
             id,
             at.pid,
             at.track,
-            us(at.ps)));
+            trace_us(at.ps)));
     };
     end_of_arrow(R"("s")", from);
     // Binds to the enclosing slice instead of the next one.
@@ -233,11 +206,8 @@ void TimelineWriter::add(std::uint32_t pid, const CounterSample& sample) {
 }
 
 void TimelineWriter::close() {
-    text("\n]}\n");
-    const int code = gzclose(file_->handle);
-    file_->handle = nullptr;
-    if (code != Z_OK)
-        throw IoError(path_.string(), errno, "write the file");
+    file_.write("\n]}\n");
+    file_.close();
 }
 
 }  // namespace switchfold

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/output/gzip_file.h"
 #include "sim/output/result.h"
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -47,11 +47,6 @@ public:
         std::string_view gpu_name,
         std::uint32_t ranks,
         std::uint32_t sms);
-    ~TimelineWriter();
-    TimelineWriter(const TimelineWriter&) = delete;
-    TimelineWriter& operator=(const TimelineWriter&) = delete;
-    TimelineWriter(TimelineWriter&&) = delete;
-    TimelineWriter& operator=(TimelineWriter&&) = delete;
 
     /// Creates the process for a scenario's rank. \returns its pid: kPidsOfScenario times the
     /// scenario's index (by first use), plus the rank.
@@ -87,15 +82,12 @@ public:
     void close();
 
 private:
-    void text(std::string_view text);
-    void event(std::string text_of_event);
+    void event(const std::string& text_of_event);
     std::uint32_t
     add_named(std::string_view scenario, std::uint32_t number, const std::string& name);
     /// \returns whether this was the first use of the track, which names it.
     bool name_track(std::uint32_t pid, std::uint32_t track, std::string_view name);
-    struct File;
-    std::filesystem::path path_;
-    std::unique_ptr<File> file_;
+    GzipFile file_;
     std::vector<std::string> scenarios_;
     bool first_ = true;
     std::uint64_t flows_ = 0;

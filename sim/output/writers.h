@@ -55,6 +55,8 @@ public:
     /// Path at which to write the file that will be named `name`.
     [[nodiscard]] std::filesystem::path stage(const std::string& name);
     void write(const std::string& name, std::string_view text);
+    /// A folder that takes the place of one of the same name, with all that it holds.
+    [[nodiscard]] std::filesystem::path stage_folder(const std::string& name);
     void commit();
 
 private:
@@ -62,6 +64,9 @@ private:
     std::optional<PartialFolder> partial_;
     std::vector<std::string> staged_;
 };
+
+/// Creates the folder and its parents. Throws IoError.
+void make_folder(const std::filesystem::path& folder);
 
 /// Streams a text file and checks every write. Throws IoError.
 class TextFile {

@@ -13,6 +13,7 @@
 #include "sim/run/results/host_clock.h"
 #include "sim/run/results/learning.h"
 #include "sim/run/results/learning_jobs.h"
+#include "sim/run/results/rank_timelines.h"
 #include "sim/run/results/run_files.h"
 #include "sim/run/results/scenario_result.h"
 #include "sim/run/results/summary.h"
@@ -450,6 +451,12 @@ private:
         write_changes(folder, result);
         if (options_.timeline)
             write_timeline(folder, scenarios, RankGpus(variants_.front().prepared.system).of(0));
+        if (options_.rank_timelines) {
+            const RankGpus gpus(variants_.front().prepared.system);
+            write_rank_timelines(folder, scenarios, [&](std::uint32_t rank) -> const GpuParams& {
+                return gpus.of(rank);
+            });
+        }
         folder.write("result.json", to_result_json(result));
         folder.commit();
         log([&] { return fmt::format("wrote {}", options_.out->string()); });
@@ -468,6 +475,13 @@ private:
 }  // namespace
 
 ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions& options) {
+    if (options.rank_timelines &&
+        (loaded.experiment.many_core || !loaded.experiment.workloads.empty()))
+        throw ConfigError(
+            "--rank-timelines",
+            "",
+            "is for one workload on GPUs; expected --timeline for several workloads and for "
+            "many-core processors");
     if (loaded.experiment.many_core)
         return run_many_core(loaded, options);
     if (!loaded.experiment.workloads.empty())

@@ -17,6 +17,7 @@ struct RunOptions {
     bool in_process =
         false;  ///< run scenarios in this process, in sequence: for callers that are workers
     bool timeline = false;
+    bool rank_timelines = false;               ///< rank-timelines in the folder: a file a rank
     std::optional<std::filesystem::path> out;  ///< folder for result.json and its companions
     std::function<void(const WorkerProgress&)> progress;
     std::function<void(const std::string&)> log;  ///< receives one line per step of the work

@@ -7,11 +7,11 @@
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/read_traces.h"
+#include "workloads/tests/broken_text.h"
 #include "workloads/tests/trace_file.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <fstream>
 #include <regex>
 
@@ -19,59 +19,6 @@ namespace switchfold::malformed_test {
 namespace {
 
 using test_data::TemporaryFile;
-
-/// Numbers and signs that parsers trip over.
-constexpr std::array<std::string_view, 10> kTraps{
-    "9223372036854775808",
-    "18446744073709551615",
-    "-1",
-    "1e308",
-    "0",
-    "null",
-    "[[[[[[[[",
-    "\"",
-    "}",
-    std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f")};
-
-std::string broken(std::string text, RandomStream& random) {
-    const auto position = [&] {
-        return static_cast<std::size_t>(random.below(std::max<std::uint64_t>(1, text.size())));
-    };
-    const auto length = [&](std::size_t from) {
-        return std::min<std::size_t>(text.size() - from, 1 + random.below(16));
-    };
-    const std::uint64_t changes = 1 + random.below(3);
-    for (std::uint64_t i = 0; i < changes && !text.empty(); ++i) {
-        const std::size_t at = position();
-        switch (random.below(6)) {
-        case 0:
-            text[at] = static_cast<char>(text[at] ^ static_cast<char>(1U << random.below(8)));
-            break;
-        case 1:
-            text.resize(at);
-            break;
-        case 2:
-            text.erase(at, length(at));
-            break;
-        case 3:
-            text.insert(position(), text.substr(at, length(at)));
-            break;
-        case 4: {
-            // In place of a number, so that the rest stays as it was.
-            const std::size_t digit = text.find_first_of("0123456789", at);
-            const std::size_t from = digit == std::string::npos ? at : digit;
-            const std::size_t end = text.find_first_not_of("0123456789", from);
-            text.replace(
-                from, std::min(end, text.size()) - from, kTraps[random.below(kTraps.size())]);
-            break;
-        }
-        default:
-            text.insert(at, kTraps[random.below(kTraps.size())]);
-            break;
-        }
-    }
-    return text;
-}
 
 class Malformed : public ::testing::TestWithParam<const char*> {};
 
@@ -84,7 +31,7 @@ TEST_P(Malformed, EndsInAWorkloadOrInTheUsersError) {
     std::uint64_t refused = 0;
     constexpr int kCopies = 400;
     for (int i = 0; i < kCopies; ++i) {
-        const std::string text = broken(whole, random);
+        const std::string text = testing::broken(whole, random);
         const TemporaryFile copy(file.filename().string(), text);
         try {
             const TraceWorkload workload = read_traces({{copy.path()}, 16U << 20U});

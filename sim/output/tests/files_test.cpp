@@ -66,6 +66,8 @@ TEST_F(ResultFolderTest, AnEarlierResultGoesBeforeAnythingIsWritten) {
 TEST_F(ResultFolderTest, CompanionsOfAnEarlierRunDoNotSurvive) {
     put("timeline.json.gz", "of another run");
     put("passes.csv", "of another run");
+    put("memory.csv", "of another run");
+    put("members.csv", "of another run");
     put("mine.txt", "not ours");
     {
         ResultFolder folder(folder_);
@@ -73,6 +75,28 @@ TEST_F(ResultFolderTest, CompanionsOfAnEarlierRunDoNotSurvive) {
         folder.commit();
     }
     EXPECT_EQ(names(), (std::set<std::string>{"mine.txt", "result.json"}));
+}
+
+TEST_F(ResultFolderTest, AFileThatNobodyKnowsIsABug) {
+    ResultFolder folder(folder_);
+    EXPECT_THROW(folder.write("unheard.csv", ""), InternalError);
+}
+
+TEST_F(ResultFolderTest, AFolderTakesThePlaceOfTheOldOne) {
+    for (const std::string name : {"old.json.gz", "new.json.gz"}) {
+        ResultFolder folder(folder_);
+        std::ofstream(folder.stage_folder("rank-timelines") / name) << "a rank";
+        folder.write("result.json", "{}");
+        folder.commit();
+        EXPECT_EQ(text("rank-timelines/" + name), "a rank");
+    }
+    EXPECT_FALSE(fs::exists(folder_ / "rank-timelines/old.json.gz"));
+    {
+        ResultFolder folder(folder_);
+        folder.write("result.json", "{}");
+        folder.commit();
+    }
+    EXPECT_EQ(names(), std::set<std::string>{"result.json"});
 }
 
 TEST_F(ResultFolderTest, ResultIsLastSoThatAFailureLeavesNone) {

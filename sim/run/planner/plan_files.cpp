@@ -3,7 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/params_writer.h"
-#include "sim/output/writers.h"
+#include "sim/output/replaced_file.h"
 
 #include <fmt/format.h>
 
@@ -137,19 +137,10 @@ std::string plans_csv(const LoadedExperiment& loaded, const PlannerResult& resul
 
 void write_plan_files(
     const fs::path& folder, const LoadedExperiment& loaded, const PlannerResult& result) {
-    const auto write = [&](const char* name, const std::string& text) {
-        fs::path partial = folder / name;
-        partial += ".partial";
-        TextFile file(partial);
-        file.write(text);
-        file.close();
-        std::error_code error;
-        fs::rename(partial, folder / name, error);
-        if (error)
-            throw IoError((folder / name).string(), error.value(), "rename the finished file");
-    };
-    write("plans.csv", plans_csv(loaded, result));
-    write("plan.json", experiment_text(result.candidate(result.simulated.front()), loaded, folder));
+    replace_file(folder / "plans.csv", plans_csv(loaded, result));
+    replace_file(
+        folder / "plan.json",
+        experiment_text(result.candidate(result.simulated.front()), loaded, folder));
 }
 
 }  // namespace switchfold

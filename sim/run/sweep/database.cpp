@@ -3,13 +3,12 @@
 
 #include "sim/core/error.h"
 #include "sim/core/version.h"
-#include "sim/output/writers.h"
+#include "sim/output/replaced_file.h"
 #include "sim/run/sweep/metrics.h"
 
 #include <fmt/format.h>
 
 #include <optional>
-#include <system_error>
 
 namespace switchfold {
 
@@ -312,9 +311,7 @@ std::vector<std::pair<std::string, std::string>> SweepDatabase::failures(std::si
 }
 
 void SweepDatabase::write_csv(const std::filesystem::path& file) {
-    std::filesystem::path partial = file;
-    partial += ".partial";
-    TextFile out(partial);
+    ReplacedFile out(file);
     Statement read(database_, "SELECT * FROM results");
     std::string line;
     for (int i = 0; i < read.columns(); ++i)
@@ -327,10 +324,6 @@ void SweepDatabase::write_csv(const std::filesystem::path& file) {
         out.write(line + "\n");
     }
     out.close();
-    std::error_code error;
-    std::filesystem::rename(partial, file, error);
-    if (error)
-        throw IoError(file.string(), error.value(), "rename the finished file");
 }
 
 }  // namespace switchfold

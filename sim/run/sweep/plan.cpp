@@ -24,8 +24,8 @@ constexpr std::size_t kMostProblems = 20;
 
 class Planner {
 public:
-    explicit Planner(const std::filesystem::path& file) :
-        params_(read_params_file<SweepParams>(file)) {
+    Planner(const Json& json, const std::filesystem::path& file, std::size_t most_points) :
+        params_(read_params<SweepParams>(json, file, {})), most_points_(most_points) {
         plan_.name = params_.name;
         plan_.files = {file, file};
     }
@@ -94,14 +94,14 @@ private:
         double points = 1;
         for (const Axis& axis : plan_.axes)
             points *= static_cast<double>(axis.values.size());
-        if (points > static_cast<double>(kMostPoints))
+        if (points > static_cast<double>(most_points_))
             fail(
                 "/axes",
                 fmt::format(
                     "make {:.3g} points; expected at most {}: take values away, or make two "
                     "sweeps",
                     points,
-                    kMostPoints));
+                    most_points_));
     }
 
     void check_filters(const std::vector<FilterParams>& filters, const std::string& where) {
@@ -232,6 +232,7 @@ private:
     }
 
     SweepParams params_;
+    std::size_t most_points_;
     SweepPlan plan_;
     std::vector<Problem> problems_;
     std::set<std::string> told_;
@@ -240,7 +241,11 @@ private:
 }  // namespace
 
 SweepPlan plan_sweep(const std::filesystem::path& file) {
-    return Planner(file).run();
+    return plan_sweep(load_json(file), file);
+}
+
+SweepPlan plan_sweep(const Json& json, const std::filesystem::path& file, std::size_t most_points) {
+    return Planner(json, file, most_points).run();
 }
 
 std::vector<Override> overrides_of(const SweepPlan& plan, const SweepPoint& point) {

@@ -4,6 +4,7 @@
 #include "sim/run/config/load.h"
 #include "sim/run/sweep/axis.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -33,6 +34,9 @@ inline constexpr std::size_t kMostPoints = 1'000'000;
 /// Reads a sweep's file and all its points. Throws ConfigError with all problems, for points the
 /// first twenty, attributed to the axis' value that causes them.
 [[nodiscard]] SweepPlan plan_sweep(const std::filesystem::path& file);
+/// The same of a sweep that stands in `file` as JSON.
+[[nodiscard]] SweepPlan plan_sweep(
+    const Json& json, const std::filesystem::path& file, std::size_t most_points = kMostPoints);
 
 /// The values that a point sets in the experiment.
 [[nodiscard]] std::vector<Override> overrides_of(const SweepPlan& plan, const SweepPoint& point);

@@ -31,6 +31,12 @@ std::string meta(Sqlite& database, const char* key) {
     return read.step() ? read.text(0) : std::string();
 }
 
+/// Its first transaction makes them all.
+bool has_tables(Sqlite& database) {
+    Statement read(database, "SELECT 1 FROM sqlite_master WHERE name = 'meta'");
+    return read.step();
+}
+
 OrderedJson axes_json(Sqlite& database) {
     OrderedJson axes = OrderedJson::array();
     Statement read(database, "SELECT axis, name, unit FROM axes ORDER BY axis");
@@ -80,6 +86,11 @@ void add_rows(Sqlite& database, OrderedJson& data) {
 
 OrderedJson sweep_report_data(const std::filesystem::path& folder) {
     Sqlite database(folder / kDatabaseName, Sqlite::Mode::kRead);
+    if (!has_tables(database))
+        throw ConfigError(
+            (folder / kDatabaseName).string(),
+            "",
+            "is empty: its sweep ended before it began; expected one that ran");
     const std::string schema = meta(database, "schema");
     if (schema != kSweepSchema)
         throw ConfigError(

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -45,12 +46,16 @@ public:
 
 namespace {
 
+[[noreturn]] void fail_to_open(const std::filesystem::path& path) {
+    throw IoError(path.string(), errno == 0 ? EIO : errno, "open the trace");
+}
+
 /// For gzip, and for plain files, which zlib passes through.
 class GzipInflater : public InputFile::Inflater {
 public:
     explicit GzipInflater(const std::filesystem::path& path) : file_(gzopen(path.c_str(), "rb")) {
         if (!file_)
-            throw ConfigError(path.string(), "", "cannot be opened; expected a readable file");
+            fail_to_open(path);
         gzbuffer(file_.get(), kInflateAtOnce);
     }
     std::size_t read(std::span<char> block) override {
@@ -115,7 +120,7 @@ std::unique_ptr<InputFile::Inflater> open(const std::filesystem::path& path) {
             path.string(), "", "is not there or is no file; expected a trace (see `trace --help`)");
     File file(std::fopen(path.c_str(), "rb"));
     if (!file)
-        throw ConfigError(path.string(), "", "cannot be opened; expected a readable file");
+        fail_to_open(path);
     constexpr std::array<unsigned char, 4> kZstd{0x28, 0xb5, 0x2f, 0xfd};
     std::array<unsigned char, 4> magic{};
     const bool zstd =

@@ -32,11 +32,11 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
 
 OutputFile::~OutputFile() {
     ZSTD_freeCCtx(zstd_);
-    if (file_ == nullptr)
-        return;
-    static_cast<void>(std::fclose(file_));
+    if (file_ != nullptr)
+        static_cast<void>(std::fclose(file_));
     std::error_code ignored;
-    std::filesystem::remove(partial_, ignored);
+    if (!whole_)
+        std::filesystem::remove(partial_, ignored);
 }
 
 void OutputFile::fail() const {
@@ -81,6 +81,7 @@ void OutputFile::finish() {
     std::filesystem::rename(partial_, path_, error);
     if (error)
         throw IoError(path_.string(), error.value(), "write the trace");
+    whole_ = true;
 }
 
 }  // namespace switchfold::trace_format

@@ -34,6 +34,7 @@ private:
     std::filesystem::path path_;
     std::filesystem::path partial_;
     std::FILE* file_ = nullptr;
+    bool whole_ = false;  ///< and under its name
     ZSTD_CCtx_s* zstd_ = nullptr;
     std::vector<char> packed_;
 };

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/reduction_policy.h"
+
+#include <cstdint>
+
+namespace consumer {
+
+/// Of a full table the line with the fewest operands leaves: what is nearly whole stays.
+class FewestOperandsLeave final : public switchfold::ReductionPolicy {
+public:
+    [[nodiscard]] std::uint32_t victim(
+        const switchfold::ReductionUnit& unit,
+        switchfold::TreeRole role,
+        const switchfold::Packet& waiting) const override;
+};
+
+}  // namespace consumer

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SIGKILL at random moments."""
+import collections
+import dataclasses
+import os
+import random
+import signal
+
+from processes import Moments, kill, survivors
+
+# A whole run after so many rounds, over what the killed ones have left.
+FINISH = 10
+
+
+@dataclasses.dataclass
+class Tally:
+    """What came of a subject's rounds."""
+
+    rounds: int = 0
+    killed: int = 0  # those that were not over before the signal came
+    finished: int = 0  # undisturbed runs over the leftovers
+    findings: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+
+
+def rounds(subject, count, seed, tell=lambda tally: None):
+    """Starts the subject `count` times and kills it; checks what stands there each time. Returns a Tally."""
+    chance = random.Random(f"{seed} {subject.name}")
+    moments = Moments(chance)
+    subject.prepare()
+    tally = Tally()
+    while tally.killed < count:
+        subject.before()
+        process = subject.start()
+        moments.wait(process, subject.seconds, subject.out)
+        victim = subject.victim(process, chance)
+        kill(victim)
+        left = survivors(process.pid) if not subject.may_outlive() else []
+        tally.findings.update(["a process outlives it"] * bool(left))
+        if victim == process.pid and subject.may_outlive():
+            end(process.pid)
+        tally.rounds += 1
+        tally.killed += process.wait() != 0
+        tally.findings.update(subject.check())
+        if tally.rounds % FINISH == 0:
+            tally.findings.update(subject.finish())
+            tally.finished += 1
+        tell(tally)
+    tally.findings.update(subject.finish())
+    tally.finished += 1
+    subject.clear()
+    return tally
+
+
+def end(session):
+    """The rest of a session, which may go on where its first process was killed."""
+    for pid in survivors(session, 0):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    survivors(session)

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is disturbed: each subject knows its command, what a whole result is, and what may stand there after a kill.
+
+A check returns sentences, one for each thing that is wrong.
+"""
+import contextlib
+import json
+import shutil
+import sqlite3
+import time
+
+from processes import run, start
+
+# Tables of a sweep's database that do not depend on the machine.
+KEPT = ("meta", "axes", "axis_values", "points", "point_values", "runs", "scenarios")
+TRACE = "configs/examples/resnet50_ddp_synthetic.json.gz"
+
+
+def without_host(name, content):
+    """A file's bytes; of result.json what is the same on every machine."""
+    if name != "result.json":
+        return content
+    result = json.loads(content)
+    del result["host"]
+    return json.dumps(result, sort_keys=True).encode()
+
+
+def files_of(folder):
+    return {p.name: without_host(p.name, p.read_bytes()) for p in folder.iterdir() if p.is_file() and p.name != ".lock"}
+
+
+def leftovers(folder):
+    return [f"left behind: {p.name}" for p in folder.iterdir() if ".partial" in p.name]
+
+
+class Subject:
+    """One command that writes into `out`. `folder` is its own; `whole` what an undisturbed run leaves."""
+
+    name = ""
+
+    def __init__(self, program, source, folder):
+        self.program, self.source, self.folder = program, source, folder
+        self.out = folder / "out"
+        self.whole = None
+        self.seconds = 0.0
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def command(self):
+        raise NotImplementedError
+
+    def prepare(self):
+        """An undisturbed run: what it leaves and how long it takes."""
+        begin = time.monotonic()
+        done = run(self.command())
+        self.seconds = time.monotonic() - begin
+        if done.returncode != 0:
+            raise RuntimeError(f"{self.name} does not run at all: {done.stderr}")
+        self.whole = self.content()
+        self.clear()
+
+    def content(self):
+        return files_of(self.out)
+
+    def clear(self):
+        shutil.rmtree(self.out, ignore_errors=True)
+
+    def move(self, out):
+        """Writes into another folder from now on."""
+        self.out = out
+
+    def before(self):
+        """What each round begins with."""
+
+    def start(self):
+        return start(self.command())
+
+    def victim(self, process, _chance):
+        """Who is killed."""
+        return process.pid
+
+    def may_outlive(self):
+        """Whether a process that this one started may live on."""
+        return False
+
+    def check(self):
+        raise NotImplementedError
+
+    def finish(self, **options):
+        """The same command once more, undisturbed: whole, and nothing left of those that were killed."""
+        done = run(self.command(), **options)
+        if done.returncode != 0:
+            return [f"does not run after a kill: exit {done.returncode}: {done.stderr.strip()}"]
+        wrong = [] if self.content() == self.whole else ["ends with another result than undisturbed"]
+        return wrong + (leftovers(self.out) if self.out.is_dir() else [])
+
+    def write(self, name, value):
+        path = self.folder / name
+        path.write_text(json.dumps(value))
+        return path
+
+    def small_plan(self, **more):
+        """Four GPUs, a small transformer in a pipeline of two."""
+        return {
+            "name": "small",
+            "system": str(self.source / "configs/systems/hgx_h100.json"),
+            "causes": False,
+            "workload": {
+                "type": "training", "gradient": "bfloat16",
+                "network": {"type": "gpt", "layers": 4, "hidden": 512, "heads": 8, "sequence": 256, "vocabulary": 2048},
+            },
+            "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}],
+        } | more
+
+
+class Run(Subject):
+    """Two experiments take turns in one folder: their files must never be mixed."""
+
+    name = "run"
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        planned = self.small_plan()
+        planned["workload"]["plan"] = {"data": 2, "pipeline": 2, "micro_batch": 1, "accumulate": 2}
+        traced = {
+            "name": "traced",
+            "system": str(self.source / "configs/systems/hgx_h100.json"),
+            "causes": False,
+            "workload": {"type": "trace", "files": [str(self.source / TRACE)], "ranks": 2},
+            "scenarios": [{"name": "a"}, {"name": "b", "overlap": False}],
+        }
+        self.experiments = [self.write("planned.json", planned), self.write("traced.json", traced)]
+        self.turn = 0
+        self.wholes = []
+
+    def command(self):
+        timeline = ["--timeline"] if self.turn else []
+        return [self.program, "run", self.experiments[self.turn], "--out", self.out, "--jobs", "2", *timeline]
+
+    def prepare(self):
+        for self.turn in (0, 1):
+            super().prepare()
+            self.wholes.append(self.whole)
+
+    def before(self):
+        self.turn = 1 - self.turn
+        self.whole = self.wholes[self.turn]
+
+    def check(self):
+        if not self.out.exists():
+            return []
+        there = files_of(self.out)
+        if "result.json" in there:
+            return [] if there in self.wholes else [f"result.json beside files of another run: {sorted(there)}"]
+        done = run([self.program, "report", "--text", self.out])
+        return [] if done.returncode == 2 and "finished run" in done.stderr else ["a half run was read as whole"]
+
+
+class Database(Subject):
+    """What a command keeps in sweep.db only ever grows, and each row is that of the undisturbed run."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.kept = 0
+
+    def clear(self):
+        super().clear()
+        self.kept = 0
+
+    def content(self):
+        return self.tables() | files_of(self.out) | {"sweep.db": None}
+
+    def tables(self):
+        with contextlib.closing(sqlite3.connect(self.out / "sweep.db")) as database:
+            there = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+            return {t: sorted(database.execute(f"SELECT * FROM {t}"), key=repr) for t in KEPT if t in there}
+
+    def check(self):
+        if not (self.out / "sweep.db").exists():
+            return [] if self.kept == 0 else ["sweep.db is gone"]
+        try:
+            tables = self.tables()
+        except sqlite3.Error as error:
+            return [f"sweep.db cannot be read: {error}"]
+        wrong = []
+        for table in ("runs", "scenarios"):
+            strange = [row for row in tables.get(table, []) if row not in self.whole[table]]
+            wrong += [f"{table} has rows that an undisturbed run has not: {strange[0]}"] if strange else []
+        runs = len(tables.get("runs", []))
+        wrong += [f"{self.kept} runs were there, now {runs}"] if runs < self.kept else []
+        self.kept = runs
+        for name, content in self.whole.items():
+            if name.endswith((".csv", ".json")) and (self.out / name).exists():
+                wrong += [] if (self.out / name).read_bytes() == content else [f"{name} is not whole"]
+        # A report of what is there so far is an answer; a crash is none.
+        report = run([self.program, "report", "--text", self.out])
+        wrong += [] if report.returncode in (0, 2) else [f"report ends with {report.returncode}: {report.stderr}"]
+        return wrong
+
+    def before(self):
+        if self.kept == len(self.whole["runs"]):
+            self.clear()
+
+
+class Sweep(Database):
+    name = "sweep"
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.file = self.write("sweep.json", {
+            "name": "small",
+            "experiment": {
+                "name": "one",
+                "system": str(self.source / "configs/systems/hgx_h100.json"),
+                "workload": {"type": "collective", "size": "1 KiB"},
+                "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
+            },
+            "axes": [
+                {"name": "size", "pointer": "/workload/size", "range": "256 KiB..2 MiB +64 KiB"},
+                {"name": "ranks", "pointer": "/workload/ranks", "values": [2, 4, 8]},
+            ],
+        })
+
+    def command(self):
+        return [self.program, "sweep", self.file, "--out", self.out, "--jobs", "2"]
+
+
+class Plan(Database):
+    name = "plan"
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        planner = {
+            "global_batch": 8, "gpus": 4, "pipeline": [1, 2], "micro_batch": [2], "sharding": ["none"], "sequence": "no",
+            "recompute": ["none"], "schedule": ["1f1b"]}
+        self.file = self.write("plan.json", self.small_plan(planner=planner))
+
+    def command(self):
+        # One at a time: which plans are simulated does not depend on who is faster.
+        return [self.program, "plan", self.file, "--out", self.out, "--jobs", "1"]
+
+
+class Convert(Subject):
+    """A trace that stands there already is whole, the old one or the new."""
+
+    name = "trace convert"
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.old = None
+
+    @property
+    def file(self):
+        return self.out / "trace.swt"
+
+    def command(self):
+        self.out.mkdir(exist_ok=True)
+        return [self.program, "trace", "convert", self.source / TRACE, "--out", self.file]
+
+    def prepare(self):
+        super().prepare()
+        self.out.mkdir(exist_ok=True)
+        capture = self.source / "workloads/fuzz/corpus/kineto/small.json"
+        run([self.program, "trace", "convert", capture, "--out", self.file])
+        self.old = self.file.read_bytes()
+
+    def before(self):
+        self.out.mkdir(exist_ok=True)
+        self.file.write_bytes(self.old)
+
+    def check(self):
+        if not self.file.exists():
+            return ["the old trace is gone"]
+        return [] if self.file.read_bytes() in (self.old, self.whole["trace.swt"]) else ["trace.swt is half"]
+
+
+class Read(Subject):
+    """Reading leaves nothing, not even in TMPDIR."""
+
+    name = "trace inspect"
+
+    def command(self):
+        self.out.mkdir(exist_ok=True)
+        return ["env", f"TMPDIR={self.out}", self.program, "trace", "inspect", self.source / TRACE]
+
+    def before(self):
+        self.clear()
+        self.out.mkdir()
+
+    def check(self):
+        return [f"left in TMPDIR: {p.name}" for p in self.out.iterdir()]
+
+
+class Report(Subject):
+    """A page that stands there is whole, and what it is a report of stays as it was."""
+
+    name = "report"
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.ran = self.folder / "ran"
+
+    def command(self):
+        if not self.ran.exists():
+            file = self.source / "configs/experiments/all_reduce_256MiB.json"
+            run([self.program, "run", file, "--set", "/workload/size=1 MiB", "--out", self.ran])
+        if not self.out.exists():
+            shutil.copytree(self.ran, self.out)
+        return [self.program, "report", self.out]
+
+    def check(self):
+        there = files_of(self.out)
+        wrong = [f"{name} is not whole" for name in there if there[name] != self.whole.get(name) and ".partial" not in name]
+        return wrong + [f"{name} is gone" for name in self.whole if name not in there and name != "report.html"]
+
+
+ALL = {subject.name: subject for subject in (Run, Sweep, Plan, Convert, Read, Report)}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/rank_timeline.h"
+
+#include "sim/core/json_text.h"
+#include "sim/output/trace_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace switchfold {
+
+namespace {
+
+/// The host's only thread. Tools tell the host's events by their having no stream.
+constexpr std::uint32_t kHostPid = 1'000'000;
+constexpr std::uint32_t kHostThread = 1;
+
+std::string shape(const std::array<std::uint32_t, 3>& of) {
+    return fmt::format("[{}, {}, {}]", of[0], of[1], of[2]);
+}
+
+std::string kernel_arguments(const RankSlice& slice) {
+    if (slice.grid[0] == 0 || slice.block[0] == 0)
+        return {};
+    return fmt::format(
+        R"(, "grid": {}, "block": {}, "registers per thread": {}, "shared memory": {})",
+        shape(slice.grid),
+        shape(slice.block),
+        slice.registers,
+        slice.shared_memory);
+}
+
+std::string collective_arguments(const RankCollective& collective) {
+    return fmt::format(
+        R"(, "Collective name": "{}", "In msg nelems": {}, "Out msg nelems": {}, "dtype": "{}", )"
+        R"("Group size": {}, "Process Group Name": {}, "Process Group Ranks": "[{}]")",
+        collective.name,
+        collective.in_elements,
+        collective.out_elements,
+        collective.datatype,
+        collective.ranks.size(),
+        json_text(collective.group),
+        fmt::join(collective.ranks, ", "));
+}
+
+}  // namespace
+
+RankTimelineWriter::RankTimelineWriter(
+    const std::filesystem::path& path, const RankTimelineHead& head) :
+    file_(path), rank_(head.rank) {
+    file_.write(fmt::format(
+        "{{\"schemaVersion\": 1, \"deviceProperties\": [{{\"id\": {}, \"name\": {}, "
+        "\"totalGlobalMem\": {}, \"numSms\": {}}}],\n"
+        "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": {}}},\n"
+        "\"traceName\": \"simulated by switchfold\", \"switchfold_simulated\": true, "
+        "\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n",
+        head.rank,
+        json_text(head.gpu),
+        head.memory_bytes,
+        head.sms,
+        head.rank,
+        head.ranks));
+    for (const auto& [pid, name] :
+         {std::pair{kHostPid, std::string("host")}, {rank_, fmt::format("GPU of rank {}", rank_)}})
+        event(fmt::format(
+            R"({{"ph": "M", "name": "process_name", "pid": {}, "tid": 0, "ts": 0, "args": {{"name": "{}"}}}})",
+            pid,
+            name));
+}
+
+void RankTimelineWriter::event(const std::string& text) {
+    if (!first_)
+        file_.write(",\n");
+    first_ = false;
+    file_.write(text);
+}
+
+void RankTimelineWriter::add_launch(const RankSlice& slice) {
+    const std::uint64_t end = *slice.launched_ps;
+    const std::uint64_t start = end - std::min(end, kLaunchPs);
+    if (end <= start)
+        return;
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "cuda_runtime", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "correlation": {}}}}})",
+        slice.category == "kernel" ? "cudaLaunchKernel" : "cudaMemcpyAsync",
+        kHostPid,
+        kHostThread,
+        trace_us(start),
+        trace_us(end - start),
+        slice.correlation,
+        slice.correlation));
+}
+
+void RankTimelineWriter::add(const RankSlice& slice) {
+    if (slice.end_ps <= slice.start_ps)
+        return;
+    if (slice.launched_ps)
+        add_launch(slice);
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "device": {}, "stream": {}, "correlation": {}{}{}{}}}}})",
+        slice.category,
+        json_text(slice.name),
+        rank_,
+        slice.stream,
+        trace_us(slice.start_ps),
+        trace_us(slice.end_ps - slice.start_ps),
+        slice.correlation,
+        rank_,
+        slice.stream,
+        slice.correlation,
+        kernel_arguments(slice),
+        slice.category == "kernel" ? std::string() : fmt::format(R"(, "bytes": {})", slice.bytes),
+        slice.collective ? collective_arguments(*slice.collective) : std::string()));
+}
+
+void RankTimelineWriter::add_step(
+    std::uint32_t step, std::uint64_t start_ps, std::uint64_t end_ps) {
+    if (end_ps <= start_ps)
+        return;
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": 0}}}})",
+        step,
+        kHostPid,
+        kHostThread,
+        trace_us(start_ps),
+        trace_us(end_ps - start_ps)));
+}
+
+void RankTimelineWriter::close() {
+    file_.write("\n]}\n");
+    file_.close();
+}
+
+}  // namespace switchfold

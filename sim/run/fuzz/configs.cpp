@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/fuzz/configs.h"
+
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "sim/core/params_reader.h"
+#include "sim/run/config/load.h"
+#include "sim/run/sweep/plan.h"
+
+#include <filesystem>
+
+namespace switchfold::fuzz {
+
+namespace {
+
+/// Where a file of configs/ would stand, so that what it names is found.
+std::filesystem::path place_of(std::string_view folder) {
+    return std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "configs" / folder / "fuzzed.json";
+}
+
+void read_system(const Json& json) {
+    const auto file = place_of("systems");
+    const OrderedJson whole = system_json(read_params<SystemParams>(json, file));
+    const auto again = read_params<SystemParams>(parse_json(whole.dump(), "written"), file);
+    SWITCHFOLD_CHECK(system_json(again) == whole, "a system changed when it was written out");
+}
+
+void read_experiment(const Json& json) {
+    const auto file = place_of("experiments");
+    const LoadedExperiment loaded = load_experiment(json, file, {});
+    const LoadedExperiment again =
+        load_experiment(parse_json(loaded.effective_config, "written"), file, {});
+    SWITCHFOLD_CHECK(
+        again.digest == loaded.digest,
+        "an experiment changed when it was written out: {}",
+        loaded.effective_config);
+}
+
+/// Every point of a sweep is an experiment of its own: a few are enough.
+void read_sweep(const Json& json) {
+    constexpr std::size_t kFew = 16;
+    static_cast<void>(plan_sweep(json, place_of("sweeps"), kFew));
+}
+
+}  // namespace
+
+bool try_config(std::string_view kind, std::string_view bytes) {
+    try {
+        const Json json = parse_json(bytes, "fuzzed.json");
+        if (kind == "system")
+            read_system(json);
+        else if (kind == "experiment")
+            read_experiment(json);
+        else if (kind == "sweep")
+            read_sweep(json);
+        else
+            SWITCHFOLD_CHECK(false, "no configuration is called {}", kind);
+        return true;
+    } catch (const ConfigError&) {
+    } catch (const IoError&) {
+    }
+    return false;
+}
+
+}  // namespace switchfold::fuzz
