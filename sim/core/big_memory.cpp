@@ -17,7 +17,7 @@ namespace switchfold {
 
 namespace {
 
-/// A file that is gone when it is closed; -1 if there can be none.
+/// Opens an unlinked temporary file, which disappears on close; -1 if none can be created.
 int nameless_file() {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
@@ -30,11 +30,12 @@ int nameless_file() {
     return file;
 }
 
-/// Gives the file blocks up to `bytes`, now: a disk that is full later would be a signal in the
-/// middle of a write. \returns false if it may not be so large or the disk is full.
+/// Allocates the file's blocks up to `bytes` at once: if the disk filled up later, writing to the
+/// mapping would raise SIGBUS. \returns false if the file may not grow that large or the disk is
+/// full.
 bool allocate(int file, std::size_t from, std::size_t bytes) {
     rlimit most{};
-    // Beyond that the system does not say no, it kills.
+    // Beyond this limit the kernel sends SIGXFSZ instead of returning an error.
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur)
         return false;
     return posix_fallocate(file, static_cast<off_t>(from), static_cast<off_t>(bytes - from)) == 0;
@@ -46,7 +47,7 @@ void* map(int file, std::size_t bytes) {
                : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/// Whole windows, which are whole pages; a quarter more, so that it grows seldom.
+/// Rounds up to whole windows, hence whole pages; adds a quarter to make growth rare.
 std::size_t room_for(std::size_t bytes) {
     const std::size_t room = bytes + bytes / 4;
     return (room + BigMemory::kWindow - 1) / BigMemory::kWindow * BigMemory::kWindow;
@@ -137,7 +138,7 @@ void BigMemory::grow_mapping(std::size_t bytes) {
 }
 
 void BigMemory::forget() const {
-    if (in_file())  // the heap's pages would come back as zeros
+    if (in_file())  // the heap's pages would read as zeros
         madvise(data_, capacity_, MADV_DONTNEED);
 }
 

@@ -6,15 +6,15 @@
 
 namespace switchfold {
 
-/// A buffer that may be larger than the machine's memory. Small buffers use the heap; large ones a
-/// mapped temporary file without a name (in TMPDIR, else /tmp). Addresses stay valid; forget()
-/// drops resident pages, not bytes. Without a file, or on a full disk, large buffers use memory,
-/// too.
+/// A buffer that may exceed the machine's memory. Small buffers use the heap; large ones an
+/// unlinked, mapped temporary file (in TMPDIR, else /tmp). Addresses stay valid; forget() drops
+/// resident pages, not bytes. If no file can be created or the disk is full, large buffers use
+/// memory as well.
 class BigMemory {
 public:
-    /// Larger buffers use a file.
+    /// Buffers above this size (bytes) use a file.
     static constexpr std::size_t kHeapMost = 4U << 20U;
-    /// Bytes of a pass between two calls of forget().
+    /// Bytes that a pass covers between two calls of forget().
     static constexpr std::size_t kWindow = 4U << 20U;
 
     BigMemory() = default;
@@ -30,9 +30,9 @@ public:
     [[nodiscard]] void* data() const { return data_; }
     [[nodiscard]] std::size_t capacity() const { return capacity_; }
     [[nodiscard]] bool in_file() const { return file_ >= 0; }
-    /// Grows to at least so many bytes. Bytes are kept, addresses change. Throws std::bad_alloc.
+    /// Grows to at least `bytes`. The content is kept; addresses change. Throws std::bad_alloc.
     void grow(std::size_t bytes);
-    /// Gives the memory back until its bytes are asked for again; nothing if they lie in the heap.
+    /// Drops resident pages, which are read back on the next access; no effect on a heap buffer.
     void forget() const;
 
 private:
@@ -52,7 +52,7 @@ private:
     void* data_ = nullptr;
     std::size_t capacity_ = 0;
     int file_ = -1;
-    bool mapped_ = false;  ///< else from the heap
+    bool mapped_ = false;  ///< otherwise on the heap
 };
 
 }  // namespace switchfold

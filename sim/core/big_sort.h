@@ -11,7 +11,7 @@
 
 namespace switchfold {
 
-/// Merges sorted runs of `run` records each; of equals, those of the earlier run first.
+/// Merges sorted runs of `run` records each; equal records keep the order of their runs.
 template <class T, class Less>
 BigVector<T> merge_runs(const BigVector<T>& runs, std::size_t run, Less less) {
     struct Cursor {
@@ -37,7 +37,7 @@ BigVector<T> merge_runs(const BigVector<T>& runs, std::size_t run, Less less) {
     return merged;
 }
 
-/// Sorts records that may not fit the memory; equals keep their order.
+/// Sorts records that may exceed memory; equal records keep their order (stable).
 template <class T, class Less>
 void big_sort(BigVector<T>& records, Less less) {
     bool sorted = true;

@@ -13,14 +13,14 @@
 
 namespace switchfold {
 
-/// Whether a T may be moved byte by byte. Specialise it for a type that is not trivially copyable
-/// but holds no pointer into itself.
+/// Whether a T may be moved byte by byte. Specialise for types that are not trivially copyable but
+/// hold no pointer into themselves.
 template <class T>
 struct IsRelocatable : std::is_trivially_copyable<T> {};
 
-/// A std::vector for millions of records, which lie in a BigMemory. Appending forgets records
-/// appended long before; passes over all records call forget_at() with each index. References are
-/// valid until the next push_back.
+/// A std::vector for millions of records, stored in a BigMemory. Appending drops the resident pages
+/// of records appended long ago; passes over all records call forget_at() with each index.
+/// References are valid until the next push_back.
 template <class T>
 class BigVector {
     static_assert(IsRelocatable<T>::value && alignof(T) <= alignof(std::max_align_t));
@@ -77,7 +77,7 @@ public:
         new (end()) T(std::move(value));
         ++size_;
     }
-    /// Keeps the first `size`, which are no more than there are.
+    /// Keeps the first `size` records; `size` must not exceed size().
     void shrink(std::size_t size) {
         if constexpr (!std::is_trivially_destructible_v<T>)
             for (std::size_t i = size; i < size_; ++i) {
@@ -88,18 +88,19 @@ public:
     }
     void clear() { *this = BigVector(); }
 
-    /// All records from the first on, those behind forgotten: `for (T& record : v.pass())`.
+    /// Iterates over all records and drops the pages of those passed:
+    /// `for (T& record : v.pass())`.
     [[nodiscard]] auto pass() { return Pass<T>(data(), size_, &memory_); }
     [[nodiscard]] auto pass() const { return Pass<const T>(data(), size_, &memory_); }
 
-    /// The same for passes by index, in any direction: with each index; at a window's end it
-    /// forgets all.
+    /// For passes by index, in either direction: call it with each index; it drops the resident
+    /// pages at each window's end.
     void forget_at(std::size_t i) const {
         if (i % kAWindow == 0)
             memory_.forget();
     }
 
-    /// For passes by index that leave some out: forgets when it comes to another window.
+    /// For passes by index that skip records: drops the resident pages on entering another window.
     class Skipping {
     public:
         explicit Skipping(const BigVector& records) : records_(records) {}
@@ -151,7 +152,7 @@ private:
         const BigMemory* memory_;
     };
 
-    /// A power of two of records that fills a window by half at least.
+    /// Records a window, a power of two that fills at least half of it.
     static constexpr std::size_t kAWindow = [] {
         std::size_t records = 1;
         while (2 * records * sizeof(T) <= BigMemory::kWindow)

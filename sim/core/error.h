@@ -13,7 +13,7 @@
 
 namespace switchfold {
 
-/// Exit codes of the command line: scripts depend on them.
+/// Exit codes of the command line; scripts depend on them.
 enum class ExitCode : int {
     kDone = 0,
     kOutOfTolerance = 1,
@@ -22,7 +22,7 @@ enum class ExitCode : int {
     kInternal = 70,
 };
 
-/// One thing wrong with the user's input: file, JSON pointer (or line), what, and what was
+/// One error in the user's input: file, JSON pointer (or line), what is wrong, and what was
 /// expected.
 struct Problem {
     std::string file;
@@ -33,8 +33,7 @@ struct Problem {
     }
 };
 
-/// The user's input is wrong: exit 2. Carries every problem that was found, one line each in
-/// what().
+/// Wrong user input: exit 2. Carries all problems found; what() lists one per line.
 class ConfigError : public std::runtime_error {
 public:
     explicit ConfigError(std::vector<Problem> problems);
@@ -47,7 +46,7 @@ private:
     std::vector<Problem> problems_;
 };
 
-/// The operating system refused a file: exit 2.
+/// The operating system rejected a file operation: exit 2.
 class IoError : public std::runtime_error {
 public:
     IoError(std::string path, int error_number, std::string_view action);
@@ -69,16 +68,16 @@ private:
     Time time_;
 };
 
-/// A bug of ours: exit 70.
+/// A bug in switchfold: exit 70.
 class InternalError : public std::logic_error {
 public:
     InternalError(std::string_view condition, std::string_view message, std::source_location where);
 };
 
-/// Which exit code an exception means.
+/// Exit code that an exception maps to.
 [[nodiscard]] ExitCode exit_code(const std::exception& error) noexcept;
 
-/// Always on: a false condition is our bug.
+/// Always enabled: a false condition is a bug in switchfold.
 #define SWITCHFOLD_CHECK(condition, ...)                                                           \
     do {                                                                                           \
         if (!(condition)) [[unlikely]]                                                             \

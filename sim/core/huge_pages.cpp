@@ -16,10 +16,10 @@ namespace switchfold {
 #ifdef __GLIBC__
 
 namespace {
-// Address space, not memory: pages come when they are touched. What does not fit follows in small
-// pages.
+// Reserves address space, not memory: pages are allocated on first touch. A larger heap continues
+// in small pages.
 constexpr int kHeap = 512 << 20;
-// Below, blocks lie in the heap, not in mappings of their own; glibc's own upper bound.
+// Smaller blocks come from the heap, not from mappings of their own; glibc's upper limit.
 constexpr int kOwnMapping = 32 << 20;
 constexpr std::uintptr_t kHugePage = 2U << 20U;
 }  // namespace
@@ -29,7 +29,7 @@ void use_huge_pages() {
     mallopt(M_MMAP_THRESHOLD, kOwnMapping);
     mallopt(M_TRIM_THRESHOLD, 2 * kHeap);
     mallopt(M_TOP_PAD, kHeap);
-    // More than the heap has left, so that it grows, by that much and the padding.
+    // More than the heap has left, so that it grows by this and by the padding.
     constexpr std::size_t kMoreThanLeft = 1U << 20U;
     void* volatile block = std::malloc(kMoreThanLeft);  // NOLINT(cppcoreguidelines-no-malloc)
     std::free(block);                                   // NOLINT(cppcoreguidelines-no-malloc)

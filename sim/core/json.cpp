@@ -16,10 +16,10 @@ namespace switchfold {
 
 namespace {
 
-/// A container far deeper than any configuration would overflow the stack of what walks it.
+/// Deeper nesting than any configuration needs would overflow the stack of recursive readers.
 constexpr int kMostDepth = 100;
 
-/// Notes keys that come twice in one object: nlohmann keeps the last and says nothing.
+/// Records duplicate keys of an object: nlohmann silently keeps the last.
 class DuplicateWatch {
 public:
     explicit DuplicateWatch(const std::string& label) : label_(label) {}
@@ -57,7 +57,7 @@ private:
     struct Container {
         bool is_array = false;
         std::set<std::string> keys;
-        std::string token;  ///< of the member that is being read
+        std::string token;  ///< of the member being read
         std::size_t items = 0;
     };
 
@@ -113,7 +113,8 @@ std::string shown(const Json& value) {
     if (text.size() <= kMostShown)
         return text;
     std::size_t end = kMostShown;
-    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)  // not inside a character
+    while ((static_cast<unsigned char>(text[end]) & 0xC0U) ==
+           0x80U)  // not inside a UTF-8 character
         --end;
     return text.substr(0, end) + "...";
 }
@@ -190,7 +191,7 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
                 row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
             }
         }
-        // A word of which no letter stays is no suggestion.
+        // A word that shares no letter is no suggestion.
         if (row.back() < best && row.back() < std::max(word.size(), candidate.size())) {
             best = row.back();
             found = candidate;

@@ -19,12 +19,12 @@ using OrderedJson = nlohmann::ordered_json;
 /// Parses strictly: comments are allowed, duplicate keys are not. Throws ConfigError: a syntax
 /// error with line and column, a duplicate key with its pointer.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& label);
-/// In place of a file's path: standard input. Paths in it are relative to the working folder.
+/// File name that stands for standard input. Paths in it are relative to the working folder.
 inline constexpr const char* kStandardInput = "-";
 /// Reads a file, or standard input, and parses it. Throws ConfigError if it cannot be read.
 [[nodiscard]] Json load_json(const std::filesystem::path& path);
 
-/// A value to put in place of what a configuration says: --set /json/pointer=VALUE.
+/// A value that replaces one of the configuration: --set /json/pointer=VALUE.
 struct Override {
     std::string pointer;
     Json value;
@@ -34,11 +34,11 @@ struct Override {
 
 /// A key as one token of a JSON pointer (RFC 6901).
 [[nodiscard]] std::string escape_token(std::string_view key);
-/// A value as an error message shows it: short, one line, valid UTF-8.
+/// A value as error messages show it: short, one line, valid UTF-8.
 [[nodiscard]] std::string shown(const Json& value);
 
-/// The word of `known` nearest to `word`, within two edits and with something in common; empty if
-/// none is.
+/// The word of `known` nearest to `word`, within two edits and sharing a letter; empty if there is
+/// none.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace switchfold

@@ -8,7 +8,7 @@
 
 namespace switchfold {
 
-/// A text as JSON writes it, quotes included; what is no UTF-8 is replaced, never refused.
+/// A text as a JSON string, quotes included; invalid UTF-8 is replaced, not rejected.
 [[nodiscard]] inline std::string json_text(std::string_view text) {
     return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// What a GPU's memory is used for in training. A class is its place in this list.
+/// Uses of a GPU's memory in training. A class's value is its index in this list.
 enum class MemoryClass : std::uint8_t {
     kWeights,
     kMoments,

@@ -7,14 +7,14 @@
 
 namespace switchfold {
 
-/// A time or none, as std::optional<Time>, in one register: what every packet gets back on every
-/// hop. g++ 12 puts a std::optional together in memory and reads it back wider than it was written,
-/// which stalls the processor for longer than the rest of the call takes.
+/// A std::optional<Time> in one register, returned to every packet on every hop. g++ 12 builds a
+/// std::optional in memory and reads it back with a wider load than it was written with; that
+/// store-forwarding stall takes longer than the rest of the call.
 class OptionalTime {
 public:
     constexpr OptionalTime() = default;
     constexpr OptionalTime(std::nullopt_t /*none*/) {}
-    /// Any time but kTimeMax, which no event can have.
+    /// Any time but kTimeMax, which stands for none.
     constexpr OptionalTime(Time time) : time_(time) {}
 
     [[nodiscard]] constexpr bool has_value() const { return time_ != kTimeMax; }

@@ -19,7 +19,7 @@ struct Bounds {
 };
 struct NoBounds {};
 
-/// What the bounds of a field bound: the value of an optional, the items of an array.
+/// Type that a field's bounds apply to: the value of an optional, the items of an array.
 template <class T>
 struct Bounded {
     using Type = T;
@@ -29,10 +29,9 @@ struct Bounded<std::optional<T>> : Bounded<T> {};
 template <class T>
 struct Bounded<std::vector<T>> : Bounded<T> {};
 
-/// One parameter: its JSON key, where it lives, what it means, and its range where it has one. A
-/// params struct lists its fields once, in `static constexpr auto fields()`; the strict reader, the
-/// JSON Schema, the tables of the manual and the dump of the effective configuration all come from
-/// that list.
+/// One parameter: its JSON key, member, meaning and, optionally, range. A params struct lists its
+/// fields once, in `static constexpr auto fields()`. The strict reader, the JSON Schema, the
+/// manual's tables and the dump of the effective configuration are all derived from that list.
 template <class Owner, class T, class B>
 struct Field {
     std::string_view name;
@@ -40,7 +39,7 @@ struct Field {
     std::string_view doc;
     B bounds;
     bool is_required = false;
-    /// The key must be there; without this the member's initial value is the default.
+    /// Makes the key mandatory; otherwise the member's initial value is the default.
     [[nodiscard]] constexpr Field required() const {
         Field copy = *this;
         copy.is_required = true;
@@ -53,7 +52,7 @@ constexpr Field<Owner, T, NoBounds>
 field(std::string_view name, T Owner::*member, std::string_view doc) {
     return {name, member, doc, {}};
 }
-/// With the least and the largest value that is accepted.
+/// With the least and the largest accepted value.
 template <class Owner, class T>
 constexpr Field<Owner, T, Bounds<typename Bounded<T>::Type>> field(
     std::string_view name,
@@ -69,8 +68,8 @@ concept Params = requires {
     P::fields();
 };
 
-/// The words that stand for an enum's values; specialise with `static constexpr
-/// std::array<std::pair<E, std::string_view>, N> kNames`.
+/// The JSON words for an enum's values; specialise with `static constexpr std::array<std::pair<E,
+/// std::string_view>, N> kNames`.
 template <class E>
 struct EnumNames;
 template <class E>
@@ -86,8 +85,7 @@ template <NamedEnum E>
     return "?";
 }
 
-/// Collects the problems that check() finds across fields. Pointers are relative to the checked
-/// struct.
+/// Collects problems that check() finds across fields. Pointers are relative to the checked struct.
 class ParamChecker {
 public:
     void error(std::string_view pointer, std::string_view message) {
@@ -101,14 +99,14 @@ private:
     std::vector<std::pair<std::string, std::string>> found_;
 };
 
-/// Rules across fields go into `void check(ParamChecker&) const`, which runs once each field by
-/// itself is right.
+/// Rules across fields go into `void check(ParamChecker&) const`, which runs once every field alone
+/// is valid.
 template <class P>
 concept Checked = requires(const P& params, ParamChecker& checker) {
     params.check(checker);
 };
 
-/// P in place, or the path of a file that holds it, relative to the file that names it.
+/// A P in place, or the path of a file that holds one, relative to the file that names it.
 template <class P>
 struct PathOr {
     P value;

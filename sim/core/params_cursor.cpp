@@ -15,7 +15,7 @@ namespace switchfold {
 
 namespace {
 
-/// Whether the value at `pointer` is the one at `parent` or within it.
+/// Whether the value at `pointer` is that at `parent` or lies within it.
 bool within(std::string_view pointer, std::string_view parent) {
     return pointer.starts_with(parent) &&
            (pointer.size() == parent.size() || pointer[parent.size()] == '/');
@@ -32,16 +32,16 @@ std::string unescape(std::string_view token) {
     return out;
 }
 
-/// The pointer's first token, and what follows it.
+/// The pointer's first token, and the rest.
 std::pair<std::string_view, std::string_view> split(std::string_view pointer) {
     pointer.remove_prefix(1);  // the slash
     const std::size_t slash = std::min(pointer.find('/'), pointer.size());
     return {pointer.substr(0, slash), pointer.substr(slash)};
 }
 
-/// Puts the value at the pointer, creating objects on the way.
-/// \returns what of the pointer follows the topmost value that is new, or nothing if the way ends
-/// before; then nothing has changed.
+/// Sets the value at the pointer, creating objects on the way.
+/// \returns the part of the pointer below the topmost value created or replaced, or nothing if the
+/// path cannot be followed; then nothing has changed.
 std::optional<std::string_view> put(Json& at, std::string_view pointer, const Json& value) {
     if (pointer.empty()) {
         at = value;
@@ -70,7 +70,7 @@ void read_integer(const Cursor& c, T& out) {
         fail_type(c, "a whole number");
         return;
     }
-    // nlohmann keeps what is not negative as unsigned.
+    // nlohmann stores non-negative numbers as unsigned.
     const bool fits = c.value->is_number_unsigned()
                           ? std::in_range<T>(c.value->get<std::uint64_t>())
                           : std::in_range<T>(c.value->get<std::int64_t>());
@@ -97,7 +97,8 @@ void read_quantity(const Cursor& c, T& out, Parse parse, std::string_view exampl
 }  // namespace
 
 void Cursor::fail(std::string message) const {
-    // An override made something in this file if it made it deeper than where the file is named.
+    // An override created a value within this file if that value lies below the place that names
+    // the file.
     const bool overridden = std::any_of(
         state->overrides.begin(), state->overrides.end(), [&](const PendingOverride& o) {
             return o.used && o.made.size() > file_start && within(root_pointer, o.made);

@@ -18,7 +18,7 @@
 
 namespace switchfold {
 
-// Every type's reader is declared before any is defined: they call each other.
+// Readers of all types are declared before any is defined, because they call each other.
 template <Params P>
 void read_value(const Cursor& c, P& out);
 template <NamedEnum E>
@@ -66,7 +66,8 @@ void read_field(const Cursor& c, P& out, const F& f) {
             check_bounds(at, out.*(f.member), f.bounds);
 }
 
-/// Reads the fields of P. `type` is the key, if any, that chose P among a variant's alternatives.
+/// Reads the fields of P. `type` is the key, if any, that selected P among a variant's
+/// alternatives.
 template <Params P>
 void read_fields(const Cursor& c, P& out, std::span<const std::string_view> type = {}) {
     if (!c.value->is_object()) {
@@ -198,7 +199,7 @@ void read_value(const Cursor& c, std::variant<T...>& out) {
         fail_unknown(at, fmt::format("type {}", shown(*type)), wanted, names);
 }
 
-/// An object with "$base" holds what differs from the value that the path there names.
+/// Reads an object with "$base": it holds only the differences from the value that the path names.
 template <class P>
 void read_over_base(const Cursor& c, P& out) {
     const Json& path = (*c.value)[std::string(kBaseKey)];
@@ -276,8 +277,8 @@ void read_value(const Cursor& c, PathOr<P>& out) {
     out.value = std::move(there.value);
 }
 
-/// Reads P from JSON that stands in `file`, after applying the overrides. Throws ConfigError with
-/// everything that is wrong.
+/// Reads P from JSON out of `file`, after applying the overrides. Throws ConfigError with all
+/// problems found.
 template <Params P>
 P read_params(
     const Json& json, const std::filesystem::path& file, std::span<const Override> overrides = {}) {

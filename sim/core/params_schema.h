@@ -25,7 +25,7 @@ namespace switchfold {
 template <class T>
 struct SchemaOf;
 
-/// Where the numbers of an object come from: one text, or one a field.
+/// Source of an object's numbers: one text, or one per field.
 inline OrderedJson source_schema() {
     return {
         {"type", OrderedJson::array({"string", "object"})},
@@ -113,7 +113,7 @@ struct SchemaOf<std::map<std::string, T>> {
             {"additionalProperties", SchemaOf<T>::make()}};
     }
 };
-// What is large is made by functions, so that one unit can make them for all others.
+// Large schemas are built by functions that are instantiated in a single unit.
 template <class... T>
 OrderedJson make_schema(std::type_identity<std::variant<T...>>);
 template <Params P>
@@ -135,7 +135,7 @@ OrderedJson make_schema(std::type_identity<std::variant<T...>> /*type*/) {
     (add(std::type_identity<T>{}), ...);
     return {{"oneOf", choices}};
 }
-/// An object that holds what differs from another value.
+/// An object that holds differences from another value.
 inline OrderedJson over_base_schema() {
     return {
         {"type", "object"},
@@ -144,8 +144,7 @@ inline OrderedJson over_base_schema() {
         {"description",
          "The value that the path names, with the fields beside it in place of its own."}};
 }
-/// The file beside this one that holds the schema of P; empty where P has none of its own and is
-/// written out.
+/// Schema file, in this folder, that describes P; empty if P has none and is described in place.
 template <class P>
 inline constexpr std::string_view kSchemaFile{};
 template <class P>
@@ -166,8 +165,8 @@ struct SchemaOf<PathOr<P>> {
                   in_place})}};
     }
 };
-/// Puts a field's bounds where they hold: at the number, the optional's value, the array's items.
-/// JSON Schema cannot compare texts with units, so theirs stay in words.
+/// Puts a field's bounds where they apply: the number, the optional's value, the array's items.
+/// JSON Schema cannot compare texts with units, so their bounds are stated in the description.
 template <class T, class B>
 void add_bounds(OrderedJson& schema, std::type_identity<T> /*type*/, const Bounds<B>& bounds) {
     if constexpr (std::is_arithmetic_v<T>) {

@@ -17,7 +17,7 @@
 
 namespace switchfold {
 
-// The effective configuration: every field, in the order of its declaration.
+// Writes the effective configuration: every field, in order of declaration.
 
 template <class T>
 requires std::is_arithmetic_v<T> OrderedJson write_value(const T& value) {
@@ -79,7 +79,7 @@ OrderedJson write_value(const P& value) {
     return out;
 }
 
-/// A bound as messages and tables show it.
+/// A bound as shown in messages and tables.
 template <class T>
 std::string bound_text(const T& value) {
     if constexpr (std::is_arithmetic_v<T>)

@@ -6,7 +6,7 @@
 namespace switchfold {
 
 /// Prefetches the cache lines of `bytes` bytes from `begin` on. The address need not be valid. A
-/// machine of a thousand GPUs exceeds the caches, and simulating it mostly waits for memory.
+/// machine of a thousand GPUs exceeds the caches, so simulating it is bound by memory latency.
 inline void prefetch(const void* begin, std::size_t bytes = 1) {
     constexpr std::size_t kLine = 64;
     const auto* first = static_cast<const std::byte*>(begin);

@@ -11,11 +11,11 @@
 
 namespace switchfold {
 
-/// A FIFO that holds no memory until it is used and none but its elements after: std::deque costs
-/// 600 bytes when empty, which a machine of ten thousand links would pay some forty thousand times.
-/// T must be cheap to copy. With `kInline` (a power of two) the first elements lie in the queue
-/// itself: nearer to what owns it, but it cannot be moved. `Count` must count all that it ever
-/// holds.
+/// A FIFO that allocates nothing until first used, and then only room for its elements: an empty
+/// std::deque costs 600 bytes, which a machine of ten thousand links would pay some forty thousand
+/// times. T must be cheap to copy. With `kInline` (a power of two) the first elements lie inside
+/// the queue: close to its owner, but the queue cannot be moved. `Count` must be able to count the
+/// most elements held at once.
 template <class T, std::size_t kInline = 0, class Count = std::uint32_t>
 class RingQueue {
 public:
@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] std::size_t size() const { return size_; }
-    /// Whether one more element needs more memory.
+    /// Whether another element needs an allocation.
     [[nodiscard]] bool full() const { return size_ == capacity_; }
     [[nodiscard]] T& front() { return slots_[head_]; }
     [[nodiscard]] const T& front() const { return slots_[head_]; }
@@ -52,14 +52,14 @@ public:
         return &slots_[(head_ + size_) & (capacity_ - 1U)];
     }
     void push_back(const T& value) { push_back() = value; }
-    /// Appends an element whose value is whatever was left in its place.
+    /// Appends an element with an unspecified value: what its slot held last.
     T& push_back() {
         if (size_ == capacity_)
             grow();
         return slots_[(head_ + size_++) & (capacity_ - 1U)];
     }
     void pop_front() {
-        // One that ran empty starts in front again, where its memory is in the cache.
+        // An emptied queue restarts at the front, where its memory is cached.
         --size_;
         head_ = static_cast<Count>(size_ == 0 ? 0U : (head_ + 1U) & (capacity_ - 1U));
     }

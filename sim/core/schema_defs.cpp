@@ -12,7 +12,7 @@ namespace switchfold {
 
 namespace {
 
-/// What a field says of itself stays with the field.
+/// Keywords that belong to the field, not to the shared definition.
 constexpr const char* kOwnWords[] = {"description", "default"};
 
 OrderedJson without_own_words(OrderedJson schema) {
@@ -21,14 +21,14 @@ OrderedJson without_own_words(OrderedJson schema) {
     return schema;
 }
 
-/// Parameters with all their keys, or a choice of them.
+/// An object with all its properties, or a choice of such objects.
 bool can_be_shared(const OrderedJson& schema) {
     return schema.is_object() &&
            (schema.contains("oneOf") ||
             (schema.contains("properties") && schema.contains("additionalProperties")));
 }
 
-/// Calls `visit` with each schema directly inside this one, and what it may be called.
+/// Calls `visit` with each schema directly inside this one and a name for it.
 void for_each_inside(
     OrderedJson& schema,
     const std::string& name,
@@ -101,7 +101,7 @@ private:
         schema = std::move(shared);
     }
 
-    /// What is referred to only once stands there instead. \returns whether there was such a one.
+    /// Inlines one definition that is referenced only once. \returns whether there was one.
     bool put_one_back(OrderedJson& schema) {
         std::map<std::string, std::size_t> used;
         count_references(schema, used);
@@ -144,7 +144,7 @@ private:
         });
     }
 
-    std::map<std::string, std::size_t> counts_;  ///< by what a schema says
+    std::map<std::string, std::size_t> counts_;  ///< by the schema's text
     std::map<std::string, std::string> names_;
     OrderedJson definitions_ = OrderedJson::object();
 };

@@ -5,8 +5,8 @@
 
 namespace switchfold {
 
-/// Puts every object (or choice of objects) that a JSON Schema describes more than once under
-/// "$defs", named after the key at which it stands first, and refers to it from there.
+/// Moves every object (or choice of objects) that occurs more than once in a JSON Schema to
+/// "$defs", named after the key of its first occurrence, and refers to it from there.
 void share_definitions(OrderedJson& schema);
 
 }  // namespace switchfold

@@ -18,7 +18,7 @@ public:
         out_ += "| key | type | default | meaning |\n|---|---|---|---|\n";
     }
 
-    /// The rows of what is in a value of this schema.
+    /// Adds rows for the fields inside a value of this schema.
     void add_rows(const OrderedJson& schema, const std::string& prefix, const std::string& remark) {
         if (schema.contains("properties")) {
             const OrderedJson required = schema.value("required", OrderedJson::array());
@@ -45,7 +45,7 @@ public:
             add_rows(*others, prefix + ".*", remark);
     }
 
-    /// What a value of this schema is, in words.
+    /// Type of a value of this schema, in words.
     [[nodiscard]] std::string type(const OrderedJson& schema) const {
         if (const auto found = schema.find("$ref"); found != schema.end())
             return reference(found->get<std::string>());
@@ -86,7 +86,7 @@ private:
         return schema.contains("anyOf") && schema["anyOf"].size() == 2 &&
                schema["anyOf"][1] == OrderedJson{{"type", "null"}};
     }
-    /// Says itself what it may be; the last is in place.
+    /// A choice whose title describes it; its last alternative is the value in place.
     static bool is_named_choice(const OrderedJson& schema) {
         return schema.contains("anyOf") && schema.contains("title");
     }
@@ -105,7 +105,7 @@ private:
     static std::string name_of(const OrderedJson& choice) {
         return choice["properties"]["type"]["const"].get<std::string>();
     }
-    /// No range where it is only what the type can hold.
+    /// Empty if the range is merely that of the integer type.
     static std::string range(const OrderedJson& schema) {
         if (!schema.contains("minimum"))
             return "";
@@ -147,7 +147,7 @@ private:
     std::string& out_;
 };
 
-/// What stands in the file itself, not over a base.
+/// The alternative written in the file itself, not over a base.
 const OrderedJson& in_place(const OrderedJson& schema) {
     return schema.contains("anyOf") ? schema["anyOf"].back() : schema;
 }

@@ -8,9 +8,9 @@
 
 namespace switchfold {
 
-/// A Markdown table of a schema's parameters: keys as dotted paths, type, default and meaning. What
-/// only one alternative of a choice has names that alternative. Each of its "$defs" follows with a
-/// heading "KIND: NAME" and a table of its own.
+/// A Markdown table of a schema's parameters: keys as dotted paths, type, default and meaning. A
+/// field that only one alternative of a choice has names that alternative. Each of its "$defs"
+/// follows under a heading "KIND: NAME" with a table of its own.
 [[nodiscard]] std::string schema_table(const OrderedJson& schema, std::string_view kind);
 
 }  // namespace switchfold

@@ -19,9 +19,9 @@ namespace switchfold {
 enum class Unit : std::uint8_t { kCount, kBytes, kMicroseconds, kShare, kFactor };
 [[nodiscard]] std::string_view to_string(Unit unit);
 
-/// One number that a component measures: its key in the results, where it lives, its unit and what
-/// it means. A statistics struct lists its members once, in `static constexpr auto statistics()`;
-/// result.json, what reads it back and the manual's tables come from that list.
+/// One number that a component measures: its key in the results, member, unit and meaning. A
+/// statistics struct lists its members once, in `static constexpr auto statistics()`; result.json,
+/// its reader and the manual's tables are derived from that list.
 template <class Owner, class T>
 struct Statistic {
     std::string_view name;
@@ -30,7 +30,7 @@ struct Statistic {
     std::string_view meaning;
 };
 
-/// A Time is reported in microseconds, and nothing else is.
+/// A Time must be reported in microseconds, and nothing else may be.
 template <class Owner, class T>
 consteval Statistic<Owner, T>
 statistic(std::string_view name, T Owner::*member, Unit unit, std::string_view meaning) {
@@ -44,7 +44,7 @@ concept HasStatistics = requires {
     S::statistics();
 };
 
-/// The values are counts up to 2^53, which a double holds exactly, times in microseconds, shares.
+/// Converts a statistic to a double: counts up to 2^53 (exact), times (microseconds), shares.
 inline double statistic_value(Time time) {
     return to_microseconds(time);
 }
@@ -54,7 +54,7 @@ double statistic_value(T value) {
     return static_cast<double>(value);
 }
 
-/// The statistics of all components of one kind: columns as declared, a row a component.
+/// Statistics of all components of one kind: columns as declared, one row per component.
 struct StatisticTable {
     struct Column {
         std::string name;
@@ -64,16 +64,16 @@ struct StatisticTable {
     };
     struct Row {
         std::string name;
-        std::vector<double> values;  ///< one a column
+        std::vector<double> values;  ///< one per column
         bool operator==(const Row&) const = default;
     };
     std::string kind;   ///< plural, the key in the results: "links"
-    std::string about;  ///< a sentence: what such a component is, and what names it
+    std::string about;  ///< a sentence: what such a component is, and what its name is made of
     std::vector<Column> columns;
     std::vector<Row> rows;
     bool operator==(const StatisticTable&) const = default;
 
-    /// An empty table with the columns that the structs declare, in their order.
+    /// An empty table with the columns that the structs declare, in order.
     template <HasStatistics... S>
     [[nodiscard]] static StatisticTable of(std::string kind, std::string about) {
         StatisticTable table;
@@ -104,7 +104,7 @@ struct StatisticTable {
     }
 };
 
-/// A section of the manual in Markdown: the columns with unit and meaning.
+/// A section of the manual, in Markdown: columns with unit and meaning.
 [[nodiscard]] std::string docs_of(const StatisticTable& table);
 
 }  // namespace switchfold

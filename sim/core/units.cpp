@@ -15,8 +15,8 @@ using U128 = unsigned __int128;
 
 struct Unit {
     std::string_view name;
-    std::uint64_t numerator;        ///< base units in one of it ...
-    std::uint64_t denominator = 1;  ///< ... divided by this: a bit is an eighth of a byte
+    std::uint64_t numerator;        ///< base units in one such unit ...
+    std::uint64_t denominator = 1;  ///< ... divided by this: a bit is 1/8 byte
 };
 
 constexpr std::uint64_t kKibi = 1024;
@@ -71,11 +71,11 @@ std::string names(std::span<const Unit> units) {
 struct Decimal {
     U128 digits = 0;
     U128 scale = 1;
-    std::string_view rest;  ///< what follows it
+    std::string_view rest;  ///< text after the number
 };
 
 Decimal parse_decimal(std::string_view text, std::string_view example) {
-    constexpr std::size_t kMostDigits = 20;  // digits times the largest unit stay below 2^128
+    constexpr std::size_t kMostDigits = 20;  // digits x the largest unit must stay below 2^128
     if (!text.empty() && text.front() == '-')
         fail(text, "is negative; expected zero or more", example);
     Decimal number;
@@ -125,7 +125,7 @@ std::uint64_t parse(std::string_view text, std::span<const Unit> units, std::str
         example);
 }
 
-/// `count` in the unit, or nothing if that takes more decimals than any text should have.
+/// `count` in the unit, or nothing if that needs too many decimals.
 std::string print_in(std::uint64_t count, const Unit& unit) {
     constexpr std::size_t kMostDecimals = 12;
     std::string text = fmt::format("{}", count / unit.numerator);
@@ -142,7 +142,7 @@ std::string print_in(std::uint64_t count, const Unit& unit) {
     return fmt::format("{} {}", text, unit.name);
 }
 
-/// The shortest text; of equally short ones the last, which has the larger unit.
+/// The shortest text; among equally short ones the last, which has the larger unit.
 std::string print(std::uint64_t count, std::span<const Unit> units) {
     std::string best = print_in(count, units.front());
     for (const Unit& unit : units.subspan(1)) {

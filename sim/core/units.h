@@ -97,9 +97,9 @@ constexpr double to_seconds(Time t) {
     return static_cast<double>(t.count()) * 1e-12;
 }
 
-/// Reads "700 ns", "25 MiB", "450 GB/s", "400 Gb/s", "1.83 GHz", "794 TFLOP/s". A number without a
-/// unit, a negative number and a value that is not a whole count of the base unit are errors.
-/// Throws std::invalid_argument that says what was expected.
+/// Reads "700 ns", "25 MiB", "450 GB/s", "400 Gb/s", "1.83 GHz", "794 TFLOP/s". Rejects a number
+/// without a unit, a negative number and a value that is not a whole count of the base unit. Throws
+/// std::invalid_argument that states what was expected.
 Time parse_time(std::string_view text);
 Bytes parse_bytes(std::string_view text);
 Bandwidth parse_bandwidth(std::string_view text);

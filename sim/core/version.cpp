@@ -4,7 +4,7 @@
 namespace switchfold {
 
 std::string_view version() {
-    return SWITCHFOLD_VERSION;  // from CMake
+    return SWITCHFOLD_VERSION;  // defined by CMake
 }
 
 }  // namespace switchfold
