@@ -9,7 +9,8 @@ namespace switchfold {
 [[nodiscard]] ExecutionGraph
 single_collective(CollectiveKind kind, Bytes bytes, Datatype datatype, std::uint32_t ranks);
 
-/// Bus bandwidth over size by time (nccl-tests, doc/PERFORMANCE.md). The size is the larger side's.
+/// Ratio of bus bandwidth to size over time (nccl-tests, doc/PERFORMANCE.md). The size is that of
+/// the larger of input and output.
 [[nodiscard]] double bus_factor(CollectiveKind kind, std::uint32_t ranks);
 
 }  // namespace switchfold

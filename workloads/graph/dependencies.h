@@ -13,8 +13,8 @@
 
 namespace switchfold {
 
-/// The operations that one waits for, by index. Few as nearly always, they lie in place: a trace
-/// has millions of these lists.
+/// Indices of the operations that an operation waits for. A trace has millions of these lists,
+/// nearly all short: short ones are stored in place.
 class Dependencies {
 public:
     using Index = std::uint32_t;
@@ -68,7 +68,7 @@ private:
 
     std::array<Index, 3> few_{};
     std::uint32_t size_ = 0;
-    std::vector<Index>* more_ = nullptr;  ///< all of them, once they are more than few
+    std::vector<Index>* more_ = nullptr;  ///< all of them, once they exceed the space in place
 };
 
 }  // namespace switchfold

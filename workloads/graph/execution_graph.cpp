@@ -81,7 +81,7 @@ void check(const ExecutionGraph& graph) {
     const RankGraph* last = nullptr;
     for (const auto& rank : graph.ranks) {
         SWITCHFOLD_CHECK(rank != nullptr, "a rank without operations");
-        if (rank.get() != last)  // ranks that share one graph stand next to each other
+        if (rank.get() != last)  // ranks that share a graph are adjacent
             check_rank(graph, *rank);
         last = rank.get();
     }

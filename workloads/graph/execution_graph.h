@@ -28,12 +28,12 @@ enum class CollectiveKind : std::uint8_t {
     kBroadcast,
     kReduce,
     kAllToAll,
-    kSendReceive,  ///< a send with its receive, once they have been matched; of a group: every rank
-                   ///< sends to the next
-    kGather,       ///< every rank's share goes to the first
-    kScatter,      ///< and from it
-    kMoeDispatch,  ///< tokens go to the ranks of their experts
-    kMoeCombine,   ///< and come back, added
+    kSendReceive,  ///< a send with its receive, once matched; in a group: every rank sends to the
+                   ///< next
+    kGather,       ///< every rank's part goes to the first
+    kScatter,      ///< each rank receives its part from the first
+    kMoeDispatch,  ///< tokens go to their experts' ranks
+    kMoeCombine,   ///< expert outputs return and are added up
 };
 
 inline constexpr std::array kCollectiveKinds{
@@ -59,7 +59,7 @@ enum class Datatype : std::uint8_t {
     kFloat8,
 };
 [[nodiscard]] Bytes size_of(Datatype type);
-/// The same, for arithmetic on counts that are no whole numbers.
+/// The same for arithmetic on fractional counts.
 [[nodiscard]] inline double element_bytes(Datatype type) {
     return static_cast<double>(size_of(type).count());
 }
@@ -79,25 +79,25 @@ enum class KernelClass : std::uint8_t {
     kOther,
 };
 
-/// Source of a kernel's byte counts; the report counts kernels by it.
+/// Source of a kernel's byte counts; the report counts kernels per source.
 enum class ByteSource : std::uint8_t { kCounters, kShapes, kClassDefault };
 
 /// Source of a kernel's isolated duration.
 enum class DurationSource : std::uint8_t {
-    kMeasuredAlone,       ///< this very occurrence ran without communication beside it
-    kOtherOccurrence,     ///< median of non-overlapped occurrences of the same kernel
+    kMeasuredAlone,       ///< this occurrence ran without communication beside it
+    kOtherOccurrence,     ///< median of the kernel's non-overlapped occurrences
     kMeasuredOverlapped,  ///< only overlapped occurrences exist: the measured value, an upper bound
-    kModel,               ///< a generator's roofline: what is in a synthetic trace
+    kModel,  ///< from a model of kernel times, in synthetic workloads
 };
 
-/// Where a collective's size came from.
+/// Source of a collective's size.
 enum class SizeSource : std::uint8_t { kTrace, kUser, kEstimatedFromDuration };
 
 struct Dim3 {
     std::uint32_t x = 1;
     std::uint32_t y = 1;
     std::uint32_t z = 1;
-    /// Not more than 64 bits hold: no GPU has as many.
+    /// Saturates at 64 bits.
     [[nodiscard]] std::uint64_t count() const {
         const std::uint64_t plane = std::uint64_t{x} * y;
         return z != 0 && plane > UINT64_MAX / z ? UINT64_MAX : plane * z;
@@ -109,11 +109,11 @@ struct KernelOperation {
     Dim3 grid;
     Dim3 block;
     std::uint32_t registers_per_thread = 0;
-    Bytes shared_memory;  ///< static and dynamic, of one block
+    Bytes shared_memory;  ///< static and dynamic, per block
     Time isolated;        ///< duration alone on the GPU; slowdown is against this
-    Time measured;        ///< duration in the trace; zero if there was none
+    Time measured;        ///< duration in the trace; zero if unknown
     DurationSource duration_source = DurationSource::kMeasuredAlone;
-    Bytes bytes_read;  ///< from L2 and beyond, whole kernel
+    Bytes bytes_read;  ///< from L2 and beyond, by the whole kernel
     Bytes bytes_written;
     double flops = 0;
     ByteSource byte_source = ByteSource::kClassDefault;
@@ -121,32 +121,29 @@ struct KernelOperation {
     bool operator==(const KernelOperation&) const = default;
 };
 
-/// One rank's part in a collective. The parts of a collective are matched over the ranks by (group,
-/// sequence).
+/// One rank's part in a collective. Parts are matched across ranks by (group, sequence).
 struct CollectiveOperation {
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Bytes bytes;  ///< payload of one rank as nccl-tests counts it (all-reduce: the buffer;
                   ///< all-gather: the output)
     Datatype datatype = Datatype::kFloat32;
     std::uint32_t group = 0;     ///< index into ExecutionGraph::groups
-    std::uint64_t sequence = 0;  ///< counts this group's collectives on this rank
+    std::uint64_t sequence = 0;  ///< index of this collective among the group's on this rank
     SizeSource size_source = SizeSource::kTrace;
-    std::uint32_t experts = 0;  ///< of a dispatch or combine: index into ExecutionGraph::experts
-    Time
-        given;  ///< it takes so long and moves nothing: measured in a run of its own; zero: it runs
+    std::uint32_t experts = 0;  ///< for a dispatch or combine: index into ExecutionGraph::experts
+    Time given;  ///< fixed duration, without traffic: measured in a run of its own; zero: simulated
     Time measured;    ///< duration in the trace, waiting for peers included; zero if none
-    Time peers_late;  ///< how much later than this rank the last of the others comes, if they
-                      ///< were not traced
+    Time peers_late;  ///< from this rank's arrival to that of the last untraced rank
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose
     std::uint32_t threads_per_block = 0;
     std::uint32_t registers_per_thread = 0;
     Bytes shared_memory;
-    ShortText algorithm;  ///< "ring", "tree", "nvls", ... where the trace tells; else empty
-    ShortText protocol;   ///< "ll", "ll128", "simple" where the trace tells; else empty
+    ShortText algorithm;  ///< "ring", "tree", "nvls", ... if the trace states it; else empty
+    ShortText protocol;   ///< "ll", "ll128", "simple" if the trace states it; else empty
     bool operator==(const CollectiveOperation&) const = default;
 };
 
-/// The k-th send of a tag from one rank to another belongs to the k-th receive of it there.
+/// The k-th send of a tag from rank a to rank b matches the k-th receive of that tag on b.
 struct SendOperation {
     std::uint32_t peer = 0;  ///< global rank
     Bytes bytes;
@@ -169,7 +166,7 @@ enum class CopyKind : std::uint8_t {
 struct CopyOperation {
     CopyKind kind = CopyKind::kDeviceToDevice;
     Bytes bytes;
-    Time isolated;  ///< duration in the trace; zero lets the model decide
+    Time isolated;  ///< duration in the trace; zero: the model decides
     bool operator==(const CopyOperation&) const = default;
 };
 
@@ -187,20 +184,20 @@ using OperationBody = std::variant<
     CopyOperation,
     HostDelayOperation>;
 
-/// One thing a rank does. It starts when the operation before it on its stream and all its
-/// dependencies have ended and then `gap` has passed.
+/// One thing a rank does. It starts `gap` after the previous operation on its stream and all its
+/// dependencies have ended.
 struct Operation {
     std::uint32_t name = 0;    ///< index into ExecutionGraph::names
     std::uint32_t stream = 0;  ///< index into RankGraph::streams
     std::uint32_t step = 0;    ///< training iteration, from 0
     Phase phase = Phase::kOther;
-    Time gap;  ///< launch latency or a wait of the trace that no dependency explains
-    Dependencies dependencies;  ///< operations of the same rank, each with a smaller index
+    Time gap;  ///< launch latency, or a wait in the trace that no dependency explains
+    Dependencies dependencies;  ///< earlier operations of the same rank, by index
     OperationBody body;
     bool operator==(const Operation&) const = default;
 };
 
-/// All of it lies in place but dependencies that are many, and those elsewhere.
+/// Everything lies in place, except long dependency lists, which are on the heap.
 template <>
 struct IsRelocatable<Operation> : std::true_type {
     static_assert(std::is_trivially_copyable_v<OperationBody>);
@@ -210,13 +207,13 @@ enum class StreamKind : std::uint8_t { kGpu, kHost };
 
 struct Stream {
     StreamKind kind = StreamKind::kGpu;
-    std::string name;           ///< as the trace calls it, for example "7"
+    std::string name;           ///< as in the trace, for example "7"
     std::int32_t priority = 0;  ///< CUDA's: lower is more urgent
     bool operator==(const Stream&) const = default;
 };
 
-/// Operations of a rank that belong together, as a pass of a pipeline: from when the first begins
-/// until the last ends.
+/// Operations of a rank that belong together, for example a pass of a pipeline: from the first
+/// begin to the last end.
 struct Span {
     std::uint32_t name = 0;  ///< index into ExecutionGraph::names
     std::uint32_t first = 0;
@@ -226,23 +223,23 @@ struct Span {
     bool operator==(const Span&) const = default;
 };
 
-/// A rank of a generated step holds that many bytes more or, below 0, fewer of a class.
+/// Change of the bytes of a class that a rank of a generated step holds; negative: freed.
 struct MemoryChange {
-    std::uint32_t operation = 0;  ///< from its begin on
-    bool at_end = false;          ///< from its end on instead
+    std::uint32_t operation = 0;  ///< takes effect when this begins
+    bool at_end = false;          ///< takes effect at its end instead
     MemoryClass what = MemoryClass::kActivations;
     std::int64_t bytes = 0;
     bool operator==(const MemoryChange&) const = default;
 };
 
-/// What one rank does. Operations on a stream run in the order of their index; dependencies point
-/// backwards only, so the graph has no cycles by construction.
+/// What one rank does. Operations on a stream run in index order; dependencies point backwards
+/// only, so the graph is acyclic by construction.
 struct RankGraph {
     std::vector<Stream> streams;
     BigVector<Operation> operations;
     std::vector<Span> spans;
-    MemoryBytes held;                  ///< all along, of a generated step
-    std::vector<MemoryChange> memory;  ///< on top of it
+    MemoryBytes held;                  ///< throughout, in a generated step
+    std::vector<MemoryChange> memory;  ///< changes on top of it
     bool operator==(const RankGraph&) const = default;
 };
 
@@ -254,21 +251,21 @@ struct Group {
 
 /// What was measured where the workload was captured; empty for generated workloads.
 struct Provenance {
-    std::string source;  ///< file names or generator
+    std::string source;  ///< file names or the generator
     std::string gpu_name;
-    bool synthetic = false;  ///< no real run behind it: the report says so
+    bool synthetic = false;  ///< no real run behind it; the report says so
     std::uint32_t traced_ranks = 0;
     std::uint32_t world_size = 0;
-    Time measured_iteration;  ///< mean over the steps; zero if unknown
+    Time measured_iteration;  ///< mean over all steps; zero if unknown
     bool operator==(const Provenance&) const = default;
 };
 
 /// What a generated step trains; all zero for traces.
 struct TrainingFacts {
-    double samples = 0;  ///< a round
-    double flops = 0;    ///< a round: the model's, on all ranks, recomputed ones not
-    /// Steps, or mini-batches of a pipeline that is never drained, and how many of them at either
-    /// end are not yet or no longer at the steady pace.
+    double samples = 0;  ///< per round
+    double flops = 0;    ///< per round, over all ranks: the model's, without recomputation
+    /// Rounds are steps, or mini-batches of a pipeline that is never drained. `warm_up` rounds at
+    /// either end do not run at the steady pace.
     std::uint32_t rounds = 1;
     std::uint32_t warm_up = 0;
     bool operator==(const TrainingFacts&) const = default;
@@ -279,17 +276,16 @@ struct ExecutionGraph {
     std::vector<std::string> names;
     std::vector<Group> groups;
     std::vector<ExpertExchange> experts;
-    std::vector<std::shared_ptr<const RankGraph>>
-        ranks;  ///< one trace may stand for several: they share it
+    std::vector<std::shared_ptr<const RankGraph>> ranks;  ///< several entries may share one graph
     std::uint32_t steps = 1;
     Provenance provenance;
     TrainingFacts training;
 };
 
-/// Ranks that do anything: a rank may stand for others, which then do nothing.
+/// Number of ranks with operations: a rank may stand for others, which then have none.
 [[nodiscard]] std::size_t ranks_at_work(const ExecutionGraph& graph);
 
-/// Gives each distinct name one index.
+/// Interns names: each distinct name gets one index.
 class NameTable {
 public:
     std::uint32_t intern(std::string_view name);
@@ -301,7 +297,7 @@ private:
 };
 
 /// Throws InternalError naming the operation if a dependency points forward, a stream, name or
-/// group does not exist or a collective has no ranks.
+/// group does not exist, or a collective has no ranks.
 void check(const ExecutionGraph& graph);
 
 [[nodiscard]] std::string_view to_string(Phase phase);

@@ -7,26 +7,26 @@
 
 namespace switchfold {
 
-/// Type of what a dispatch carries of a token. Combines carry bfloat16.
+/// Data type in which dispatched tokens travel. Combines use bfloat16.
 enum class ExpertPayload : std::uint8_t {
     kBfloat16,
-    kFloat8,  ///< with a float32 scale for each 128 elements
-    kNvfp4,   ///< with a byte of scale for each 16 elements
+    kFloat8,  ///< with a float32 scale per 128 elements
+    kNvfp4,   ///< with a one-byte scale per 16 elements
 };
 
-/// Which experts tokens choose.
+/// How tokens choose experts.
 enum class ExpertRouting : std::uint8_t {
-    kRandom,    ///< distinct experts, all alike
-    kBalanced,  ///< neighbouring ranks in turn, the same number of copies for each
-    kSkewed,    ///< distinct experts, the e-th as often as 1 / (e + 1)^skew
+    kRandom,    ///< distinct experts, equally likely
+    kBalanced,  ///< neighbouring ranks in turn, equally many copies for each
+    kSkewed,    ///< distinct experts, expert e with weight 1 / (e + 1)^skew
 };
 
-/// The tokens of a mixture-of-experts layer on their way to their experts, and back.
+/// The tokens of a mixture-of-experts layer that travel to their experts and back.
 struct ExpertExchange {
-    std::uint32_t tokens = 0;   ///< of each rank
-    std::uint32_t hidden = 0;   ///< elements of a token
+    std::uint32_t tokens = 0;   ///< per rank
+    std::uint32_t hidden = 0;   ///< elements per token
     std::uint32_t top_k = 0;    ///< experts that a token chooses
-    std::uint32_t experts = 0;  ///< spread evenly over the ranks, in blocks
+    std::uint32_t experts = 0;  ///< divided evenly over the ranks, in blocks
     ExpertPayload payload = ExpertPayload::kFloat8;
     ExpertRouting routing = ExpertRouting::kRandom;
     double skew = 0;

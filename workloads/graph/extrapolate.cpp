@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint32_t kEveryone = UINT32_MAX;
 
-/// For each group its number in the k-th copy of the traced ranks; groups are made as needed.
+/// For each traced group, the index of its counterpart in the k-th copy of the traced ranks;
+/// creates groups as needed.
 std::vector<std::uint32_t> groups_of_copy(
     std::vector<Group>& groups, std::size_t traced_groups, std::uint32_t traced, std::uint32_t k) {
     std::vector<std::uint32_t> index(traced_groups);

@@ -9,10 +9,10 @@
 
 namespace switchfold {
 
-/// Makes a run of `ranks` ranks from one of n, all of which were traced: rank r does what rank
-/// r modulo n did. Groups of all n ranks become groups of all; smaller ones are there once in each
-/// n ranks. Throws InternalError unless `ranks` is a multiple of n. \returns what that assumes, in
-/// words, for the report.
+/// Extends a fully traced run of n ranks to `ranks` ranks: rank r does what rank r modulo n did.
+/// Groups of all n ranks become groups of all; smaller ones are repeated for each n ranks. Throws
+/// InternalError unless `ranks` is a multiple of n. \returns the assumptions made, in words, for
+/// the report.
 [[nodiscard]] std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks);
 
 /// One traced rank stands for `ranks` ranks: they share its operations, and every group of the

@@ -11,10 +11,10 @@
 
 namespace switchfold {
 
-/// Gives each distinct group one index.
+/// Interns groups: each distinct group gets one index.
 class GroupTable {
 public:
-    /// Adds to `groups`, which must last as long.
+    /// Appends to `groups`, which must outlive the table.
     explicit GroupTable(std::vector<Group>& groups) : groups_(groups) {
         for (std::uint32_t i = 0; i < groups.size(); ++i)
             by_name_.emplace(groups[i].name, i);

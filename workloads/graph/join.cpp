@@ -14,7 +14,7 @@ namespace switchfold {
 
 namespace {
 
-/// Changes each rank's graph once: ranks that share one go on sharing it.
+/// Changes each distinct rank graph once; ranks that share one keep sharing it.
 template <class Change>
 void change_ranks(ExecutionGraph& graph, const Change& change) {
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> changed;
@@ -35,7 +35,7 @@ void move_peer(OperationBody& body, std::span<const std::uint32_t> on) {
         message->peer = on[message->peer];
 }
 
-/// By group how many of its collectives a rank has.
+/// Number of a rank's collectives by group.
 std::map<std::uint32_t, std::uint64_t> collectives_of(const RankGraph& rank) {
     std::map<std::uint32_t, std::uint64_t> counts;
     for (const Operation& operation : rank.operations)
@@ -44,7 +44,7 @@ std::map<std::uint32_t, std::uint64_t> collectives_of(const RankGraph& rank) {
     return counts;
 }
 
-/// Adds a repetition of `once`, the k-th from 0, behind those before it.
+/// Appends the k-th repetition (from 0) of `once` to the repetitions before it.
 class Repetition {
 public:
     Repetition(const RankGraph& once, std::uint32_t steps) :
@@ -93,7 +93,7 @@ private:
     const RankGraph& once_;
     std::uint32_t steps_;
     std::map<std::uint32_t, std::uint64_t> counts_;
-    std::vector<std::uint32_t> first_;  ///< by stream
+    std::vector<std::uint32_t> first_;  ///< index of the first operation, by stream
     std::vector<std::uint32_t> last_;
 };
 

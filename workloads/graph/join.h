@@ -9,27 +9,28 @@
 
 namespace switchfold {
 
-/// The graph's rank r as rank on[r] of a machine; the ranks between do nothing. `on` ascends and
-/// has as many ranks as the graph.
+/// Places the graph's rank r on rank on[r] of a machine; the other ranks do nothing. `on` is
+/// ascending, with one entry per rank of the graph.
 [[nodiscard]] ExecutionGraph
 place_on(const ExecutionGraph& graph, std::span<const std::uint32_t> on);
 
-/// The graph `times` times. On each rank, what a stream does first waits until all of the
-/// repetition before has ended there. Throws InternalError for a graph of rounds that overlap.
+/// Repeats the graph `times` times. On each rank, a stream's first operation waits until the
+/// previous repetition has ended on that rank. Throws InternalError for a graph of overlapping
+/// rounds.
 [[nodiscard]] ExecutionGraph repeat(const ExecutionGraph& graph, std::uint32_t times);
 
-/// What each rank does first begins so much later.
+/// Delays the first operations of each rank by `by`.
 void delay(ExecutionGraph& graph, Time by);
 
-/// Graphs that stand on ranks of their own, as one; steps and facts of training are the first's.
-/// Throws InternalError if two do something on the same rank.
+/// Joins graphs on disjoint ranks into one; steps and training facts are those of the first. Throws
+/// InternalError if two graphs use the same rank.
 [[nodiscard]] ExecutionGraph join(std::span<const ExecutionGraph> graphs);
 
-/// The ranks of `part` alone, as they stand in `joined`: the same groups and names. Steps and facts
-/// of training are the part's.
+/// The ranks of `part` alone, as they appear in `joined`, with its groups and names. Steps and
+/// training facts are the part's.
 [[nodiscard]] ExecutionGraph part_of(const ExecutionGraph& joined, const ExecutionGraph& part);
 
-/// The first steps of a graph.
+/// The graph's first `steps` steps.
 [[nodiscard]] ExecutionGraph first_steps(const ExecutionGraph& graph, std::uint32_t steps);
 
 }  // namespace switchfold

@@ -8,26 +8,25 @@
 
 namespace switchfold {
 
-/// When each operation of a rank runs if nothing but stream order, dependencies and gaps holds it
-/// up.
+/// Begin and end of each operation of a rank if only stream order, dependencies and gaps delay it.
 struct Schedule {
     struct Interval {
         Time start;
         Time end;
     };
-    std::vector<Interval> operations;  ///< by index
+    std::vector<Interval> operations;  ///< by operation index
     Time makespan;                     ///< the latest end
 };
 
-/// Duration of one operation, given its index.
+/// Duration of an operation, given its index.
 using DurationOf = std::function<Time(std::uint32_t index, const Operation& operation)>;
 
-/// Evaluates a rank on its own, without contention: what a simulation with ideal hardware would
-/// give. Throws InternalError if a dependency points forward.
+/// Schedules one rank alone, without contention: the result of a simulation with ideal hardware.
+/// Throws InternalError if a dependency points forward.
 [[nodiscard]] Schedule evaluate(const RankGraph& rank, const DurationOf& duration);
 
-/// The duration in the trace (a host delay's own; zero for sends and receives): with it, `evaluate`
-/// gives the trace's own times back.
+/// Duration in the trace (a host delay's own duration; zero for sends and receives). With it,
+/// `evaluate` reproduces the times of the trace.
 [[nodiscard]] Time measured_duration(const Operation& operation);
 
 }  // namespace switchfold

@@ -9,13 +9,14 @@
 
 namespace switchfold {
 
-/// A short text in place, as an algorithm's name: what holds it can be copied byte by byte.
+/// A short text stored in place, for example an algorithm's name; its owner can be copied byte by
+/// byte.
 class ShortText {
 public:
     static constexpr std::size_t kLongest = 15;
 
     ShortText() = default;
-    /// Empty if it is longer: no name of an algorithm or a protocol is.
+    /// Empty if `text` is too long; no name of an algorithm or protocol is.
     // NOLINTNEXTLINE(google-explicit-constructor): a text is a text
     ShortText(std::string_view text) {
         text = text.substr(0, text.find('\0'));
@@ -32,7 +33,7 @@ public:
     bool operator==(const ShortText&) const = default;
 
 private:
-    std::array<char, kLongest + 1> letters_{};  ///< zeros behind the text
+    std::array<char, kLongest + 1> letters_{};  ///< zero-terminated and padded with zeros
 };
 
 }  // namespace switchfold

@@ -8,15 +8,15 @@
 
 namespace switchfold {
 
-/// A rank that is slower, or comes later, than the others.
+/// A rank that is slower than the others, or starts its steps later.
 struct SlowRank {
     std::uint32_t rank = 0;
-    double compute = 1;  ///< its kernels take so many times as long alone
+    double compute = 1;  ///< factor on the isolated duration of its kernels
     Time delay;          ///< before every step
 };
 
-/// Stretches the kernels of such ranks, and puts their delay before all that a step begins with:
-/// what follows no other operation of that step. Bytes and arithmetic of kernels stay. \pre every
+/// Stretches the kernels of such ranks and delays the operations that start a step, that is, those
+/// that follow no other operation of the step. Bytes and FLOPs of kernels are unchanged. \pre every
 /// rank is one of the graph's.
 void slow_down(ExecutionGraph& graph, const std::vector<SlowRank>& slow);
 

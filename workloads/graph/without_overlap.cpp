@@ -15,7 +15,8 @@ bool is_gpu(const RankGraph& rank, const Operation& operation) {
     return rank.streams[operation.stream].kind == StreamKind::kGpu;
 }
 
-/// Messages wait for other ranks' work; a collective that waited for one could wait for itself.
+/// Messages are excluded: they wait for other ranks' work, so a collective that waited for one
+/// could deadlock.
 bool is_message(const Operation& operation) {
     return std::holds_alternative<SendOperation>(operation.body) ||
            std::holds_alternative<ReceiveOperation>(operation.body);
@@ -27,9 +28,9 @@ bool is_collective(const Operation& operation) {
 
 using LowestFirst = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
 
-/// A topological order of one rank that takes whatever needs no collective first, else the
-/// collective launched first. The GPU work of a step waits for the collectives of the steps before
-/// it, also where no dependency is known.
+/// A topological order of one rank that prefers work that needs no collective, and otherwise takes
+/// the collective launched first. A step's GPU work waits for the collectives of all steps before
+/// it, even without a known dependency.
 class Order {
 public:
     explicit Order(const RankGraph& rank) :
@@ -51,7 +52,7 @@ public:
                 release(i);
     }
 
-    /// The next operation; kNone at the end.
+    /// The next operation; kNone when all are taken.
     std::uint32_t next() {
         while (!plain_.empty()) {
             const std::uint32_t i = take(plain_);
@@ -69,7 +70,7 @@ public:
             }
             return finish(i);
         }
-        // A collective that waits for a later step's work: the steps cannot be kept apart.
+        // A collective waits for work of a later step: the steps cannot be kept apart.
         return later_.empty() ? kNone : finish(take(later_));
     }
 
@@ -98,10 +99,10 @@ private:
     const RankGraph& rank_;
     std::vector<std::uint32_t> waiting_;
     std::vector<std::vector<std::uint32_t>> successors_;
-    std::map<std::uint32_t, std::uint32_t> unfinished_;  ///< collectives by step
+    std::map<std::uint32_t, std::uint32_t> unfinished_;  ///< number of collectives, by step
     LowestFirst plain_;
     LowestFirst collectives_;
-    LowestFirst later_;  ///< work of steps that are not on yet
+    LowestFirst later_;  ///< work of steps that have not begun
 };
 
 std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
@@ -111,8 +112,8 @@ std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
     std::vector<std::uint32_t> new_index(rank.operations.size(), 0);
     std::uint32_t last_collective = Order::kNone;
     std::vector<std::uint32_t> waited_for(rank.streams.size(), Order::kNone);
-    // The last GPU operation of each stream since the last collective: what the next one has to
-    // wait for.
+    // The last GPU operation of each stream since the last collective: the next collective waits
+    // for them.
     std::map<std::uint32_t, std::uint32_t> since;
     for (std::uint32_t old = order.next(); old != Order::kNone; old = order.next()) {
         Operation operation = rank.operations[old];
