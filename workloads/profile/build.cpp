@@ -37,7 +37,7 @@ public:
         built_.graph->streams.push_back({StreamKind::kHost, "host", 0});
         host_name_ = names_.intern("host");
         const auto peak = peak_bandwidth(raw.report.gpu_name, raw.report.memory_bytes);
-        constexpr double kCautious = 1e12;  // less than any GPU of the table that trains today
+        constexpr double kCautious = 1e12;  // below that of any listed GPU that trains today
         peak_ = peak.value_or(kCautious);
         if (!peak)
             raw.report.warnings.push_back(fmt::format(
@@ -83,12 +83,12 @@ public:
 
 private:
     struct OnStream {
-        std::uint32_t index = 0;         ///< in the graph; 0, the host's: not there yet
+        std::uint32_t index = 0;         ///< in the graph; 0 (the host's): not created yet
         std::uint64_t measured_end = 0;  ///< of the operation launched last
         std::uint64_t scheduled_end = 0;
     };
 
-    /// What all events of a task have in common.
+    /// Properties shared by all events of a task.
     struct Kind {
         std::uint32_t name = 0;  ///< in the graph
         KernelClass kernel = KernelClass::kOther;
@@ -97,9 +97,9 @@ private:
 
     [[nodiscard]] std::uint64_t end_of(std::size_t raw) const { return raw_.gpu[raw].end(); }
 
-    /// When an operation ends if everything takes as long as it did in the trace: what its measured
-    /// end should be, but for clock noise. Gaps count from here, so that noise does not add up
-    /// along the trace.
+    /// End of an operation if everything takes as long as in the trace, which equals its measured
+    /// end but for clock noise. Gaps are counted from here, so that noise does not accumulate along
+    /// the trace.
     [[nodiscard]] std::uint64_t scheduled_end(std::uint32_t operation) const {
         return scheduled_ends_[operation];
     }
@@ -114,7 +114,8 @@ private:
         return static_cast<std::uint32_t>(operations.size() - 1);
     }
 
-    /// The host gets on to `time`, waiting for the GPU operation `raw` on the way if there is one.
+    /// Advances the host to `time`; if the GPU operation `waits_for` is given, the host waits for
+    /// it.
     void host_until(std::uint64_t time, std::size_t waits_for = SIZE_MAX) {
         if (time <= host_time_ && waits_for == SIZE_MAX && host_last_ != UINT32_MAX)
             return;
@@ -134,8 +135,7 @@ private:
     }
 
     void add_sync(const Interval& call, std::size_t next) {
-        // Another thread went on launching meanwhile: then the machine's work did not wait for this
-        // call.
+        // Another thread launched work meanwhile, so the GPU's work did not wait for this call.
         if (next < raw_.gpu.size() && raw_.gpu[next].launch < call.end)
             return;
         constexpr std::size_t kLookBack = 4096;
@@ -178,7 +178,7 @@ private:
             return Phase::kForward;
         if (!raw_.forward.empty() || raw_.backward.empty())
             return Phase::kOther;
-        // Without a mark of its own the forward pass is what a step does before its first gradient.
+        // Without forward marks, the forward pass is what a step does before its first gradient.
         const auto next = std::upper_bound(
             raw_.backward.begin(),
             raw_.backward.end(),
@@ -210,8 +210,8 @@ private:
             measured_ready = std::max(measured_ready, end_of(before));
             scheduled_ready = std::max(scheduled_ready, scheduled_end(operation_of_[before]));
         }
-        // Behind the measurement the gap shrinks to catch up; ahead of it there is nothing to make
-        // up for: work from before the trace held up the real run.
+        // If the schedule lags behind the measurement, the gap shrinks to catch up. If it is ahead,
+        // the gap stays: work from before the trace delayed the real run.
         const std::uint64_t start = gpu.start;
         const std::uint64_t gap = std::min(
             start - std::min(start, measured_ready), start - std::min(start, scheduled_ready));
@@ -221,7 +221,7 @@ private:
         operation_of_.push_back(add(std::move(operation), scheduled, {start, end_of(index)}));
         own.measured_end = end_of(index);
         own.scheduled_end = scheduled.end;
-        // A copy whose call came back only when the GPU was done held up the host.
+        // A copy whose call returned only after the GPU had finished blocked the host.
         if (gpu.work == GpuWork::kCopy && gpu.has_launch && gpu.launch_end >= end_of(index) &&
             (index + 1 == raw_.gpu.size() || raw_.gpu[index + 1].launch >= gpu.launch_end))
             host_until(gpu.launch_end, index);
@@ -254,7 +254,7 @@ private:
         operation.body = kernel;
     }
 
-    /// What follows from a task's name: few names stand for many events.
+    /// Properties that follow from a task's name; few names stand for many events.
     const Kind& kind_of(const RawGpuEvent& gpu) {
         kinds_.resize(raw_.tasks.size());
         std::optional<Kind>& kind = kinds_[gpu.task];
@@ -291,8 +291,8 @@ private:
         return group_table_.index(std::move(group));
     }
 
-    /// Idle time that nothing in the trace explains is replayed as it was, whatever the machine:
-    /// worth saying if it is much.
+    /// Warns if idle time that nothing in the trace explains is significant: it is replayed
+    /// unchanged on any machine.
     void warn_of_idle_time(std::uint64_t whole) {
         std::uint64_t idle = 0;
         for (const Operation& operation : built_.graph->operations.pass())
@@ -323,7 +323,7 @@ private:
     std::map<std::uint32_t, std::uint64_t> sequences_;
     std::map<std::tuple<Texts::Id, Texts::Id, std::uint64_t>, std::uint32_t> group_of_;
     BigVector<std::uint32_t> operation_of_;    ///< by raw index
-    BigVector<std::uint64_t> scheduled_ends_;  ///< by operation, ps of the trace's clock
+    BigVector<std::uint64_t> scheduled_ends_;  ///< by operation, ps on the trace's clock
 };
 
 }  // namespace

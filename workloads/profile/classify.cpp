@@ -195,7 +195,7 @@ std::optional<Datatype> kernel_datatype(std::string_view kernel) {
         std::string_view word;
         Datatype type;
     };
-    // The longer of two names that contain each other comes first.
+    // Longer names come before names that they contain.
     constexpr std::array<Named, 19> kNamed{
         {{"bfloat16", Datatype::kBfloat16},
          {"_bf16", Datatype::kBfloat16},
@@ -235,7 +235,7 @@ std::optional<double> peak_bandwidth(std::string_view gpu_name, std::uint64_t me
         std::string_view word;
         double bytes_per_second;
     };
-    // Vendors' data sheets; the 40 GB and 80 GB parts of the A100 differ.
+    // From vendors' data sheets; the A100's 40 GB and 80 GB variants differ.
     constexpr std::array<Known, 8> kKnown{
         {{"h200", 4.8e12},
          {"h100", 3.35e12},

@@ -19,7 +19,7 @@ struct Size {
     bool known = false;
 };
 
-/// From the kernel's own counts, which are those of its collective.
+/// Size from the kernel's own counts, which are those of its collective.
 Size counted_size(
     const RawTrace& raw,
     const RawGpuEvent& gpu,
@@ -37,7 +37,7 @@ Size counted_size(
     return size;
 }
 
-/// From the tensors of the call: what it sends from.
+/// Size from the tensors of the call, that is, from the send buffer.
 Size tensor_size(
     const RawTrace& raw,
     const RawGpuEvent& gpu,
@@ -50,19 +50,19 @@ Size tensor_size(
     for (const TensorShape& shape : parse_shapes(raw.texts[details.call_dims], call_types))
         if (shape.elements() > 0)
             bytes += shape.elements() * shape.element_bytes;
-    // NCCL itself (its NVTX ranges) tells what each rank gets, c10d what it puts in.
+    // NCCL's NVTX ranges state what each rank receives, c10d what it contributes.
     const bool of_each =
         kind == CollectiveKind::kAllGather || raw.texts[details.call] == "nccl:ReduceScatter";
     const std::uint64_t copies = of_each ? group_size : 1;
     size.bytes = Bytes(bytes) * copies;
     size.known = bytes > 0;
     size.datatype = kernel_datatype(raw.name_of(gpu)).value_or(Datatype::kFloat32);
-    // The kernel of a plain data movement is always compiled for bytes: the tensor's type says
-    // more.
+    // Kernels that only move data are always compiled for bytes; the tensor's type is more
+    // specific.
     const auto types = nlohmann::json::parse(call_types, nullptr, false);
     if (types.is_array() && !types.empty() && types[0].is_string())
         if (const auto type = parse_datatype(types[0].get<std::string>());
-            type && *type != Datatype::kUint8)  // bytes may stand for anything
+            type && *type != Datatype::kUint8)  // bytes may hold any type
             size.datatype = *type;
     return size;
 }
@@ -76,8 +76,8 @@ std::uint32_t blocks_or_threads(const Dim3& shape) {
 }  // namespace
 
 std::optional<CollectiveKind> collective_kind(const RawTrace& raw, const RawGpuEvent& gpu) {
-    // A generic kernel's name says nothing and a point-to-point one serves many collectives: the
-    // call knows best.
+    // Names of generic kernels say nothing, and a point-to-point kernel serves many collectives:
+    // the call's name is the best source.
     const CollectiveDetails& details = raw.collectives[gpu.details];
     if (const auto kind = classify_collective(raw.texts[details.name], ""))
         return kind;
@@ -95,8 +95,8 @@ std::vector<std::uint32_t> group_ranks(const RawTrace& raw, const CollectiveDeta
                 ranks.push_back(member.get<std::uint32_t>());
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    // Long lists are cut short ("[0, 1, 2, ...]"): then the block of neighbours around this rank,
-    // as frameworks lay groups out.
+    // Long lists are truncated ("[0, 1, 2, ...]"): assume the block of neighbouring ranks around
+    // this one, as frameworks lay out groups.
     if (ranks.empty() || (details.group_size > 0 && ranks.size() != details.group_size)) {
         const std::uint32_t world = raw.report.world_size;
         const auto count = static_cast<std::uint32_t>(
@@ -124,7 +124,7 @@ CollectiveOperation describe_collective(
     collective.threads_per_block = blocks_or_threads(task.block);
     collective.registers_per_thread = task.registers_per_thread;
     collective.shared_memory = Bytes(task.shared_memory);
-    // What NCCL itself told of the call, if it did; the protocol nothing else tells.
+    // Prefer what NCCL itself recorded for the call; it is the only source of the protocol.
     collective.algorithm = details.algorithm == 0 ? kernel_algorithm(raw.texts[task.name])
                                                   : raw.texts[details.algorithm];
     collective.protocol = raw.texts[details.protocol];

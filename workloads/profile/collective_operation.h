@@ -8,20 +8,19 @@
 
 namespace switchfold {
 
-/// What a communication kernel does: by the call that issued it, else by its own name. Nothing if
-/// neither says.
+/// Kind of a communication kernel, from the call that issued it or else from its own name; nothing
+/// if neither states one.
 [[nodiscard]] std::optional<CollectiveKind>
 collective_kind(const RawTrace& raw, const RawGpuEvent& gpu);
 
-/// The global ranks that the trace lists for the collective's group, ascending; if it lists none,
-/// as many as the group has (or the world) around the traced
-/// rank.
+/// Global ranks of the collective's group as listed by the trace, ascending. If it lists none: a
+/// block around the traced rank, as large as the group (or the world).
 [[nodiscard]] std::vector<std::uint32_t>
 group_ranks(const RawTrace& raw, const CollectiveDetails& details);
 
-/// A communication kernel as a collective, all but its group and sequence. Its size comes from the
-/// kernel's own counts, else from the tensors of the call that issued it; bytes are zero and
-/// SizeSource says so if neither is there.
+/// Describes a communication kernel as a collective, except for its group and sequence. Its size
+/// comes from the kernel's own counts, or else from the tensors of the call that issued it. Without
+/// either, bytes are zero and SizeSource says so.
 [[nodiscard]] CollectiveOperation describe_collective(
     const RawTrace& raw, const RawGpuEvent& gpu, CollectiveKind kind, std::size_t group_size);
 

@@ -14,7 +14,7 @@ namespace switchfold {
 
 namespace {
 
-/// Numbers that are the same for two runs if their identity_of() is.
+/// Numbers that are equal for two runs if and only if their identity_of() is equal.
 struct Identity {
     std::uint32_t task = 0;
     Texts::Id op = 0;
@@ -32,25 +32,25 @@ struct Identity {
     }
 };
 
-/// One run of a kernel. Runs whose identity and ordinal are equal are the same kernel of the same
-/// layer in different steps.
+/// One run of a kernel. Runs with equal identity and ordinal are the same kernel of the same layer
+/// in different steps.
 struct Run {
     std::uint32_t kernel = 0;
-    std::uint32_t ordinal = 0;  ///< within its step, among its like
+    std::uint32_t ordinal = 0;  ///< index within its step among runs of equal identity
     std::uint64_t duration = 0;
 };
 
-/// How often one kernel ran in the steps so far, which come in order.
+/// Counts the runs of one kernel per step; steps arrive in order.
 class Count {
 public:
-    /// \returns how often it ran in this step before.
+    /// \returns how many earlier runs this step has.
     std::uint32_t add(std::uint32_t step) {
         if (step != step_ && here_ > 0)
             end_step();
         step_ = step;
         return here_++;
     }
-    /// After the last: whether each step that ran it did so as often.
+    /// After the last run: whether all steps that ran the kernel ran it equally often.
     [[nodiscard]] bool even() const { return even_ && (first_ == 0 || here_ == first_); }
 
 private:
@@ -61,7 +61,7 @@ private:
     }
     std::uint32_t step_ = 0;
     std::uint32_t here_ = 0;
-    std::uint32_t first_ = 0;  ///< in the first step that ran it; 0 before that is over
+    std::uint32_t first_ = 0;  ///< runs in the first step with any; 0 while that step lasts
     bool even_ = true;
 };
 
@@ -86,8 +86,8 @@ public:
         }
     }
 
-    /// Each run beside communication: `set(raw, median)` with the median duration of those that ran
-    /// alone, nothing if there is none.
+    /// Calls `set(raw, median)` for each run beside communication, with the median duration of the
+    /// kernel's runs alone, or nothing if there is none.
     template <class Set>
     void finish(Set set) {
         sort_alone();
@@ -105,7 +105,7 @@ private:
         std::uint32_t raw = 0;
     };
 
-    /// Only kernels that also ran beside something need a duration alone.
+    /// Only kernels that also overlapped communication need an isolated duration.
     void sort_alone() {
         for (const Run& run : alone_.pass()) {
             if (!beside_[run.kernel])
@@ -124,8 +124,9 @@ private:
         });
     }
 
-    /// Of the same kernel of the same layer; of any if no step ran that one alone. Other layers do
-    /// other work if theirs took longer: nothing beside communication is faster than alone.
+    /// Median of the same kernel in the same layer, or else of the kernel in any layer. In the
+    /// latter case a median above the overlapped run is rejected: nothing runs faster beside
+    /// communication than alone, so those layers do different work.
     [[nodiscard]] std::optional<std::uint64_t> median(const Run& run) const {
         const auto same = std::equal_range(
             by_ordinal_.begin(), by_ordinal_.end(), run, [](const Run& a, const Run& b) {
@@ -158,11 +159,11 @@ private:
     std::vector<bool> beside_;   ///< by identity: whether it ever ran beside communication
     BigVector<Run> alone_;
     BigVector<Overlapped> overlapped_;
-    BigVector<Run> by_ordinal_;   ///< of alone_, where ordinals tell layers apart
-    BigVector<Run> by_duration_;  ///< of alone_
+    BigVector<Run> by_ordinal_;   ///< runs from alone_, for kernels whose ordinals identify layers
+    BigVector<Run> by_duration_;  ///< runs from alone_
 };
 
-/// Each kernel with the index of its event: `visit(raw, operation, kernel)`.
+/// Calls `visit(raw, operation, kernel)` for each kernel, with the index of its event.
 template <class Visit>
 void each_kernel(
     const RawTrace& raw,
@@ -207,7 +208,7 @@ void set_isolated_durations(
     each_kernel(
         raw, graph, operation_of, [&](std::uint32_t i, const Operation& operation, auto& kernel) {
             kernel.measured = kernel.isolated = Time(raw.gpu[i].duration);
-            // A synthetic trace's durations are those of kernels alone, whatever runs beside them.
+            // A synthetic trace states isolated durations, even of overlapped kernels.
             kernel.duration_source =
                 raw.report.synthetic ? DurationSource::kModel : DurationSource::kMeasuredAlone;
             if (!raw.report.synthetic)

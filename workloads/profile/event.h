@@ -10,8 +10,8 @@
 
 namespace switchfold {
 
-/// One complete event ("ph": "X") of a trace, as far as the reader uses it. Times are ps since the
-/// clock's start.
+/// One complete event ("ph": "X") of a trace; holds only the fields that the reader uses. Times are
+/// ps since the clock's start.
 struct TraceEvent {
     std::string phase;  ///< "X", "f", "M", ...
     std::string category;
@@ -19,7 +19,7 @@ struct TraceEvent {
     std::string thread;
     std::uint64_t start = 0;
     std::uint64_t duration = 0;
-    // From "args"; which are there depends on the category.
+    // From "args"; which of them are set depends on the category.
     std::optional<std::uint64_t> correlation;
     std::optional<std::uint64_t> external_id;
     std::optional<std::uint64_t> device;
@@ -29,7 +29,7 @@ struct TraceEvent {
     std::uint32_t registers_per_thread = 0;
     std::uint64_t shared_memory = 0;
     std::uint64_t bytes = 0;
-    /// Bytes that hardware counters saw go to and from memory, where they were measured.
+    /// Bytes read from and written to memory according to hardware counters, if measured.
     std::optional<std::uint64_t> counted_read;
     std::optional<std::uint64_t> counted_written;
     std::string collective_name;
@@ -39,17 +39,17 @@ struct TraceEvent {
     std::uint64_t group_size = 0;
     std::string group_name;
     std::string group_ranks;  ///< "[0, 1]"
-    std::string algorithm;    ///< of the collective, where not its kernel's name alone tells it
+    std::string algorithm;    ///< of the collective, if stated elsewhere than in its kernel's name
     std::string protocol;
     std::string input_dims;       ///< raw JSON
     std::string input_types;      ///< raw JSON
     std::string concrete_inputs;  ///< raw JSON
 
-    /// As new, but for the memory that the texts hold: readers fill one event again and again.
+    /// Resets all fields but keeps the texts' memory: readers refill one event again and again.
     void clear();
 };
 
-/// A launch's grid or block; nothing where the profiler left a zero, which no launch has.
+/// A launch's grid or block; nothing if the profiler recorded a zero, which no launch has.
 [[nodiscard]] inline std::optional<Dim3> launch_shape(Dim3 shape) {
     return shape.x == 0 || shape.y == 0 || shape.z == 0 ? std::nullopt : std::optional(shape);
 }

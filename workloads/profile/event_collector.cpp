@@ -68,7 +68,7 @@ EventKind EventCollector::kind_of(const TraceEvent& event) {
     return meanings_.category(raw_.texts.add(event.category));
 }
 
-/// Kernels come almost in the order of their launches: earlier entries are not needed again.
+/// Kernels arrive almost in launch order, so earlier entries are not needed again.
 void EventCollector::forget_joined(std::size_t joined) const {
     correlations_.forget_at(joined);
     external_ids_.forget_at(joined);
@@ -95,7 +95,7 @@ void EventCollector::join_launches() {
             if (task != raw_.tasks[gpu.task])
                 gpu.task = raw_.tasks.add(task);
         }
-        // Profilers before 2023 repeat the correlation there.
+        // Profilers before 2023 repeat the correlation id in this field.
         if (external_id == correlation)
             external_id = kNoId;
     }
@@ -180,7 +180,7 @@ std::uint32_t EventCollector::details_of(const TraceEvent& event, GpuWork work) 
     return static_cast<std::uint32_t>(raw_.collectives.size() - 1);
 }
 
-/// Streams of the trace's first device are called as the trace calls them.
+/// Streams of the trace's first device keep their names from the trace.
 std::uint32_t EventCollector::stream_of(const TraceEvent& event) {
     if (!device_)
         device_ = event.device;
@@ -197,7 +197,7 @@ std::uint32_t EventCollector::stream_of(const TraceEvent& event) {
         std::find_if(raw_.streams.begin(), raw_.streams.end(), [name](const RawStream& stream) {
             return stream.name == name;
         });
-    // What waits for what is looked for on all streams.
+    // Dependencies are searched for on all streams.
     constexpr std::size_t kMostStreams = 4096;
     if (raw_.streams.size() == kMostStreams)
         throw ConfigError(
@@ -210,7 +210,7 @@ std::uint32_t EventCollector::stream_of(const TraceEvent& event) {
     return streams_[key];
 }
 
-/// By name, so that nothing depends on which stream the trace shows first.
+/// Orders streams by name, so that results do not depend on which stream the trace shows first.
 void EventCollector::sort_streams() {
     std::vector<std::uint32_t> order(raw_.streams.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -261,7 +261,7 @@ void EventCollector::add_annotation(const TraceEvent& event) {
         used_.add("annotations of collectives");
     else
         dropped_.add("annotations that name no phase");
-    // Others span whole phases and would hide which operator launched what.
+    // Other annotations span whole phases and would hide the operator that launched a kernel.
     if (collective)
         keep_operator(event, name);
 }
@@ -320,7 +320,7 @@ void EventCollector::check_kernels() const {
 
 namespace {
 
-/// The execution trace's node of an operator; null if it has none of that number and name.
+/// The execution trace's node for an operator; null unless number and name match.
 const ExecutionTrace::Node* node_of(
     const RawTrace& raw, const CpuOperator& op, std::uint64_t offset, const ExecutionTrace& trace) {
     if (op.external_id == CpuOperator::kNoId || op.external_id < offset)
@@ -332,8 +332,8 @@ const ExecutionTrace::Node* node_of(
     return &node->second;
 }
 
-/// What to take from an operator's external id to get the number that the execution trace gave it:
-/// the two count the same calls from different starts. The one that most names agree on.
+/// Offset from an operator's number in the execution trace to its external id: both count the same
+/// calls from different starts. The offset with the most matching names wins.
 std::optional<std::uint64_t> record_offset(
     const RawTrace& raw, const BigVector<CpuOperator>& operators, const ExecutionTrace& trace) {
     constexpr std::uint64_t kFurthest = 8;
@@ -350,7 +350,7 @@ std::optional<std::uint64_t> record_offset(
             best = offset;
         }
     }
-    // Half: one of the two may have begun earlier or ended later.
+    // Half suffices: one of the two may have begun earlier or ended later.
     return 2 * most >= std::min<std::uint64_t>(operators.size(), trace.by_record.size())
                ? best
                : std::nullopt;

@@ -15,24 +15,24 @@
 
 namespace switchfold {
 
-/// Makes a RawTrace from the events of a profiler: kernels, copies, runtime calls, operators and
-/// ranges, in Kineto's categories and in any order. Counts in the trace's report what it uses and
-/// what it drops.
+/// Builds a RawTrace from a profiler's events: kernels, copies, runtime calls, operators and
+/// ranges, in Kineto's categories and in any order. The trace's report counts what was used and
+/// what was dropped.
 class EventCollector {
 public:
     explicit EventCollector(RawTrace& raw) : raw_(raw) {}
 
     void add(const TraceEvent& event);
-    /// After the last event, for operators without shapes. Throws ConfigError if the execution
-    /// trace is of another run.
+    /// Adds shapes to operators without them; call after the last event. Throws ConfigError if the
+    /// execution trace is from another run.
     void take_shapes(const ExecutionTrace& trace);
-    /// After the last event. Throws ConfigError if there was no kernel.
+    /// Call after the last event. Throws ConfigError if there was no kernel.
     void finish();
 
 private:
     static constexpr std::uint64_t kNoId = CpuOperator::kNoId;
 
-    /// A stream as events name it.
+    /// Identifies a stream in events.
     struct StreamKey {
         std::uint64_t device = 0;
         bool has_device = false;
@@ -51,7 +51,7 @@ private:
     void add_operator(const TraceEvent& event);
     void add_annotation(const TraceEvent& event);
     void keep_operator(const TraceEvent& event, Texts::Id name);
-    /// \returns whether the name marks a phase or a step.
+    /// \returns whether the name marks a phase or step.
     bool mark_phase(const TraceEvent& event, Texts::Id name);
     void sort_streams();
     void join_launches();
@@ -63,10 +63,10 @@ private:
     BigVector<CpuOperator> operators_;
     LaunchCalls launches_;
     Meanings meanings_{raw_.texts};
-    BigVector<std::uint64_t> correlations_;  ///< of raw_.gpu, until they are joined
-    BigVector<std::uint64_t> external_ids_;  ///< the same
+    BigVector<std::uint64_t> correlations_;  ///< of raw_.gpu, until joined with the launching calls
+    BigVector<std::uint64_t> external_ids_;  ///< of raw_.gpu
     Distinct<StreamKey> stream_keys_;
-    std::vector<std::uint32_t> streams_;  ///< of raw_, by key
+    std::vector<std::uint32_t> streams_;  ///< index into raw_.streams, by key
     std::unordered_map<Texts::Id, std::uint32_t> threads_;
     std::optional<std::uint64_t> device_;
     Tally used_;

@@ -8,8 +8,8 @@
 namespace switchfold {
 
 /// PyTorch's execution trace (ExecutionTraceObserver; schemas 1.0.1 to 1.1.1-chakra): operators
-/// with their tensors, without times. It goes with the Kineto trace of the same run and gives the
-/// shapes that this one may lack.
+/// with their tensors, without times. It complements the Kineto trace of the same run with shapes
+/// that the latter may lack.
 struct ExecutionTrace {
     struct Node {
         std::string name;
@@ -18,7 +18,7 @@ struct ExecutionTrace {
     };
     std::string file;
     std::uint64_t nodes = 0;
-    /// Those that PyTorch's profiler saw too, by what both number them with ("rf_id").
+    /// Operators that PyTorch's profiler recorded too, by the number that both use ("rf_id").
     std::unordered_map<std::uint64_t, Node> by_record;
 };
 

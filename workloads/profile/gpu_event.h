@@ -9,12 +9,12 @@
 
 namespace switchfold {
 
-/// Of a launch whose shape the trace does not say.
+/// Grid or block of a launch whose shape the trace does not state.
 inline constexpr Dim3 kUnknownShape{0, 0, 0};
 
 enum class GpuWork : std::uint8_t { kKernel, kCommunication, kCopy };
 
-/// What launches of the same kernel have in common.
+/// Properties that all launches of the same kernel share.
 struct GpuTask {
     Texts::Id name = 0;
     std::uint32_t registers_per_thread = 0;
@@ -34,13 +34,13 @@ struct GpuTask {
     bool operator==(const GpuTask&) const = default;
 };
 
-/// What calls of the same operator with the same tensors have in common.
+/// Properties that calls of the same operator with the same tensors share.
 struct OperatorKind {
     Texts::Id name = 0;
     Texts::Id input_dims = 0;   ///< raw JSON
     Texts::Id input_types = 0;  ///< raw JSON
     std::uint32_t stride = 1;   ///< of a convolution
-    // Of a call that issues a collective:
+    // Set for calls that issue a collective:
     Texts::Id group_name = 0;
     Texts::Id group_ranks = 0;  ///< "[0, 1]"
     std::uint32_t group_size = 0;
@@ -55,7 +55,7 @@ struct OperatorKind {
     }
 };
 
-/// What a trace says of one run of a communication kernel beside its times.
+/// What a trace states about one run of a communication kernel, except its times.
 struct CollectiveDetails {
     Texts::Id name = 0;  ///< the kernel's own "Collective name"
     Texts::Id datatype = 0;
@@ -66,34 +66,35 @@ struct CollectiveDetails {
     std::uint64_t in_elements = 0;
     std::uint64_t out_elements = 0;
     std::uint64_t group_size = 0;
-    /// What c10d calls it ("nccl:all_reduce") and its tensors, where recorded.
+    /// c10d's name for the call ("nccl:all_reduce") and its tensors, if recorded.
     Texts::Id call = 0;
     Texts::Id call_dims = 0;
     Texts::Id call_types = 0;
 };
 
-/// What hardware counters saw of one run of a kernel.
+/// Traffic of one kernel run, from hardware counters.
 struct CountedTraffic {
     std::uint64_t read = 0;  ///< bytes
     std::uint64_t written = 0;
 };
 
-/// A GPU event with what the CPU side says of it. There is one for each operation, so it holds
-/// numbers alone: what they stand for, RawTrace knows.
+/// A GPU event joined with its CPU-side information. There is one per operation, so it holds only
+/// numbers; RawTrace holds what they refer to.
 struct RawGpuEvent {
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
     std::uint64_t start = 0;  ///< ps
     std::uint64_t duration = 0;
-    std::uint64_t launch = 0;  ///< start of the launching call, ps; never after the event's start
+    std::uint64_t launch = 0;  ///< start of the launching call, ps; never after `start`
     std::uint64_t launch_end = 0;
     std::uint64_t bytes = 0;  ///< of a copy
-    std::uint32_t task = 0;   ///< of RawTrace::tasks
+    std::uint32_t task = 0;   ///< index into RawTrace::tasks
     std::uint32_t stream = 0;
     std::uint32_t launch_thread = 0;
-    std::uint32_t call = kNone;  ///< of the operator that it was launched for: which of its calls
-    std::uint32_t op = kNone;    ///< that innermost operator, of RawTrace::operator_kinds
-    std::uint32_t details = kNone;  ///< of RawTrace::collectives, or of counted if it computes
+    std::uint32_t call = kNone;  ///< index of the operator call that launched it
+    std::uint32_t op = kNone;    ///< index into RawTrace::operator_kinds of that innermost operator
+    std::uint32_t details =
+        kNone;  ///< index into RawTrace::collectives, or RawTrace::counted for a compute kernel
     GpuWork work = GpuWork::kKernel;
     bool has_launch = false;
 

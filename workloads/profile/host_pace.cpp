@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kPause = 1'000'000'000;  // ps
 
-/// A mean in the making.
+/// Accumulates a mean.
 struct Sum {
     std::uint64_t count = 0;
     std::uint64_t time = 0;  ///< ps
@@ -25,11 +25,11 @@ struct Sum {
 }  // namespace
 
 HostPace host_pace(RawTrace& raw) {
-    std::map<std::uint32_t, std::uint64_t> last;  // launch, by thread
+    std::map<std::uint32_t, std::uint64_t> last;  // time of the last launch, by thread
     Sum launches;
     Sum calls;
     std::size_t sync = 0;
-    std::uint64_t waited = 0;  // the begin of the last call that may wait
+    std::uint64_t waited = 0;  // time after the start of the last call that may wait
     for (const RawGpuEvent& event : raw.gpu.pass()) {
         if (!event.has_launch)
             continue;

@@ -9,16 +9,16 @@ namespace switchfold {
 
 struct RawTrace;
 
-/// How fast host threads call one thing after the other while they do not wait.
+/// Pace at which host threads issue calls while they do not wait.
 struct HostPace {
     std::uint64_t launches = 0;  ///< of kernels and copies
-    Time between;                ///< mean, from the launch before on the same thread
+    Time between;                ///< mean time since the previous launch on the same thread
     std::uint64_t calls = 0;     ///< of collectives
-    Time until_call;             ///< mean, from the launch before on the same thread
+    Time until_call;             ///< mean time since the previous launch on the same thread
 };
 
-/// Leaves out what began before a call that may wait for the GPU and ended behind it, and pauses of
-/// more than a millisecond: the host had something else to do.
+/// Excludes intervals that contain the start of a call that may wait for the GPU, and pauses of
+/// more than a millisecond, in which the host did something else.
 [[nodiscard]] HostPace host_pace(RawTrace& raw);
 
 }  // namespace switchfold

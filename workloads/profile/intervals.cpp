@@ -14,7 +14,7 @@ bool earlier(const Interval& a, const Interval& b) {
     return a.start < b.start;
 }
 
-/// `next` starts no earlier than any that was added.
+/// \pre `next` starts no earlier than any interval already added.
 template <class Intervals>
 void add(Intervals& merged, const Interval& next) {
     if (next.end <= next.start)

@@ -20,12 +20,12 @@ struct Interval {
     std::uint64_t end = 0;
 };
 
-/// Sorts intervals and merges those that overlap or touch; empty ones go.
+/// Sorts intervals, merges those that overlap or touch, and removes empty ones.
 void merge_intervals(BigVector<Interval>& intervals);
-/// \returns the time that they cover together, ps.
+/// Does the same. \returns the total time covered, ps.
 std::uint64_t merge_intervals(std::vector<Interval>& intervals);
 [[nodiscard]] bool covers(std::span<const Interval> merged, std::uint64_t time);
-/// ps of [start, end) that `merged` covers.
+/// Time (ps) within [start, end) that `merged` covers.
 [[nodiscard]] std::uint64_t
 covered(std::span<const Interval> merged, std::uint64_t start, std::uint64_t end);
 

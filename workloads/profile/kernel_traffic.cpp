@@ -22,7 +22,7 @@ bool is_shape(const Json& dims) {
         dims.begin(), dims.end(), [](const Json& d) { return d.is_number_unsigned(); });
 }
 
-/// Lists of tensors, and no deeper: a text may nest a million times.
+/// Adds lists of tensors, but no deeper nesting: malformed input may nest a million levels.
 void add_shapes(const Json& dims, std::uint64_t element_bytes, Shapes& shapes, int depth = 0) {
     constexpr int kDeepest = 16;
     if (depth < kDeepest && dims.is_array() && !is_shape(dims)) {
@@ -123,7 +123,8 @@ convolution_traffic(std::string_view op, const Shapes& in, std::uint64_t stride)
             out * as_double(in[0].element_bytes),
             2 * out * spatial(in[1], 1)};
     }
-    // Older names, one operator a gradient; the size of what they make is not among their tensors.
+    // Older names, with one operator per gradient; the shape of the result is not among their
+    // tensors.
     if (op == "aten::cudnn_convolution_backward_input" && in.size() >= 3 && fits(in[1]) &&
         fits(in[2])) {
         const double out = as_double(in[1].dimensions[0] * in[2].dimensions[1]) * spatial(in[1], 2);
@@ -137,7 +138,7 @@ convolution_traffic(std::string_view op, const Shapes& in, std::uint64_t stride)
         return Traffic{in[1].bytes() + in[2].bytes(), 0, 0};
     if (op == "aten::convolution_backward" && in.size() >= 3 && fits(in[0]) && fits(in[1]) &&
         fits(in[2])) {
-        // Gradients of input and weight: each takes the output's gradient and the other.
+        // Gradients of input and weight: each combines the output's gradient with the other tensor.
         const double flops = 2 * as_double(in[0].elements()) * spatial(in[2], 1);
         return Traffic{
             2 * in[0].bytes() + in[1].bytes() + in[2].bytes(),
@@ -151,13 +152,12 @@ std::optional<Traffic> norm_traffic(std::string_view op, const Shapes& in) {
     if (!contains(op, "norm") || in.empty() || largest_bytes(in) == 0)
         return std::nullopt;
     const double x = largest_bytes(in);
-    // Once for the statistics, once to normalise; backward the same with the gradient beside the
-    // input.
+    // One pass for the statistics, one to normalise; backward also reads the gradient in both.
     const double reads = contains(op, "backward") ? 4 : 2;
     return Traffic{reads * x, x, 5 * reads * x / as_double(in[0].element_bytes)};
 }
 
-/// Operators that read every input once and write as much as the largest.
+/// Operators that read every input once and write as many bytes as the largest input.
 std::optional<Traffic> pointwise_traffic(std::string_view op, const Shapes& in) {
     constexpr std::array<std::string_view, 2> kFill{"aten::fill_", "aten::zero_"};
     const double largest = largest_bytes(in);
@@ -167,7 +167,7 @@ std::optional<Traffic> pointwise_traffic(std::string_view op, const Shapes& in) 
         return Traffic{0, largest, 0};
     if (op == "aten::copy_" && in.size() >= 2)
         return Traffic{in[1].elements() > 0 ? in[1].bytes() : in[0].bytes(), in[0].bytes(), 0};
-    if (contains(op, "pool"))  // windows of at least 2x2
+    if (contains(op, "pool"))  // windows of at least 2 x 2
         return contains(op, "backward") ? Traffic{sum_bytes(in), largest, 0}
                                         : Traffic{largest, largest / 4, 0};
     return Traffic{sum_bytes(in), largest, largest / as_double(in[0].element_bytes)};
@@ -199,7 +199,7 @@ std::vector<TensorShape> parse_shapes(std::string_view dims, std::string_view ty
         return shapes;
     const Json parsed_types = Json::parse(types, nullptr, false);
     std::optional<std::uint64_t>
-        common;  // lists of tensors do not say their type: they have the first one's
+        common;  // lists of tensors have no type of their own: they get the first tensor's
     std::vector<std::uint64_t> widths(parsed.size(), 0);
     if (parsed_types.is_array())
         for (std::size_t i = 0; i < std::min(parsed.size(), parsed_types.size()); ++i)
@@ -253,8 +253,8 @@ std::optional<Traffic> traffic_of(
 }
 
 std::uint64_t parse_stride(std::string_view op, std::string_view concrete_inputs) {
-    // miopen_convolution(input, weight, bias, padding, stride); the others have one argument less
-    // before it.
+    // miopen_convolution(input, weight, bias, padding, stride); in the others the stride comes one
+    // argument earlier.
     const std::size_t position = contains(op, "miopen") ? 4 : 3;
     const Json parsed = Json::parse(concrete_inputs, nullptr, false);
     if (!parsed.is_array() || parsed.size() <= position || !parsed[position].is_string())

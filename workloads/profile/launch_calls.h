@@ -10,28 +10,29 @@
 
 namespace switchfold {
 
-/// A runtime or driver call that put something on the GPU.
+/// A runtime or driver call that issued work to the GPU.
 struct LaunchCall {
     std::uint64_t correlation = 0;
     std::uint64_t start = 0;  ///< ps
     std::uint64_t end = 0;
-    std::uint64_t external_id = 0;  ///< or CpuOperator::kNoId
+    std::uint64_t external_id = 0;  ///< CpuOperator::kNoId if none
     std::uint32_t thread = 0;
-    std::uint32_t shape = 0;  ///< what the call says of its kernel, where it says it
+    std::uint32_t shape = 0;  ///< index of the launch shape that the call states, if any
 };
 
-/// The calls of a trace by their correlation.
+/// The calls of a trace, by correlation id.
 class LaunchCalls {
 public:
-    /// `in_threads`: the call's grid counts threads, not blocks.
+    /// `in_threads`: the call states its grid in threads, not in blocks.
     void add(const TraceEvent& call, std::uint32_t thread, bool in_threads);
-    /// After the last, before find().
+    /// Call after the last add() and before find().
     void sort();
-    /// The last call with that number; null if there is none.
+    /// The last call with this correlation id; null if there is none.
     [[nodiscard]] const LaunchCall* find(std::uint64_t correlation) const;
-    /// In a pass that asks for one after the other: see BigVector.
+    /// For passes that ask for one call after another; see BigVector.
     void forget_at(std::size_t asked) const { calls_.forget_at(asked); }
-    /// The task with what the call alone says of it: AMD's profiler may leave the shape there.
+    /// The task, completed with the launch shape that only the call states: AMD's profiler may
+    /// record it there.
     [[nodiscard]] GpuTask shaped(GpuTask task, const LaunchCall& call) const;
 
 private:

@@ -13,7 +13,7 @@ namespace switchfold {
 
 namespace {
 
-/// Which operators issue collectives, and what of them the GPU events take.
+/// Knows which operators issue collectives and what GPU events take over from them.
 class Operators {
 public:
     Operators(RawTrace& raw, const BigVector<CpuOperator>& calls) :
@@ -56,19 +56,19 @@ private:
     std::vector<bool> issues_;  ///< by kind
 };
 
-/// Walks a trace's operators thread by thread, in time, and knows which are open.
+/// Walks a trace's operators thread by thread in time order and tracks those that are open.
 class OpenOperators {
 public:
     explicit OpenOperators(const BigVector<CpuOperator>& operators) : operators_(operators) {}
 
-    /// The operators around a time, innermost last. Times of one thread must not go back.
+    /// The operators open at `time`, innermost last. Times of one thread must not decrease.
     const std::vector<const CpuOperator*>& at(std::uint32_t thread, std::uint64_t time) {
         while (next_ < operators_.size() &&
                std::tie(operators_[next_].thread, operators_[next_].start) <=
                    std::tie(thread, time)) {
             open_.push_back(&operators_[next_]);
             operators_.forget_at(next_++);
-            // Keeps the stack as deep as the nesting, also while nobody asks.
+            // Keeps the stack no deeper than the nesting, even between queries.
             while (open_.size() > 1 && ended(*open_[open_.size() - 2], *open_.back()))
                 open_.erase(open_.end() - 2);
         }
@@ -130,7 +130,7 @@ void find_by_external_id(
     struct Wanted {
         std::uint64_t id;
         std::uint32_t index;  ///< of the GPU event
-        bool found;           ///< of the first of an id: whether all of them are
+        bool found;           ///< on the first entry of an id: whether all its entries are resolved
     };
     BigVector<Wanted> wanted;
     std::uint32_t index = 0;
@@ -163,8 +163,8 @@ void find_by_external_id(
     }
 }
 
-/// record_param_comms stands around waiting for a collective as well as around issuing one: what
-/// tells them apart is that issuing launches its kernel.
+/// record_param_comms encloses waiting for a collective as well as issuing one; only issuing
+/// launches its kernel.
 void mark_issuing_waits(
     RawTrace& raw, const BigVector<CpuOperator>& calls, const Operators& operators) {
     std::map<std::uint32_t, std::vector<std::uint64_t>> launches;  // of collectives, by thread
@@ -189,7 +189,8 @@ void mark_issuing_waits(
     }
 }
 
-/// What the GPU did first without a launch in the trace was launched before it began.
+/// Drops GPU events without a launch that precede all launched ones: they were launched before the
+/// trace began.
 void drop_left_over(RawTrace& raw) {
     std::uint64_t first = UINT64_MAX;
     bool any_launch = false;

@@ -10,7 +10,7 @@ namespace switchfold {
 
 namespace {
 
-/// A node of the autograd graph that runs in the backward pass: "AddmmBackward0",
+/// Whether the name is that of an autograd node, which runs in the backward pass: "AddmmBackward0",
 /// "CudnnConvolutionBackward".
 bool is_autograd_node(std::string_view name) {
     return name.starts_with("autograd::engine::evaluate_function") ||
@@ -52,7 +52,7 @@ PhaseMark mark_of_name(std::string_view name) {
 }
 
 CallKind kind_of_call(std::string_view name) {
-    // It takes its grid in work items.
+    // Its grid is in work items.
     if (name == "hipExtModuleLaunchKernel")
         return CallKind::kLaunchInThreads;
     if (contains(name, "StreamWaitEvent"))

@@ -10,20 +10,20 @@
 
 namespace switchfold {
 
-/// What an event's category says that it is; profilers' versions spell them in several ways.
+/// Kind of an event, from its category, which profiler versions spell differently.
 enum class EventKind : std::uint8_t {
     kKernel,
     kCopy,
     kCall,
     kOperator,
     kAnnotation,
-    kMirrored,  ///< an annotation once more, on the GPU
+    kMirrored,  ///< copy of a CPU annotation on the GPU's timeline
     kPython,
     kUnknown,
 };
 [[nodiscard]] EventKind kind_of_category(std::string_view category);
 
-/// What an operator's or a range's name says of the time that it spans.
+/// What the name of an operator or range says about its time span.
 enum class PhaseMark : std::uint8_t { kNothing, kStep, kForward, kBackward, kOptimizer };
 [[nodiscard]] PhaseMark mark_of_name(std::string_view name);
 
@@ -31,15 +31,15 @@ enum class PhaseMark : std::uint8_t { kNothing, kStep, kForward, kBackward, kOpt
 enum class CallKind : std::uint8_t { kLaunch, kLaunchInThreads, kStreamWait, kSynchronize };
 [[nodiscard]] CallKind kind_of_call(std::string_view name);
 
-/// What texts mean, looked at once each: traces repeat few of them many times.
+/// Caches the meaning of texts: traces repeat few texts many times.
 class Meanings {
 public:
-    /// The table must last as long, and may grow.
+    /// `texts` must outlive this object and may grow.
     explicit Meanings(const Texts& texts) : texts_(texts) {}
     [[nodiscard]] EventKind category(Texts::Id text);
     [[nodiscard]] PhaseMark mark(Texts::Id name);
     [[nodiscard]] CallKind call(Texts::Id name);
-    /// Whether a kernel of that name is NCCL's or the like.
+    /// Whether a kernel of this name belongs to NCCL or another communication library.
     [[nodiscard]] bool communicates(Texts::Id kernel);
 
 private:
@@ -49,7 +49,7 @@ private:
         std::optional<CallKind> call;
         std::optional<bool> communicates;
     };
-    /// What `judge` says of the text, asked once.
+    /// The result of `judge` for the text, computed once.
     template <class Answer, class Judge>
     Answer judged(Texts::Id text, std::optional<Answer> Known::*kept, Judge judge);
 

@@ -94,7 +94,7 @@ private:
             workload_.graph.groups[key.first].name);
     }
 
-    /// How many of the traced ranks belong to the group.
+    /// Number of traced ranks in the group.
     [[nodiscard]] std::size_t traced(std::uint32_t group) const {
         const auto& ranks = workload_.graph.groups[group].ranks;
         return static_cast<std::size_t>(
@@ -145,7 +145,7 @@ private:
         }
     }
 
-    /// Ends at the same time on every rank, but for the last hop.
+    /// Whether such a collective ends at about the same time on every rank.
     static bool ends_together(CollectiveKind kind) {
         return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kAllGather ||
                kind == CollectiveKind::kReduceScatter || kind == CollectiveKind::kAllToAll;
@@ -160,7 +160,7 @@ private:
         return found != parts.end() && found->rank == rank ? &*found : nullptr;
     }
 
-    /// Ends of the rank minus ends of the reference, of all that both have.
+    /// End times of the rank minus those of the reference, over all collectives that both have.
     [[nodiscard]] std::vector<double> differences(std::size_t rank, std::size_t reference) const {
         std::vector<double> found;
         for (const auto& [key, parts] : collectives_) {
@@ -176,7 +176,8 @@ private:
         const std::size_t count = workload_.graph.ranks.size();
         result_.clock_offset_us.assign(count, 0);
         result_.clock_noise_us.assign(count, 0);
-        // A rank shares no group with the first: then a rank before it, whose clock is known.
+        // A rank that shares no group with the first is aligned with an earlier rank of known
+        // clock.
         std::vector<bool> known(count, false);
         for (std::size_t rank = 0; rank < count; ++rank)
             for (std::size_t reference = 0; reference < std::max<std::size_t>(rank, 1);
@@ -209,7 +210,7 @@ private:
                 end = std::max(end, part.end_us - offset);
             }
             const auto ps = [](double us) {
-                constexpr double kMostUs = 9e12;  // fit 64 bits of ps
+                constexpr double kMostUs = 9e12;  // fits 64 bits of ps
                 return Time(static_cast<std::uint64_t>(std::clamp(us, 0.0, kMostUs) * 1e6));
             };
             result_.collectives.push_back(

@@ -15,7 +15,7 @@ namespace {
 // What starts so soon after another stream's operation ended, though it was launched before that,
 // waited for it.
 constexpr std::uint64_t kWaitedGap = 10'000'000;
-// The same where a call told the stream to wait; events between AMD's queues take longer.
+// The same if a call told the stream to wait; hand-over between AMD's queues takes longer.
 constexpr std::uint64_t kToldToWaitGap = 20'000'000;
 
 }  // namespace
@@ -43,7 +43,7 @@ std::size_t StreamOrder::last_before(const Stream& stream, std::size_t index) {
     const auto& launched = stream.launched;
     if (launched.empty())
         return kNone;
-    // Ends are in order on a stream.
+    // Operations of a stream end in order.
     const auto after = std::partition_point(
         launched.begin(), launched.end(), [&](std::size_t i) { return in_order(i, index); });
     if (after != launched.end())
@@ -85,8 +85,8 @@ std::size_t
 StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end) {
     auto& pending = stream.not_waited_for;
     const std::uint64_t start = raw_.gpu[index].start;
-    // One that ended just when this could start, and nothing else held it up, is the one. It also
-    // says that those before it are through.
+    // The awaited collective is the one that ended just when this operation could start and nothing
+    // else held it up. Collectives before it have completed as well.
     for (std::size_t i = pending.size(); i-- > 0;) {
         const std::uint64_t end = end_of(pending[i]);
         if (!in_order(pending[i], index) || end + kToldToWaitGap < start || end < previous_end)
@@ -95,14 +95,14 @@ StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t 
         pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(i) + 1);
         return found;
     }
-    // At the end of a backward pass, say: what is older than as many collectives nobody ever waits
-    // for.
+    // For example at the end of a backward pass: of n waits in a row, only the n most recent
+    // collectives can be meant; nobody waits for older ones.
     const std::size_t row = waits_in_a_row(raw_.gpu[index].launch);
     if (row > 1 && pending.size() > row) {
         const std::size_t stale = pending.size() - row;
         pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(stale));
     }
-    // Not ended yet: the wait was for something else.
+    // It has not ended yet, so the wait was for something else.
     if (pending.empty() || !in_order(pending.front(), index))
         return kNone;
     const std::size_t oldest = pending.front();
@@ -139,7 +139,7 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
                 depend(waited_collective(other, index, previous_end));
         else if (waits > 0)
             depend(last_before(other, index));
-        // Held up by the other stream, whatever the calls say.
+        // The measured times show a wait for the other stream, whatever the calls say.
         const std::size_t last = other.launched.back();
         const std::uint64_t end = end_of(last);
         if (in_order(last, index) && gpu.start <= end + kWaitedGap && gpu.launch < end &&

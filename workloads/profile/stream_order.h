@@ -10,17 +10,17 @@
 
 namespace switchfold {
 
-/// Finds what a GPU operation waited for on other streams. Traces do not say which event a stream
-/// waits for, so this infers it: a collective waits for the stream that was current when it was
-/// issued (c10d records an event there first); an operation launched after a wait waits for the
-/// oldest collective that nobody has waited for yet, and for whatever ended right before it
-/// started. What the measured times contradict is left out.
+/// Infers what a GPU operation waited for on other streams, because traces do not state which event
+/// a stream waits for. A collective waits for the stream that was current when it was issued (c10d
+/// records an event there first). An operation launched after a wait waits for the oldest
+/// collective not yet waited for, and for whatever ended right before it started. Dependencies that
+/// contradict the measured times are left out.
 class StreamOrder {
 public:
     explicit StreamOrder(RawTrace& raw);
 
-    /// Raw indices of what `index` waited for beside the operation before it on its stream. Call in
-    /// launch order, once each.
+    /// Raw indices of the operations that `index` waited for, apart from the previous one on its
+    /// stream. Call once per operation, in launch order.
     [[nodiscard]] std::vector<std::size_t> add(std::size_t index);
 
 private:
@@ -33,21 +33,21 @@ private:
 
     [[nodiscard]] std::uint64_t end_of(std::size_t index) const;
     [[nodiscard]] bool in_order(std::size_t before, std::size_t after) const;
-    /// The last operation launched on a stream that had ended when `index` started.
+    /// The last operation launched on `stream` that had ended when `index` started.
     std::size_t last_before(const Stream& stream, std::size_t index);
-    /// How often the thread made its stream wait since it last launched something.
+    /// Number of stream waits that the launching thread issued since its last launch.
     std::size_t waits_before(const RawGpuEvent& gpu);
-    /// How many waits follow each other around a time without a collective between them.
+    /// Number of consecutive waits around `time` without a collective between them.
     [[nodiscard]] std::size_t waits_in_a_row(std::uint64_t time) const;
     std::size_t waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end);
 
     RawTrace& raw_;
-    BigVector<std::uint64_t> waits_;          ///< times of those that issue no collective
+    BigVector<std::uint64_t> waits_;          ///< times of waits that issue no collective
     std::vector<std::uint64_t> collectives_;  ///< launch times
     std::vector<Stream> streams_;             ///< as RawTrace::streams
     std::map<std::uint32_t, std::uint64_t> last_launch_;  ///< by thread
     std::map<std::uint32_t, std::uint32_t>
-        current_;  ///< by thread: its stream for what is no collective
+        current_;  ///< by thread: the stream of its last operation that is no collective
 };
 
 }  // namespace switchfold

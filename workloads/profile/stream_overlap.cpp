@@ -10,7 +10,7 @@ namespace switchfold {
 
 namespace {
 
-// Times in whole microseconds, start and duration each: two ends are off by up to this.
+// Start and duration are each rounded to whole microseconds, so two ends may differ by this (ps).
 constexpr std::uint64_t kRounding = 2'000'000;
 constexpr std::uint64_t kMicrosecond = 1'000'000;
 

@@ -5,12 +5,11 @@
 
 namespace switchfold {
 
-/// A stream runs one operation after the other. Where the times of GPU events, which stand in the
-/// order of their starts, say that one began before the one before it on its stream had ended, it
-/// begins at that end instead and keeps its own: time stamps were rounded, or it was launched ahead
-/// of its turn (programmatic dependent launch) and waited. What ended before it was its turn is
-/// left as it is, but for the noise of rounding, in which it is moved as a whole. Says in the
-/// report what was done.
+/// Separates GPU events that overlap on a stream, which runs one operation at a time. The events
+/// are sorted by start. One that begins before its predecessor's end begins at that end instead and
+/// keeps its own end: time stamps were rounded, or it was launched early (programmatic dependent
+/// launch) and waited. One that also ends before its predecessor is left alone, or shifted as a
+/// whole if the overlap is within rounding noise. The report states what was changed.
 void part_overlapping(RawTrace& raw);
 
 }  // namespace switchfold

@@ -10,11 +10,12 @@
 
 namespace switchfold {
 
-/// A counter for few distinct names, counted very often. It keeps pointers: names must outlive it.
+/// A fast counter for few distinct names. It stores pointers, so names must outlive it.
 class Tally {
 public:
     void add(const char* what) {
-        // By address: literals that are alike come together only when they are read out.
+        // Compares addresses; equal literals at different addresses are merged when the counts are
+        // read.
         const auto found = std::find_if(counts_.begin(), counts_.end(), [what](const auto& count) {
             return count.first == what;
         });
@@ -23,7 +24,7 @@ public:
         else
             counts_.emplace_back(what, 1);
     }
-    /// Adds all to `counts` and begins anew.
+    /// Adds all counts to `counts` and resets.
     void move_to(std::map<std::string, std::uint64_t>& counts) {
         for (const auto& [what, count] : counts_)
             counts[what] += count;

@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// Interns texts: each is kept once and has a number. 0 is the empty text.
+/// Interns texts: each distinct text gets one number. 0 is the empty text.
 class Texts {
 public:
     using Id = std::uint32_t;
@@ -28,7 +28,7 @@ public:
         texts_.push_back(&ids_.emplace(text, id).first->first);
         return id;
     }
-    /// Lasts as long as the table.
+    /// Valid as long as the table exists.
     [[nodiscard]] std::string_view operator[](Id id) const { return *texts_[id]; }
     [[nodiscard]] std::size_t size() const { return texts_.size(); }
 
@@ -43,8 +43,8 @@ private:
     std::vector<const std::string*> texts_;
 };
 
-/// Values of a kind, each kept once; numbers from 0 stand for them. `T` lists what tells two of
-/// them apart in parts(), an array of whole numbers.
+/// Interns values: each distinct value gets one number, from 0. `T::parts()` returns an array of
+/// whole numbers that distinguishes two values.
 template <class T>
 class Distinct {
 public:
@@ -63,7 +63,7 @@ private:
     struct Hash {
         std::size_t operator()(const Parts& parts) const {
             std::uint64_t hash = 0;
-            // The odd constant of Fibonacci hashing: 2^64 over the golden ratio.
+            // The odd multiplier of Fibonacci hashing: 2^64 / golden ratio.
             for (const std::uint64_t part : parts)
                 hash = ((hash ^ part) * 0x9e3779b97f4a7c15ULL) ^ (hash >> 29U);
             return hash;

@@ -15,7 +15,7 @@ namespace {
 
 using Measured = TraceWorkload::Measured;
 
-/// Sums of many long times need not fit; then the longest time there is.
+/// Adds with saturation: a sum of many long times may overflow.
 void accumulate(Time& sum, Time more) {
     sum = more > kTimeMax - sum ? kTimeMax : sum + more;
 }
@@ -154,7 +154,7 @@ std::vector<Problem> impossible_orders(const TraceWorkload& workload) {
             measured.forget_at(i);
             const Operation& operation = rank.operations[i];
             if (rank.streams[operation.stream].kind != StreamKind::kGpu)
-                continue;  // the host's operations have no times
+                continue;  // host operations have no measured times
             for (const std::uint32_t dependency : operation.dependencies)
                 look(dependency, i, "which it waits for");
             if (last[operation.stream] != SIZE_MAX)

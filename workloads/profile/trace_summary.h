@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// What a person wants to know of one rank's trace. Times are sums over all steps.
+/// A summary of one rank's trace for the user. Times are sums over all steps.
 struct TraceSummary {
     struct Phase {
         std::string name;
@@ -24,29 +24,29 @@ struct TraceSummary {
     };
     struct Collective {
         CollectiveKind kind = CollectiveKind::kAllReduce;
-        Bytes bytes;  ///< 0: the trace does not say
+        Bytes bytes;  ///< 0 if the trace does not state it
         std::uint64_t count = 0;
         Time time;
         Time shortest;
     };
-    std::vector<Phase> phases;            ///< those that there are
+    std::vector<Phase> phases;            ///< those that occur
     std::vector<Kernel> kernels;          ///< by time, longest first
     std::vector<Collective> collectives;  ///< by kind, then size
-    Time compute;                         ///< when some kernel ran
-    Time communication;                   ///< when some collective ran
-    Time overlapped;                      ///< both
-    /// Of kernels that ran beside a collective and, elsewhere, without one.
+    Time compute;                         ///< while any kernel ran
+    Time communication;                   ///< while any collective ran
+    Time overlapped;                      ///< while both ran
+    /// Kernels that ran beside a collective and, in other occurrences, alone.
     std::uint64_t slowed_kernels = 0;
-    Time slowed_beside;  ///< how long these took beside collectives
-    Time slowed_alone;   ///< how long they take alone
-    /// 0.16: took 16 % longer beside collectives; 0 if there are none.
+    Time slowed_beside;  ///< their total duration beside collectives
+    Time slowed_alone;   ///< their total isolated duration
+    /// 0.16: they took 16 % longer beside collectives; 0 if there are none.
     [[nodiscard]] double slowdown() const;
 };
 
 [[nodiscard]] TraceSummary summarise(const TraceWorkload& workload, std::size_t rank);
 
-/// Orders that cannot be, with the operations' names: one that began before what it waits for had
-/// ended, or before the one before it on its stream. At most 20.
+/// Inconsistent orders, with the operations' names: an operation that began before a dependency, or
+/// its predecessor on the stream, had ended. At most 20.
 [[nodiscard]] std::vector<Problem> impossible_orders(const TraceWorkload& workload);
 
 }  // namespace switchfold

@@ -20,7 +20,7 @@ struct JoinedRank {
     BigVector<TraceWorkload::Measured> measured;
 };
 
-/// Gives the names and groups of several graphs common indices.
+/// Maps names and groups of several graphs to common indices.
 class Joiner {
 public:
     std::vector<JoinedRank> add(TraceWorkload&& workload) {
@@ -52,8 +52,8 @@ public:
     }
 
 private:
-    /// The graph to change: itself if nobody else has it, for the ranks of a run may fill the
-    /// memory; else a copy.
+    /// The graph to change: the original if it is not shared, because the ranks of a run may fill
+    /// the memory; otherwise a copy.
     static std::shared_ptr<RankGraph> taken(std::shared_ptr<const RankGraph> graph) {
         if (graph.use_count() == 1)
             return std::const_pointer_cast<RankGraph>(std::move(graph));
@@ -87,7 +87,7 @@ void check_ranks(const std::vector<JoinedRank>& parts) {
     }
 }
 
-/// "ring ll", "nvls"; what of it the trace does not tell is left out.
+/// "ring ll", "nvls"; parts that the trace does not state are left out.
 std::string told_algorithm(const CollectiveOperation& collective) {
     const std::string algorithm(collective.algorithm.text());
     const std::string protocol(collective.protocol.text());

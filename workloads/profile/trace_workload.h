@@ -11,13 +11,13 @@
 
 namespace switchfold {
 
-/// What was read from one file, what was used, and what was dropped and why.
+/// What was read from one file, what was used, and what was dropped, with reasons.
 struct TraceFileReport {
     std::string file;
-    std::string format;  ///< what kind of trace it is: "Kineto", "Nsight Systems", ...
+    std::string format;  ///< format of the trace: "Kineto", "Nsight Systems", ...
     std::string gpu_name;
     std::uint64_t memory_bytes = 0;
-    std::uint32_t sms = 0;  ///< 0 if the trace does not say
+    std::uint32_t sms = 0;  ///< 0 if the trace does not state it
     std::uint32_t rank = 0;
     std::uint32_t world_size = 1;
     std::uint32_t steps = 0;
@@ -25,25 +25,27 @@ struct TraceFileReport {
     std::uint64_t events = 0;
     std::map<std::string, std::uint64_t> used;
     std::map<std::string, std::uint64_t> dropped;  ///< by reason
-    std::map<std::string, std::uint64_t> mended;   ///< what contradicts itself, by what was done
+    std::map<std::string, std::uint64_t>
+        mended;  ///< contradictions that were repaired, by kind of repair
     std::uint64_t kernels = 0;
     std::uint64_t collectives = 0;
     std::uint64_t copies = 0;
     std::uint32_t streams = 0;
-    HostPace host;                                    ///< all zero where the trace has no calls
+    HostPace host;                                    ///< all zero if the trace has no calls
     std::map<std::string, std::uint64_t> durations;   ///< kernels by DurationSource
     std::map<std::string, std::uint64_t> bytes;       ///< kernels by ByteSource
     std::map<std::string, std::uint64_t> sizes;       ///< collectives by SizeSource
-    std::map<std::string, std::uint64_t> algorithms;  ///< collectives by what the trace tells
+    std::map<std::string, std::uint64_t>
+        algorithms;  ///< collectives by the algorithm that the trace states
     std::vector<std::string> warnings;
 };
 
-/// Traces as an execution graph, with what was read to get it.
+/// Traces as an execution graph, with a report on each file.
 struct TraceWorkload {
     ExecutionGraph graph;
-    std::vector<TraceFileReport> files;  ///< one a rank of the graph, in its order
-    /// When each operation ran in the trace: [rank graph][operation], ps since the first event of
-    /// its file. Host operations have zero times.
+    std::vector<TraceFileReport> files;  ///< one per rank of the graph, in its order
+    /// Measured times of each operation: [rank graph][operation], ps since the first event of its
+    /// file. Host operations have zero times.
     struct Measured {
         Time start;
         Time end;
@@ -52,11 +54,11 @@ struct TraceWorkload {
     std::vector<BigVector<Measured>> measured;
 };
 
-/// Counts a rank's streams and operations, and where their numbers came from, into its report.
+/// Counts a rank's streams and operations, and the sources of their numbers, in its report.
 void count_operations(const RankGraph& rank, TraceFileReport& report);
 
-/// Puts ranks that were read one by one together, in ascending order. Throws ConfigError if a rank
-/// is there twice or the files hold different numbers of steps.
+/// Joins ranks that were read one by one, in ascending order. Throws ConfigError if a rank occurs
+/// twice or the files hold different numbers of steps.
 [[nodiscard]] TraceWorkload join_ranks(std::vector<TraceWorkload> parts);
 
 }  // namespace switchfold

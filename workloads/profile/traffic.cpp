@@ -14,8 +14,8 @@ namespace switchfold {
 
 namespace {
 
-// Of the default bytes: two inputs for one output is what most element-wise and matrix kernels
-// have.
+// Share of reads in the default bytes: most element-wise and matrix kernels have two inputs per
+// output.
 constexpr double kDefaultReadShare = 2.0 / 3.0;
 
 Bytes whole(double bytes) {
@@ -38,7 +38,7 @@ void set_known(KernelOperation& kernel, const Traffic& traffic, double share, do
     kernel.byte_source = ByteSource::kShapes;
 }
 
-/// What operators move, worked out once for all calls with the same tensors.
+/// Traffic of operators, computed once for all calls with the same tensors.
 class KnownTraffic {
 public:
     explicit KnownTraffic(const RawTrace& raw) : raw_(raw) {}
@@ -62,15 +62,15 @@ private:
     std::map<std::pair<std::uint32_t, KernelClass>, std::optional<Traffic>> known_;
 };
 
-/// How long all kernels of a class took together that one call of an operator launched: its bytes
-/// are theirs together.
+/// Total isolated duration of the kernels of one class that one operator call launched: they share
+/// the call's bytes.
 class SharedTime {
 public:
     void add(const RawGpuEvent& gpu, const KernelOperation& kernel) {
         if (gpu.call != RawGpuEvent::kNone)
             times_.push_back({key(gpu, kernel), kernel.isolated.count()});
     }
-    /// After the last.
+    /// Call after the last add().
     void sum_up() {
         big_sort(times_, [](const Sum& a, const Sum& b) { return a.key < b.key; });
         std::size_t sums = 0;
@@ -82,7 +82,7 @@ public:
         }
         times_.shrink(sums);
     }
-    /// ps, of the kernel's like with itself.
+    /// Total (ps) of all kernels of the same call and class as this one.
     [[nodiscard]] std::uint64_t
     of(std::size_t asked, const RawGpuEvent& gpu, const KernelOperation& kernel) const {
         times_.forget_at(asked);
