@@ -40,7 +40,7 @@ public:
 
     TraceWorkload run() {
         std::vector<TraceWorkload> parts;
-        // Together: each tells a part of their communicators.
+        // Read together, because each describes only part of its communicators.
         if (!captures_.empty())
             parts = capture::read_captures(captures_);
         for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -86,7 +86,7 @@ private:
         return workload_of(read_raw_trace(file, options_.most));
     }
 
-    /// Ranks of several reports count on, in the order in which they are given.
+    /// Ranks of several reports are numbered consecutively, in the given order.
     TraceWorkload read_nsight_report(const std::filesystem::path& file) {
         TraceWorkload workload = read_nsight(file, {nsight_ranks_, nsight_world_, options_.most});
         nsight_ranks_ += static_cast<std::uint32_t>(workload.files.size());

@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// What kinds of trace this reads. Which one a file is, its content says, not its name.
+/// Supported kinds of trace. The kind is recognised from a file's content, not from its name.
 enum class TraceFormat : std::uint8_t {
     kOwn,             ///< switchfold's own (docs/trace_format.md)
     kCapture,         ///< of switchfold-capture
@@ -18,21 +18,21 @@ enum class TraceFormat : std::uint8_t {
     kExecutionTrace,  ///< PyTorch's operators without times: goes with a Kineto trace
     kNsight,          ///< Nsight Systems, exported to SQLite
     kChakra,          ///< MLCommons Chakra, protobuf
-    kNcclTests,       ///< what nccl-tests print
+    kNcclTests,       ///< output of nccl-tests
 };
 
-/// Throws ConfigError if the file is none of them.
+/// Throws ConfigError if the format is not supported.
 [[nodiscard]] TraceFormat recognise(const std::filesystem::path& file);
 
 struct ReadOptions {
-    /// One a rank, of any kinds; an execution trace stands right behind the Kineto trace that it
+    /// One per rank, of any kinds; an execution trace directly follows the Kineto trace that it
     /// belongs to.
     std::vector<std::filesystem::path> files;
-    std::uint64_t most = kMostInflated;  ///< bytes of one file, inflated
+    std::uint64_t most = kMostInflated;  ///< limit on one file's inflated bytes
 };
 
-/// Reads traces of any kind into one workload. Throws ConfigError: file, where in it, what was
-/// expected.
+/// Reads traces of any kind into one workload. Throws ConfigError (file, position, what was
+/// expected).
 [[nodiscard]] TraceWorkload read_traces(const ReadOptions& options);
 
 }  // namespace switchfold

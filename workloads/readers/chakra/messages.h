@@ -10,14 +10,14 @@
 
 namespace switchfold::chakra {
 
-/// Messages of a file in which each has its length before it, as a varint.
+/// Reads a file's messages, each preceded by its length as a varint.
 class Messages {
 public:
     Messages(const std::filesystem::path& file, std::uint64_t most);
     /// \returns false at the end. Throws ConfigError if the file ends within a message or one is
     /// longer than 16 MiB.
     bool next(std::string& message);
-    /// Of the message that was read last, from 0.
+    /// Offset of the last message read, from 0.
     [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
 private:

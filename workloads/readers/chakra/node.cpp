@@ -16,7 +16,7 @@ std::int64_t unzigzag(std::uint64_t value) {
     return static_cast<std::int64_t>(value >> 1U) ^ -static_cast<std::int64_t>(value & 1U);
 }
 
-/// AttributeProto's numbers of its value's fields.
+/// Value of an AttributeProto; the case labels are its field numbers.
 std::optional<Attribute> value_of(const WireField& field) {
     switch (field.number) {
     case 3:

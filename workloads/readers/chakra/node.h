@@ -23,7 +23,7 @@ enum class NodeType : std::uint8_t {
     kCollective,
 };
 
-/// A number, a text or a truth value; lists are left out.
+/// A number, text or truth value; lists are ignored.
 using Attribute = std::variant<std::uint64_t, std::int64_t, double, bool, std::string>;
 
 struct Node {
@@ -37,14 +37,14 @@ struct Node {
     std::string input_values;  ///< as text
     std::map<std::string, Attribute> attributes;
 
-    /// A number that is not negative, however it was written; `otherwise` if it is not there.
+    /// A non-negative number, whatever its type; `otherwise` if it is absent.
     [[nodiscard]] std::uint64_t number(const std::string& name, std::uint64_t otherwise) const;
     [[nodiscard]] std::string text(const std::string& name) const;
 };
 
-/// Throws WireError if the bytes are no node.
+/// Throws WireError if the bytes are not a node.
 [[nodiscard]] Node parse_node(std::string_view bytes);
-/// The version of a GlobalMetadata message. Throws WireError if the bytes are none.
+/// The version of a GlobalMetadata message. Throws WireError if the bytes are not one.
 [[nodiscard]] std::string parse_version(std::string_view bytes);
 
 }  // namespace switchfold::chakra

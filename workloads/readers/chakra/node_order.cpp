@@ -16,8 +16,8 @@ namespace switchfold::chakra {
 
 namespace {
 
-/// Goes back from a node that never became free, along what is not free either, until a node comes
-/// again.
+/// Throws with the names of a cycle: starts at a node that never became free and follows
+/// dependencies that are not free either, until a node repeats.
 [[noreturn]] void fail_circle(
     const std::vector<Node>& nodes,
     const std::unordered_map<std::uint64_t, std::size_t>& position,
@@ -57,8 +57,7 @@ namespace {
             path.size()));
 }
 
-/// The nodes that no circle keeps from being next, in order. `waiting` counts what each still waits
-/// for.
+/// The nodes outside cycles, in topological order. `waiting` counts each node's open dependencies.
 std::vector<std::size_t> sorted(
     const std::vector<Node>& nodes,
     const std::unordered_map<std::uint64_t, std::size_t>& position,
@@ -88,7 +87,7 @@ std::vector<std::size_t> sorted(
     return order;
 }
 
-/// Of all nodes' lists.
+/// Total length of all nodes' lists.
 std::size_t count(const std::vector<Node>& nodes, std::vector<std::uint64_t> Node::*list) {
     std::size_t sum = 0;
     for (const Node& node : nodes)

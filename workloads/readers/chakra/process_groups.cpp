@@ -16,7 +16,7 @@ ProcessGroups::ProcessGroups(const std::vector<Node>& nodes, std::uint32_t world
             read(node.input_values);
 }
 
-/// `values` is a list whose first item is, as text, a JSON list of {"pg_name", "ranks", ...}.
+/// `values` is a list whose first item is a JSON list, as text, of {"pg_name", "ranks", ...}.
 void ProcessGroups::read(const std::string& values) {
     const std::size_t from = values.find("[{");
     const std::size_t end = values.rfind("}]");

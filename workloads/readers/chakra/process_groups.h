@@ -11,15 +11,15 @@
 
 namespace switchfold::chakra {
 
-/// The process groups of a trace. Their ranks are known where PyTorch recorded them (the node
-/// "## process_group:init ##"); a group of unknown ranks is the world.
+/// The process groups of a trace. Their ranks are known if PyTorch recorded them (node "##
+/// process_group:init ##"); a group of unknown ranks is the world.
 class ProcessGroups {
 public:
     ProcessGroups(const std::vector<Node>& nodes, std::uint32_t world_size);
-    /// Of the group with this name; a new one if there is none yet.
+    /// Index of the group with this name; adds the group if needed.
     std::uint32_t index(const std::string& name);
     [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
-    /// Of all groups together.
+    /// Total members of all groups.
     [[nodiscard]] std::uint64_t members() const { return members_; }
 
 private:

@@ -24,7 +24,8 @@ namespace {
 using chakra::Node;
 using chakra::NodeType;
 
-// Where a node has no duration: less than any GPU that trains today, as for kernels' default bytes.
+// For nodes without a duration: below that of any GPU that trains today, as for kernels' default
+// bytes.
 constexpr double kCautiousBytesPerSecond = 1e12;
 constexpr double kCautiousFlops = 1e14;
 constexpr std::uint32_t kMostChakraRanks = 65'536;
@@ -33,7 +34,7 @@ constexpr std::uint64_t kMostGroupMembers = 16'000'000;  // of all groups togeth
 constexpr std::uint32_t kAssumedBlocks = 16'384;
 constexpr std::uint64_t kBarrier = 9;                     // CollectiveCommType
 constexpr std::uint64_t kLatestUs = 4'000'000'000'000;    // 46 days: sums fit 64 bits of ps
-constexpr std::uint64_t kMostDependencies = 100'000'000;  // of all operations together
+constexpr std::uint64_t kMostDependencies = 100'000'000;  // total of all operations
 
 class ChakraReader {
 public:
@@ -105,7 +106,7 @@ private:
         return at->second;
     }
 
-    /// PyTorch's profiler calls a GPU's streams threads.
+    /// Stream of a node; PyTorch's profiler calls a GPU's streams threads.
     std::uint32_t gpu_stream(const Node& node, const std::string& otherwise) {
         std::string named = node.text("stream");
         if (named.empty())
@@ -123,7 +124,8 @@ private:
             depend(before, id);
         std::sort(before.begin(), before.end());
         before.erase(std::unique(before.begin(), before.end()), before.end());
-        // What does not run hands its dependencies on: a few such nodes could multiply them.
+        // A node that does not run passes its dependencies on; a few such nodes could multiply
+        // them.
         dependencies_ += before.size();
         if (dependencies_ > kMostDependencies)
             fail(
@@ -138,7 +140,7 @@ private:
             wait_for_launched(node, before);
         operation.dependencies = before;
         index_of_[index] = static_cast<std::uint32_t>(rank_->operations.size());
-        // The host's operations have no times.
+        // Host operations have no times.
         const bool host = std::holds_alternative<HostDelayOperation>(operation.body);
         const Time start = host ? Time() : microseconds(node.start_us - first_start_);
         measured_.push_back({start, start + (host ? Time() : measured_duration(operation))});
@@ -147,8 +149,9 @@ private:
         rank_->operations.push_back(std::move(operation));
     }
 
-    /// Some traces tie a collective to the call that issued it and to no kernel. PyTorch's c10d
-    /// makes it wait for what the caller's streams were given before the call, and so it is here.
+    /// Some traces link a collective to the call that issued it but to no kernel. PyTorch's c10d
+    /// makes the collective wait for everything launched on the caller's streams before the call;
+    /// this adds those dependencies.
     void wait_for_launched(const Node& node, std::vector<std::uint32_t>& before) {
         const bool issued = std::any_of(
             node.dependencies.begin(), node.dependencies.end(), [this](std::uint64_t id) {
@@ -168,8 +171,8 @@ private:
         ++joined_;
     }
 
-    /// What a node that does not run (metadata, barriers) waits for, whoever depends on it waits
-    /// for.
+    /// Adds a dependency. A node that does not run (metadata, barriers) is replaced by its own
+    /// dependencies.
     void depend(std::vector<std::uint32_t>& all, std::uint64_t id) const {
         const auto found = position_.find(id);
         if (found == position_.end())
@@ -206,7 +209,7 @@ private:
             set_transfer(node, operation);
             return true;
         case NodeType::kCollective:
-            if (cpu) {  // the call that issued the one on the GPU
+            if (cpu) {  // the call that issued the GPU's collective
                 set_host(node, operation);
                 return true;
             }
@@ -291,7 +294,7 @@ private:
                 node,
                 fmt::format("is of group number {}; expected fewer groups", collective.group));
         const std::size_t members = groups_->groups()[collective.group].ranks.size();
-        // comm_size counts what a rank puts in, nccl-tests an all-gather's result.
+        // comm_size counts a rank's contribution, nccl-tests an all-gather's result.
         const std::uint64_t size = node.number("comm_size", 0);
         const std::uint64_t copies = collective.kind == CollectiveKind::kAllGather ? members : 1;
         if (size > UINT64_MAX / 2 / copies)
@@ -331,8 +334,8 @@ private:
         }
     }
 
-    /// Where no node has a start time: when each would run if durations, dependencies and the order
-    /// on its stream alone decided.
+    /// Start times where no node has one: determined by durations, dependencies and stream order
+    /// alone.
     void schedule() {
         const Schedule schedule = evaluate(
             *rank_, [](std::uint32_t, const Operation& o) { return measured_duration(o); });
@@ -401,13 +404,13 @@ private:
     std::unordered_map<std::size_t, std::vector<std::uint32_t>> stands_for_;
     std::uint64_t without_duration_ = 0;
     std::uint64_t dependencies_ = 0;
-    bool timed_ = false;  ///< some node says when it began
-    std::map<std::uint32_t, std::uint32_t>
-        last_on_;  ///< by stream of a GPU: what computes or copies
+    bool timed_ = false;                              ///< whether any node has a start time
+    std::map<std::uint32_t, std::uint32_t> last_on_;  ///< last kernel or copy, by GPU stream
     std::uint64_t joined_ = 0;
 };
 
-/// Takes a message, its length before it, off the beginning of `bytes`. Throws WireError.
+/// Removes the first message, preceded by its length, from `bytes` and returns it. Throws
+/// WireError.
 std::string_view take_message(std::string_view& bytes) {
     chakra::WireReader reader(bytes);
     const std::uint64_t length = reader.varint();
@@ -448,7 +451,7 @@ bool is_chakra(std::string_view beginning) {
         if (!version.empty())
             return version.find_first_not_of("0123456789.-abcdefghijklmnopqrstuvwxyz") ==
                    std::string::npos;
-        // Some writers leave the version out: then the first node tells.
+        // Some writers omit the version: then the first node identifies the format.
         static_cast<void>(chakra::parse_node(take_message(beginning)));
         return true;
     } catch (const chakra::WireError&) {

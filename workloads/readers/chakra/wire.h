@@ -10,14 +10,14 @@
 
 namespace switchfold::chakra {
 
-/// Bytes that are no protobuf message; says what was expected.
+/// The bytes are not a protobuf message; the text says what was expected.
 class WireError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// One field of a protobuf message as it stands in the bytes: a number for varints and fixed
-/// widths, bytes for texts, messages and packed lists.
+/// One field of a protobuf message as encoded: a number for varints and fixed widths, bytes for
+/// texts, messages and packed lists.
 struct WireField {
     enum class Kind : std::uint8_t { kVarint, kFixed64, kBytes, kFixed32 };
     std::uint32_t number = 0;
@@ -36,11 +36,12 @@ struct WireField {
         std::memcpy(&out, &narrow, sizeof out);
         return static_cast<double>(out);
     }
-    /// A list of numbers: packed, or one of a list that is not. Throws WireError.
+    /// Appends numbers of a list: all of a packed field, or the single number of an unpacked one.
+    /// Throws WireError.
     void append_to(std::vector<std::uint64_t>& list) const;
 };
 
-/// Goes through the fields of a message.
+/// Iterates over a message's fields.
 class WireReader {
 public:
     explicit WireReader(std::string_view bytes) : rest_(bytes) {}

@@ -26,7 +26,7 @@ std::string raw(od::value value) {
     return std::string(std::string_view(value.get_array().value().raw_json()));
 }
 
-/// Newer schemas keep what an operator was given together...
+/// Newer schemas group an operator's inputs in one object...
 void read_inputs(od::object inputs, ExecutionTrace::Node& node) {
     for (auto field : inputs) {
         const std::string key(std::string_view(field.unescaped_key()));
@@ -37,7 +37,7 @@ void read_inputs(od::object inputs, ExecutionTrace::Node& node) {
     }
 }
 
-/// ... and the rest in a list of {"name", "type", "value"}.
+/// ... and list the rest as {"name", "type", "value"}.
 void read_attributes(od::array attributes, Parsed& parsed) {
     for (auto item : attributes) {
         std::string name;

@@ -10,11 +10,11 @@
 
 namespace switchfold {
 
-/// Throws ConfigError: byte, node, what was expected.
+/// Throws ConfigError (byte, node, what was expected).
 [[nodiscard]] ExecutionTrace
 read_execution_trace(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
 
-/// Whether a file that begins so is one.
+/// Whether a file that begins with these bytes is an execution trace.
 [[nodiscard]] bool is_execution_trace(std::string_view beginning);
 
 }  // namespace switchfold

@@ -30,8 +30,8 @@ constexpr unsigned kInflateAtOnce = 1U << 18U;
 
 }  // namespace
 
-/// What stands between the file and the reader. `read` throws std::runtime_error that says what is
-/// wrong with the file.
+/// Decompressor between file and reader. `read` throws std::runtime_error that says what is wrong
+/// with the file.
 class InputFile::Inflater {
 public:
     Inflater() = default;
@@ -45,7 +45,7 @@ public:
 
 namespace {
 
-/// gzip, and plain files, which zlib hands through.
+/// For gzip, and for plain files, which zlib passes through.
 class GzipInflater : public InputFile::Inflater {
 public:
     explicit GzipInflater(const std::filesystem::path& path) : file_(gzopen(path.c_str(), "rb")) {
@@ -78,7 +78,8 @@ public:
             const bool more = in_.pos < in_.size || refill();
             if (!more && left_ == 0)
                 return 0;
-            // Without new input too: what did not fit into the block before is still inside.
+            // Called without new input too: output that did not fit the previous block is still
+            // buffered.
             left_ = ZSTD_decompressStream(stream_.get(), &out, &in_);
             if (ZSTD_isError(left_) != 0U)
                 throw std::runtime_error(fmt::format(
@@ -103,7 +104,7 @@ private:
     File file_;
     std::vector<char> packed_;
     ZSTD_inBuffer in_{nullptr, 0, 0};
-    std::size_t left_ = 1;  ///< 0 when a frame is whole
+    std::size_t left_ = 1;  ///< 0 when a frame is complete
     std::unique_ptr<ZSTD_DStream, StreamFree> stream_{ZSTD_createDStream()};
 };
 

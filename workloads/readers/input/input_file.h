@@ -11,14 +11,14 @@
 
 namespace switchfold {
 
-/// How much of a trace is read at most: a stated end for files that inflate without one.
+/// Default limit on a trace's inflated bytes, for files that inflate without end.
 inline constexpr std::uint64_t kMostInflated = 64ULL << 30U;
 
-/// The bytes of a file, inflated if it is gzip or zstd; which, its content says. Streams: memory
-/// does not grow with the file.
+/// The bytes of a file, inflated if its content is gzip or zstd. Streaming: memory does not grow
+/// with the file.
 class InputFile {
 public:
-    /// Throws ConfigError if the file is not there or cannot be opened.
+    /// Throws ConfigError if the file does not exist or cannot be opened.
     explicit InputFile(std::filesystem::path path, std::uint64_t most = kMostInflated);
     ~InputFile();
     InputFile(const InputFile&) = delete;
@@ -26,11 +26,12 @@ public:
     InputFile(InputFile&&) = delete;
     InputFile& operator=(InputFile&&) = delete;
 
-    /// Fills `block` as far as it goes. \returns how many bytes; 0 at the end. Throws ConfigError
-    /// (byte after inflation, what is wrong) on a damaged or cut file and past the limit.
+    /// Fills `block` as far as possible. \returns the number of bytes; 0 at the end. Throws
+    /// ConfigError (byte after inflation, what is wrong) on a damaged or truncated file and above
+    /// the limit.
     std::size_t read(std::span<char> block);
 
-    /// Bytes handed out so far.
+    /// Bytes read so far, after inflation.
     [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
     class Inflater;
@@ -44,7 +45,7 @@ private:
     std::unique_ptr<Inflater> inflater_;
 };
 
-/// The first bytes of a file, inflated: at most `size` of them.
+/// The first bytes of a file, inflated: at most `size`.
 [[nodiscard]] std::string beginning_of(const std::filesystem::path& path, std::size_t size);
 
 }  // namespace switchfold

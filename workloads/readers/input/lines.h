@@ -10,14 +10,14 @@
 
 namespace switchfold {
 
-/// The lines of a file, inflated, one after the other.
+/// Reads a file, inflated, line by line.
 class LineReader {
 public:
     explicit LineReader(const std::filesystem::path& path, std::uint64_t most = kMostInflated);
-    /// Puts the next line into `line`, without its end. \returns false behind the last. Throws
+    /// Reads the next line into `line`, without its end. \returns false after the last. Throws
     /// ConfigError like InputFile, and on a line of more than 16 MiB.
     bool next(std::string& line);
-    /// Of the line that was read last, from 1.
+    /// Number of the last line read, from 1.
     [[nodiscard]] std::uint64_t number() const { return number_; }
 
 private:

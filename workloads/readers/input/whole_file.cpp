@@ -19,7 +19,7 @@ namespace switchfold {
 
 namespace {
 
-/// The beginnings of gzip and zstd files.
+/// Whether the file begins like gzip or zstd.
 bool is_compressed(const std::filesystem::path& path) {
     constexpr std::array<std::string_view, 2> kPacked{"\x1f\x8b", "\x28\xb5\x2f\xfd"};
     std::array<char, 4> first{};
@@ -29,7 +29,7 @@ bool is_compressed(const std::filesystem::path& path) {
     return beginning.starts_with(kPacked[0]) || beginning.starts_with(kPacked[1]);
 }
 
-/// A new file that nobody else has; its path goes to `path`.
+/// Creates a temporary file that no other process uses; its path is stored in `path`.
 class NewFile {
 public:
     explicit NewFile(std::filesystem::path& path) {

@@ -8,13 +8,13 @@
 
 namespace switchfold {
 
-/// A file for a library that opens files by name and reads anywhere in them: the file itself, or
-/// where it is compressed, its bytes in a temporary file that this takes away again. Who has opened
-/// that needs its name no longer.
+/// A file for libraries that open files by name and access them randomly: the file itself or, if it
+/// is compressed, a temporary file with its inflated bytes, which the destructor removes. A file
+/// already open stays readable after that.
 class WholeFile {
 public:
-    /// Throws ConfigError if the file is not there, damaged or more than `most` bytes when
-    /// inflated, IoError if the temporary file cannot be written.
+    /// Throws ConfigError if the file does not exist, is damaged or exceeds `most` bytes when
+    /// inflated; IoError if the temporary file cannot be written.
     explicit WholeFile(const std::filesystem::path& path, std::uint64_t most = kMostInflated);
     ~WholeFile();
     WholeFile(const WholeFile&) = delete;

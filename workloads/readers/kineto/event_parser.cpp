@@ -21,7 +21,7 @@ std::string_view trim(std::string_view text) {
     return text;
 }
 
-/// A scalar as text: strings without their quotes, numbers as written. Lasts until the next parse.
+/// A scalar as text: strings without quotes, numbers as written. Valid until the next parse.
 std::string_view scalar(od::value value) {
     if (value.type() == od::json_type::string)
         return value.get_string();
@@ -59,7 +59,7 @@ std::optional<Dim3> dimensions(std::string_view field, od::value value) {
 void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
     const auto number = [&] { return whole(key, scalar(value)); };
     const auto lenient = [&]() -> std::optional<std::uint64_t> {
-        // Fields that some versions fill with -1, an empty string or a list.
+        // Some versions fill these fields with -1, an empty string or a list.
         const std::string_view text = scalar(value);
         std::uint64_t n = 0;
         const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -113,8 +113,8 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
         event.input_types = raw_array(value);
 }
 
-/// What nearly all time stamps look like: up to 16 digits, and a point and some more of them.
-/// Nothing for all else, whether it is a number or not.
+/// Fast path for the usual form of time stamps: up to 16 digits, optionally followed by a point and
+/// more digits. Nothing for any other text, even if it is a number.
 std::optional<std::uint64_t>
 plain_microseconds_to_ps(std::string_view text, std::uint64_t base_us) {
     constexpr std::size_t kMostDigits = 16;  // fit 64 bits
@@ -146,7 +146,7 @@ plain_microseconds_to_ps(std::string_view text, std::uint64_t base_us) {
 std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint64_t base_us) {
     if (const std::optional<std::uint64_t> ps = plain_microseconds_to_ps(text, base_us))
         return ps;
-    // All digits in a row, and how many of them stand before the point once it has moved six places
+    // All digits as one number, and how many of them precede the point after shifting it six places
     // to the right.
     unsigned __int128 ps = 0;
     constexpr std::size_t kMostDigits = 36;  // fit 128 bits
@@ -177,7 +177,7 @@ std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint
     }
     if (i != text.size())
         return std::nullopt;
-    // What is left of the point; digits below a picosecond count nothing.
+    // Shifts by the remaining digits; digits below a picosecond are dropped.
     for (std::int64_t d = 0; d < whole; ++d) {
         const auto at = static_cast<std::size_t>(d);
         ps = ps * 10 + (at < digits.size() ? static_cast<unsigned>(digits[at] - '0') : 0U);
@@ -211,11 +211,11 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
             if (key == "ph") {
                 event.phase = scalar(value);
                 if (event.phase != "X")
-                    return;  // nobody reads more of it
+                    return;  // no later code uses more of it
             } else if (key == "cat") {
                 event.category = scalar(value);
                 if (event.category == "python_function" && event.phase == "X")
-                    return;  // dropped, and half of many traces
+                    return;  // dropped; these are half of the events in many traces
             } else if (key == "name") {
                 event.name = scalar(value);
             } else if (key == "tid") {

@@ -11,13 +11,13 @@
 
 namespace switchfold {
 
-/// Reads decimal microseconds into ps after `base_us`, exactly down to the last digit that ps can
-/// hold. Empty if it is no such number, lies before the base or does not fit (213 days).
+/// Converts decimal microseconds to ps after `base_us`, exact to the last digit that ps can hold.
+/// Empty if the text is not such a number, lies before the base or overflows (213 days).
 [[nodiscard]] std::optional<std::uint64_t>
 microseconds_to_ps(std::string_view text, std::uint64_t base_us = 0);
 
-/// Parses one event's text. Throws std::invalid_argument that says what was expected where. Times
-/// count from a day before the first event: clocks that count from 1970 do not fit 64 bits of ps.
+/// Parses the text of one event. Throws std::invalid_argument that says what was expected and
+/// where. Times count from a day before the first event, because ps since 1970 do not fit 64 bits.
 class EventParser {
 public:
     EventParser();
@@ -26,7 +26,7 @@ public:
     EventParser& operator=(const EventParser&) = delete;
     EventParser(EventParser&&) = delete;
     EventParser& operator=(EventParser&&) = delete;
-    /// `text` gets padding behind it.
+    /// Appends padding to `text`.
     void parse(std::string& text, TraceEvent& event);
 
 private:

@@ -12,15 +12,15 @@
 namespace switchfold {
 
 struct KinetoOptions {
-    std::vector<std::filesystem::path> files;  ///< one a rank
+    std::vector<std::filesystem::path> files;  ///< one per rank
     std::uint64_t max_inflated = kMostInflated;
 };
 
-/// Reads PyTorch Kineto traces, one file a rank. Throws ConfigError naming file and byte.
+/// Reads PyTorch Kineto traces, one file per rank. Throws ConfigError naming file and byte.
 [[nodiscard]] TraceWorkload read_kineto(const KinetoOptions& options);
 
-/// Reads a file. Operators that have no shapes get them from `shapes`, if there are any: the
-/// execution trace of the same run. Throws ConfigError.
+/// Reads one file. Operators without shapes get them from `shapes`, the execution trace of the same
+/// run, if given. Throws ConfigError.
 [[nodiscard]] RawTrace read_raw_trace(
     const std::filesystem::path& file,
     std::uint64_t max_inflated,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBlock = 1U << 18U;
 
-/// What changes the nesting outside of strings.
+/// Characters that change the nesting outside strings.
 constexpr std::array<bool, 256> kStructural = [] {
     std::array<bool, 256> table{};
     for (const unsigned char c : {'"', '{', '}', '[', ']'})

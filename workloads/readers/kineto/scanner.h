@@ -12,8 +12,8 @@
 
 namespace switchfold {
 
-/// Streams a Chrome trace: hands over each object of the "traceEvents" array (or another one, which
-/// the caller names) as text, in order, and keeps the other top-level values that are short. Memory
+/// Streams a Chrome trace: passes each object of the "traceEvents" array (or another array that the
+/// caller names) on as text, in order, and keeps the other top-level values that are short. Memory
 /// is bounded by the longest event, not by the file.
 class TraceScanner {
 public:
@@ -28,8 +28,8 @@ public:
         path_(std::move(path)), limits_(limits), array_(std::move(array)) {}
 
     /// Throws ConfigError (file, byte offset after decompression, what was expected) if the file
-    /// cannot be read to its end, is no JSON object, or has no such array. A file that is one
-    /// bare array of events is taken as well.
+    /// cannot be read to its end, is not a JSON object, or has no such array. Also accepts a file
+    /// that is a bare array of events.
     void run(const OnEvent& on_event);
 
     /// Raw JSON text of the short top-level values, by key.
@@ -51,9 +51,10 @@ private:
     [[noreturn]] void fail(std::string_view what) const;
     /// Tracks strings and nesting of the value being read. \returns true when it is complete.
     bool track(char c);
-    /// The next byte from `at` that `track` has to see: most are plain.
+    /// The next position from `at` on that `track` must see: most characters are plain.
     [[nodiscard]] std::size_t skip_plain(std::string_view block, std::size_t at) const;
-    /// Adds to the event's text and moves `at` behind it. \returns true when it is complete.
+    /// Appends to the event's text and moves `at` past it. \returns true when the event is
+    /// complete.
     bool take_event(std::string_view block, std::size_t& at);
 
     std::filesystem::path path_;

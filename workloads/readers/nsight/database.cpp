@@ -13,7 +13,7 @@
 namespace switchfold::nsight {
 
 namespace {
-// Times two for each of the profiler's own limits; a longer text is no name.
+// Twice the profiler's own limit on texts; no longer text is a name.
 constexpr int kLongestText = 1 << 20;
 }  // namespace
 

@@ -16,27 +16,27 @@ struct sqlite3_stmt;
 
 namespace switchfold::nsight {
 
-/// A column that a query wants; where the table has none of that name, its values are null.
+/// A column requested by a query; if the table lacks it, its values are null.
 struct Column {
     const char* name;
     bool required = true;
 };
 
-/// The rows of a table, in the order of the file.
+/// The rows of a table, in file order.
 class Rows {
 public:
     Rows(std::string file, std::string table, sqlite3_stmt* statement);
-    /// \returns false behind the last row. Throws ConfigError if the file is damaged.
+    /// \returns false after the last row. Throws ConfigError if the file is damaged.
     bool next();
-    /// Whole, not negative, or nothing where it is null. Throws ConfigError (table, row, column).
+    /// A non-negative whole number, or nothing if null. Throws ConfigError (table, row, column).
     [[nodiscard]] std::optional<std::uint64_t> number(int column) const;
-    /// The same, but nothing too where it is negative: older exports put -1 where nothing is.
+    /// Like number(), but negative values give nothing as well: older exports use -1 for unknown.
     [[nodiscard]] std::optional<std::uint64_t> if_known(int column) const;
-    /// As number(), but it has to be there.
+    /// Like number(), but the value is required.
     [[nodiscard]] std::uint64_t needed(int column) const;
-    /// Nothing where it is null or no text.
+    /// Nothing if null or not a text.
     [[nodiscard]] std::optional<std::string> text(int column) const;
-    /// Of a text or a blob, until the next row; empty where it is neither.
+    /// Bytes of a text or blob, valid until the next row; empty for other types.
     [[nodiscard]] std::string_view bytes(int column) const;
     [[noreturn]] void fail(int column, std::string_view what) const;
 
@@ -50,11 +50,10 @@ private:
     std::uint64_t row_ = 0;
 };
 
-/// A SQLite file, compressed or not, opened to be read and not trusted: no views, no virtual
-/// tables.
+/// A SQLite file, compressed or not, opened read-only as untrusted: no views, no virtual tables.
 class Database {
 public:
-    /// Throws ConfigError if it cannot be opened or is more than `most` bytes when inflated.
+    /// Throws ConfigError if it cannot be opened or exceeds `most` bytes when inflated.
     explicit Database(const std::filesystem::path& path, std::uint64_t most = kMostInflated);
     [[nodiscard]] bool has(const std::string& table) const;
     /// Throws ConfigError if a required column is missing.

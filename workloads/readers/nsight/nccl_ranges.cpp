@@ -15,8 +15,8 @@ bool transfers(std::string_view function) {
     return function == "ncclSend" || function == "ncclRecv";
 }
 
-/// The calls of a group by their kernels: those of one function and communicator are one, a send
-/// and a receive too, which move what is sent.
+/// Combines a group's calls into one per kernel: calls of one function and communicator share a
+/// kernel. So do sends and receives; their bytes are those sent.
 std::vector<NcclCall> kernels_of(const std::vector<NcclCall>& group) {
     std::vector<NcclCall> kernels;
     for (const NcclCall& call : group) {
@@ -72,7 +72,7 @@ std::vector<NcclCall> NcclRanges::calls() {
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         NcclCall& range = ranges_[i];
         if (i > 0 && ranges_[i - 1].thread != range.thread) {
-            end_group({});  // of a thread whose trace was cut
+            end_group({});  // for a thread whose trace is truncated
             depth = 0;
         }
         if (range.function == kGroupStart) {

@@ -13,7 +13,7 @@
 
 namespace switchfold::nsight {
 
-/// A call of NCCL, with the time until its kernel was launched.
+/// A call of NCCL; its time extends to its kernel's launch.
 struct NcclCall {
     std::string function;  ///< "ncclAllReduce"
     std::uint64_t thread = 0;
@@ -22,23 +22,23 @@ struct NcclCall {
     NcclPayload payload;
 };
 
-/// A communicator as far as the report tells.
+/// A communicator, as far as the report describes it.
 struct NcclCommunicator {
     std::uint64_t size = 0;
-    /// By rank in it: the process's device number and the process.
+    /// By rank in the communicator: device number and process.
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> members;
 };
 
-/// Puts NCCL's NVTX ranges together: between ncclGroupStart and ncclGroupEnd nothing is launched
-/// before the end, and calls of the same function become one kernel.
+/// Combines NCCL's NVTX ranges into calls: between ncclGroupStart and ncclGroupEnd nothing is
+/// launched before the end, and calls of the same function share one kernel.
 class NcclRanges {
 public:
-    /// \returns false if the range is not NCCL's.
+    /// \returns false if the range does not belong to NCCL.
     bool add(NcclCall range, std::uint64_t process);
     [[nodiscard]] std::size_t size() const { return ranges_.size(); }
-    /// After the last range: the calls, by thread and in time.
+    /// After the last range: the calls, by thread and time.
     [[nodiscard]] std::vector<NcclCall> calls();
-    /// Null if the report does not hold how it was made.
+    /// Null if the report does not contain its creation.
     [[nodiscard]] const NcclCommunicator* communicator(std::uint64_t number) const;
 
 private:

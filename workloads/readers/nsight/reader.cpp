@@ -37,13 +37,13 @@ constexpr const char* kGpus = "TARGET_INFO_GPU";
 constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 constexpr std::uint64_t kMostProcesses = 65'536;
 
-/// Global ids hold the process in the 24 bits above the thread's.
+/// Global ids hold the process in the 24 bits above the thread id.
 std::uint64_t process_of(std::uint64_t global_id) {
     return (global_id >> 24U) & 0xffffffU;
 }
 
-/// Whether an eventType of NVTX_EVENTS is a range: pushed and popped or started and ended, by NVTX
-/// (59, 60) or NVTX-T (70, 71). Exports without types hold ranges alone.
+/// Whether an eventType of NVTX_EVENTS is a range: push/pop or start/end, of NVTX (59, 60) or
+/// NVTX-T (70, 71). Exports without types hold only ranges.
 bool is_range(std::optional<std::uint64_t> type) {
     return !type || *type == 59 || *type == 60 || *type == 70 || *type == 71;
 }
@@ -80,7 +80,8 @@ public:
     }
 
 private:
-    /// Times are ns from the session's start or from an epoch: ps from the first event.
+    /// Times are in ns from the session's start or an epoch; they are converted to ps from the
+    /// first event.
     void find_ranks() {
         if (!database_.has(kKernels))
             throw ConfigError(
@@ -96,7 +97,7 @@ private:
         }
         if (ranks_.empty())
             throw ConfigError(file_, kKernels, "is empty; expected a run with kernels");
-        // Launching calls and ranges begin a little before the first kernel.
+        // Launching calls and ranges begin slightly before the first kernel.
         constexpr std::uint64_t kHour = 3'600'000'000'000;
         origin_ -= std::min(origin_, kHour);
     }
@@ -147,7 +148,7 @@ private:
         event.duration = (end - start) * 1000;
     }
 
-    /// The first of the columns that holds a name: a text, or the number of one.
+    /// The first of the columns that holds a name, as a text or as the id of one.
     [[nodiscard]] std::string name_in(const Rows& rows, std::initializer_list<int> columns) const {
         for (const int column : columns) {
             std::optional<std::string> text = rows.text(column);
@@ -176,7 +177,8 @@ private:
         return std::min<std::uint64_t>(rows.if_known(column).value_or(0), UINT32_MAX);
     }
 
-    /// The rows of a table of what ran on GPUs: first what all of these have, then `more`.
+    /// The rows of a table of GPU activity: first the columns common to all such tables, then
+    /// `more`.
     [[nodiscard]] Rows gpu_rows(const char* table, std::initializer_list<Column> more) const {
         std::vector<Column> columns{
             {"start"},
@@ -188,9 +190,9 @@ private:
         columns.insert(columns.end(), more);
         return database_.rows(table, columns);
     }
-    static constexpr int kMore = 6;  ///< the first column of `more`
+    static constexpr int kMore = 6;  ///< index of the first column of `more`
 
-    /// What all rows of such a table say.
+    /// Fills in the columns common to all such tables.
     void fill(const Rows& rows, const char* category, TraceEvent& event) const {
         event.clear();
         set_times(rows, event);
@@ -253,7 +255,7 @@ private:
         }
     }
 
-    /// CUDA graphs that were traced as one: what ran in them nobody knows.
+    /// Counts CUDA graphs that were traced as a whole; their content is unknown.
     void count_graphs() {
         if (!database_.has(kGraphs))
             return;
@@ -284,7 +286,7 @@ private:
         }
     }
 
-    /// What happens on the host is its process's: all GPUs of the process see it.
+    /// Calls `use` for all ranks of the process: host activity belongs to every GPU of its process.
     template <class Use>
     void for_process(std::uint64_t global_id, Use use) {
         for (auto& [key, rank] : ranks_)
@@ -318,7 +320,7 @@ private:
         }
     }
 
-    /// How NCCL's payloads lie in their bytes.
+    /// Layouts of NCCL's payloads in the report.
     [[nodiscard]] NvtxPayloads read_payloads() const {
         NvtxPayloads payloads;
         if (!database_.has(kPayloads))
@@ -356,7 +358,7 @@ private:
         while (rows.next()) {
             const std::optional<std::uint64_t> start = rows.if_known(0);
             const std::optional<std::uint64_t> end = rows.if_known(1);
-            // Where nothing ended, older exports have a zero.
+            // Older exports store a zero for a missing end.
             if (!is_range(rows.if_known(3)) || !start || end.value_or(0) == 0 || *start < origin_) {
                 drop("NVTX marks, open ranges and ranges long before the first kernel");
                 continue;
@@ -416,7 +418,8 @@ private:
                     count));
     }
 
-    /// Of one that was made before the report began, the number alone is known.
+    /// Sets the group; for a communicator created before the report began, only its number is
+    /// known.
     void
     set_group(const nsight::NcclRanges& nccl, std::uint64_t communicator, TraceEvent& event) const {
         event.group_name = fmt::format("communicator {:x}", communicator);

@@ -17,13 +17,13 @@ struct Named {
 };
 constexpr std::array<Named, 6> kNamed{
     {{"Message size [bytes]", &NcclPayload::bytes},
-     {"Bytes", &NcclPayload::bytes},  // of older versions
+     {"Bytes", &NcclPayload::bytes},  // in older versions
      {"NCCL communicator ID", &NcclPayload::communicator},
      {"No. of ranks", &NcclPayload::ranks},
      {"Rank", &NcclPayload::rank},
      {"CUDA device", &NcclPayload::device}}};
 
-/// Bytes of a whole number on 64-bit Linux; 0 for what is none.
+/// Bytes of an integer type on 64-bit Linux; 0 if the type is not an integer.
 std::size_t size_of_type(std::uint64_t type) {
     switch (type) {
     case 5:   // int
@@ -51,8 +51,7 @@ std::uint64_t little_endian(std::string_view bytes) {
     return number;
 }
 
-/// What stands in front of the payload, in 64 bits each: domain, layout, bytes of the payload, and
-/// bytes of both.
+/// Header before the payload, 64 bits each: domain, layout, bytes of the payload, bytes of both.
 constexpr std::size_t kHeader = 32;
 
 }  // namespace

@@ -10,23 +10,23 @@
 
 namespace switchfold {
 
-/// What NCCL tells with an NVTX range of its own (its nvtx_payload_schemas.h), where it does: older
-/// versions tell the size alone.
+/// What NCCL attaches to its own NVTX ranges (nvtx_payload_schemas.h); older versions state only
+/// the size.
 struct NcclPayload {
     std::optional<std::uint64_t>
-        bytes;  ///< "Message size [bytes]": one message, as the call has it
-    std::optional<std::uint64_t> communicator;  ///< the same number on all its ranks
-    // Where a communicator is made:
+        bytes;  ///< "Message size [bytes]": of one message, as passed to the call
+    std::optional<std::uint64_t> communicator;  ///< equal on all its ranks
+    // For calls that create a communicator:
     std::optional<std::uint64_t> ranks;
     std::optional<std::uint64_t> rank;
-    std::optional<std::uint64_t> device;  ///< as the process numbers them
+    std::optional<std::uint64_t> device;  ///< in the process's numbering
 };
 
-/// From the payload as a profiler writes it in JSON: {"Message size [bytes]": 4096, ...}.
+/// From the payload as profilers write it in JSON: {"Message size [bytes]": 4096, ...}.
 [[nodiscard]] NcclPayload nccl_payload(std::string_view json);
 
-/// How the payloads of a report's ranges lie in memory. Nsight Systems exports these layouts
-/// (NVTX_PAYLOAD_SCHEMA_ENTRIES) beside the bytes themselves (NVTX_EVENTS.binaryData).
+/// Memory layouts of the payloads of a report's ranges. Nsight Systems exports the layouts
+/// (NVTX_PAYLOAD_SCHEMA_ENTRIES) separately from the bytes (NVTX_EVENTS.binaryData).
 class NvtxPayloads {
 public:
     struct Entry {
@@ -37,7 +37,7 @@ public:
         std::uint64_t offset = 0;
     };
     void add(const Entry& entry);
-    /// From a range's bytes; empty if their layout is not known or they are cut.
+    /// Decodes a range's bytes; empty if their layout is unknown or they are truncated.
     [[nodiscard]] NcclPayload nccl_payload(std::string_view bytes) const;
 
 private:

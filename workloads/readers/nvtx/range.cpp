@@ -23,7 +23,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// "step 3", "iteration_12", "ProfilerStep#4", "batch: 7", "step"; of a name in small letters.
+/// "step 3", "iteration_12", "ProfilerStep#4", "batch: 7", "step"; `name` is in lower case.
 bool is_step(std::string_view name) {
     for (const std::string_view word : {"profilerstep", "step", "iteration", "iter", "batch"}) {
         if (!name.starts_with(word))
@@ -41,7 +41,7 @@ bool is_step(std::string_view name) {
     return false;
 }
 
-/// The marks that the reader of Kineto traces knows; empty if the range is no step and no phase.
+/// The mark as the Kineto reader knows it; empty if the range is neither a step nor a phase.
 std::string mark_of(std::string_view text) {
     const std::string name = lower(text);
     if (is_step(name))
@@ -53,7 +53,7 @@ std::string mark_of(std::string_view text) {
     return {};
 }
 
-/// Which of NCCL's calls the range is; empty if it is none. Some versions put "()" behind it.
+/// NCCL's function that the range stands for; empty if none. Some versions append "()".
 std::string_view collective_of(std::string_view text) {
     constexpr std::array<std::string_view, 6> kCollectives{
         "AllReduce", "ReduceScatter", "AllGather", "Broadcast", "Reduce", "AlltoAll"};
@@ -69,14 +69,14 @@ std::string_view collective_of(std::string_view text) {
     return found == kCollectives.end() ? std::string_view() : *found;
 }
 
-/// emit_nvtx names operators of PyTorch and of its extensions ("torchvision::nms"), and nodes of
-/// the autograd graph ("AddmmBackward0").
+/// Whether emit_nvtx wrote the range: it names operators of PyTorch and its extensions
+/// ("torchvision::nms") and nodes of the autograd graph ("AddmmBackward0").
 bool is_operator(std::string_view text, std::string_view name) {
     return contains(name, "::") || without_number(name).ends_with("Backward") ||
            contains(text, kSequence) || contains(text, kSizes);
 }
 
-/// The bracketed list that begins at the start of `text`; empty if it does not close.
+/// The bracketed list at the start of `text`; empty if it is not closed.
 std::string_view bracketed(std::string_view text) {
     std::size_t depth = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {

@@ -9,9 +9,9 @@
 
 namespace switchfold {
 
-/// Puts into `event` what an NVTX range means, as PyTorch's profiler would have written it: a step
+/// Writes the meaning of an NVTX range into `event`, in the form of PyTorch's profiler: a step
 /// ("step 3", "iteration"), a phase ("forward", "Backward pass", "Optimizer.step#SGD.step"), a
-/// collective ("ncclAllReduce", whose payload is its bytes), an operator with its shapes
+/// collective ("ncclAllReduce", with `payload_bytes` as its bytes), an operator with its shapes
 /// (torch.autograd.profiler.emit_nvtx: "aten::mm, seq = 3, sizes = [[8, 4], [4, 2]]"), or an
 /// annotation. Sets category, name, input_dims and input_types.
 void describe_range(

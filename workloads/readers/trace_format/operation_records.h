@@ -115,13 +115,13 @@ struct CopyRecord : OperationFields {
     }
 };
 
-/// Time that a thread of the host spends: duration_ps.
+/// Time that a host thread spends: duration_ps.
 struct HostRecord : OperationFields {
     static constexpr std::string_view kType = "host";
     static constexpr auto fields() { return OperationFields::common(); }
 };
 
-/// The last record: a file without it was cut.
+/// The last record: a file without it is truncated.
 struct EndRecord {
     static constexpr std::string_view kType = "end";
     std::uint64_t records = 0;

@@ -10,7 +10,7 @@
 namespace switchfold::trace_format {
 
 namespace {
-// Six times as fast as the highest level, for a few per cent more bytes.
+// Six times as fast as the highest level, at the cost of a few per cent more bytes.
 constexpr int kLevel = 9;
 }  // namespace
 

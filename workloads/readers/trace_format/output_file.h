@@ -11,11 +11,11 @@ struct ZSTD_CCtx_s;
 
 namespace switchfold::trace_format {
 
-/// Writes text through zstd; plain if the name ends in ".jsonl". The file stands under its name
-/// only once it is finished.
+/// Writes text compressed by zstd; plain if the name ends in ".jsonl". The file appears under its
+/// name only when it is complete.
 class OutputFile {
 public:
-    /// Throws IoError, as the others do.
+    /// Throws IoError, as all members do.
     explicit OutputFile(std::filesystem::path path);
     ~OutputFile();
     OutputFile(const OutputFile&) = delete;

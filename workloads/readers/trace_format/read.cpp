@@ -98,7 +98,7 @@ OperationBody body_of(const tf::HostRecord& r) {
     return HostDelayOperation{Time(r.duration_ps)};
 }
 
-/// Takes records in the order of the file.
+/// Builds the workload from records in file order.
 class Assembler {
 public:
     explicit Assembler(const std::filesystem::path& path) : path_(path) {}
@@ -216,7 +216,7 @@ private:
             operation.dependencies.push_back(index - back);
         operation.body = body_of(r);
         rank_->operations.push_back(std::move(operation));
-        // The host's operations have no times of their own.
+        // Host operations have no times of their own.
         const bool host = std::is_same_v<R, tf::HostRecord>;
         measured_.push_back({Time(r.start_ps), Time(r.start_ps + (host ? 0 : r.duration_ps))});
     }

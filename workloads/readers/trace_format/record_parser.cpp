@@ -21,7 +21,7 @@ namespace {
 
 namespace od = simdjson::ondemand;
 
-/// What was expected in place of a value.
+/// Thrown for a value of the wrong kind; says what was expected.
 struct Wrong {
     std::string expected;
 };
@@ -105,7 +105,7 @@ template <class R>
                          : fmt::format("did you mean \"{}\"?", near)));
 }
 
-/// Reads the field of that name. \returns its bit, or 0 if there is none.
+/// Reads the field with this key. \returns its bit, or 0 if there is no such field.
 template <class R>
 std::uint64_t read_field(std::string_view key, od::value value, R& record) {
     std::uint64_t bit = 1;

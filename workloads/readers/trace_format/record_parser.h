@@ -9,7 +9,7 @@
 
 namespace switchfold::trace_format {
 
-/// What is wrong with a record: which of its keys ("/grid", or "" for all of it), and what was
+/// What is wrong with a record: the key ("/grid", or "" for the whole record), and what was
 /// expected.
 class RecordError : public std::runtime_error {
 public:
@@ -21,8 +21,8 @@ private:
     std::string pointer_;
 };
 
-/// Reads records from lines of JSON. Strict: no unknown, missing or double keys, no number that
-/// does not fit.
+/// Parses records from lines of JSON. Strict: rejects unknown, missing and duplicate keys and
+/// numbers that do not fit.
 class RecordParser {
 public:
     RecordParser();
@@ -31,7 +31,7 @@ public:
     RecordParser& operator=(const RecordParser&) = delete;
     RecordParser(RecordParser&&) = delete;
     RecordParser& operator=(RecordParser&&) = delete;
-    /// Throws RecordError. `line` gets padding behind it.
+    /// Throws RecordError. Appends padding to `line`.
     [[nodiscard]] Record parse(std::string& line);
 
 private:

@@ -10,7 +10,7 @@
 
 namespace switchfold::trace_format {
 
-/// A JSON string; bytes that are no UTF-8 become U+FFFD.
+/// Writes a JSON string; invalid UTF-8 becomes U+FFFD.
 void write_text(fmt::memory_buffer& out, std::string_view text);
 
 inline void write_json(fmt::memory_buffer& out, bool value) {
@@ -55,7 +55,8 @@ write_json(fmt::memory_buffer& out, const std::map<std::string, std::uint64_t>& 
     out.append(std::string_view(separator == '{' ? "{}" : "}"));
 }
 
-/// One record as a line of JSON: "type" first, then the fields that differ from their defaults.
+/// Writes one record as a line of JSON: "type" first, then the fields that differ from their
+/// defaults.
 template <class R>
 void write_record(fmt::memory_buffer& out, const R& record) {
     static const R kDefaults;

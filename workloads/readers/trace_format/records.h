@@ -15,11 +15,11 @@
 
 namespace switchfold::trace_format {
 
-/// What this program writes and the newest that it reads.
+/// Version that this program writes, and the newest that it reads.
 inline constexpr std::uint32_t kVersion = 2;
 
-// The records of a trace, one JSON object a line (docs/trace_format.md). Their fields are declared
-// once: reader, writer and schema come from these lists. Times are ps, sizes are bytes.
+// The records of a trace, one JSON object per line (docs/trace_format.md). Their fields are
+// declared once: reader, writer and schema use these lists. Times are in ps, sizes in bytes.
 
 /// The first record.
 struct TraceRecord {
@@ -51,7 +51,7 @@ struct TraceRecord {
     }
 };
 
-/// The next name; operations name it by its number, from 0.
+/// Defines the next name; operations refer to it by its number, from 0.
 struct NameRecord {
     static constexpr std::string_view kType = "name";
     std::string text;
@@ -60,7 +60,7 @@ struct NameRecord {
     }
 };
 
-/// The next group; collectives name it by its number, from 0.
+/// Defines the next group; collectives refer to it by its number, from 0.
 struct GroupRecord {
     static constexpr std::string_view kType = "group";
     std::string name;
@@ -72,7 +72,7 @@ struct GroupRecord {
     }
 };
 
-/// Begins a rank: streams and operations up to the next one are its own.
+/// Begins a rank: streams and operations up to the next such record belong to it.
 struct RankRecord {
     static constexpr std::string_view kType = "rank";
     std::uint32_t rank = 0;
@@ -121,7 +121,7 @@ struct RankRecord {
     }
 };
 
-/// The rank's next stream; operations name it by its number, from 0 in each rank.
+/// Defines the rank's next stream; operations refer to it by its number, from 0 in each rank.
 struct StreamRecord {
     static constexpr std::string_view kType = "stream";
     Word<StreamKind> kind;
@@ -136,7 +136,7 @@ struct StreamRecord {
     }
 };
 
-/// What all operations have. A rank's operations are numbered from 0 in the order of the file.
+/// Fields of all operations. A rank's operations are numbered from 0 in file order.
 struct OperationFields {
     std::uint32_t name = 0;
     std::uint32_t stream = 0;

@@ -10,19 +10,19 @@
 
 namespace switchfold {
 
-/// switchfold's own traces: JSON lines, zstd around them (docs/trace_format.md).
+/// switchfold's own trace format: JSON lines, compressed by zstd (docs/trace_format.md).
 
-/// Writes the workload to `path`, whole or not at all; plain lines if the name ends in ".jsonl".
-/// The same workload gives the same bytes. `written_by` names the program. Throws IoError.
+/// Writes the workload to `path` atomically; plain lines if the name ends in ".jsonl". The same
+/// workload gives the same bytes. `written_by` names the program. Throws IoError.
 void write_trace(
     const TraceWorkload& workload, const std::filesystem::path& path, std::string_view written_by);
 
-/// Reads such a file back: the same graph, times and reports, but for the reports' file, which is
-/// this one. Throws ConfigError (line, key, what was expected).
+/// Reads such a file: graph, times and reports equal those written, except that the reports name
+/// this file. Throws ConfigError (line, key, what was expected).
 [[nodiscard]] TraceWorkload
 read_trace(const std::filesystem::path& path, std::uint64_t most = kMostInflated);
 
-/// Whether a file that begins so (inflated) is one of them.
+/// Whether a file that begins with these (inflated) bytes is such a trace.
 [[nodiscard]] bool is_own_trace(std::string_view beginning);
 
 /// JSON Schema of one line.

@@ -8,7 +8,7 @@
 
 namespace switchfold {
 
-/// All values of an enum that a trace record may hold; to_string() says how it writes them.
+/// All values of an enum that a trace record may hold; to_string() gives their words.
 template <class E>
 struct AllOf;
 template <>
@@ -77,7 +77,7 @@ struct AllOf<Datatype> {
         Datatype::kFloat8};
 };
 
-/// An enum that a record writes as a word.
+/// An enum that a record stores as a word.
 template <class E>
 struct Word {
     E value{};
