@@ -12,9 +12,9 @@ struct DataParallelOptions : TrainingOptions {
     Bytes first_bucket = mebibytes(1);
 };
 
-/// One step of data-parallel training as PyTorch's DistributedDataParallel runs it: forward,
-/// backward in the reverse order with all-reduces of full buckets on a stream of their own, and the
-/// optimizer once all are done.
+/// One step of data-parallel training as run by PyTorch's DistributedDataParallel: forward, then
+/// backward in reverse order with all-reduces of full buckets on a separate stream, then the
+/// optimizer once all of them are done.
 [[nodiscard]] ExecutionGraph
 data_parallel_step(const std::vector<Layer>& layers, const DataParallelOptions& options);
 

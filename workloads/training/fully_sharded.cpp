@@ -8,7 +8,7 @@ namespace {
 using Index = StepBuilder::Index;
 
 struct Unit {
-    std::size_t first;  ///< layer
+    std::size_t first;  ///< index of the first layer
     std::size_t end;
     std::uint64_t parameters;
 };
@@ -25,7 +25,7 @@ std::vector<Unit> units_of(const std::vector<Layer>& layers, const FullyShardedO
         }
     }
     if (unit.end > unit.first) {
-        // What is left over joins the unit before it: it may be layers without weights only.
+        // A remainder joins the previous unit: its layers may have no weights.
         if (units.empty()) {
             units.push_back(unit);
         } else {
@@ -69,7 +69,7 @@ private:
         std::vector<Index> ended{step_.last_kernel()};
         Index parted = 0;
         for (std::size_t u = units_.size(); u-- > 0;) {
-            // The weights of the next unit back are asked for before this one computes.
+            // The all-gather of the next unit (backwards) is issued before this one computes.
             Index ready = 0;
             if (u > 0)
                 ready = gather(u - 1, Phase::kBackward, after(ended));

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::uint32_t kCompute = 0;
 constexpr std::uint32_t kCommunication = 1;
-constexpr double kLaunchSeconds = 3e-6;  // shortest kernels of real traces
+constexpr double kLaunchSeconds = 3e-6;  // duration of the shortest kernels in real traces
 constexpr std::uint64_t kTile = 128 * 128;
-/// Flash attention recomputes the scores on the way back: five products instead of two.
+/// Flash attention recomputes the scores in the backward pass: five products instead of two.
 constexpr double kAttentionBack = 2.5;
 
 bool is_matrix(const Layer& layer) {
@@ -49,7 +49,8 @@ ExecutionGraph StepBuilder::take() {
     return graph;
 }
 
-/// Activations that flow into a layer; the first one's input is taken to be as large as its output.
+/// Bytes of activations that a layer reads; the first layer's input is assumed to be as large as
+/// its output.
 double StepBuilder::in_bytes(std::size_t layer) const {
     return activations(layers_[layer == 0 ? 0 : layer - 1]);
 }
@@ -103,7 +104,7 @@ void StepBuilder::attention(
     KernelOperation kernel;
     kernel.kernel_class = KernelClass::kAttention;
     kernel.flops = 2.0 * static_cast<double>(layer.macs) * options_.batch * work;
-    // A block takes 128 rows of one head, 128 numbers wide.
+    // A block handles 128 rows of one head of width 128.
     const auto elements = static_cast<std::uint64_t>(layer.out_elements) * options_.batch;
     kernel.grid.x = static_cast<std::uint32_t>(std::max<std::uint64_t>(elements / kTile, 1));
     kernel.block.x = 128;
@@ -118,7 +119,7 @@ void StepBuilder::matrix(
     kernel.kernel_class = KernelClass::kGemmConv;
     kernel.flops = 2.0 * static_cast<double>(layer.macs) * options_.batch;
     const auto elements = static_cast<std::uint64_t>(written / options_.activation_bytes);
-    // Products with few tiles are split along the sum until they fill the GPU.
+    // Products with few tiles are split along the reduction dimension until they fill the GPU.
     const std::uint64_t tiles =
         std::max<std::uint64_t>((elements + kTile - 1) / kTile, options_.sms);
     kernel.grid.x = static_cast<std::uint32_t>(tiles);
@@ -174,7 +175,7 @@ StepBuilder::Index StepBuilder::communicate(
     std::vector<Index> dependencies) {
     CollectiveOperation collective;
     collective.kind = kind;
-    // Whole grains of every rank's part.
+    // Rounds up to whole grains in every rank's part.
     const std::uint64_t grain = std::uint64_t{16} * options_.ranks;
     collective.bytes = Bytes((bytes.count() + grain - 1) / grain * grain);
     collective.datatype = datatype;

@@ -13,22 +13,22 @@
 
 namespace switchfold {
 
-/// How a network is trained, and what the GPU reaches alone.
+/// How a network is trained, and the throughput that the GPU reaches alone.
 struct TrainingOptions {
     std::string name;
     std::uint32_t ranks = 8;
-    std::uint32_t batch = 32;  ///< samples a rank
+    std::uint32_t batch = 32;  ///< samples per rank
     std::uint32_t sms = 108;
-    double flops = 0;                    ///< a second that dense matrix kernels reach
-    double bytes = 0;                    ///< a second that streaming kernels reach
-    std::uint32_t activation_bytes = 2;  ///< of an element of weights and activations
+    double flops = 0;                    ///< per second, reached by dense matrix kernels
+    double bytes = 0;                    ///< per second, reached by streaming kernels
+    std::uint32_t activation_bytes = 2;  ///< per element of weights and activations
     Datatype gradient = Datatype::kFloat32;
 };
 
-/// Lays one rank's step of a training strategy down, operation by operation: what computes on a
-/// stream of its own, what communicates on another. A kernel's isolated duration is the longer of
-/// its arithmetic and its bytes plus 3 us; matrix layers run one kernel forward and two backward,
-/// in tiles of 128 x 128, attention one each way, the others one each way.
+/// Builds one rank's step of a training strategy, operation by operation, with compute on one
+/// stream and communication on another. A kernel's isolated duration is 3 us plus the longer of its
+/// arithmetic and its memory time. Matrix layers run one kernel forward and two backward, in tiles
+/// of 128 x 128; all other layers run one in each direction.
 class StepBuilder {
 public:
     using Index = std::uint32_t;  ///< of an operation
@@ -37,11 +37,11 @@ public:
 
     void forward(std::size_t layer);
     void backward(std::size_t layer);
-    /// A copy of so many bytes, as into a flat buffer.
+    /// Adds a copy of `bytes`, for example into a flat buffer.
     void copy(std::string_view what, Phase phase, double bytes);
-    /// Adam or SGD with momentum on so many parameters: three arrays of 4 B read, two written.
+    /// Adds Adam or SGD with momentum on `parameters`: reads three arrays of 4 B, writes two.
     void optimizer(double parameters);
-    /// The next kernel waits for this operation too.
+    /// Makes the next kernel wait for this operation as well.
     void wait_for(Index operation) { waits_.push_back(operation); }
     Index communicate(
         std::string_view name,
@@ -50,7 +50,7 @@ public:
         Datatype datatype,
         Phase phase,
         std::vector<Index> dependencies);
-    /// The last kernel so far.
+    /// The last kernel added.
     [[nodiscard]] Index last_kernel() const { return last_kernel_; }
     [[nodiscard]] const std::vector<Layer>& layers() const { return layers_; }
     [[nodiscard]] ExecutionGraph take();

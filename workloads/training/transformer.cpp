@@ -10,7 +10,7 @@ std::vector<Layer> transformer_layers(const TransformerShape& shape) {
     const std::uint64_t inner = shape.feed_forward == 0 ? 4 * hidden : shape.feed_forward;
     const std::uint64_t tokens = shape.sequence;
     std::vector<Layer> layers;
-    // Each reads the one before; `width` is that of its output.
+    // Each layer reads the previous one's output; `width` is that of its own output.
     const auto add = [&](Layer layer, std::uint64_t width, TensorSplit split) {
         layer.out_elements = tokens * width;
         layer.out_shape = {tokens, width};
@@ -42,7 +42,7 @@ std::vector<Layer> transformer_layers(const TransformerShape& shape) {
         const auto name = [&](const char* what) { return fmt::format("block {} {}", b, what); };
         plain(name("norm 1"), "layernorm", 2 * hidden, hidden);
         linear(name("query, key, value"), hidden, 3 * hidden, TensorSplit::kColumns);
-        // Scores and their products with the values, half of each below the diagonal.
+        // Scores and their products with the values; of each, only the half below the diagonal.
         add({name("attention"), "attention", 0, tokens * tokens * hidden},
             hidden,
             TensorSplit::kHeads);
