@@ -177,7 +177,7 @@ std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint
     }
     if (i != text.size())
         return std::nullopt;
-    // Shifts by the remaining digits; digits below a picosecond are dropped.
+    // The first `whole` digits, padded with zeros; digits below a picosecond are dropped.
     for (std::int64_t d = 0; d < whole; ++d) {
         const auto at = static_cast<std::size_t>(d);
         ps = ps * 10 + (at < digits.size() ? static_cast<unsigned>(digits[at] - '0') : 0U);
