@@ -24,20 +24,21 @@ namespace {
 /// that stay in memory (averaging.md, section 1).
 struct Combining {
     AverageMethod method;
-    double before_read;  ///< before the exchange: what is exchanged is made of weights
+    double before_read;  ///< before the exchange, when the exchanged values are computed from the
+                         ///< weights
     double before_written;
-    double read;  ///< after it
+    double read;  ///< after the exchange
     double written;
     double held;
 };
 constexpr std::array kCombining{
     Combining{AverageMethod::kPeriodic, 0, 0, 1, 1, 0},
     Combining{AverageMethod::kOneShot, 0, 0, 1, 1, 0},
-    // e = a (w - z) before; w -= e, z += sum of e after.
+    // Before: e = a (w - z). After: w -= e, z += sum of all e.
     Combining{AverageMethod::kElastic, 2, 1, 4, 2, 2},
-    // The host has the centre: w -= e.
+    // The centre is on the host: w -= e.
     Combining{AverageMethod::kElasticAsync, 0, 0, 2, 1, 1},
-    // As elastic, and z + mu (z - the z before).
+    // As elastic, plus z + mu (z - previous z).
     Combining{AverageMethod::kModelAveraging, 2, 1, 5, 3, 3},
     // D = eta D + zeta (mean - W); W += D.
     Combining{AverageMethod::kBlockMomentum, 0, 0, 3, 2, 2}};
@@ -48,7 +49,7 @@ const Combining& combining_of(AverageMethod method) {
     });
 }
 
-/// Adds the exchange of a period to what a replica does in it.
+/// Adds the exchange of a period to the steps of a replica.
 class Exchange {
 public:
     Exchange(
@@ -144,7 +145,8 @@ private:
             left -= bucket;
         }
     }
-    /// The worker's weights go up, the host moves the centre, and what moves the worker comes down.
+    /// Uploads the worker's weights, updates the centre on the host, and downloads the worker's
+    /// correction.
     void through_host() {
         const Bytes bytes(static_cast<std::uint64_t>(parameters_ * kSingleBytes));
         last_ =
@@ -172,7 +174,7 @@ private:
     std::uint32_t group_;
     NameTable& names_;
     double parameters_ = 0;
-    std::vector<std::uint32_t> ends_;  ///< of the steps: the last operation of each stream
+    std::vector<std::uint32_t> ends_;  ///< last operation of each stream, at the end of the steps
     std::vector<std::uint32_t> last_;
 };
 

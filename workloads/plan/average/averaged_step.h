@@ -8,14 +8,14 @@
 
 namespace switchfold {
 
-/// What is wrong with averaging the replicas of a plan: the plan's key ("/average/every") and a
+/// Reasons why a plan's replicas cannot be averaged: the plan's key ("/average/every") and a
 /// sentence.
 [[nodiscard]] PlanProblems problems_of(const AveragePlan& average, const ParallelPlan& plan);
 
-/// One period: `every` steps of each of so many replicas, one a GPU, and an exchange of their
-/// weights in 32 bits, bucket by bucket as the plan says of gradients. `one` is the step of a
-/// replica alone, with data 1. Where an exchange overlaps, it is that of the period before, and
-/// its result comes in at the end.
+/// One period: `every` steps of each of `replicas` replicas, one per GPU, and an exchange of their
+/// weights in 32 bits, in buckets as the plan's gradients. `one` is the step of a single replica,
+/// with data 1. An overlapping exchange is that of the previous period; its result is applied at
+/// the end.
 [[nodiscard]] ExecutionGraph
 averaged_steps(const PlannedStep& one, const AveragePlan& average, std::uint32_t replicas);
 

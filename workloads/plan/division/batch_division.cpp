@@ -27,13 +27,13 @@ bool can_hold(const std::vector<StepTimes>& devices, std::uint64_t batch) {
     return most >= batch;
 }
 
-/// Most samples that a device has done within the time. \pre monotone.
+/// Most samples that a device can finish within `seconds`. \pre monotone.
 std::uint32_t done_within(StepTimes times, double seconds) {
     const auto after = std::upper_bound(times.begin(), times.end(), seconds);
     return after == times.begin() ? 0 : static_cast<std::uint32_t>(after - times.begin()) - 1;
 }
 
-/// Every time that may be that of the slowest device, ascending.
+/// Every possible time of the slowest device, ascending.
 std::vector<double> all_times(const std::vector<StepTimes>& devices) {
     std::vector<double> all;
     for (const StepTimes times : devices)
@@ -43,7 +43,8 @@ std::vector<double> all_times(const std::vector<StepTimes>& devices) {
     return all;
 }
 
-/// The least of these for which `fits` holds, which holds for all above it too.
+/// The least of these values for which `fits` holds. \pre `fits` is monotone: it holds for all
+/// larger values.
 template <class Fits>
 std::optional<double> least_that(const std::vector<double>& ascending, const Fits& fits) {
     const auto found = std::partition_point(
@@ -113,7 +114,7 @@ std::optional<BatchDivision>
 divide_greedily(const std::vector<StepTimes>& devices, std::uint32_t batch) {
     if (!can_hold(devices, batch))
         return {};
-    // When the device would have one more sample done, how many it then has, which device.
+    // (time of the device with one more sample, samples that it then has, device).
     using Next = std::tuple<double, std::uint32_t, std::size_t>;
     std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
     const auto offer = [&](std::size_t device, std::uint32_t samples) {
@@ -147,7 +148,7 @@ divide_exactly(const std::vector<StepTimes>& devices, std::uint32_t batch) {
         return {};
     const std::size_t n = devices.size();
     constexpr double kNever = std::numeric_limits<double>::infinity();
-    // Of the devices from i on with j samples: first the least time of the slowest.
+    // First pass: least time of the slowest among the devices from i on, given j samples.
     std::vector<double> least(std::size_t{batch} + 1, kNever);
     least[0] = 0;
     for (std::size_t i = n; i-- > 0;) {
@@ -160,7 +161,7 @@ divide_exactly(const std::vector<StepTimes>& devices, std::uint32_t batch) {
     const double seconds = least[batch];
     if (seconds == kNever)
         return {};
-    // Then the most time that they are busy, if none takes longer than that.
+    // Second pass: greatest busy time of these devices if none takes longer than that.
     std::vector<std::vector<double>> busy(
         n + 1, std::vector<double>(std::size_t{batch} + 1, -kNever));
     busy[n][0] = 0;
@@ -204,7 +205,7 @@ std::optional<BatchDivision> divide_over_some(
     const std::vector<double>& overhead) {
     SWITCHFOLD_CHECK(overhead.size() > devices.size(), "no overhead of {} devices", devices.size());
     const std::vector<double> times = all_times(devices);
-    // The devices that can take most within a time, most first.
+    // Sorts the devices by the samples that they finish within a time, most first.
     const auto by_samples = [&](double seconds) {
         std::vector<std::pair<std::uint32_t, std::size_t>> most;
         for (std::size_t i = 0; i < devices.size(); ++i)

@@ -24,7 +24,7 @@ ReplicaTimes::stages(const KernelTimes& times, std::uint32_t samples, bool summe
         return at->second;
     ParallelPlan plan = plan_;
     plan.micro_batch = samples;
-    plan.accumulate = summed ? 2 : 1;  // any number of them
+    plan.accumulate = summed ? 2 : 1;  // any number of micro-batches
     const StageWork work(network_, times, plan, plan.partition);
     const double shares =
         plan.sharding == Sharding::kNone ? 1 : replicas_at_work(plan) * plan.context;
@@ -79,7 +79,7 @@ ReplicaTimes::seconds(const ReplicaGpus& gpus, std::uint32_t micro_batch, std::u
     const double whole = makespan(gpus, parts.samples, parts.count);
     if (parts.last == parts.samples)
         return whole;
-    // The smaller micro-batch saves what it saves on the busiest stage.
+    // A smaller last micro-batch saves what it saves on the busiest stage.
     const ReplayTimes all = slowest(gpus, parts.samples, true);
     const ReplayTimes last = slowest(gpus, parts.last, true);
     double saved = 0;

@@ -33,7 +33,7 @@ bool same(const WorkItem& a, const WorkItem& b) {
     return true;
 }
 
-/// Whether two passes take the same time: names and memory aside, they do the same.
+/// Whether two passes take the same time: they are equal except for names and memory.
 bool same(const Work& a, const Work& b) {
     const auto timed = [](const Work& work) {
         std::vector<const WorkItem*> items;
@@ -85,7 +85,7 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
     return {};
 }
 
-/// Notes the pieces of the step while it is written.
+/// Records the pieces of the step while it is written.
 class FoldedStep::Recorder : public FoldedParts {
 public:
     /// Of data-parallel ranks.
@@ -105,7 +105,7 @@ public:
         collectives_.push_back({rank, operation, 0});
     }
 
-    /// Once all is written: which collectives are alike.
+    /// Called once everything is written: groups equal collectives.
     void find_collectives(const std::vector<RankGraph>& ranks) {
         for (Use& use : collectives_) {
             const auto& body =
@@ -142,17 +142,17 @@ private:
     std::vector<Use>& uses_;
     std::vector<Use> collectives_;
     std::map<std::pair<PassKind, std::uint32_t>, std::size_t> piece_;
-    std::vector<Pass> passes_;  ///< one of each piece
+    std::vector<Pass> passes_;  ///< one representative of each piece
     std::vector<Reduction> reductions_;
 };
 
-/// Writes the probe: what a rank does of all pieces, one after the other.
+/// Writes the probe: every piece once, one after another.
 class FoldedStep::ProbeWriter {
 public:
     ProbeWriter(const PlannedStep& step, const RankMap& map, const Recorder& pieces) :
         step_(step), map_(map), pieces_(pieces) {}
 
-    /// \returns the marks, alike on all ranks that do passes.
+    /// \returns the marks, which are equal on all ranks that run passes.
     std::vector<Marks>
     rank(PassWriter& writer, std::uint32_t rank, bool reduces, bool does_passes) const {
         std::vector<Marks> marks(pieces_.passes().size());

@@ -9,34 +9,33 @@
 
 namespace switchfold {
 
-/// Why one rank of each device of a pipeline cannot stand for all that share its layers and
-/// samples; empty if it can. `machine`: ranks of a machine.
+/// Why one rank of each pipeline device cannot represent all ranks with its layers and samples;
+/// empty if it can. `machine`: ranks per machine.
 [[nodiscard]] std::string why_not_folded(const PlannedStep& step, std::uint32_t machine);
 
-/// A step in which one rank of each device stands for its tensor- and context-parallel group and
-/// for its replicas, which do the same at the same time. The probe runs each distinct pass once, on
-/// the groups of one machine, and each distinct collective of replicas once, on all ranks of a
-/// device. The step then has one kernel a pass and the collectives with the times that the probe
-/// took; messages between devices run.
-///
-/// That is exact where passes of one device meet nobody else's traffic (a machine's ranks on a
-/// switch or of one device), messages of a group's ranks do not meet (a NIC a GPU), and where
-/// messages are blocking; else what they slow beside them is left out.
+/// A step in which one rank of each device represents its tensor- and context-parallel group and
+/// its replicas, which do the same at the same time. The probe runs each distinct pass once, on the
+/// groups of one machine, and each distinct collective of replicas once, on all ranks of a device.
+/// The step then has one kernel per pass and collectives of fixed duration, with the times taken
+/// from the probe; messages between devices are simulated.
+/// This is exact if the passes of one device share no links with other traffic (a machine's ranks
+/// on one switch or of one device), messages of a group's ranks share none (one NIC per GPU), and
+/// messages are blocking. Otherwise the slowdown that messages cause beside them is missing.
 class FoldedStep {
 public:
-    /// For a plan that can be folded. `own_ways`: each GPU of a machine has a way to the others of
-    /// its own, so that one of a group's ranks shows what all take to reduce their parts.
+    /// For a plan that can be folded. `own_ways`: each GPU of a machine has links of its own to the
+    /// others, so that one rank of a group shows the time in which all reduce their parts.
     FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_ways = false);
 
     [[nodiscard]] const ExecutionGraph& probe() const { return probe_; }
-    /// A piece takes from the end of the one operation of the probe's rank 0 to the begin of the
-    /// other.
+    /// A piece lasts from the end of operation `after` to the begin of operation `before` on the
+    /// probe's rank 0.
     struct Marks {
         std::uint32_t after = 0;
         std::uint32_t before = 0;
     };
     [[nodiscard]] const std::vector<Marks>& pieces() const { return marks_; }
-    /// The step, if the pieces take so long; ranks that others stand for do nothing.
+    /// The step, given the times of the pieces; represented ranks do nothing.
     [[nodiscard]] ExecutionGraph graph(const std::vector<Time>& times) const;
 
 private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Costs of stages and messages on workers in a row.
+/// Costs of stages and messages on consecutive workers.
 class Costs {
 public:
     Costs(const std::vector<PlannerLayer>& layers, const PlannerOptions& options) :
@@ -29,7 +29,7 @@ public:
         }
     }
 
-    /// Layers [first, end) on `replicas` workers from `worker` on; kNever if they do not fit.
+    /// Layers [first, end) on `replicas` workers starting with `worker`; kNever if they do not fit.
     [[nodiscard]] double
     stage(std::size_t first, std::size_t end, std::uint32_t worker, std::uint32_t replicas) const {
         const double weights = sums_[end].weight_bytes - sums_[first].weight_bytes;
@@ -46,14 +46,14 @@ public:
         }
         return seconds / replicas;
     }
-    /// Behind layer `last`, from `worker` to the next.
+    /// Message behind layer `last`, from `worker` to the next worker.
     [[nodiscard]] double message(std::size_t last, std::uint32_t worker) const {
         return 2 * layers_[last].output_bytes / bandwidth(worker, worker + 1);
     }
     [[nodiscard]] std::size_t layers() const { return layers_.size(); }
 
 private:
-    /// Of the innermost level that has both workers in one unit.
+    /// Bandwidth of the innermost level with a unit that holds both workers.
     [[nodiscard]] double bandwidth(std::uint32_t from, std::uint32_t to) const {
         for (const PlannerLevel& level : options_.levels)
             if (from / level.workers == to / level.workers)
@@ -66,8 +66,8 @@ private:
     std::vector<PlannerLayer> sums_;
 };
 
-/// By worker with which a stage may begin: how many that stage has; 0: any number. Others never
-/// begin one.
+/// For each worker, the fixed size of a stage that begins with it (0: any size), or nothing if no
+/// stage may begin there.
 std::vector<std::optional<std::uint32_t>> stages_at(const PlannerOptions& options) {
     if (options.replicas.empty())
         return std::vector<std::optional<std::uint32_t>>(options.workers, 0U);
@@ -90,7 +90,7 @@ plan_pipeline(const std::vector<PlannerLayer>& layers, const PlannerOptions& opt
     const Costs costs(layers, options);
     const std::size_t n = layers.size();
     const std::uint32_t workers = options.workers;
-    // Of the layers from i on, on the workers from w on.
+    // The best solution for the layers from i on, on the workers from w on.
     struct Best {
         double seconds = kNever;
         std::size_t end = 0;

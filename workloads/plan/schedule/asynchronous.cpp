@@ -25,7 +25,8 @@ std::vector<std::vector<std::uint32_t>> devices_of(const ScheduleShape& shape) {
     return devices;
 }
 
-/// The micro-batches of a stage go round its devices; a route for each that there can be.
+/// Routes of micro-batches, which rotate over each stage's devices: one for each combination that
+/// occurs.
 std::vector<std::vector<std::uint32_t>>
 routes_through(const std::vector<std::vector<std::uint32_t>>& devices) {
     std::uint32_t period = 1;
@@ -50,9 +51,9 @@ PipelineSchedule never_drained(const ScheduleShape& shape, const char* name) {
             builder.schedule().route_of.push_back(j % static_cast<std::uint32_t>(routes.size()));
     for (std::uint32_t s = 0; s < stages; ++s) {
         const auto replicas = static_cast<std::uint32_t>(devices[s].size());
-        // As PipeDream admits them: one for each other device from this stage on, shared by the
-        // stage's own. Fewer would hang: a stage behind that is one ahead needs the next
-        // mini-batch before these replicas meet.
+        // Mini-batches admitted, as in PipeDream: one for each other device from this stage on,
+        // divided among the stage's replicas. With fewer the pipeline would deadlock: a later stage
+        // that is one ahead needs the next mini-batch before these replicas meet.
         const std::uint32_t ahead = (total - 1 - devices[s].front()) / replicas;
         for (std::uint32_t r = 0; r < replicas; ++r) {
             const std::uint32_t device = devices[s][r];
@@ -87,7 +88,8 @@ PipelineSchedule double_buffered_1f1b(const ScheduleShape& shape) {
 }
 
 /// In every unit of time a device runs the forward of one mini-batch beside the backward of an
-/// earlier one. A mini-batch comes back to a stage after both ways through the stages that follow.
+/// earlier one. A mini-batch returns to a stage after passing the following stages in both
+/// directions.
 PipelineSchedule two_batches_at_once(const ScheduleShape& shape) {
     const std::uint32_t p = shape.devices;
     const std::uint32_t m = shape.micro_batches;

@@ -12,7 +12,7 @@ namespace switchfold {
 
 namespace {
 
-/// How often each pass of a micro-batch on a stage stands in the order.
+/// Occurrences of each pass of a micro-batch on a stage.
 struct Count {
     std::uint8_t forward = 0;
     std::uint8_t backward = 0;
@@ -120,7 +120,7 @@ private:
         counted.updated = false;
     }
 
-    /// Gradients of this device's micro-batches so far go into the update.
+    /// Gradients of this device's micro-batches since the last update enter this one.
     void update(std::uint32_t device, std::uint32_t stage) {
         if (!schedule_.devices_with(stage).contains(device))
             problem("device {} updates stage {}, which is not on it", device, stage);
@@ -156,7 +156,7 @@ private:
         if (walk(
                 schedule_, [](const PassTable&, std::uint32_t, std::size_t) {}, &next))
             return;
-        // Follow what is waited for until a device comes again: that is the circle.
+        // Follow the waits until a device repeats: that is the cycle.
         std::uint32_t device = 0;
         while (next[device] == schedule_.order[device].size())
             ++device;
@@ -197,7 +197,7 @@ std::vector<std::string> problems_of(const PipelineSchedule& schedule) {
 
 bool ends_blocking(const PipelineSchedule& schedule) {
     const PassTable table(schedule);
-    std::vector<std::size_t> ended(schedule.devices(), 0);  // slots whose passes have run
+    std::vector<std::size_t> ended(schedule.devices(), 0);  // slots that have completed
     const auto taken = [&](const Slot& slot) {
         bool all = true;
         for_each_pass(slot, [&](const Pass& pass) {

@@ -11,42 +11,42 @@
 
 namespace switchfold {
 
-/// What a schedule is made for.
+/// Parameters of a schedule.
 struct ScheduleShape {
     std::uint32_t devices = 1;
     std::uint32_t micro_batches = 1;
-    std::uint32_t chunks = 1;  ///< stages that a device holds, where the schedule leaves it open
-    std::uint32_t update_every = 1;  ///< micro-batches of an update, where nothing flushes
-    /// Devices that share each stage's micro-batches in turn, where nothing flushes; empty: one
-    /// each.
+    std::uint32_t chunks = 1;        ///< stages per device, if the schedule leaves it open
+    std::uint32_t update_every = 1;  ///< micro-batches per update, in schedules without flush
+    /// Devices that share each stage's micro-batches in turn, in schedules without flush; empty:
+    /// one each.
     std::vector<std::uint32_t> replicas{};
-    /// What searched schedules reckon with, of a stage, in any unit.
+    /// Times of a stage's passes that searched schedules assume, in any unit.
     double forward = 1;
     double input_gradient = 1;
     double weight_gradient = 1;
     double message = 0;
-    /// Activations that only the weight gradient still needs, over all of them: a transformer's
-    /// 32 s b h of s b (34 h + 5 a s).
+    /// Share of the activations that is still needed by the weight gradient alone: for a
+    /// transformer 32 s b h of s b (34 h + 5 a s).
     double weight_kept = 0.43;
 };
 
-/// One way to order a pipeline's passes.
+/// Generator of one kind of schedule.
 struct ScheduleGenerator {
     std::string_view name;
     std::string_view doc;
-    /// Stages a device; 0: as the shape says.
+    /// Stages per device; 0: as in the shape.
     std::uint32_t chunks;
     bool never_flushes;
-    /// Why it cannot be made for a shape; empty if it can.
+    /// Reason why the shape is not supported; empty if it is.
     std::string (*refusal)(const ScheduleShape& shape);
     PipelineSchedule (*make)(const ScheduleShape& shape);
 };
 
-/// All that there are, by name in the order of the manual.
+/// All generators, in the order of the manual.
 [[nodiscard]] std::span<const ScheduleGenerator> schedule_generators();
 [[nodiscard]] const ScheduleGenerator* find_schedule(std::string_view name);
 
-/// The orders themselves; each page of the literature is named beside its code.
+/// The schedules themselves; each source is cited beside its code.
 [[nodiscard]] PipelineSchedule gpipe(const ScheduleShape& shape);
 [[nodiscard]] PipelineSchedule one_forward_one_backward(const ScheduleShape& shape);
 [[nodiscard]] PipelineSchedule interleaved_1f1b(const ScheduleShape& shape);

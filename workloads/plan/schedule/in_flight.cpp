@@ -7,7 +7,7 @@ namespace switchfold {
 
 namespace {
 
-/// What a pass holds from its begin on, holds while it runs, and has more or less of at its end.
+/// Memory that a pass holds from its begin on, holds while it runs, and gains or frees at its end.
 struct PassInFlight {
     double begin = 0;
     double again = 0;

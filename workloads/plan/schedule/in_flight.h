@@ -7,12 +7,12 @@
 
 namespace switchfold {
 
-/// What a micro-batch's forward leaves behind on a stage, in any unit.
+/// Memory that a micro-batch's forward leaves behind on a stage, in any unit.
 struct Kept {
-    double until_input_gradient = 1;   ///< M_B: from the forward to the input gradient
-    double until_weight_gradient = 0;  ///< M_W: what the weight gradient still needs after it
-    /// What was not kept and is computed again, at its most: in a backward of both gradients, and
-    /// in one of the input gradient alone, with what it makes for the weights' on the way.
+    double until_input_gradient = 1;   ///< M_B: until the input gradient ends
+    double until_weight_gradient = 0;  ///< M_W: the part that the weight gradient still needs
+    /// Peak of the recomputed activations: in a backward of both gradients, and in an input
+    /// gradient alone, which also produces what the weight gradient needs.
     double again = 0;
     double again_before_weights = 0;
 };
@@ -23,9 +23,8 @@ struct InFlight {
     [[nodiscard]] double all() const { return kept + again; }
 };
 
-/// The most that a device holds at a time; it follows from the order alone. Two passes beside each
-/// other count as if both began before one ends. `kept` is by stage, `last` the same of the last
-/// micro-batch.
+/// Peak memory of a device, which follows from the order alone. Of two concurrent passes, both
+/// begin before either ends. `kept` is by stage; `last` is the same for the last micro-batch.
 [[nodiscard]] InFlight most_in_flight(
     const PipelineSchedule& schedule,
     std::uint32_t device,

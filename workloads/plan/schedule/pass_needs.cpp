@@ -42,7 +42,7 @@ bool walk(
     const PassTable table(schedule);
     const std::uint32_t devices = schedule.devices();
     std::vector<std::size_t> next(devices, 0);
-    // Devices that wait for a device: woken whenever it has moved on.
+    // Devices that wait for a device; they are woken when it advances.
     std::vector<std::vector<std::uint32_t>> waiting(devices);
     std::vector<std::uint32_t> awake(devices);
     for (std::uint32_t device = 0; device < devices; ++device)

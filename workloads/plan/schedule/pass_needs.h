@@ -11,7 +11,7 @@
 
 namespace switchfold {
 
-/// Where each pass but the updates stands in a schedule.
+/// Position of each pass, except updates, in a schedule.
 class PassTable {
 public:
     struct Place {
@@ -23,7 +23,7 @@ public:
 
     explicit PassTable(const PipelineSchedule& schedule);
 
-    /// A backward is found under its input gradient too.
+    /// A backward is also found under its input gradient.
     [[nodiscard]] const Place& at(const Pass& pass) const { return places_[index(pass)]; }
 
 private:
@@ -44,8 +44,9 @@ void for_each_pass(const Slot& slot, Visit visit) {
         visit(*slot.beside);
 }
 
-/// The passes that one waits for, but for the order on its device: a forward for the stage before,
-/// a backward for the stage after and its own forward, a weight gradient for its input gradient.
+/// Visits the passes that `pass` waits for, apart from the order on its device: a forward waits for
+/// the previous stage, a backward for the next stage and for its own forward, a weight gradient for
+/// its input gradient.
 template <class Visit>
 void for_each_need(const PipelineSchedule& schedule, const Pass& pass, Visit visit) {
     if (pass.kind == PassKind::kForward && pass.stage > 0)
@@ -59,13 +60,13 @@ void for_each_need(const PipelineSchedule& schedule, const Pass& pass, Visit vis
         visit(Pass{PassKind::kInputGradient, pass.micro_batch, pass.stage});
 }
 
-/// The pass on another device that waits for this one's message; none if there is none.
+/// The pass on another device that waits for this one's message, if any.
 [[nodiscard]] std::optional<Pass> receiver_of(const PipelineSchedule& schedule, const Pass& pass);
-/// The pass on another device whose message this one waits for.
+/// The pass on another device whose message this one waits for, if any.
 [[nodiscard]] std::optional<Pass> sender_to(const PipelineSchedule& schedule, const Pass& pass);
 
-/// Visits every slot in an order in which each comes after what it needs. False: some are left that
-/// wait for each other, and `left` has the first of them on every device.
+/// Visits every slot after all that it depends on. \returns false if some slots wait for each
+/// other; `left` then holds the first of them on every device.
 using VisitSlot =
     std::function<void(const PassTable& table, std::uint32_t device, std::size_t slot)>;
 bool walk(

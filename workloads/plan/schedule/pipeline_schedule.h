@@ -10,16 +10,16 @@
 
 namespace switchfold {
 
-/// What a device does for one micro-batch on one stage.
+/// Work of a device for one micro-batch on one stage.
 enum class PassKind : std::uint8_t {
     kForward,
-    kBackward,        ///< gradients of the inputs and of the weights in one go
-    kInputGradient,   ///< gradients of the inputs alone; the stage before waits for these
-    kWeightGradient,  ///< gradients of the weights; only the update waits for these
-    kUpdate,          ///< the optimizer's step; `micro_batch` is the last that went into it
+    kBackward,        ///< gradients of inputs and weights together
+    kInputGradient,   ///< gradients of the inputs; the previous stage waits for them
+    kWeightGradient,  ///< gradients of the weights; only the update waits for them
+    kUpdate,          ///< optimizer step; `micro_batch` is the last one in it
 };
 
-/// A stage is a piece of the network, counted from the input; a device may hold several.
+/// A stage is a part of the network, counted from the input; a device may hold several.
 struct Pass {
     PassKind kind = PassKind::kForward;
     std::uint32_t micro_batch = 0;
@@ -27,29 +27,28 @@ struct Pass {
     bool operator==(const Pass&) const = default;
 };
 
-/// What a device does next: one pass, or a forward and a backward at the same time on two streams.
+/// A device's next action: one pass, or a forward and a backward concurrently on two streams.
 struct Slot {
     Pass pass;
     std::optional<Pass> beside;
     bool operator==(const Slot&) const = default;
 };
 
-/// The order in which every device of a pipeline runs its passes. It says nothing of times: the
-/// clock (a replay with given times, or the machine) and the weights that a pass sees both follow
-/// from it.
+/// The order in which each device of a pipeline runs its passes, without times. Times follow from
+/// it by replay or simulation; so do the weights that a pass sees.
 struct PipelineSchedule {
     std::string name;
     std::uint32_t micro_batches = 0;
-    /// Where each stage runs, one list for each way through the devices: pipelines that run both
-    /// ways and replicated stages have several.
+    /// Device of each stage, one list per route: bidirectional pipelines and replicated stages have
+    /// several routes.
     std::vector<std::vector<std::uint32_t>> routes;
-    /// The route of a micro-batch; empty: all take the first.
+    /// Route of each micro-batch; empty: all take the first.
     std::vector<std::uint32_t> route_of;
     std::vector<std::vector<Slot>> order;  ///< by device
-    /// Updates that follow each other without a flush: passes see weights of different ages.
+    /// Updates without flush: passes see weights of different ages.
     bool asynchronous = false;
-    /// Devices update without waiting for the norm of all gradients; they check it afterwards (Qi
-    /// et al. 2024, section 4).
+    /// Devices update without waiting for the norm of all gradients and check it afterwards (Qi et
+    /// al. 2024, section 4).
     bool no_barrier = false;
 
     [[nodiscard]] std::uint32_t devices() const { return static_cast<std::uint32_t>(order.size()); }
@@ -59,13 +58,13 @@ struct PipelineSchedule {
     [[nodiscard]] const std::vector<std::uint32_t>& route(std::uint32_t micro_batch) const {
         return routes[route_of.empty() ? 0 : route_of[micro_batch]];
     }
-    /// Where a pass other than an update runs.
+    /// The device of a pass that is not an update.
     [[nodiscard]] std::uint32_t device_of(const Pass& pass) const {
         return route(pass.micro_batch)[pass.stage];
     }
-    /// Stages that a device holds, on any route, ascending.
+    /// Stages of a device, on any route, ascending.
     [[nodiscard]] std::set<std::uint32_t> stages_on(std::uint32_t device) const;
-    /// Devices that hold a stage, on any route, ascending.
+    /// Devices of a stage, on any route, ascending.
     [[nodiscard]] std::set<std::uint32_t> devices_with(std::uint32_t stage) const;
     bool operator==(const PipelineSchedule&) const = default;
 };

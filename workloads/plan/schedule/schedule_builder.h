@@ -9,10 +9,10 @@
 
 namespace switchfold {
 
-/// Lays a schedule down, pass by pass.
+/// Builds a schedule pass by pass.
 class ScheduleBuilder {
 public:
-    /// `routes`: device by stage, one list for each way through the devices.
+    /// `routes`: device by stage, one list per route through the devices.
     ScheduleBuilder(
         std::string name,
         std::uint32_t devices,
@@ -30,7 +30,7 @@ public:
     void together(std::uint32_t device, const Pass& forward, const Pass& backward) {
         schedule_.order[device].push_back({forward, backward});
     }
-    /// Every device updates all that it holds, once, at the end.
+    /// Adds one update of all its stages at the end of every device.
     void update_at_the_end();
     [[nodiscard]] PipelineSchedule& schedule() { return schedule_; }
     [[nodiscard]] PipelineSchedule take() { return std::move(schedule_); }
@@ -39,12 +39,12 @@ private:
     PipelineSchedule schedule_;
 };
 
-/// Stage i on device i.
+/// Route with stage i on device i.
 [[nodiscard]] std::vector<std::uint32_t> straight(std::uint32_t devices);
-/// Down and back: stage i on device i, stage 2 p - 1 - i on device i too.
+/// Route down and back: stages i and 2 p - 1 - i on device i.
 [[nodiscard]] std::vector<std::uint32_t> folded(std::uint32_t devices);
 
-/// Passes of a device with the unit times at which they begin; orders a device by them.
+/// A pass with the unit of time at which it begins; sorts a device's passes.
 struct TimedPass {
     std::int64_t time = 0;
     Pass pass;

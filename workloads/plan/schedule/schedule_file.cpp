@@ -19,7 +19,7 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kMost = 1U << 20U;  // devices, stages, micro-batches
+constexpr std::uint32_t kMost = 1U << 20U;  // devices, stages or micro-batches
 
 class ScheduleReader {
 public:

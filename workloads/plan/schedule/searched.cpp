@@ -15,13 +15,13 @@ namespace {
 
 constexpr double kNotReady = std::numeric_limits<double>::infinity();
 
-/// What the search tries both ways.
+/// Options that the search tries in both settings.
 struct Choices {
-    /// Micro-batches between forward and input gradient that a stage has more than the stage after:
-    /// it takes no forward beyond them.
+    /// A stage may have this many more micro-batches between forward and input gradient than the
+    /// next stage; then it starts no further forward.
     std::uint32_t ahead = 1;
-    bool forward_first = false;  ///< where a forward and an input gradient are both ready
-    bool fill_always = false;    ///< a weight gradient in every gap, however short
+    bool forward_first = false;  ///< if a forward and an input gradient are both ready
+    bool fill_always = false;    ///< run a weight gradient in every gap, however short
 };
 
 class Search {
@@ -39,7 +39,7 @@ public:
 
     PipelineSchedule make() {
         for (std::uint64_t left = std::uint64_t{3} * p_ * m_; left > 0; --left) {
-            // The device that can go on first; among equals the last, whose work others wait for.
+            // The device that can continue first; ties go to the last one, on which others depend.
             std::uint32_t next = p_;
             double begin = kNotReady;
             for (std::uint32_t s = p_; s-- > 0;) {
@@ -59,7 +59,7 @@ public:
 private:
     struct Device {
         double free = 0;
-        double idle = 0;  ///< so far, since its first pass
+        double idle = 0;  ///< total since its first pass
         std::uint32_t forwards = 0;
         std::uint32_t gradients = 0;
         std::uint32_t weights = 0;
@@ -84,7 +84,7 @@ private:
     [[nodiscard]] bool has_weight(std::uint32_t s) const {
         return devices_[s].weights < devices_[s].gradients;
     }
-    /// The earliest begin of anything on the device.
+    /// Earliest begin of any pass on the device.
     [[nodiscard]] double ready_at(std::uint32_t s) const {
         const double ready = has_weight(s) ? 0 : std::min(forward_ready(s), gradient_ready(s));
         return ready == kNotReady ? kNotReady : std::max(devices_[s].free, ready);
@@ -99,14 +99,14 @@ private:
             run(s, PassKind::kWeightGradient, begin);
             return;
         }
-        // One forward, one input gradient; the warm-up is as long as there is room.
+        // Alternates forward and input gradient; the warm-up lasts while memory allows.
         const bool both = forward == gradient;
         const bool takes_forward =
             both ? choices_.forward_first || d.forwards - d.gradients < p_ - s : forward < gradient;
         run(s, takes_forward ? PassKind::kForward : PassKind::kInputGradient, next);
     }
 
-    /// Whether a weight gradient goes into a gap.
+    /// Whether to run a weight gradient in the gap.
     [[nodiscard]] bool fills(std::uint32_t s, double gap) const {
         if (gap <= 0)
             return false;
@@ -147,7 +147,7 @@ private:
     std::vector<std::vector<double>> gradient_end_;
 };
 
-/// The best of all choices, and of the schedules by hand that keep the limit.
+/// The best schedule over all choices and over the handmade schedules within the limit.
 PipelineSchedule search(const ScheduleShape& shape, const char* name, std::uint32_t limit) {
     const ReplayTimes times{
         std::vector<StageTimes>(

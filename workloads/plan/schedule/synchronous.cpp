@@ -20,7 +20,8 @@ PipelineSchedule gpipe(const ScheduleShape& shape) {
     return builder.take();
 }
 
-/// PipeDream-Flush, DAPPLE: as many forwards as stages follow, then one forward, one backward.
+/// PipeDream-Flush, DAPPLE: as many forwards as there are later stages, then alternating forward
+/// and backward.
 PipelineSchedule one_forward_one_backward(const ScheduleShape& shape) {
     const std::uint32_t m = shape.micro_batches;
     ScheduleBuilder builder("1f1b", shape.devices, m, {straight(shape.devices)});
@@ -38,7 +39,7 @@ PipelineSchedule one_forward_one_backward(const ScheduleShape& shape) {
     return builder.take();
 }
 
-/// Narayanan et al. (2021), the order of Megatron-LM: chunk c of device s is stage c p + s.
+/// Narayanan et al. (2021), Megatron-LM's order: chunk c of device s is stage c p + s.
 PipelineSchedule interleaved_1f1b(const ScheduleShape& shape) {
     const std::uint32_t p = shape.devices;
     const std::uint32_t v = shape.chunks;

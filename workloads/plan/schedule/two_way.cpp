@@ -18,7 +18,8 @@ std::vector<std::uint32_t> reversed(std::uint32_t devices) {
     return route;
 }
 
-/// One device of DualPipe: passes of index 0 go its own way, of index 1 the other.
+/// One device of DualPipe: passes of index 0 run in its own direction, those of index 1 in the
+/// other.
 class DualDevice {
 public:
     struct Way {
@@ -31,7 +32,7 @@ public:
 
     void forward(int way) { add(next_forward(way)); }
     void backward(int way) { add(next_backward(way, PassKind::kBackward)); }
-    /// The weight gradient goes on the queue.
+    /// Queues the weight gradient.
     void input_gradient(int way) {
         const Pass pass = next_backward(way, PassKind::kInputGradient);
         add(pass);
@@ -65,7 +66,7 @@ private:
 };
 
 /// The eight steps of deepseek-ai/DualPipe. `rank` counts from the device's own end, `half` is the
-/// number of devices up to the middle, `main` how often the overlapped pairs repeat.
+/// number of devices up to the middle, `main` the number of overlapped pairs.
 void dual_order(DualDevice& device, std::uint32_t rank, std::uint32_t half, std::uint32_t main) {
     const std::uint32_t inner = half - rank - 1;
     for (std::uint32_t i = 0; i < 2 * inner; ++i)
@@ -80,7 +81,8 @@ void dual_order(DualDevice& device, std::uint32_t rank, std::uint32_t half, std:
         device.forward(1);
     }
     for (std::uint32_t i = 0; i < main; ++i) {
-        if (i == 0 && inner == 0) {  // in the middle the other way's input is this pass's output
+        if (i == 0 &&
+            inner == 0) {  // in the middle, the other direction's input is this pass's output
             device.forward(0);
             device.backward(1);
         } else {
@@ -95,8 +97,8 @@ void dual_order(DualDevice& device, std::uint32_t rank, std::uint32_t half, std:
     const std::uint32_t last = rank + 1;
     for (std::uint32_t i = 0; i < last; ++i) {
         for (const int way : {1, 0}) {
-            // From the middle on, weight gradients wait: the middle of an odd number lies between
-            // the two ways.
+            // From the middle on, weight gradients are deferred; with an odd number, the middle
+            // lies between the two directions.
             const bool waits = 2 * i + (way == 0 ? 1U : 0U) >= last;
             if (waits)
                 device.input_gradient(way);
@@ -114,9 +116,9 @@ void dual_order(DualDevice& device, std::uint32_t rank, std::uint32_t half, std:
 
 }  // namespace
 
-/// Li and Hoefler, Chimera (2021). Each way runs half of the micro-batches by 1F1B, one every two
-/// units of time: forwards and backwards of one way then fall on units that the other way leaves
-/// free. More than `devices` micro-batches are laid end to end.
+/// Li and Hoefler, Chimera (2021). Each direction runs half of the micro-batches by 1F1B, one every
+/// two units of time, so that its passes use units that the other direction leaves free. More than
+/// `devices` micro-batches are concatenated in rounds.
 PipelineSchedule chimera(const ScheduleShape& shape) {
     const std::uint32_t d = shape.devices;
     ScheduleBuilder builder("chimera", d, shape.micro_batches, {straight(d), reversed(d)});
@@ -157,7 +159,7 @@ PipelineSchedule dual_pipe(const ScheduleShape& shape) {
     return builder.take();
 }
 
-/// DualPipe cut in half: both ways of it are the two halves of one.
+/// DualPipe cut in half: both directions become the two halves of one route.
 PipelineSchedule dual_pipe_v(const ScheduleShape& shape) {
     const std::uint32_t p = shape.devices;
     ScheduleBuilder builder("dualpipe_v", p, shape.micro_batches, {folded(p)});

@@ -14,10 +14,10 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::int64_t kCell = 6;  // forward and both gradients of two stages, a unit each
+constexpr std::int64_t kCell = 6;  // forward and both gradients of two stages, one unit each
 
-/// Beginnings of the first micro-batch's passes on a device, in units; every further micro-batch
-/// comes a cell later.
+/// Start times (units) of the first micro-batch's passes on a device; each further micro-batch
+/// starts one cell later.
 struct Beginnings {
     std::int64_t forward_down;
     std::int64_t forward_up;
@@ -25,7 +25,7 @@ struct Beginnings {
     std::int64_t gradient_down;
 };
 
-/// A periodic schedule; weight gradients take the first free unit after their input gradient.
+/// A periodic schedule; a weight gradient takes the first free unit after its input gradient.
 PipelineSchedule periodic(
     const ScheduleShape& shape,
     const char* name,
@@ -66,7 +66,8 @@ PipelineSchedule periodic(
     return builder.take();
 }
 
-/// ZB-V runs in units in which every device takes what its rule names next, if it has arrived.
+/// ZB-V advances in units: in each, every device runs the pass that its rule selects next, if its
+/// input has arrived.
 class ZeroBubbleV {
 public:
     explicit ZeroBubbleV(const ScheduleShape& shape) :
@@ -79,7 +80,8 @@ public:
 
     PipelineSchedule make() {
         std::uint64_t left = std::uint64_t{kCell} * p_ * m_;
-        std::uint32_t idle = 0;  // units in which nothing ran: what arrives next has arrived
+        std::uint32_t idle =
+            0;  // consecutive units without a pass: after enough of them every message has arrived
         for (std::int64_t now = 0; left > 0; ++now, ++idle) {
             SWITCHFOLD_CHECK(idle < 3, "zb_v of {} devices, {} micro-batches stands still", p_, m_);
             for (std::uint32_t i = 0; i < p_; ++i) {
@@ -96,10 +98,10 @@ public:
 
 private:
     struct Device {
-        std::array<std::uint32_t, 2> forwards{};   ///< done, of the way down and the way up
-        std::array<std::uint32_t, 2> gradients{};  ///< done
-        std::deque<Pass> weights;                  ///< to do
-        /// Passes still to come of the group that has begun: forward, gradient, weight gradient.
+        std::array<std::uint32_t, 2> forwards{};   ///< number done, on the way down and up
+        std::array<std::uint32_t, 2> gradients{};  ///< number done
+        std::deque<Pass> weights;                  ///< pending
+        /// Remaining passes of the current group: forward, input gradient, weight gradient.
         std::deque<PassKind> group;
         std::uint32_t group_way = 1;
         std::uint32_t groups = 0;
@@ -144,8 +146,9 @@ private:
 
     bool step(std::uint32_t i, std::int64_t now) {
         Device& device = devices_[i];
-        const std::uint32_t first = std::min(2 * p_ - 1 - i, m_);  // forwards of the warm-up, down
-        const std::uint32_t second = std::min(i, m_);              // and up
+        const std::uint32_t first =
+            std::min(2 * p_ - 1 - i, m_);              // forwards of the warm-up on the way down
+        const std::uint32_t second = std::min(i, m_);  // and on the way up
         if (device.forwards[0] < first || device.forwards[1] < second) {
             return (device.forwards[1] < second && forward(i, 1, now)) ||
                    (device.forwards[0] < first && forward(i, 0, now));
@@ -162,8 +165,8 @@ private:
             device.group.pop_front();
         return ran;
     }
-    /// p - i - 1 groups of the way up, then one of each in turn; the way whose forwards are done
-    /// first goes on without.
+    /// First p - i - 1 groups of the way up, then both ways alternate; when the forwards of one way
+    /// are done, the other continues alone.
     void begin_group(Device& device, std::uint32_t i) const {
         const std::uint32_t alone = p_ - 1 - i;
         device.group_way = device.groups < alone || (device.groups - alone) % 2 == 0 ? 1 : 0;

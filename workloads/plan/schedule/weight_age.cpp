@@ -11,7 +11,7 @@ namespace switchfold {
 
 namespace {
 
-/// Visits the passes of one stage on one device, in order, with the updates done before each.
+/// Visits the passes of one stage on one device in order, with the number of updates before each.
 template <class Visit>
 void for_each_with_updates(
     const PipelineSchedule& schedule, std::uint32_t device, std::uint32_t stage, Visit visit) {

@@ -10,8 +10,8 @@ namespace switchfold {
 
 namespace {
 
-/// `warm_up` forwards; then forward, input gradient, and the weight gradient of the micro-batch
-/// `delay` before; then what is left.
+/// Runs `warm_up` forwards; then repeats forward, input gradient, and the weight gradient of
+/// `delay` micro-batches earlier; then the remaining passes.
 PipelineSchedule handmade(
     const ScheduleShape& shape,
     const char* name,

@@ -18,12 +18,12 @@ namespace switchfold {
 
 namespace {
 
-/// What one pass takes at least.
+/// Lower bounds (s) on one pass.
 struct PassFloor {
-    double end = 0;         ///< of what computes, from the pass's begin
-    double gradients = 0;   ///< of the last of its gradients to have travelled, from there too
-    double arithmetic = 0;  ///< its kernels
-    double port = 0;        ///< its collectives on the links of a GPU
+    double end = 0;         ///< from the pass's begin to the end of its computation
+    double gradients = 0;   ///< from the pass's begin to the end of its last gradient collective
+    double arithmetic = 0;  ///< sum of its kernels
+    double port = 0;        ///< time that its collectives keep a GPU's links busy
 };
 
 class Bound {
@@ -52,19 +52,19 @@ public:
 
 private:
     struct Device {
-        std::vector<double> ends;  ///< of its slots so far
+        std::vector<double> ends;  ///< end of each slot so far
         double end = 0;
-        double gradients = 0;  ///< until they have travelled
+        double gradients = 0;  ///< end of the last gradient collective
         double arithmetic = 0;
         double port = 0;
     };
 
-    /// The rank of a device that is looked at: the first.
+    /// The representative rank of a device: its first.
     [[nodiscard]] std::uint32_t rank_of(std::uint32_t device) const {
         return map_.rank({0, 0, 0, device});
     }
 
-    /// Ranks that hold these stages, with their replicas or without.
+    /// Ranks that hold the stages of these devices, with or without replicas.
     [[nodiscard]] std::vector<std::uint32_t>
     holders(const std::set<std::uint32_t>& devices, bool replicas) const {
         std::set<std::uint32_t> ranks;
@@ -95,15 +95,15 @@ private:
                                                  : CollectiveKind::kReduceScatter;
     }
 
-    /// Follows a pass from one item to the next: kernels wait for each other and for collectives,
-    /// and a group's collectives for each other. Experts' gradients and gathers are left out: they
-    /// may begin before the pass and end behind it.
-    /// `begun`: gradients of the stage have travelled before in this step.
+    /// Follows a pass item by item: kernels wait for each other and for collectives, a group's
+    /// collectives for each other. Experts' gradients and gathers are left out, because they may
+    /// begin before the pass and end after it. `begun`: gradients of the stage were already sent in
+    /// this step.
     PassFloor follow(const Pass& pass, std::uint32_t device, bool reduces, bool begun) {
         PassFloor pass_floor;
         double now = 0;
         double beside = 0;
-        std::array<double, 4> streams{};  // by sharing: when they are free
+        std::array<double, 4> streams{};  // time when each is free, by kind of sharing
         double pending = 0;
         bool any = begun;
         const auto flush = [&] {
@@ -165,7 +165,7 @@ private:
         return pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeightGradient;
     }
 
-    /// The last pass of each stage on a device that makes gradients of its weights.
+    /// The last pass on a device, for each stage, that computes gradients of its weights.
     [[nodiscard]] std::set<std::pair<std::uint32_t, std::size_t>>
     last_gradients(std::uint32_t device) const {
         std::map<std::uint32_t, std::size_t> last;
@@ -208,7 +208,7 @@ private:
                 d.end = std::max(d.end, begin + f.end);
                 if (reduces)
                     d.gradients = std::max(d.gradients, begin + f.gradients);
-                // Of two passes beside each other kernels may run at the same time.
+                // Kernels of two concurrent passes may run at the same time.
                 busy = std::max(busy, f.arithmetic);
                 d.port += f.port;
                 if (const auto to = receiver_of(schedule_, pass))
@@ -230,7 +230,7 @@ private:
         return floor_.message(message_bytes(need, pass), rank_of(from), rank_of(to));
     }
 
-    /// What is reduced once all passes have ended, and what two stages share.
+    /// Collectives after all passes, and those for weights that two stages share.
     void reduce_gradients() {
         for (std::uint32_t device = 0; device < schedule_.devices(); ++device) {
             Device& d = devices_[device];
@@ -249,7 +249,7 @@ private:
                 reduce_tied(user, *layer);
         if (schedule_.no_barrier)
             return;
-        double all = 0;  // they agree on the norm of the gradients
+        double all = 0;  // ranks that agree on the norm of the gradients
         for (const Device& device : devices_)
             all = std::max(all, device.end);
         for (Device& device : devices_)

@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// What links need at least, in seconds: nothing that a machine does to them is faster.
+/// Lower bounds on times of links, in seconds: no simulated effect is faster.
 class LinkFloor {
 public:
     LinkFloor() = default;
@@ -17,31 +17,31 @@ public:
     LinkFloor& operator=(const LinkFloor&) = delete;
     virtual ~LinkFloor() = default;
 
-    /// Of one collective over these ranks, from when the last of them has come. `bytes` as
-    /// CollectiveOperation counts them.
+    /// Time of one collective over `ranks`, from the last rank's arrival. `bytes` as in
+    /// CollectiveOperation.
     [[nodiscard]] virtual double collective(
         CollectiveKind kind, double bytes, const std::vector<std::uint32_t>& ranks) const = 0;
-    /// That the collective keeps a GPU's links busy on the way out.
+    /// Time for which the collective keeps a GPU's outgoing links busy.
     [[nodiscard]] virtual double
     port(CollectiveKind kind, double bytes, std::size_t ranks) const = 0;
-    /// Of a message, and that it keeps a GPU's links busy on the way out.
+    /// Time of a message, and time for which it keeps a GPU's outgoing links busy.
     [[nodiscard]] virtual double
     message(double bytes, std::uint32_t from, std::uint32_t to) const = 0;
 };
 
-/// What a step of a plan takes at least, in seconds: none of its parts can be hidden.
+/// Lower bounds on a plan's step, in seconds; none of these parts can be hidden.
 struct PlanBound {
-    double arithmetic = 0;  ///< kernels of the fullest device, each as long as alone on the GPU
-    double links = 0;       ///< what the fullest GPU sends, at the rate of its links
-    double path = 0;        ///< the longest chain of passes, messages, collectives and updates
+    double arithmetic = 0;  ///< kernels of the busiest device, at their isolated durations
+    double links = 0;       ///< bytes sent by the busiest GPU, at the rate of its links
+    double path = 0;        ///< longest chain of passes, messages, collectives and updates
     [[nodiscard]] double seconds() const {
         return path > links ? (path > arithmetic ? path : arithmetic)
                             : (links > arithmetic ? links : arithmetic);
     }
 };
 
-/// Never above what the step takes where kernels take at least their isolated times and links give
-/// at most what `floor` says. For plans that flush.
+/// Never above the step's time if kernels take at least their isolated durations and links are no
+/// faster than `floor`. For plans that flush.
 [[nodiscard]] PlanBound plan_bound(const PlannedStep& step, const LinkFloor& floor);
 
 }  // namespace switchfold

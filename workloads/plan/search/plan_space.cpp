@@ -33,7 +33,7 @@ std::vector<bool> values_of(Tried tried, bool matters, bool otherwise) {
     return {tried == Tried::kYes};
 }
 
-/// Each value once, in the order of the list.
+/// Removes duplicates, keeps the order.
 template <class T>
 std::vector<T> once(std::vector<T> values) {
     std::vector<T> out;
@@ -71,7 +71,8 @@ private:
         plan.pipeline = pipeline;
         const std::uint64_t model = std::uint64_t{tensor} * context * pipeline;
         if (space_.gpus % model != 0) {
-            // Divisors that are merely too many together are no combination anybody asked for.
+            // A rejection counts only if the user listed the values; divisors tried by default are
+            // skipped.
             if (!space_.tensor.empty() && !space_.pipeline.empty()) {
                 ++found_.combinations;
                 refuse(
@@ -133,7 +134,7 @@ private:
         }
     }
 
-    /// What trades memory for time.
+    /// Varies the options that trade memory for time.
     void memory(ParallelPlan plan) {
         const bool replicas = plan.data * plan.context > 1;
         std::vector<Recompute> recompute = space_.recompute;

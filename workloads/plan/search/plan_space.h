@@ -11,12 +11,12 @@
 
 namespace switchfold {
 
-/// Whether plans do something, do not, or both are tried.
+/// Whether plans use an option, do not use it, or both are tried.
 enum class Tried : std::uint8_t { kEither, kYes, kNo };
 
-/// What may be chosen of a plan for a batch on so many GPUs. An empty list: all that divide.
+/// Choices for a plan with a batch on a number of GPUs. An empty list: all divisors.
 struct PlanSpace {
-    std::uint32_t global_batch = 0;  ///< samples of a step, on all GPUs together
+    std::uint32_t global_batch = 0;  ///< samples per step, over all GPUs
     std::uint32_t gpus = 0;
     std::vector<std::uint32_t> data;
     std::vector<std::uint32_t> context{1};
@@ -32,11 +32,12 @@ struct PlanSpace {
     Tried overlap_gradients = Tried::kEither;
 };
 
-/// The plans of a space, and what kept the others out.
+/// The plans of a space, and the reasons for rejecting others.
 struct EnumeratedPlans {
-    std::vector<ParallelPlan> plans;  ///< each once, in an order that depends on the space alone
-    std::uint64_t combinations = 0;   ///< of the axes' values, before anything was refused
-    /// How many were refused, by the reason's first words ("the batch", "tensor"), and an example.
+    std::vector<ParallelPlan>
+        plans;  ///< without duplicates, in an order that depends on the space alone
+    std::uint64_t combinations = 0;  ///< of the axes' values, before any rejection
+    /// Number of rejections by the reason's first words ("the batch", "tensor"), with an example.
     struct Refused {
         std::uint64_t plans = 0;
         std::string example;
@@ -44,14 +45,14 @@ struct EnumeratedPlans {
     std::map<std::string, Refused> refused;
 };
 
-/// All plans of the space that suit the network. `base` gives what is no axis (types, buckets,
-/// kernels of attention). A pipeline of one device has no schedule to choose, one tensor-parallel
-/// rank no sequence to share, one replica nothing to shard or to overlap.
+/// All plans of the space that suit the network. `base` supplies everything that is not an axis
+/// (types, buckets, attention kernels). Options without effect are not varied: the schedule of a
+/// one-device pipeline, sequence parallelism of one tensor-parallel rank, sharding and overlap of
+/// one replica.
 [[nodiscard]] EnumeratedPlans
 enumerate_plans(const PlanSpace& space, const ParallelPlan& base, const Network& network);
 
-/// "data 2, tensor 4, micro-batch 8, full recompute": what a plan chooses, without what is as in
-/// every plan.
+/// "data 2, tensor 4, micro-batch 8, full recompute": what distinguishes the plan from others.
 [[nodiscard]] std::string name_of(const ParallelPlan& plan);
 
 }  // namespace switchfold

@@ -6,7 +6,8 @@
 namespace switchfold {
 
 std::vector<std::uint32_t> equal_partition(const Network& network, std::uint32_t stages) {
-    // Where blocks begin; what stands before the first and behind the last are pieces too.
+    // Layers at which blocks begin; layers before the first and after the last block form pieces
+    // too.
     std::vector<std::uint32_t> pieces;
     for (std::uint32_t i = 0; i < network.layers.size(); ++i)
         if (i == 0 || network.layers[i].block != network.layers[i - 1].block)

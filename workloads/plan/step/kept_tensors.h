@@ -7,11 +7,11 @@
 
 namespace switchfold {
 
-/// What a layer's backward reads of its forward (PyTorch).
+/// Tensors of a layer's forward that its backward reads (PyTorch).
 struct KeptTensors {
     bool input = false;
     bool output = false;
-    bool mask = false;  ///< a byte an element of the output
+    bool mask = false;  ///< one byte per element of the output
 };
 
 [[nodiscard]] inline KeptTensors kept_tensors(const Layer& layer) {

@@ -5,13 +5,12 @@
 
 namespace switchfold {
 
-/// What the host thread of a rank takes from one call to the next. Nothing begins before its call;
-/// calls go on while the GPU computes. All zero: the GPU never waits for its host, as with CUDA
-/// graphs.
+/// Time of a rank's host thread between two calls. Nothing begins before its call; calls continue
+/// while the GPU computes. All zero: the GPU never waits for the host, as with CUDA graphs.
 struct LaunchTimes {
-    Time kernel;                   ///< and of a copy
-    Time collective;               ///< and of a message
-    bool wait_after_pass = false;  ///< it waits for the GPU behind each pass of a stage
+    Time kernel;                   ///< also of a copy
+    Time collective;               ///< also of a message
+    bool wait_after_pass = false;  ///< the host waits for the GPU after each pass of a stage
     [[nodiscard]] bool any() const {
         return kernel > Time() || collective > Time() || wait_after_pass;
     }

@@ -25,7 +25,7 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
     const char* what = backward ? "backward" : "forward";
     const std::optional<AttentionShape> shape = attention_of(l);
     if (!shape) {
-        // Scores and values as two products of the stated work; backward does five for two.
+        // Scores and values are two products of the stated work; backward computes five.
         const double macs = static_cast<double>(l.macs) * plan_.micro_batch *
                             (l.split == TensorSplit::kHeads ? 1.0 / plan_.tensor : 1.0) /
                             plan_.context * (backward ? 2.5 : 1.0);
@@ -45,8 +45,8 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
     a.causal = shape->causal && plan_.context == 1;
     a.backward = backward;
     a.datatype = plan_.datatype;
-    // With the tokens in parts every rank needs all keys and values (all-gather), and sums their
-    // gradients (reduce-scatter): two thirds of what goes in.
+    // With a divided sequence every rank needs all keys and values (all-gather) and sums their
+    // gradients (reduce-scatter): two thirds of the input.
     const double keys_and_values =
         static_cast<double>(l.in_elements) * 2 / 3 * plan_.micro_batch / tensor * element_;
     if (plan_.context > 1)
@@ -61,7 +61,8 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
         unfused_attention(layer, a, backward, work);
     } else {
         KernelEstimate estimate = times_.estimate(a);
-        if (shape->causal && plan_.context > 1) {  // parts from both ends: equal work
+        if (shape->causal &&
+            plan_.context > 1) {  // parts from both ends of the sequence: equal work
             estimate.kernel.isolated = estimate.kernel.isolated / 2;
             estimate.kernel.flops /= 2;
         }
@@ -77,10 +78,10 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
             work);
 }
 
-/// Scores go to memory and come back: written by the first product, read and written by softmax and
-/// dropout, read by the second product (Korthikanti et al. 2022, section 4: 5 a s^2 b bytes are
-/// kept). Masked scores are computed too. What the heads put out is copied into one row a token;
-/// backward, so is its gradient, and the gradients of queries, keys and values are put together.
+/// Scores pass through memory: the first product writes them, softmax and dropout read and write
+/// them, the second product reads them (Korthikanti et al. 2022, section 4: 5 a s^2 b bytes are
+/// kept). Masked scores are computed too. The heads' output is copied into one row per token; in
+/// backward so is its gradient, and the gradients of queries, keys and values are concatenated.
 void LayerWork::unfused_attention(
     std::uint32_t layer, const Attention& a, bool backward, Work& work) const {
     const std::uint64_t count = a.batch * a.heads;

@@ -7,7 +7,7 @@ namespace switchfold {
 
 namespace {}  // namespace
 
-/// Each operator reads all that it needs from memory and writes what it makes there.
+/// Each operator reads its inputs from memory and writes its result there.
 void LayerWork::unfused_loss(std::uint32_t layer, bool backward, Work& work) const {
     const double out = out_elements(layer);
     const auto pass = [&](const char* what, double read, double written) {

@@ -22,13 +22,14 @@ bool splits_by_columns(const Layer& layer) {
            (layer.split == TensorSplit::kVocabulary && layer.type == "linear");
 }
 
-/// Every rank has all of the output, summed over a part of the input or of the vocabulary.
+/// Whether every rank holds the full output as a partial sum, over a part of the input or of the
+/// vocabulary.
 bool leaves_partial_sums(const Layer& layer) {
     return layer.split == TensorSplit::kRows ||
            (layer.split == TensorSplit::kVocabulary && layer.type == "embedding");
 }
 
-/// A part of a layer's experts: this rank's, of the ranks that share them.
+/// Whether a layer's experts are divided over ranks.
 bool of_experts(const Layer& layer) {
     return layer.split == TensorSplit::kExperts;
 }
@@ -53,7 +54,7 @@ LayerWork::LayerWork(const Network& network, const KernelTimes& times, const Par
     }
 }
 
-/// An expert's second product: it reads what tensor-parallel ranks made parts of.
+/// Whether this is an expert's second product: its input is divided over tensor-parallel ranks.
 bool LayerWork::closes_experts(std::uint32_t layer) const {
     const Layer& l = network_.layers[layer];
     return of_experts(l) && is_product(layer) &&
@@ -66,10 +67,10 @@ bool LayerWork::has_partial_sums(std::uint32_t layer) const {
     return leaves_partial_sums(network_.layers[layer]) || closes_experts(layer);
 }
 
-/// Part of a layer's work and output that falls to this rank.
+/// Share of a layer's work and output on this rank.
 double LayerWork::share_of(std::uint32_t layer) const {
     const Layer& l = network_.layers[layer];
-    // Every tensor-parallel rank of an expert has all tokens that came to it.
+    // Every tensor-parallel rank of an expert receives all tokens of that expert.
     const bool divided = l.split == TensorSplit::kNone ? plan_.sequence && l.type != "dispatch"
                                                        : !has_partial_sums(layer);
     return 1.0 / plan_.context / (divided ? plan_.tensor : 1);
@@ -110,7 +111,7 @@ double LayerWork::parameters(std::uint32_t layer) const {
     double held = static_cast<double>(l.parameters);
     if (of_experts(l))
         held /= plan_.expert;
-    // A row-parallel layer divides its weights too.
+    // A row-parallel layer's weights are divided too.
     const bool divided = l.split != TensorSplit::kNone;
     return held / (divided ? plan_.tensor : 1);
 }
@@ -166,7 +167,7 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
     const char* what = kWhat[static_cast<std::size_t>(which)];
     const std::optional<MatrixShape> shape = product_of(l);
     if (!shape) {
-        // A table without shapes: as much work as it says, in bytes and operations of a square.
+        // A table without shapes: assume a square product with the stated work.
         const double side = std::cbrt(static_cast<double>(l.macs) * plan_.micro_batch);
         const std::uint64_t s = whole(side);
         kernel(
@@ -184,7 +185,7 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
         columns /= plan_.tensor;
     double rows = static_cast<double>(shape->rows) * plan_.micro_batch / plan_.context;
     double count = static_cast<double>(shape->count);
-    if (of_experts(l)) {  // fewer experts, and the tokens of all ranks that share them
+    if (of_experts(l)) {  // fewer experts, but the tokens of all ranks that share them
         count /= plan_.expert;
         rows *= plan_.expert;
     }
@@ -202,7 +203,7 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
         kernel(layer, what, times_.estimate(product), work);
         return;
     }
-    // Time steps follow each other; the gradients of the weights are one product over all of them.
+    // Time steps are sequential; the weight gradients are one product over all of them.
     const std::uint64_t steps = shape->count;
     product.count = 1;
     if (which == Which::kWeightGradient) {
@@ -219,14 +220,14 @@ void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
     kernel(layer, what, step, work);
 }
 
-/// Layers whose bytes decide.
+/// Layers that are bound by memory traffic.
 void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
     const Layer& l = network_.layers[layer];
     if (l.type == "softmax_loss" && plan_.loss == LossKernels::kUnfused) {
         unfused_loss(layer, backward, work);
         return;
     }
-    // A rank puts its own tokens in order before those of the others come.
+    // A rank sorts its own tokens before those of the others arrive.
     const bool orders = l.type == "dispatch" && plan_.sequence;
     const double out = out_elements(layer) / (orders ? plan_.tensor : 1);
     const double in = in_elements(layer);
@@ -244,8 +245,8 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
             return;
         }
     } else {
-        // Forward reads what comes in and writes what goes out. Backward reads the gradient of the
-        // output, and what was kept (of pools, sums, slices nothing), and writes that of the input.
+        // Forward reads inputs and writes outputs. Backward reads the output's gradient and the
+        // tensors kept (none for pools, sums, slices), and writes the input's gradient.
         const bool keeps_nothing = l.type == "add" || l.type == "concat" || l.type == "slice" ||
                                    l.type == "avgpool" || l.type == "copy";
         k.kernel_class = l.type == "concat" || l.type == "slice" ? KernelClass::kCopyLayout
@@ -253,7 +254,7 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
         k.read = (backward ? out + (keeps_nothing ? 0 : std::max(in, out)) : in) * element_;
         k.written = (backward ? in : out) * element_;
         if (backward && l.type == "add") {
-            // The gradient goes on as it is; where two meet, one is added to the other.
+            // The gradient is passed on unchanged; where two meet, one is added to the other.
             k.read = 2 * out * element_;
             k.written = out * element_;
         }
@@ -261,9 +262,10 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
     kernel(layer, what, times_.estimate(k), work);
 }
 
-/// The gradient of a table of words is as large as the table (PyTorch, unless a layer is told
-/// `sparse`, as tables with one word a sample are): zeros first, then the rows. No product makes
-/// it, so it is added to gradients of another type or of earlier micro-batches by a kernel.
+/// The gradient of an embedding table is as large as the table (PyTorch, unless the layer is
+/// `sparse`, as tables with one word per sample are): it is zeroed, then the rows are added. No
+/// product computes it, so a kernel adds it to gradients of another type or of earlier
+/// micro-batches.
 void LayerWork::dense_table(std::uint32_t layer, MemoryKernel rows, Work& work) const {
     const double table = parameters(layer);
     rows.written += table * element_;
@@ -290,8 +292,8 @@ void LayerWork::measured(
     kernel(layer, what, estimate, work);
 }
 
-/// Tokens go to the ranks that hold their experts, or come back from them. `layer` is the dispatch,
-/// or what a combine reads.
+/// Sends tokens to their experts' ranks or back. `layer` is the dispatch, or the input of a
+/// combine.
 void LayerWork::exchange(std::uint32_t layer, const char* what, Work& work) const {
     if (plan_.expert > 1)
         collective(
@@ -303,7 +305,7 @@ void LayerWork::exchange(std::uint32_t layer, const char* what, Work& work) cons
             work);
 }
 
-/// What tensor-parallel ranks do before a layer that needs the whole input.
+/// Collectives of tensor-parallel ranks before a layer that needs the whole input.
 void LayerWork::before_products(std::uint32_t layer, Work& work) const {
     if (plan_.sequence && gathers_input(layer))
         collective(
@@ -342,7 +344,7 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
                 work);
     }
     if (plan_.tensor > 1 && l.split == TensorSplit::kVocabulary && l.type == "softmax_loss") {
-        // The largest logit, the sum and the target's logit of each token.
+        // Per token: the largest logit, the sum and the target's logit.
         const double tokens = std::max<double>(1, static_cast<double>(network_.tokens)) *
                               plan_.micro_batch / plan_.context;
         for (const char* what : {"largest", "sum", "target"})
@@ -350,7 +352,7 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
     }
 }
 
-/// The input gradients of layers that share an input by columns are partial sums.
+/// Sums input gradients: those of column-parallel layers with a common input are partial sums.
 void LayerWork::after_input_gradient(std::uint32_t layer, bool beside, Work& work) const {
     if (gathers_input(layer))
         collective(
@@ -384,7 +386,7 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
                 work);
         exchange(layer, "gradients back", work);
     }
-    const bool needed = !l.inputs.empty();  // nobody needs the gradient of the network's input
+    const bool needed = !l.inputs.empty();  // the gradient of the network's input is not needed
     if (l.backward_us)
         measured(layer, *l.backward_us / (is_product(layer) ? 2 : 1), "input gradient", work);
     else if (is_product(layer) && needed)
@@ -397,7 +399,7 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
         exchange(l.inputs.front(), "gradients to experts", work);
 }
 
-/// The input that was gathered is not kept: it is gathered again for the weights' gradient.
+/// Repeats the gather of the input for the weight gradient, since the gathered input is not kept.
 void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const {
     if (plan_.sequence && gathers_input(layer))
         collective(
@@ -410,7 +412,7 @@ void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const
             beside);
 }
 
-/// A micro-batch's gradients and those of the micro-batches before are read, the sum is written.
+/// Adds a micro-batch's gradients to those of earlier ones: reads both, writes the sum.
 void LayerWork::accumulate(std::uint32_t layer, Work& work) const {
     const double elements = parameters(layer);
     MemoryKernel add;

@@ -13,30 +13,31 @@
 
 namespace switchfold {
 
-/// What one rank does of each layer for one micro-batch: kernels with their times, and the
-/// collectives with which tensor-, context- and expert-parallel ranks share the layer
-/// (Megatron-LM: Shoeybi et al. 2019, Korthikanti et al. 2022).
+/// Work of one rank for each layer and one micro-batch: kernels with their times, and the
+/// collectives by which tensor-, context- and expert-parallel ranks share the layer (Megatron-LM:
+/// Shoeybi et al. 2019, Korthikanti et al. 2022).
 class LayerWork {
 public:
     LayerWork(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
 
     void forward(std::uint32_t layer, Work& work) const;
-    /// The gradients of the inputs, and of the weights of layers that are no product.
+    /// Adds gradients of the inputs, and of the weights of layers that are not products.
     void input_gradient(std::uint32_t layer, Work& work) const;
-    /// The gradients of a product's weights.
+    /// Adds gradients of a product's weights.
     void weight_gradient(std::uint32_t layer, Work& work) const;
-    /// Both. What tensor-parallel ranks sum of the input gradient travels beside the weights'.
+    /// Adds both. Tensor-parallel ranks sum the input gradient while the weight gradient is
+    /// computed.
     void backward(std::uint32_t layer, Work& work) const;
 
-    /// Parameters that this rank holds.
+    /// Number of parameters that this rank holds.
     [[nodiscard]] double parameters(std::uint32_t layer) const;
-    /// Bytes of a layer's output, one micro-batch, on this rank.
+    /// Bytes of a layer's output on this rank, for one micro-batch.
     [[nodiscard]] double output_bytes(std::uint32_t layer) const;
-    /// Bytes of what the backward of attention reads of its scores: nothing where it is fused, else
-    /// what softmax and dropout put out, and dropout's mask.
+    /// Bytes of the scores that the backward of attention reads: zero if fused, otherwise the
+    /// outputs of softmax and dropout and dropout's mask.
     [[nodiscard]] double scores(std::uint32_t layer) const;
     [[nodiscard]] bool is_product(std::uint32_t layer) const;
-    /// Ranks of an expert-parallel group hold different parameters of the layer.
+    /// Whether ranks of an expert-parallel group hold different parameters of the layer.
     [[nodiscard]] bool shared_by_experts(std::uint32_t layer) const;
 
 private:
@@ -51,7 +52,7 @@ private:
     [[nodiscard]] double full_output_bytes(std::uint32_t layer) const;
     [[nodiscard]] bool gathers_input(std::uint32_t layer) const;
     [[nodiscard]] bool sums_output(std::uint32_t layer) const;
-    /// What makes whole values of tensor-parallel ranks' partial sums.
+    /// The collective that combines partial sums of tensor-parallel ranks.
     [[nodiscard]] CollectiveKind summing() const;
     void
     kernel(std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const;
@@ -82,9 +83,9 @@ private:
     const Network& network_;
     const KernelTimes& times_;
     const ParallelPlan& plan_;
-    double element_;  ///< bytes of weights and activations
-    /// The first layer that reads the same tensor as this one does and divides it by columns: it
-    /// alone gathers and sums for all of them.
+    double element_;  ///< bytes per weight or activation
+    /// For each layer, the first column-parallel layer with the same input: it gathers and sums for
+    /// all of them.
     std::vector<std::uint32_t> leader_;
 };
 

@@ -14,97 +14,101 @@
 
 namespace switchfold {
 
-/// What data-parallel ranks keep of a stage only in part (Rajbhandari et al., ZeRO, 2020); each
-/// includes what stands before it.
+/// What data-parallel ranks shard instead of replicating (Rajbhandari et al., ZeRO, 2020); each
+/// value includes the previous ones.
 enum class Sharding : std::uint8_t { kNone, kOptimizer, kGradients, kParameters };
 
-/// What backward computes again instead of keeping it (Korthikanti et al. 2022).
+/// What backward recomputes instead of keeping it (Korthikanti et al. 2022).
 enum class Recompute : std::uint8_t {
     kNone,
-    kSelective,  ///< scores of the attention and what follows from them
-    kFull,       ///< blocks, but for their inputs; all layers of a network without blocks
+    kSelective,  ///< attention scores and what is computed from them
+    kFull,       ///< whole blocks from their inputs; all layers in a network without blocks
 };
 
-/// Which weights a pass of a pipeline without flush sees.
+/// Weights that a pass of a pipeline without flush uses.
 enum class WeightPolicy : std::uint8_t {
     kLatest,          ///< the current ones, in both passes
     kStash,           ///< backward: those of its forward (PipeDream)
-    kVerticalSync,    ///< every stage: those of the version with which the mini-batch came in
+    kVerticalSync,    ///< all stages: the version current when the mini-batch entered
     kDoubleBuffered,  ///< the version before the current one, in both (PipeDream-2BW)
-    kPredict,         ///< predicted anew in both passes (SpecTrain)
-    kPredictOnce,     ///< backward: what its forward predicted (PipeOptim)
-    kPipeMare,        ///< the current ones; backward corrects its own by an average of updates
-    kXpipe,           ///< predicted once an update for all its micro-batches, in both passes
+    kPredict,         ///< predicted separately for both passes (SpecTrain)
+    kPredictOnce,     ///< backward: the prediction of its forward (PipeOptim)
+    kPipeMare,        ///< the current ones; backward corrects them by an average of updates
+    kXpipe,           ///< predicted once per update for all its micro-batches, for both passes
 };
 
-/// How stages pass activations on.
+/// How stages exchange activations.
 enum class Messages : std::uint8_t {
-    kOverlapped,  ///< sent beside what computes next; received when what needs them is next
-    kAhead,  ///< a receive is posted a pass ahead: its kernel waits on the GPU beside that pass
-    /// A device goes on once its sends and receives are done, and its host calls nothing before
-    /// (Megatron-LM's 1F1B: batch_p2p_sync).
+    kOverlapped,  ///< sent beside later computation; received when the pass that needs them is next
+    kAhead,  ///< a receive is posted one pass ahead: its kernel waits on the GPU beside that pass
+    /// A device continues only after its sends and receives are done, and its host issues no call
+    /// until then (Megatron-LM's 1F1B: batch_p2p_sync).
     kBlocking,
 };
 
 enum class OptimizerKind : std::uint8_t { kAdam, kMomentum };
 
-/// How the gradients of micro-batches come together.
+/// How gradients of micro-batches are summed.
 enum class GradientSums : std::uint8_t {
-    kFused,     ///< the product that makes them adds to what is there
-    kSeparate,  ///< a kernel a layer and micro-batch reads both and writes the sum
+    kFused,     ///< the product that computes them accumulates into the sum
+    kSeparate,  ///< one kernel per layer and micro-batch reads both and writes the sum
 };
 
 /// How attention is computed.
 enum class AttentionKernels : std::uint8_t {
-    kFused,    ///< one kernel, scores never leave the SMs (FlashAttention)
-    kUnfused,  ///< scores, softmax, dropout and values, each from memory to memory
+    kFused,    ///< one kernel; scores never leave the SMs (FlashAttention)
+    kUnfused,  ///< scores, softmax, dropout and values as kernels that read and write memory
 };
 
 /// How the loss over a vocabulary is computed.
 enum class LossKernels : std::uint8_t {
-    kFused,    ///< a kernel forward and one backward, in 16 bits from memory to memory
-    kUnfused,  ///< operator by operator in 32 bits, as Megatron-LM's vocab_parallel_cross_entropy
+    kFused,    ///< one kernel forward and one backward, on 16-bit data in memory
+    kUnfused,  ///< operator by operator in 32 bits, as in Megatron-LM's
+               ///< vocab_parallel_cross_entropy
 };
 
 /// How a network is trained on many GPUs. A rank is one GPU; ranks = data x context x tensor x
 /// pipeline.
 struct ParallelPlan {
-    std::uint32_t data = 1;      ///< replicas of the whole
-    std::uint32_t context = 1;   ///< ranks that share the tokens of a sample
-    std::uint32_t tensor = 1;    ///< ranks that share each layer
-    std::uint32_t pipeline = 1;  ///< devices in a row
-    std::uint32_t expert = 1;    ///< data-parallel ranks that share a layer's experts
-    bool sequence = false;       ///< tensor ranks share what lies between their products too
+    std::uint32_t data = 1;      ///< replicas of the whole network
+    std::uint32_t context = 1;   ///< ranks that divide the tokens of a sample
+    std::uint32_t tensor = 1;    ///< ranks that divide each layer
+    std::uint32_t pipeline = 1;  ///< devices in sequence
+    std::uint32_t expert = 1;    ///< data-parallel ranks that divide a layer's experts
+    bool sequence = false;       ///< tensor-parallel ranks also divide activations between their
+                                 ///< products (sequence parallelism)
     Sharding sharding = Sharding::kNone;
     std::uint32_t micro_batch = 1;       ///< samples
-    std::uint32_t accumulate = 1;        ///< micro-batches of a step and replica
-    std::uint32_t last_micro_batch = 0;  ///< samples of the last of them; 0: as many as the others
-    /// Samples of a step by replica, where micro_batch x accumulate is not that of all; a replica
-    /// without samples takes no part. Empty: all have as many.
+    std::uint32_t accumulate = 1;        ///< micro-batches per step and replica
+    std::uint32_t last_micro_batch =
+        0;  ///< samples of the last micro-batch; 0: as many as the others
+    /// Samples of a step by replica, if they are not micro_batch x accumulate for all; a replica
+    /// without samples does not take part. Empty: equal for all.
     std::vector<std::uint32_t> samples;
     GradientSums accumulation = GradientSums::kFused;
-    /// Of a schedule without flush: how many are simulated, and how many there are to an update.
+    /// For a schedule without flush: mini-batches simulated, and mini-batches per update.
     std::uint32_t mini_batches = 32;
     std::uint32_t update_every = 1;
-    /// Devices of each stage, where a schedule lets stages be replicated; empty: one each.
+    /// Devices of each stage, for schedules with replicated stages; empty: one each.
     std::vector<std::uint32_t> replicas;
     Recompute recompute = Recompute::kNone;
     std::string schedule = "1f1b";
-    std::shared_ptr<const PipelineSchedule> given;  ///< read from a file: instead of the name
-    std::uint32_t chunks = 1;  ///< stages a device, where the schedule leaves it open
+    std::shared_ptr<const PipelineSchedule>
+        given;                 ///< read from a file; replaces the named schedule
+    std::uint32_t chunks = 1;  ///< stages per device, if the schedule leaves it open
     /// The first layer of each stage, ascending from 0; empty: balanced by time.
     std::vector<std::uint32_t> partition;
     WeightPolicy weights = WeightPolicy::kLatest;
     Messages messages = Messages::kOverlapped;
     AttentionKernels attention = AttentionKernels::kFused;
     LossKernels loss = LossKernels::kFused;
-    bool overlap_gradients = true;        ///< they travel beside the last backward
-    bool gradient_as_bucket_view = true;  ///< else buckets hold them a second time
-    Bytes bucket = mebibytes(25);         ///< of gradients that travel together
+    bool overlap_gradients = true;        ///< reduced beside the last backward
+    bool gradient_as_bucket_view = true;  ///< otherwise buckets hold a second copy of them
+    Bytes bucket = mebibytes(25);         ///< gradients reduced together
     Bytes first_bucket = mebibytes(1);
     Datatype datatype = Datatype::kBfloat16;  ///< of weights and activations
-    Datatype gradient = Datatype::kFloat32;   ///< of gradients that travel
-    bool tf32 = false;                        ///< 32-bit products round their operands
+    Datatype gradient = Datatype::kFloat32;   ///< of gradients in collectives
+    bool tf32 = false;                        ///< 32-bit products round their operands to TF32
     OptimizerKind optimizer = OptimizerKind::kAdam;
     LaunchTimes launches;
 };
@@ -113,7 +117,7 @@ struct ParallelPlan {
     return plan.data * plan.context * plan.tensor * plan.pipeline;
 }
 
-/// Replicas that take part in a step.
+/// Number of replicas that take part in a step.
 [[nodiscard]] inline std::uint32_t replicas_at_work(const ParallelPlan& plan) {
     return plan.samples.empty()
                ? plan.data
@@ -121,7 +125,7 @@ struct ParallelPlan {
                      plan.data - std::count(plan.samples.begin(), plan.samples.end(), 0U));
 }
 
-/// Bytes a parameter that an update reads and writes beside weights and gradients: moments, and
+/// Bytes per parameter that an update reads and writes beside weights and gradients: moments, and
 /// the 32-bit copy of 16-bit weights.
 [[nodiscard]] inline double optimizer_state_bytes(const ParallelPlan& plan) {
     const double moments = plan.optimizer == OptimizerKind::kAdam ? 2 : 1;

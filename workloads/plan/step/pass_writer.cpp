@@ -42,7 +42,7 @@ PassWriter::PassWriter(
     Communicators& groups,
     NameTable& names) :
     map_(map), rank_(rank), launches_(launches), groups_(groups), names_(names) {
-    stream("compute");  // the first
+    stream("compute");  // stream 0
 }
 
 std::uint32_t PassWriter::stream(const std::string& name, StreamKind kind) {
@@ -111,7 +111,7 @@ PassWriter::part(CollectiveKind kind, Bytes bytes, Datatype datatype, const Team
         return {};
     CollectiveOperation collective;
     collective.kind = kind;
-    // Whole grains of every rank's part.
+    // Rounds up to whole grains in every rank's part.
     const std::uint64_t grain = std::uint64_t{16} * members;
     collective.bytes = Bytes((bytes.count() + grain - 1) / grain * grain);
     collective.datatype = datatype;

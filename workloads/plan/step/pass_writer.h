@@ -17,7 +17,7 @@
 
 namespace switchfold {
 
-/// The communicators of a run: one for each set of ranks and use.
+/// The communicators of a run: one per set of ranks and purpose.
 class Communicators {
 public:
     std::uint32_t find(const std::string& name, const std::vector<std::uint32_t>& ranks);
@@ -28,15 +28,15 @@ private:
     std::vector<Group> groups_;
 };
 
-/// Ranks that reduce or gather something of their own, on a stream of its name.
+/// Ranks that share reductions and gathers, with the name of their stream.
 struct Team {
     std::string name;
     std::vector<std::uint32_t> ranks;  ///< ascending
 };
 
-/// Writes one rank's operations. Two lanes compute beside each other where a forward runs beside a
-/// backward; each has a stream for its kernels and one for the collectives that they wait for.
-/// Where launches take time, a host thread calls everything in the order in which it is written.
+/// Writes one rank's operations. Two lanes compute concurrently where a forward runs beside a
+/// backward; each has a stream for its kernels and one for the collectives that they wait for. If
+/// launches take time, a host thread issues all calls in the order in which they are written.
 class PassWriter {
 public:
     using Index = std::uint32_t;
@@ -48,9 +48,9 @@ public:
         Communicators& groups,
         NameTable& names);
 
-    /// What computes next on the lane waits for this too.
+    /// Makes the lane's next computation wait for this operation as well.
     void wait_for(std::size_t lane, Index operation) { lanes_[lane].waits.push_back(operation); }
-    /// The host calls nothing more before it has ended.
+    /// The host issues no further call until this operation has ended.
     void host_waits_for(Index operation) {
         if (launches_.any())
             host_waits_.push_back(operation);
@@ -59,20 +59,20 @@ public:
     kernel(std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel);
     void wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase);
     void join(std::size_t lane);
-    /// A kernel that stands for many and takes a nanosecond until its time is known. The time of
-    /// its calls is within.
+    /// A kernel that represents a whole pass; it takes a nanosecond until its time is known. That
+    /// time includes its calls.
     Index one_kernel(std::size_t lane, std::string_view name, Phase phase);
-    /// A kernel, a collective among the ranks of a layer, or a join; false for what is none.
+    /// Writes a kernel, a collective among the ranks of a layer, or a join; \returns false for
+    /// other items.
     bool layer_work(std::size_t lane, const WorkItem& item, Phase phase);
-    /// Weights of one unit, from each team its part.
+    /// One team's part of a unit's weights.
     struct Gathered {
         Bytes bytes;
         const Team& team;
     };
     void
     gather(std::size_t lane, const std::vector<Gathered>& parts, Datatype datatype, Phase phase);
-    /// A collective on the team's stream, unless the rank is alone in it; nothing on a lane waits
-    /// for it.
+    /// A collective on the team's stream, unless the team is this rank alone; no lane waits for it.
     std::optional<Index> collective(
         std::string_view name,
         CollectiveKind kind,
@@ -81,7 +81,7 @@ public:
         const Team& team,
         Phase phase,
         std::vector<Index> dependencies);
-    /// A message on a stream of its own, by its name.
+    /// A message on a stream of its own, with the given name.
     Index message(
         const std::string& stream,
         std::string_view name,
@@ -92,41 +92,42 @@ public:
         Phase phase,
         std::vector<Index> dependencies);
 
-    /// A kernel beside the lanes, on a stream of its own, by its name.
+    /// A kernel beside the lanes, on a stream of its own with the given name.
     Index kernel_beside(
         const std::string& stream,
         std::string_view name,
         Phase phase,
         const KernelOperation& kernel,
         std::vector<Index> dependencies);
-    /// To or from the host, on a stream a direction.
+    /// A copy to or from the host, on one stream per direction.
     Index host_copy(
         std::string_view name,
         CopyKind kind,
         Bytes bytes,
         Phase phase,
         std::vector<Index> dependencies);
-    /// What a host thread computes.
+    /// Work of a host thread.
     Index
     host_work(std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies);
 
-    /// What the lane would wait for if it went on now: its last kernel and what it still waits for.
+    /// What the lane's next operation will wait for: its last kernel and its pending waits.
     [[nodiscard]] std::vector<Index> ends(std::size_t lane) const;
     [[nodiscard]] std::optional<Index> last_kernel(std::size_t lane) const {
         return lanes_[lane].last;
     }
-    /// The last thing that the lane waits for: a sum of the last kernel's results, or that kernel.
+    /// The last operation that the lane waits for: the sum of the last kernel's results, or that
+    /// kernel.
     [[nodiscard]] std::optional<Index> last(std::size_t lane) const;
-    /// The operation that is written next, not its call.
+    /// Index of the next operation written, excluding its call.
     [[nodiscard]] Index next() const { return size() + (launches_.any() ? 1 : 0); }
-    /// The same of one that has no call of its own.
+    /// The same for one without a call of its own.
     [[nodiscard]] Index next_one_kernel() const { return size(); }
-    /// What was written last.
+    /// Index of the last operation written.
     [[nodiscard]] Index latest() const { return size() - 1; }
     void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);
-    /// So many bytes more or, below 0, fewer, from the operation's begin or end on.
+    /// Changes memory by `bytes` (negative: frees) at the operation's begin or end.
     void memory(MemoryClass what, std::int64_t bytes, Index operation, bool at_end);
-    /// All along.
+    /// Sets the memory held throughout.
     void hold(const MemoryBytes& bytes) { rank_graph_.held = bytes; }
     [[nodiscard]] RankGraph take() { return std::move(rank_graph_); }
 
@@ -134,14 +135,14 @@ private:
     struct Lane {
         std::vector<Index> waits;
         std::vector<Index> beside;
-        std::optional<Index> last;  ///< kernel
-        std::vector<Index> unit;    ///< what the gather of the unit after the next waits for
+        std::optional<Index> last;  ///< last kernel
+        std::vector<Index> unit;    ///< the gather of the unit after the next waits for these
     };
 
     [[nodiscard]] Index size() const { return static_cast<Index>(rank_graph_.operations.size()); }
     std::uint32_t stream(const std::string& name, StreamKind kind = StreamKind::kGpu);
     std::uint32_t compute(std::size_t lane);
-    /// With its call before it.
+    /// Adds an operation, preceded by its call.
     Index
     add(std::string_view name,
         std::uint32_t stream,
@@ -167,7 +168,7 @@ private:
     std::array<Lane, 2> lanes_;
     std::vector<Index> host_waits_;
     std::map<std::string, std::uint32_t> streams_;
-    std::map<std::pair<Sharing, std::size_t>, Team> teams_;  ///< by use and lane
+    std::map<std::pair<Sharing, std::size_t>, Team> teams_;  ///< by kind of sharing and lane
     std::map<std::uint32_t, std::uint64_t> sequence_;        ///< by group
 };
 

@@ -110,7 +110,7 @@ private:
                     experts->name));
     }
 
-    /// A schedule from a file says itself how many devices and micro-batches it is for.
+    /// A schedule from a file defines its number of devices and micro-batches.
     void given() {
         const PipelineSchedule& schedule = *plan_.given;
         if (schedule.devices() != plan_.pipeline)

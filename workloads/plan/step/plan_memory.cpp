@@ -18,11 +18,11 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
         return versions_stashed(schedule, stage);
     case WeightPolicy::kDoubleBuffered:
     case WeightPolicy::kPredict:
-    case WeightPolicy::kPipeMare:  // the average of updates
+    case WeightPolicy::kPipeMare:  // plus the average of updates
         return 2;
-    case WeightPolicy::kXpipe:  // the current ones, and those of the forwards and the backwards
+    case WeightPolicy::kXpipe:  // the current ones, and predictions for forwards and backwards
         return 3;
-    case WeightPolicy::kPredictOnce:  // what each forward predicted, until its backward
+    case WeightPolicy::kPredictOnce:  // the prediction of each forward, until its backward
         return 1 + versions_stashed(schedule, stage);
     }
     return 1;
@@ -34,7 +34,7 @@ std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
     const ParallelPlan& plan = step.plan();
     const PipelineSchedule& schedule = step.schedule();
     const double replicas = static_cast<double>(replicas_at_work(plan)) * plan.context;
-    // What a rank keeps of a stage's parameters; an expert has fewer replicas.
+    // Bytes that a rank keeps of a stage's parameters; experts have fewer replicas.
     const auto held = [&](std::uint32_t stage, Sharding least) {
         const double experts = step.work().expert_parameters(stage);
         const double others = step.work().parameters(stage) - experts;

@@ -19,7 +19,7 @@ namespace switchfold {
 
 namespace {
 
-/// Layers that a stage may begin with: those of a new block; all where there are no blocks.
+/// Layers at which a stage may begin: starts of blocks, or all layers of a network without blocks.
 std::vector<std::uint32_t> places_to_cut(const Network& network, std::uint32_t stages) {
     std::vector<std::uint32_t> places{0};
     for (std::uint32_t i = 1; i < network.layers.size(); ++i) {
@@ -35,7 +35,7 @@ std::vector<std::uint32_t> places_to_cut(const Network& network, std::uint32_t s
     return places;
 }
 
-/// What a step of one replica is, or of `replicas` such.
+/// Training facts of a step of `replicas` replicas.
 TrainingFacts facts_of(const PlannedStep& step, double replicas) {
     const ParallelPlan& plan = step.plan();
     const StageWork& work = step.work();
@@ -76,7 +76,7 @@ std::vector<std::uint32_t> balanced_partition(
 
 namespace {
 
-/// Until each place to cut, how long all before takes.
+/// For each possible cut, the total time of the layers before it.
 std::vector<double> seconds_until(
     const Network& network,
     const KernelTimes& times,
@@ -112,7 +112,7 @@ std::vector<std::uint32_t> balanced_partition(
         }
         return longest;
     };
-    // longest[k][i]: the longest stage of the best way to cut the first i pieces into k.
+    // longest[k][i]: the longest stage in the best division of the first i pieces into k stages.
     constexpr double kNever = std::numeric_limits<double>::infinity();
     std::vector<std::vector<double>> longest(stages + 1, std::vector<double>(n + 1, kNever));
     std::vector<std::vector<std::size_t>> begins(stages + 1, std::vector<std::size_t>(n + 1, 0));
@@ -146,7 +146,8 @@ PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) 
         plan_.partition = balanced_partition(network_, times_, plan_, schedule_.stages());
     work_ = std::make_unique<StageWork>(network_, times_, plan_, plan_.partition);
     if (!plan_.given) {
-        // Some are searched for these times. What is found may need messages that wait for nobody.
+        // Searched schedules depend on these times. A schedule found this way may need non-blocking
+        // messages.
         PipelineSchedule searched = schedule_of(plan_, work_.get());
         if (plan_.messages != Messages::kBlocking || ends_blocking(searched))
             schedule_ = std::move(searched);
@@ -162,7 +163,7 @@ PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) 
 
 std::uint32_t PlannedStep::samples() const {
     if (schedule_.asynchronous)
-        return plan_.micro_batch;  // of a mini-batch
+        return plan_.micro_batch;  // samples of a mini-batch
     return plan_.micro_batch * plan_.accumulate -
            (last_work_ ? plan_.micro_batch - plan_.last_micro_batch : 0);
 }
@@ -179,7 +180,7 @@ ExecutionGraph plan_step(const std::vector<const PlannedStep*>& by_rank) {
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
     std::map<const PlannedStep*, std::vector<MemoryBytes>> held;  // by device
-    std::map<std::uint32_t, const PlannedStep*> replicas;  // and the step of their first rank
+    std::map<std::uint32_t, const PlannedStep*> replicas;         // step of their first rank
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
         const PlannedStep* step = by_rank[rank];
         if (step == nullptr)
@@ -193,7 +194,8 @@ ExecutionGraph plan_step(const std::vector<const PlannedStep*>& by_rank) {
         ranks[rank].held = at->second[place.device];
     }
     ExecutionGraph graph = graph_of(first, std::move(ranks), std::move(groups), std::move(names));
-    std::vector<std::pair<const PlannedStep*, double>> alike;  // in the order of replicas
+    std::vector<std::pair<const PlannedStep*, double>>
+        alike;  // number of replicas by step, in order of first use
     for (const auto& [replica, step] : replicas) {
         const auto found =
             std::find_if(alike.begin(), alike.end(), [&, of = step](const auto& one) {

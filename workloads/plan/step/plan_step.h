@@ -16,41 +16,41 @@
 
 namespace switchfold {
 
-/// What is wrong with a plan for a network: the plan's key ("/tensor") and a sentence.
+/// Problems of a plan for a network: the plan's key ("/tensor") and a sentence.
 using PlanProblems = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] PlanProblems problems_of(const ParallelPlan& plan, const Network& network);
 
-/// The schedule of a plan that has no problems; one that is searched, for the stages' own times.
+/// The schedule of a valid plan; searched schedules use the stages' times in `work`.
 [[nodiscard]] PipelineSchedule
 schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 
-/// Mini-batches of a pipeline without flush until it is full, at most; as many until it is empty.
+/// Most mini-batches until a pipeline without flush is full; it takes as many to drain.
 [[nodiscard]] std::uint32_t rounds_to_fill(const ParallelPlan& plan);
 
-/// Mini-batches until every stage's replicas have had equally many.
+/// Least number of mini-batches after which all replicas of every stage have had equally many.
 [[nodiscard]] std::uint32_t rounds_of_replicas(const ParallelPlan& plan);
 
-/// Stages of about the same time, cut where `balanced` says.
+/// Divides the network into stages of about equal time, cut at starts of blocks.
 [[nodiscard]] std::vector<std::uint32_t> balanced_partition(
     const Network& network,
     const KernelTimes& times,
     const ParallelPlan& plan,
     std::uint32_t stages);
-/// The same where stages run on GPUs that differ: by stage the times of those that it is on, the
-/// slowest of which counts.
+/// The same for stages on different GPUs: `times` holds, by stage, the kernel times of its GPUs;
+/// the slowest counts.
 [[nodiscard]] std::vector<std::uint32_t> balanced_partition(
     const Network& network,
     const std::vector<std::vector<const KernelTimes*>>& times,
     const ParallelPlan& plan);
 
-/// As many blocks a stage, as Megatron-LM cuts: what stands before the first block and behind the
-/// last counts as one each where that comes out even, else it goes with its neighbour. Empty if
-/// neither comes out even.
+/// Equally many blocks per stage, as in Megatron-LM: the layers before the first and after the last
+/// block count as one block each if that divides evenly, and otherwise join their neighbour. Empty
+/// if neither divides evenly.
 [[nodiscard]] std::vector<std::uint32_t>
 equal_partition(const Network& network, std::uint32_t stages);
 
-/// A plan without problems, cut into stages and put in order, for a network and the times of its
-/// kernels. Its parts refer to each other: it stays where it is.
+/// A valid plan, divided into stages and scheduled, for a network and its kernel times. It is not
+/// movable, because its parts refer to each other.
 class PlannedStep {
 public:
     PlannedStep(Network network, KernelTimes times, ParallelPlan plan);
@@ -61,11 +61,11 @@ public:
     [[nodiscard]] const KernelTimes& times() const { return times_; }
     [[nodiscard]] const ParallelPlan& plan() const { return plan_; }
     [[nodiscard]] const StageWork& work() const { return *work_; }
-    /// The same of a micro-batch: the last one of a step may have fewer samples.
+    /// The same for one micro-batch: the last one of a step may have fewer samples.
     [[nodiscard]] const StageWork& work(std::uint32_t micro_batch) const {
         return last_work_ && micro_batch + 1 == schedule_.micro_batches ? *last_work_ : *work_;
     }
-    /// Samples of a replica in a step.
+    /// Samples per replica and step.
     [[nodiscard]] std::uint32_t samples() const;
     [[nodiscard]] const PipelineSchedule& schedule() const { return schedule_; }
 
@@ -75,17 +75,17 @@ private:
     ParallelPlan plan_;
     PipelineSchedule schedule_;
     std::unique_ptr<StageWork> work_;
-    ParallelPlan last_plan_;                ///< of the last micro-batch
-    std::unique_ptr<StageWork> last_work_;  ///< none: it is as the others
+    ParallelPlan last_plan_;                ///< for the last micro-batch
+    std::unique_ptr<StageWork> last_work_;  ///< null: equal to the others
 };
 
-/// A step whose ranks differ in GPUs or samples: by rank the step that it takes its own part of,
-/// none where its replica has no samples. Their plans, partitions and the schedules of a replica's
-/// ranks are alike but for that.
+/// A step whose ranks differ in GPUs or samples. `by_rank` holds the step from which each rank
+/// takes its part, or null for a rank whose replica has no samples. Apart from that, plans,
+/// partitions and the schedules within a replica must be equal.
 [[nodiscard]] ExecutionGraph plan_step(const std::vector<const PlannedStep*>& by_rank);
 
-/// One step of training; of a schedule without flush as many mini-batches as the plan says. Ranks
-/// are those of RankMap.
+/// One training step; for a schedule without flush, as many mini-batches as the plan states. Ranks
+/// are numbered by RankMap.
 [[nodiscard]] ExecutionGraph plan_step(const PlannedStep& step);
 
 }  // namespace switchfold

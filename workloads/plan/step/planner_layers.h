@@ -8,11 +8,12 @@
 
 namespace switchfold {
 
-/// A network's layers as the planner of partitions sees them, a micro-batch of the plan.
+/// A network's layers as the partition planner sees them, for one of the plan's micro-batches.
 [[nodiscard]] std::vector<PlannerLayer>
 planner_layers(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
 
-/// Gives a plan the stages that the planner found, and their devices where any has several.
+/// Sets a plan's stages, and their replicas if any stage has several, to those that the planner
+/// found.
 void use(const PlannedPipeline& found, ParallelPlan& plan);
 
 }  // namespace switchfold

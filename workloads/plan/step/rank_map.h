@@ -8,24 +8,24 @@
 
 namespace switchfold {
 
-/// A rank's place in a plan.
+/// A rank's coordinates in a plan.
 struct RankPlace {
     std::uint32_t tensor = 0;
     std::uint32_t context = 0;
     std::uint32_t data = 0;
-    std::uint32_t device = 0;  ///< of the pipeline
+    std::uint32_t device = 0;  ///< device of the pipeline
     bool operator==(const RankPlace&) const = default;
 };
 
-/// Ranks that share something with a rank, itself among them.
+/// Kinds of groups that share something; each includes the rank itself.
 enum class Sharing : std::uint8_t {
     kTensor,
     kContext,
-    kExpert,  ///< one layer's experts between them
-    kModel,   ///< one copy of all weights
+    kExpert,  ///< together hold one layer's experts
+    kModel,   ///< together hold one copy of all weights
 };
 
-/// Ranks lie in Megatron's order: tensor-parallel ones next to each other, then the parts of a
+/// Ranks are numbered in Megatron's order: tensor-parallel ranks vary fastest, then parts of a
 /// sample, then replicas, then the pipeline's devices.
 class RankMap {
 public:
@@ -38,10 +38,10 @@ public:
     [[nodiscard]] bool at_work(const RankPlace& place) const {
         return plan_.samples.empty() || plan_.samples[place.data] > 0;
     }
-    /// Ranks of its device that hold the same of every layer, experts aside, and it, of replicas
-    /// with samples; ascending.
+    /// Ranks of its device that hold the same part of every layer, experts aside, including itself;
+    /// only replicas with samples; ascending.
     [[nodiscard]] std::vector<std::uint32_t> replicas(std::uint32_t rank) const;
-    /// Ascending.
+    /// Ranks of such a group, ascending.
     [[nodiscard]] std::vector<std::uint32_t> sharing(Sharing what, std::uint32_t rank) const;
 
 private:

@@ -27,7 +27,7 @@ Phase phase_of(PassKind kind) {
                                        : Phase::kBackward;
 }
 
-/// A message's two ends find each other by it.
+/// Tag that matches the two ends of a message.
 std::uint64_t tag_of(const Pass& pass, const PipelineSchedule& schedule) {
     return (std::uint64_t{pass.micro_batch} * schedule.stages() + pass.stage) * 2 +
            (pass.kind == PassKind::kForward ? 0 : 1);
@@ -49,11 +49,12 @@ RankGraph RankWriter::write() {
     return writer_.take();
 }
 
-/// The passes whose gradients complete those of an update: they travel beside it.
+/// Marks the passes whose gradients are the last before an update: these gradients are reduced
+/// beside the pass.
 void RankWriter::mark_last_gradients() {
     const std::vector<Slot>& order = parts_.schedule.order[device_];
     last_gradients_.assign(order.size(), false);
-    std::map<std::uint32_t, bool> wanted;  // by stage
+    std::map<std::uint32_t, bool> wanted;  // whether an update of the stage follows, by stage
     for (std::size_t at = order.size(); at-- > 0;) {
         const auto mark = [&](const Pass& pass) {
             if (pass.kind == PassKind::kUpdate) {
@@ -91,8 +92,8 @@ const Team& RankWriter::team(Weights weights) {
     const auto [at, fresh] = teams_.try_emplace(weights);
     if (!fresh)
         return at->second;
-    // One communicator for all stages, whose ranks go through them in one order; where pipelines
-    // run both ways the orders differ, and each stage has its own.
+    // One communicator serves all stages if their ranks visit them in the same order. In
+    // bidirectional pipelines the orders differ, so each stage has its own.
     const bool one_way = parts_.schedule.routes.size() == 1;
     std::vector<std::uint32_t> ranks = holders({weights.stage}, true);
     if (weights.experts) {
@@ -124,12 +125,12 @@ std::uint32_t RankWriter::round_of(const Pass& pass) const {
 
 void RankWriter::slot(std::size_t at) {
     const Slot& slot = parts_.schedule.order[device_][at];
-    // Both lanes go on once both have ended.
+    // Both lanes wait for the end of both.
     std::vector<Index> previous = writer_.ends(0);
     const std::vector<Index> other = writer_.ends(1);
     previous.insert(previous.end(), other.begin(), other.end());
     if (parts_.plan.messages != Messages::kAhead)
-        before_ = previous;  // receives come when it is their turn
+        before_ = previous;  // receives are posted when their pass is next
     if (parts_.plan.messages == Messages::kBlocking) {
         previous.insert(previous.end(), sends_.begin(), sends_.end());
         host_waits_ = sends_;
@@ -172,7 +173,8 @@ void RankWriter::receive(std::size_t lane, const Pass& pass) {
         host_waits_.push_back(index);
 }
 
-/// For the sends of the slot before and the receives of this one, which go together.
+/// Makes the host wait for the previous slot's sends and this slot's receives, which are issued
+/// together.
 void RankWriter::host_waits() {
     for (const Index message : std::exchange(host_waits_, {}))
         writer_.host_waits_for(message);
@@ -194,7 +196,7 @@ void RankWriter::send(std::size_t lane, const Pass& pass) {
         writer_.ends(lane)));
 }
 
-/// Reads the weights and their average gradient, writes the weights to come.
+/// Reads the weights and their average gradient, writes the predicted weights.
 void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
     const WeightPolicy policy = parts_.plan.weights;
     const bool forward = pass.kind == PassKind::kForward;
@@ -237,7 +239,7 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     send(lane, pass);
 }
 
-/// What a pass takes of memory on its way the kernel that stands for it takes from its begin on.
+/// Writes a pass as one kernel, which takes the pass's peak memory at its begin.
 void RankWriter::one_kernel(std::size_t lane, const Pass& pass, Phase phase) {
     const Index index = writer_.one_kernel(lane, to_string(pass.kind), phase);
     parts_.fold->pass(rank_, index, pass);
@@ -287,7 +289,7 @@ void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer, bool red
     const Bytes bytes =
         bytes_of(parts_.work.layers().parameters(layer) * element_bytes(parts_.plan.gradient));
     const bool overlaps = parts_.plan.overlap_gradients;
-    // Without overlap all micro-batches add to one.
+    // Without overlap all micro-batches share one gradient.
     if (parts_.plan.sharding >= Sharding::kGradients && bytes.count() > 0 &&
         (overlaps || pending.layers.insert(layer).second))
         pending.whole.push_back({writer_.last_kernel(lane).value(), bytes});
@@ -334,7 +336,7 @@ std::optional<RankWriter::Index> RankWriter::reduce_before_update(
     return index;
 }
 
-/// Weights that two stages use: their gradients are added up between the two.
+/// Sums the gradients of weights that two stages use.
 void RankWriter::reduce_tied(const std::vector<std::uint32_t>& stages) {
     const auto held = [&](std::uint32_t stage) {
         return std::find(stages.begin(), stages.end(), stage) != stages.end();
@@ -357,8 +359,8 @@ void RankWriter::reduce_tied(const std::vector<std::uint32_t>& stages) {
     }
 }
 
-/// What all stages of a device wait for before the first of them is updated: every rank goes
-/// through it in the same order.
+/// Collectives that all stages of a device wait for before the first update; every rank issues them
+/// in the same order.
 void RankWriter::before_updates(std::size_t at) {
     const std::vector<Slot>& order = parts_.schedule.order[device_];
     const ParallelPlan& plan = parts_.plan;
@@ -379,12 +381,12 @@ void RankWriter::before_updates(std::size_t at) {
         }
     }
     if (parts_.schedule.asynchronous)
-        return;  // each stage goes on with a copy of its own
+        return;  // each stage keeps a copy of its own
     reduce_tied(stages);
     if (parts_.schedule.no_barrier)
         return;
     std::vector<std::uint32_t> model = parts_.map.sharing(Sharing::kModel, rank_);
-    if (parts_.fold != nullptr)  // those that stand for the others
+    if (parts_.fold != nullptr)  // only ranks that represent others
         std::erase_if(
             model, [&](std::uint32_t rank) { return parts_.map.place(rank).tensor != 0; });
     reduce_before_update(

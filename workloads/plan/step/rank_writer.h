@@ -11,16 +11,17 @@
 
 namespace switchfold {
 
-/// Told of operations whose times a run of their own gives, where a rank stands for others.
+/// Receives the operations whose times a separate run determines, in steps where ranks represent
+/// others.
 class FoldedParts {
 public:
     virtual ~FoldedParts() = default;
     virtual void pass(std::uint32_t rank, std::uint32_t operation, const Pass& pass) = 0;
-    /// A collective of ranks that hold the same weights.
+    /// A collective among ranks that hold the same weights.
     virtual void collective(std::uint32_t rank, std::uint32_t operation) = 0;
 };
 
-/// Everything that the ranks of a step have in common.
+/// Everything that a step's ranks have in common.
 struct StepParts {
     StepParts(const PlannedStep& planned, const RankMap& ranks, FoldedParts* folded = nullptr) :
         step(planned),
@@ -33,21 +34,20 @@ struct StepParts {
     const PlannedStep& step;
     const ParallelPlan& plan;
     const PipelineSchedule& schedule;
-    const StageWork& work;  ///< of all micro-batches but the last, which may be smaller
+    const StageWork& work;  ///< of all micro-batches except the last, which may be smaller
     const KernelTimes& times;
     const RankMap& map;
-    FoldedParts* fold;  ///< none: every rank does its own
+    FoldedParts* fold;  ///< null: every rank is written in full
 };
 
-/// Weights, gradients and moments of each rank's stages, which stay in memory.
+/// Sets the memory that each rank's weights, gradients and moments take throughout.
 void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks);
 
-/// A graph of what a step's ranks do.
+/// Assembles the graph of a step from its ranks.
 [[nodiscard]] ExecutionGraph graph_of(
     const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
 
-/// Lays the schedule of a rank's device down: passes, messages to its neighbours, gradients and
-/// updates.
+/// Writes the schedule of a rank's device: passes, messages to neighbours, gradients and updates.
 class RankWriter {
 public:
     RankWriter(const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names);
@@ -55,8 +55,8 @@ public:
 
 private:
     using Index = PassWriter::Index;
-    /// Weights of a stage that the same ranks share: all, but for experts' where ranks hold
-    /// different ones of these.
+    /// Weights of a stage that the same group of ranks shares: all of them, or those of experts if
+    /// ranks hold different experts.
     struct Weights {
         std::uint32_t stage = 0;
         bool experts = false;
@@ -76,11 +76,11 @@ private:
     void update(const Pass& pass);
     void gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces);
     void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
-    /// A collective on all gradients, which the update waits for.
+    /// A collective over all gradients, which the update waits for.
     std::optional<Index> reduce_before_update(
         const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
     void reduce_tied(const std::vector<std::uint32_t>& stages);
-    /// Every rank that holds these stages of the same weights.
+    /// All ranks that hold these stages of the same weights.
     [[nodiscard]] std::vector<std::uint32_t>
     holders(const std::vector<std::uint32_t>& stages, bool replicas) const;
     const Team& team(Weights weights);
@@ -89,15 +89,15 @@ private:
     [[nodiscard]] std::uint32_t peer(std::uint32_t device) const;
 
     struct Pending {
-        /// A gradient of which the rank is to keep its part alone.
+        /// A gradient of which the rank will keep only its shard.
         struct Whole {
-            Index operation = 0;  ///< makes it
+            Index operation = 0;  ///< computes it
             Bytes bytes;
         };
-        Bytes bytes;                     ///< gradients that wait for their bucket to fill
-        std::vector<Whole> whole;        ///< of them
-        std::set<std::uint32_t> layers;  ///< theirs
-        bool any = false;                ///< a bucket has gone
+        Bytes bytes;                     ///< gradients waiting for their bucket to fill
+        std::vector<Whole> whole;        ///< the same gradients
+        std::set<std::uint32_t> layers;  ///< their layers
+        bool any = false;                ///< whether a bucket has been sent
         std::vector<Index> reduced;      ///< collectives that the update waits for
     };
 
@@ -105,12 +105,12 @@ private:
     std::uint32_t rank_;
     std::uint32_t device_;
     PassWriter writer_;
-    std::vector<bool> last_gradients_;  ///< by slot: the last before an update
+    std::vector<bool> last_gradients_;  ///< by slot: whether it is the last before an update
     std::map<Weights, Pending> pending_;
-    std::map<Weights, Team> teams_;  ///< who shares them
-    std::vector<Index> before_;      ///< what a receive waits for
-    std::vector<Index> sends_;       ///< of the last slot
-    std::vector<Index> host_waits_;  ///< blocking messages that are under way
+    std::map<Weights, Team> teams_;  ///< ranks that share the weights
+    std::vector<Index> before_;      ///< operations that a receive waits for
+    std::vector<Index> sends_;       ///< of the previous slot
+    std::vector<Index> host_waits_;  ///< blocking messages in flight
 };
 
 }  // namespace switchfold

@@ -10,7 +10,7 @@ namespace switchfold {
 
 namespace {
 
-/// Tensors by the layers that make them: one that several layers read is kept once.
+/// Tensors, identified by the layer that produces them: one read by several layers is kept once.
 using Tensors = std::set<std::uint32_t>;
 
 class StageReads {
@@ -65,7 +65,7 @@ public:
             part.for_weights = bytes(later);
             memory.kept.until_weight_gradient += part.for_weights;
         }
-        // Backward goes through them from the last on.
+        // Backward visits the layers in reverse.
         double made = 0;
         for (auto part = memory.again.rbegin(); part != memory.again.rend(); ++part) {
             Kept& most = memory.kept;
@@ -81,8 +81,8 @@ private:
         return network_.layers[layer].type.find("loss") != std::string::npos;
     }
 
-    /// Where a network has blocks, what stands before and behind them is kept (Megatron-LM:
-    /// transformer layers alone are checkpointed).
+    /// Whether a layer lies outside the blocks: its activations are kept (Megatron-LM checkpoints
+    /// transformer layers only).
     [[nodiscard]] bool is_outside(std::uint32_t layer) const {
         return is_loss(layer) || (has_blocks_ && network_.layers[layer].block == kNoBlock);
     }
@@ -105,7 +105,7 @@ private:
         return parts;
     }
 
-    /// What the backward of a layer reads.
+    /// Adds the tensors that a layer's backward reads.
     void add_read(std::uint32_t layer, Tensors& tensors) const {
         const Layer& l = network_.layers[layer];
         const KeptTensors keeps = kept_tensors(l);
@@ -115,14 +115,14 @@ private:
             tensors.insert(layer);
     }
 
-    /// A byte an element.
+    /// Bytes of a layer's mask: one per element.
     [[nodiscard]] double mask(std::uint32_t layer) const {
         return kept_tensors(network_.layers[layer]).mask
                    ? layers_.output_bytes(layer) / element_bytes(plan_.datatype)
                    : 0;
     }
 
-    /// What layers read that none of them makes.
+    /// Adds tensors that the layers read but none of them produces.
     void add_inputs(const RecomputedLayers& part, Tensors& tensors) const {
         for (std::uint32_t i = part.first; i < part.end; ++i)
             for (const std::uint32_t input : network_.layers[i].inputs)

@@ -9,25 +9,25 @@
 
 namespace switchfold {
 
-/// Layers whose forward runs again right before their backward, which goes through them as one.
+/// Layers whose forward is repeated right before their backward, as one unit.
 struct RecomputedLayers {
     std::uint32_t first = 0;
-    std::uint32_t end = 0;  ///< behind the last
-    /// Bytes of one micro-batch that this makes and their backward frees: what was not kept.
+    std::uint32_t end = 0;  ///< one past the last
+    /// Bytes that the repeated forward of one micro-batch produces and the backward frees.
     double workspace = 0;
-    /// What of them a separate weight gradient reads.
+    /// The part of them that a separate weight gradient reads.
     double for_weights = 0;
 };
 
-/// What a micro-batch needs of a stage's memory.
+/// Memory that a micro-batch needs on a stage.
 struct StageMemory {
     Kept kept;
     std::vector<RecomputedLayers> again;  ///< ascending
 };
 
-/// Of the layers from `first` until before `end`. Recompute none keeps all that backward reads;
-/// selective all but the scores of attention, which each attention computes again; full what comes
-/// into blocks, and into the layers between two blocks, from outside, and what the loss keeps.
+/// Memory for the layers [first, end). Without recomputation everything that backward reads is
+/// kept; with selective, everything except attention scores, which each attention recomputes; with
+/// full, what blocks and the layers between two blocks read from outside, and what the loss keeps.
 [[nodiscard]] StageMemory stage_memory(
     const Network& network,
     const LayerWork& layers,

@@ -43,7 +43,7 @@ std::uint32_t StageWork::stage_of(std::uint32_t layer) const {
     return static_cast<std::uint32_t>(next - first_.begin()) - 1;
 }
 
-/// Fully sharded weights come together block by block.
+/// Gathers fully sharded weights, block by block.
 void StageWork::gather(std::uint32_t stage, std::uint32_t layer, bool upwards, Work& work) const {
     if (plan_.sharding != Sharding::kParameters || plan_.data * plan_.context == 1)
         return;
@@ -68,7 +68,7 @@ void StageWork::gather(std::uint32_t stage, std::uint32_t layer, bool upwards, W
 
 namespace {
 
-/// Adds what changes memory, if it does.
+/// Adds a change of memory unless it is zero.
 void change(Work& work, MemoryClass what, double bytes, bool at_end) {
     if (std::llround(bytes) != 0)
         work.push_back(HoldItem{what, std::llround(bytes), at_end});
@@ -88,7 +88,7 @@ void StageWork::build(std::uint32_t stage) {
             change(of(PassKind::kForward), MemoryClass::kActivations, activations, false);
         layers_.forward(i, of(PassKind::kForward));
     }
-    double made = 0;  // for the weights, of what is computed again
+    double made = 0;  // recomputed bytes that the weight gradient reads
     auto again = memory.again.rbegin();
     for (std::uint32_t i = end(stage); i-- > first(stage);) {
         const bool recomputed = again != memory.again.rend() && again->first <= i;
@@ -129,7 +129,7 @@ double StageWork::seconds(PassKind kind, std::uint32_t stage) const {
     return sum;
 }
 
-/// Forward once, backward twice as much.
+/// Backward takes twice the FLOPs of forward.
 double StageWork::model_flops(std::uint32_t stage) const {
     double macs = 0;
     for (std::uint32_t i = first(stage); i < end(stage); ++i)

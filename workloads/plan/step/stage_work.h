@@ -12,8 +12,7 @@
 
 namespace switchfold {
 
-/// A network cut into stages: what a rank does of each stage for one micro-batch, and what it
-/// keeps.
+/// A network divided into stages: a rank's work and memory for each stage and one micro-batch.
 class StageWork {
 public:
     /// `first`: the first layer of each stage, ascending from 0.
@@ -25,28 +24,28 @@ public:
 
     [[nodiscard]] std::uint32_t stages() const { return static_cast<std::uint32_t>(first_.size()); }
     [[nodiscard]] std::uint32_t first(std::uint32_t stage) const { return first_[stage]; }
-    /// Behind its last layer.
+    /// One past its last layer.
     [[nodiscard]] std::uint32_t end(std::uint32_t stage) const;
 
-    /// Passes but updates.
+    /// Work of a pass; not defined for updates.
     [[nodiscard]] const Work& work(PassKind kind, std::uint32_t stage) const {
         return work_[stage][static_cast<std::size_t>(kind)];
     }
-    /// Isolated kernels of a pass one after the other, in seconds; what communicates is not there.
+    /// Sum of a pass's isolated kernel times, in seconds, without communication.
     [[nodiscard]] double seconds(PassKind kind, std::uint32_t stage) const;
-    /// Floating-point operations of products and attention of a pass, recomputed ones not.
+    /// FLOPs of a pass's products and attention, without recomputation.
     [[nodiscard]] double model_flops(std::uint32_t stage) const;
 
-    /// That the rank holds, those that it shares with an earlier stage among them.
+    /// Parameters that the rank holds, including those shared with an earlier stage.
     [[nodiscard]] double parameters(std::uint32_t stage) const;
-    /// Those of them that expert-parallel ranks hold different ones of.
+    /// Those of them that differ between expert-parallel ranks.
     [[nodiscard]] double expert_parameters(std::uint32_t stage) const;
-    /// The owner of weights that a stage uses and another stage owns (an embedding at the head).
+    /// The layer in another stage that owns weights used by this stage (an embedding at the head).
     [[nodiscard]] std::optional<std::uint32_t> shared_layer(std::uint32_t stage) const;
     [[nodiscard]] std::uint32_t stage_of(std::uint32_t layer) const;
-    /// Bytes of one micro-batch's activations that go to the next stage; their gradients come back.
+    /// Bytes of one micro-batch's activations sent to the next stage; their gradients return.
     [[nodiscard]] Bytes message(std::uint32_t stage) const;
-    /// Bytes that one micro-batch's forward leaves behind.
+    /// Memory that one micro-batch's forward leaves behind.
     [[nodiscard]] const Kept& kept(std::uint32_t stage) const { return memory(stage).kept; }
     [[nodiscard]] const StageMemory& memory(std::uint32_t stage) const { return memory_[stage]; }
     [[nodiscard]] const LayerWork& layers() const { return layers_; }
@@ -64,7 +63,7 @@ private:
     std::vector<StageMemory> memory_;
 };
 
-/// A layer a stage.
+/// One stage per layer.
 [[nodiscard]] StageWork
 layer_by_layer(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
 

@@ -13,7 +13,7 @@
 
 namespace switchfold {
 
-/// A share of a whole that comes out in whole numbers, at least one.
+/// A share of a whole, rounded to an integer of at least one.
 [[nodiscard]] inline std::uint64_t whole(double value) {
     return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
 }
@@ -23,7 +23,7 @@ struct KernelItem {
     KernelOperation kernel;
 };
 
-/// What computes next waits for it, unless it runs beside: then until the next join.
+/// Later computation waits for it; if `beside`, only from the next join on.
 struct CollectiveItem {
     std::string name;
     CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -32,29 +32,30 @@ struct CollectiveItem {
     Sharing sharing = Sharing::kTensor;
     bool beside = false;
 };
-/// What computes next waits for the collectives that run beside.
+/// Later computation waits for the collectives that run beside.
 struct JoinItem {};
 
-/// From here on the gradients of a layer's weights are there.
+/// From here on the gradients of a layer's weights are available.
 struct GradientsItem {
     std::uint32_t layer = 0;
 };
 
-/// The weights of the layers that follow come together from the ranks that share them; they come
-/// while the layers before compute.
+/// Gathers the weights of the following layers from the ranks that share them, while the previous
+/// layers compute.
 struct GatherItem {
     Bytes bytes;
-    Bytes experts;  ///< those that expert-parallel ranks hold different ones of
+    Bytes experts;  ///< those that differ between expert-parallel ranks
 };
 
-/// That many bytes more or, below 0, fewer: once what comes next begins, or what came before ends.
+/// Changes memory by `bytes` (negative: frees) when the next item begins or, if `at_end`, when the
+/// previous one ends.
 struct HoldItem {
     MemoryClass what = MemoryClass::kActivations;
     std::int64_t bytes = 0;
     bool at_end = false;
 };
 
-/// What a rank does in a pass, one after the other.
+/// One item of a rank's pass; items run in order.
 using WorkItem =
     std::variant<KernelItem, CollectiveItem, JoinItem, GradientsItem, GatherItem, HoldItem>;
 using Work = std::vector<WorkItem>;
