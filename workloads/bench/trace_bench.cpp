@@ -22,7 +22,7 @@ void count_bytes(benchmark::State& state, const BigTrace& trace) {
         static_cast<std::int64_t>(std::filesystem::file_size(trace.path()) * state.iterations()));
 }
 
-/// Finding where events begin and end.
+/// Finds where events begin and end.
 void scan(benchmark::State& state) {
     const BigTrace trace(kBytes);
     for (auto unused : state) {
@@ -35,7 +35,7 @@ void scan(benchmark::State& state) {
 }
 BENCHMARK(scan)->Unit(benchmark::kMillisecond);
 
-/// All until the trace lies in memory: events parsed, launches and operators joined.
+/// Everything up to a trace in memory: parses events, joins launches and operators.
 void read(benchmark::State& state) {
     const BigTrace trace(kBytes);
     for (auto unused : state) {
@@ -48,7 +48,7 @@ void read(benchmark::State& state) {
 }
 BENCHMARK(read)->Unit(benchmark::kMillisecond);
 
-/// All until there is a graph.
+/// Everything up to the graph.
 void build(benchmark::State& state) {
     const BigTrace trace(kBytes);
     for (auto unused : state) {

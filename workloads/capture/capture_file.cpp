@@ -34,7 +34,7 @@ std::string contents(const std::filesystem::path& path) {
 
 template <class T>
 void make_readable(T& /*field*/) {}
-/// Programs name things in any encoding; what we write is UTF-8.
+/// Converts to UTF-8: programs use any encoding for names.
 void make_readable(std::string& text) {
     if (!simdjson::validate_utf8(text))
         text = Json::parse(json_text(text)).get<std::string>();
@@ -48,7 +48,7 @@ void make_texts_readable(Record& record) {
         record);
 }
 
-/// Puts each record where it belongs and joins the two ends of ranges.
+/// Sorts records by kind and joins the two ends of ranges.
 class Collector {
 public:
     explicit Collector(CaptureFile& file) : file_(file) { file_.names.emplace_back(); }
@@ -77,7 +77,7 @@ public:
     void operator()(const Marker& record) {
         if (record.edge == Marker::Edge::kStart) {
             if (!open_.insert_or_assign(record.id, record).second)
-                ++file_.open_ranges;  // the one before of that id
+                ++file_.open_ranges;  // the earlier range with this id
             return;
         }
         const auto start = open_.find(record.id);

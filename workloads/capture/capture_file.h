@@ -12,7 +12,7 @@
 
 namespace switchfold::capture {
 
-/// An NVTX range of a thread, or of the process when its ends lie on different threads.
+/// An NVTX range of a thread, or of the process if its ends lie on different threads.
 struct Range {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
@@ -24,7 +24,7 @@ struct Range {
 struct CaptureFile {
     std::filesystem::path path;
     Session session;
-    std::vector<std::string> names;  ///< by id, which count from 1; id 0 is no name
+    std::vector<std::string> names;  ///< by id; ids start at 1, id 0 means no name
     std::vector<Device> devices;
     BigVector<Kernel> kernels;
     BigVector<Copy> copies;
@@ -38,11 +38,11 @@ struct CaptureFile {
     std::vector<NcclCall> nccl_calls;
     std::vector<Counters> counters;
     std::vector<Lost> lost;
-    bool ended = false;  ///< the process ended in order
+    bool ended = false;  ///< the process ended normally
     std::uint64_t bytes = 0;
-    std::uint64_t torn_bytes = 0;       ///< behind the last whole record
-    std::uint64_t records = 0;          ///< whole ones
-    std::uint64_t unknown_records = 0;  ///< of a kind that a newer writer added
+    std::uint64_t torn_bytes = 0;       ///< bytes after the last complete record
+    std::uint64_t records = 0;          ///< complete ones
+    std::uint64_t unknown_records = 0;  ///< of kinds that newer writers added
     std::uint64_t open_ranges = 0;      ///< NVTX ranges without an end
     std::uint64_t marks = 0;            ///< NVTX marks, and ends of ranges without a start
 
@@ -51,15 +51,15 @@ struct CaptureFile {
     }
 };
 
-/// Whether the bytes are the beginning of a capture file.
+/// Whether the bytes begin a capture file.
 [[nodiscard]] bool is_capture(std::string_view beginning);
 
-/// Reads up to the first torn record and says how much lies behind it. Throws ConfigError if the
-/// file is no capture, is of another version or holds a record that contradicts its kind; IoError
-/// if it cannot be read.
+/// Reads up to the first torn record and counts the bytes after it. Throws ConfigError if the file
+/// is not a capture, has another version or holds a record that does not fit its kind; IoError if
+/// it cannot be read.
 [[nodiscard]] CaptureFile read_capture(const std::filesystem::path& path);
 
-/// What a person must know of a capture's losses, a line each; empty if nothing was lost.
+/// What the user must know about a capture's losses, one line each; empty if nothing was lost.
 [[nodiscard]] std::vector<std::string> losses(const CaptureFile& file);
 
 }  // namespace switchfold::capture

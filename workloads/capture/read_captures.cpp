@@ -54,7 +54,7 @@ Passes read_all(const std::vector<std::filesystem::path>& files) {
     return passes;
 }
 
-/// The device that the capture's kernels ran on; the first that is known if it has none.
+/// The device that the capture's kernels ran on; if there are none, the first known device.
 const Device* device_of(const CaptureFile& file) {
     for (const Device& device : file.devices)
         if (!file.kernels.empty() && device.id == file.kernels.front().device)
@@ -77,7 +77,7 @@ TraceFileReport report_of(const CaptureFile& file) {
     return report;
 }
 
-/// Groups that only some of their members' captures tell of.
+/// Warns of groups for which captures of some members are missing.
 void warn_of_unknown_ranks(
     const CaptureFile& file, const CommunicatorRanks& known, TraceFileReport& report) {
     std::set<std::uint64_t> unknown;
@@ -91,8 +91,7 @@ void warn_of_unknown_ranks(
             unknown.size()));
 }
 
-/// What becomes of the records that are no events themselves, so that all of them are accounted
-/// for.
+/// Counts the records that do not become events, so that all records are accounted for.
 void count_other_records(const CaptureFile& file, TraceFileReport& report) {
     const auto count = [](auto& counts, const char* what, std::uint64_t records) {
         if (records > 0)

@@ -8,10 +8,10 @@
 
 namespace switchfold::capture {
 
-/// Reads the captures of a run, one a rank, with the second passes that belong to them, as one
-/// workload a rank. All of a run's captures together tell which ranks a communicator has; without
-/// some of them its groups are guessed from their sizes, and the report says so. Throws ConfigError
-/// for what is no capture, a second pass without its first, a rank without kernels.
+/// Reads a run's captures, one per rank, with their second passes, into one workload per rank. The
+/// ranks of communicators follow from all captures together; if some are missing, groups are
+/// guessed from their sizes and the report says so. Throws ConfigError for a file that is not a
+/// capture, a second pass without its first, and a rank without kernels.
 [[nodiscard]] std::vector<TraceWorkload>
 read_captures(const std::vector<std::filesystem::path>& files);
 

@@ -5,13 +5,13 @@
 
 namespace switchfold::changes {
 
-/// What becomes of the batch when the number of members changes.
+/// Treatment of the batch when the number of members changes.
 enum class Keep : std::uint8_t {
-    kGlobalBatch,  ///< its samples are divided anew
+    kGlobalBatch,  ///< its samples are redistributed
     kPerGpu,       ///< each member keeps its share
 };
 
-/// Samples of a step over members: the first `more` have one more than the others.
+/// Samples of a step over members: the first `more` members have one more than the others.
 struct BatchShare {
     std::uint32_t least = 0;
     std::uint32_t more = 0;
@@ -21,8 +21,8 @@ struct BatchShare {
     return {samples / members, samples % members};
 }
 
-/// As few micro-batches as samples need where none may be larger than `largest`, of equal size; the
-/// last one is padded where that does not come out even.
+/// The fewest micro-batches of equal size, at most `largest`, that hold the samples; the last one
+/// is padded if necessary.
 struct MicroBatches {
     std::uint32_t count = 1;
     std::uint32_t size = 1;

@@ -23,7 +23,7 @@ public:
                                                    : named_members(change.remove.ranks);
         for (const std::uint32_t rank : step.removed)
             members_.erase(rank);
-        // What is removed at the same time does not come back.
+        // Ranks removed by the same change cannot be added.
         std::set<std::uint32_t> away(step.removed.begin(), step.removed.end());
         away.insert(dead_.begin(), dead_.end());
         step.added = change.add.ranks.empty() ? first_free(change.add.count, away)

@@ -21,13 +21,13 @@ namespace switchfold::changes {
 namespace {
 
 constexpr double kDay = 86'400;
-constexpr double kPicoseconds = 1e12;  // in a second
+constexpr double kPicoseconds = 1e12;  // per second
 
 Time seconds(double value) {
     return Time(static_cast<std::uint64_t>(value * kPicoseconds));
 }
 
-/// Follows members through changes and failures in order of time.
+/// Applies changes and failures to the members in order of time.
 class Mixer {
 public:
     Mixer(const Members& first, const FailurePolicy& policy, std::uint32_t gpus, Time length) :
@@ -39,9 +39,10 @@ public:
 
     void planned(const Change& change) {
         until(change.at.time);
-        // What the change means is known once who trains is: as follow_changes() takes it.
+        // A change's effect depends on the members at that time, so follow_changes() is applied
+        // here.
         std::vector<Change> one{change};
-        ChangeProblems ignored;  // follow_changes() tells them of the whole
+        ChangeProblems ignored;  // follow_changes() reports them for the whole run
         const Members now(members_.begin(), members_.end());
         const Step step = follow_changes(now, one, gpus_, ignored).front();
         members_ = {step.members.begin(), step.members.end()};
@@ -99,7 +100,7 @@ private:
         members_.insert(rank);
         return rank;
     }
-    /// What is repaired before this comes back, or is a spare.
+    /// GPUs repaired before `time` rejoin or become spares.
     void until(Time time) {
         while (!repaired_.empty() && repaired_.begin()->first <= time) {
             const auto [at, gpu] = *repaired_.begin();
@@ -121,7 +122,7 @@ private:
     std::set<std::uint32_t> members_;
     std::set<std::uint32_t> spares_;
     std::multimap<Time, std::uint32_t> repaired_;
-    std::uint32_t missing_ = 0;  ///< members whose place nobody has taken
+    std::uint32_t missing_ = 0;  ///< members that nobody has replaced
     std::vector<Change> made_;
 };
 
@@ -158,7 +159,7 @@ std::vector<Failure> read_failures(const std::filesystem::path& path) {
     if (!file)
         throw IoError(path, errno, "read failures");
     constexpr const char* kHeader = "seconds,gpu";
-    constexpr double kLongest = 1.8e7;  // as many seconds as a Time holds
+    constexpr double kLongest = 1.8e7;  // longest number of seconds that a Time holds
     std::vector<Failure> failures;
     std::vector<Problem> problems;
     std::string line;

@@ -9,34 +9,34 @@
 
 namespace switchfold::changes {
 
-/// A GPU that fails, whether it trains then or not.
+/// A failure of a GPU, whether it is training or not.
 struct Failure {
     Time at;
     std::uint32_t gpu = 0;
     bool operator==(const Failure&) const = default;
 };
 
-/// Failures of each GPU at an even rate, those of a GPU drawn from a stream of its own: the same
-/// whatever the others do. In order of time.
+/// Failures of each GPU at a constant rate, in order of time. Each GPU has its own random stream,
+/// so its failures do not depend on the others.
 [[nodiscard]] std::vector<Failure>
 draw_failures(std::uint32_t gpus, double per_gpu_day, Time length, std::uint64_t seed);
 
-/// Reads a CSV with the columns `seconds` and `gpu`. Throws ConfigError with everything that is
-/// wrong, IoError.
+/// Reads a CSV with the columns `seconds` and `gpu`. Throws ConfigError with all problems, IoError.
 [[nodiscard]] std::vector<Failure> read_failures(const std::filesystem::path& path);
 
-/// What a run does about failures.
+/// A run's reaction to failures.
 struct FailurePolicy {
-    Method method = Method::kFailure;  ///< or restart
-    Method rejoin = Method::kJoin;     ///< of a spare, or of a repaired GPU; or restart, reconnect
+    Method method = Method::kFailure;  ///< failure or restart
+    Method rejoin = Method::kJoin;  ///< for a spare or a repaired GPU: join, restart or reconnect
     Time repair;
-    std::uint32_t spares = 0;  ///< GPUs behind the first members
+    std::uint32_t spares = 0;  ///< GPUs after the first members
 };
 
-/// Adds what failures make of a run to its changes, which have times, in order of time. A member
-/// that fails is removed; a spare takes its place, else it does so itself once it is repaired. A
-/// restart takes the spare at once. What is repaired while a spare trains is a spare. A failure of
-/// a GPU that neither trains nor is a spare, and one that would leave nobody, is passed over.
+/// Adds the changes caused by failures to a run's changes, which must have times; the result is in
+/// order of time. A failed member is removed. A spare replaces it, or else the same GPU after its
+/// repair. A restart takes the spare at once. A GPU repaired while a spare replaces it becomes a
+/// spare. Failures of GPUs that are neither members nor spares are ignored, and so are failures
+/// that would leave nobody.
 [[nodiscard]] std::vector<Change> with_failures(
     const Members& first,
     const std::vector<Change>& changes,

@@ -43,7 +43,7 @@ std::vector<Time> read_ends(
             clients.push_back({arrivals[rank], state});
         } else {
             client_of[rank] = at->second;
-            // Who of a machine comes first reads for it.
+            // The first member of a machine to arrive reads for the machine.
             Time& begins = clients[at->second].arrives;
             begins = std::min(begins, arrivals[rank]);
         }
@@ -72,7 +72,7 @@ Time init_time(const HostCosts& costs, Communicator communicator, std::uint32_t 
     case Communicator::kShrink:
         break;
     }
-    return costs.topology;  // Split and Shrink use what there is
+    return costs.topology;  // Split and Shrink reuse what exists
 }
 
 std::vector<Time> bootstrap_ends(

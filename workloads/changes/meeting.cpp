@@ -20,7 +20,7 @@ std::vector<Time> ring_all_gather(const std::vector<Time>& arrivals, Time step) 
 
 std::vector<Time> connect_rings(
     const Placement& placement, const std::vector<Time>& arrivals, const ConnectionCosts& costs) {
-    std::vector<Time> made = arrivals;  // the ends so far
+    std::vector<Time> made = arrivals;  // end of the host work so far
     std::vector<Time> there = arrivals;
     if (placement.members() < 2)
         return there;

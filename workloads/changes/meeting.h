@@ -8,9 +8,9 @@
 
 namespace switchfold::changes {
 
-/// The bootstrap's all-gather: a ring over TCP of N - 1 steps. In each a rank sends on what it got
-/// last; it can do the next one when it has got its part of this one, `step` after its neighbour
-/// sent it. Tells when each rank knows of all, from when each came to it.
+/// The bootstrap's all-gather: a TCP ring of N - 1 steps. In each step a rank forwards what it
+/// received last; it can start the next step when its part has arrived, `step` after its neighbour
+/// sent it. Returns when each rank knows all others, given their arrival times.
 [[nodiscard]] std::vector<Time> ring_all_gather(const std::vector<Time>& arrivals, Time step);
 
 /// Host work of one end of a connection: buffers, handles, queue pairs.
@@ -19,10 +19,10 @@ struct ConnectionCosts {
     Time network;
 };
 
-/// Connections of a ring, made at the first collective. A rank makes its ends one after another,
-/// channel by channel, that from the rank before it and then that to the next one; a connection is
-/// there when both of its ends are. Tells when all connections of a rank are, from when each came
-/// to the collective. Members that have no neighbour make none.
+/// Connections of rings, made at the first collective. A rank creates its ends one after another,
+/// channel by channel, first towards its predecessor and then towards its successor; a connection
+/// exists when both its ends do. Returns when each rank's connections all exist, given the ranks'
+/// arrivals at the collective. Members without a neighbour create none.
 [[nodiscard]] std::vector<Time> connect_rings(
     const Placement& placement, const std::vector<Time>& arrivals, const ConnectionCosts& costs);
 

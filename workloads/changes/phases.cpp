@@ -41,7 +41,7 @@ private:
         if (time.count() > 0)
             phases_.push_back({name, time, beside, simulated});
     }
-    /// A phase that each member ends at a time of its own.
+    /// A phase that each member ends at its own time.
     void until(std::string_view name, std::vector<Time> ends, bool beside) {
         const Time begin = last_of(at_);
         at_ = std::move(ends);
@@ -49,10 +49,9 @@ private:
         if (end > begin)
             phases_.push_back({name, end - begin, beside, true});
     }
-    /// Nobody goes on before all are there.
+    /// A barrier of all members.
     void meet() { at_.assign(at_.size(), last_of(at_)); }
-    /// Of a rank that is gone nobody hears before the time-out; a request is noticed beside
-    /// training.
+    /// A dead rank is noticed by the time-out; a request is noticed beside training.
     void notice_change() {
         if (facts_.died) {
             add("time-out", costs_.timeout);
@@ -147,7 +146,7 @@ private:
     const ChangeFacts& facts_;
     const HostCosts& costs_;
     std::uint32_t members_;
-    std::vector<Time> at_;  ///< how far each member is
+    std::vector<Time> at_;  ///< progress of each member
     std::vector<Phase> phases_;
 };
 

@@ -11,36 +11,36 @@
 
 namespace switchfold::changes {
 
-/// A part of a change.
+/// A phase of a change.
 struct Phase {
     std::string_view name;
     Time time;
-    bool beside = false;     ///< members train on meanwhile; else they stand still
-    bool simulated = false;  ///< bytes over a network or storage, or ranks that wait for each
-                             ///< other; else a parameter
+    bool beside = false;     ///< members keep training meanwhile; otherwise they stand still
+    bool simulated = false;  ///< result of a simulation (transfers, or ranks that wait for each
+                             ///< other), otherwise a parameter
 };
 
-/// What a change is, for its phases.
+/// Facts about a change that determine its phases.
 struct ChangeFacts {
     Method method = Method::kRestart;
     bool died = false;
     bool announced = false;
     Time notice;
-    Placement placement;  ///< of the members after it
+    Placement placement;  ///< of the members after the change
     std::uint32_t members_before = 1;
     std::uint32_t added = 0;
     Bytes state;
-    /// Simulated: state from the first member to all, alone on the machine. Of a restart only where
-    /// one rank reads the checkpoint.
+    /// Simulated broadcast of the state from the first member to all, on an otherwise idle machine.
+    /// In a restart, only if a single rank reads the checkpoint.
     Time broadcast;
 };
 
-/// The phases in their order: each is as long as the last member takes behind the last one of the
-/// phase before. Those beside training come first. A join's state travels within its
-/// last step (joining step, timeline.h) and is not among them.
+/// The phases in order. The length of a phase is the time from the last member's end of the
+/// previous phase to the last member's end of this one. Phases beside training come first. A join's
+/// state transfer happens within its last step (JoiningStep, timeline.h) and is not included.
 [[nodiscard]] std::vector<Phase> phases_of(const ChangeFacts& facts, const HostCosts& costs);
 
-/// Sum of those beside training, or of the others.
+/// Sum of the phases beside training, or of the others.
 [[nodiscard]] Time time_of(const std::vector<Phase>& phases, bool beside);
 
 }  // namespace switchfold::changes

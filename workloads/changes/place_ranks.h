@@ -8,11 +8,11 @@
 
 namespace switchfold::changes {
 
-/// The same work with rank i on GPU members[i]: GPUs in between do nothing.
+/// The same work with rank i on GPU members[i]; other GPUs do nothing.
 [[nodiscard]] ExecutionGraph placed(const ExecutionGraph& graph, const Members& members);
 
-/// Two graphs of the same ranks that differ in kernels alone: those ranks of `more` for which
-/// `takes_more` says so, the others of `less`. Throws InternalError if their groups differ.
+/// Combines two graphs of the same ranks that differ only in kernels: ranks with `takes_more` set
+/// come from `more`, the others from `less`. Throws InternalError if their groups differ.
 [[nodiscard]] ExecutionGraph
 joined(const ExecutionGraph& more, const ExecutionGraph& less, const std::vector<bool>& takes_more);
 

@@ -18,7 +18,7 @@ namespace {
 constexpr double kPicosecondsInSecond = 1e12;  // in a second
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Throws std::overflow_error beyond what a Time holds.
+/// Throws std::overflow_error if a Time cannot hold it.
 Time of_seconds(double seconds) {
     if (seconds * kPicosecondsInSecond >=
         static_cast<double>(std::numeric_limits<std::int64_t>::max()))
@@ -34,9 +34,9 @@ std::vector<Time> serve(const SharedStorage& storage, const std::vector<StorageC
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return clients[a].arrives < clients[b].arrives;
     });
-    // All that are there get the same: bytes that one of them has had since the storage was last
-    // idle say who is done next, and in which order.
-    using Waiting = std::pair<double, std::size_t>;  // had by then, client
+    // All active clients get the same rate: ordering them by the bytes that one client would have
+    // received since the storage was last idle gives the order in which they finish.
+    using Waiting = std::pair<double, std::size_t>;  // bytes received by then, client
     std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> there;
     std::vector<Time> ends(clients.size());
     const auto rate = static_cast<double>(storage.rate.count());

@@ -7,22 +7,21 @@
 
 namespace switchfold::changes {
 
-/// A process that writes to the storage, or reads from it.
+/// A process that writes to or reads from the storage.
 struct StorageClient {
     Time arrives;
     Bytes bytes;
 };
 
-/// A file system that all share: whoever is at it gets an equal part of its rate, and none more
-/// than one process can take.
+/// A shared file system: active clients share its rate equally, up to the limit of one process.
 struct SharedStorage {
     Bandwidth rate;
     Bandwidth client;
 };
 
-/// When each client has all of its bytes. Simulated from one arrival or end to the next: between
-/// them the number of clients, and with it the rate of each, is constant. Clients of no bytes end
-/// as they arrive. Throws std::overflow_error if one of them takes longer than a Time holds.
+/// Time at which each client has all its bytes. Event-driven: between arrivals and ends the number
+/// of clients, and hence each one's rate, is constant. Clients without bytes end on arrival. Throws
+/// std::overflow_error if a client takes longer than a Time holds.
 [[nodiscard]] std::vector<Time>
 serve(const SharedStorage& storage, const std::vector<StorageClient>& clients);
 

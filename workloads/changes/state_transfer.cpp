@@ -16,10 +16,10 @@ namespace switchfold::changes {
 
 namespace {
 
-/// Apart from those of pipelines' messages, which count passes.
+/// Distinct from the tags of pipeline messages, which count passes.
 constexpr std::uint64_t kTag = std::uint64_t{1} << 48U;
 
-/// Operations that a rank gets before its own, each on the stream of that name.
+/// Operations inserted before a rank's own, each on the named stream.
 struct Added {
     std::string stream;
     Operation operation;
@@ -92,7 +92,7 @@ private:
         add(to, stream, ReceiveOperation{from, bytes, tag}, true);
     }
 
-    /// In every round each that has the state sends it to one that has not.
+    /// In every round, each rank with the state sends it to one without.
     void tree() {
         std::vector<std::uint32_t> have{old_.front()};
         std::size_t next = 0;
@@ -105,7 +105,7 @@ private:
         }
     }
 
-    /// A stream a message: all of them travel at once.
+    /// One stream per message, so that all travel concurrently.
     void scatter() {
         const std::uint64_t parts = old_.size();
         for (std::size_t i = 0; i < parts; ++i) {

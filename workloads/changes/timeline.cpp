@@ -67,7 +67,7 @@ public:
 
 private:
     struct Saved {
-        Time written;  ///< when it can be read
+        Time written;  ///< when it becomes readable
         std::uint64_t steps = 0;
         std::uint64_t samples = 0;
         Time trained;
@@ -76,7 +76,8 @@ private:
     [[nodiscard]] const Pace& pace() const { return paces_[at_]; }
     [[nodiscard]] std::uint32_t members() const { return pace().members; }
     [[nodiscard]] Time limit() const { return length_.time.count() > 0 ? length_.time : kTimeMax; }
-    /// A leave is noticed before, beside training, and takes effect when it was said to.
+    /// Detection of a leave happens earlier, beside training; the leave takes effect at its stated
+    /// time.
     [[nodiscard]] static Time waits_beside(const TimedChange& change) {
         return change.died || change.notice.count() > 0 ? Time() : time_of(change.phases, true);
     }
@@ -116,7 +117,7 @@ private:
         over_ = over_ || (length_.steps > 0 && done_ >= length_.steps);
     }
 
-    /// Whole steps, as many as the run still has.
+    /// Runs whole steps, up to `steps` or the run's end.
     void run_steps(std::uint64_t steps) {
         const std::uint64_t fit = (limit() - now_).count() / pace().step.count();
         if (steps > fit) {
@@ -132,7 +133,7 @@ private:
         done_ += steps;
         samples_ += pace().samples * steps;
         trained_ += time;
-        // The step that the end of the run cuts off counts for nothing.
+        // A step cut off by the run's end does not count.
         if (over_ && length_.time.count() > 0)
             add(StretchKind::kLostStep, limit() - now_, members(), 0, 0);
     }
@@ -145,7 +146,7 @@ private:
         return time / step + (whole_step_over && time % step != 0 ? 1 : 0);
     }
 
-    /// Trains until the first boundary of steps at or behind the target, or for so many steps.
+    /// Trains for `steps` steps, or to the first step boundary at or after `target`.
     void train(std::uint64_t steps, Time target) {
         while (!over_ && steps > 0 && now_ < target) {
             const bool saves = plan_.every.count() > 0 && next_checkpoint_ < target;
@@ -154,7 +155,7 @@ private:
             const std::uint64_t before = done_;
             run_steps(want);
             steps -= std::min(steps, done_ - before);
-            // Where a change comes now, the step that copies comes after it.
+            // If a change is due, it precedes the checkpoint.
             if (saves && !over_ && steps > 0 && now_ >= next_checkpoint_) {
                 const std::uint64_t trained = done_;
                 checkpoint();
@@ -170,7 +171,7 @@ private:
             if (saves) {
                 const std::uint64_t steps = steps_until(next_checkpoint_, true);
                 const Time boundary = now_ + pace().step * steps;
-                // A step that copies and does not end before is lost as any other.
+                // A step with copies that does not end before the failure is lost like any other.
                 const Time whole = plan_.asynchronous
                                        ? std::max(boundary, storage_free_) + pace().copies->step
                                        : boundary;
@@ -207,7 +208,7 @@ private:
         ++run_.checkpoints_written;
     }
 
-    /// What is copied is the state at the begin of the step.
+    /// Copies the state as of the step's begin.
     void copy_beside() {
         const CheckpointStep& copies = *pace().copies;
         if (copies.step > limit() - now_) {
@@ -224,7 +225,7 @@ private:
         count_step(copies.step - cost);
     }
 
-    /// A save of a change comes after the checkpoint that is being written.
+    /// A change's own save waits for the checkpoint being written.
     void wait_for_storage(const TimedChange& change, ChangeOutcome& outcome) {
         if (storage_free_ <= now_ || over_)
             return;
@@ -239,7 +240,7 @@ private:
         next_checkpoint_ = now_ + plan_.every;
     }
 
-    /// Time in which nobody trains; the end of the run cuts it off.
+    /// Advances time without training; truncated by the run's end.
     void pass(Time time, StretchKind kind, std::uint32_t held) {
         const Time rest = limit() - now_;
         if (time > rest) {
@@ -249,7 +250,8 @@ private:
         add(kind, time, held, 0, 0);
     }
 
-    /// The step that was under way when ranks died, and what no checkpoint holds.
+    /// Discards the step in progress when ranks died and, for a restart from a checkpoint, all
+    /// progress since.
     void lose(const TimedChange& change, Time died, ChangeOutcome& outcome) {
         if (died > now_) {
             outcome.lost = died - now_;
@@ -259,7 +261,7 @@ private:
             return;
         while (saved_.back().written > died && saved_.size() > 1)
             saved_.pop_back();
-        storage_free_ = std::min(storage_free_, now_);  // who wrote is gone
+        storage_free_ = std::min(storage_free_, now_);  // its writers are gone
         const Saved& from = saved_.back();
         outcome.lost += trained_ - from.trained;
         outcome.lost_steps = done_ - from.steps;
@@ -282,8 +284,8 @@ private:
         count_step(std::min(joining.alone, joining.step));
     }
 
-    /// Old members that stay stand still or train slower; training that is lost held all of them;
-    /// joiners are held from the request on.
+    /// Counts remaining old members for the time they pause or train slower, all old members for
+    /// lost training, and joiners from the request on.
     void count_gpus(const TimedChange& change, ChangeOutcome& outcome) {
         resumed_ = outcome.resumed;
         const std::uint32_t old_members = paces_[at_ - 1].members;
@@ -298,12 +300,12 @@ private:
     const RunLength& length_;
     const Checkpoints& plan_;
     RunTimeline run_;
-    std::size_t at_ = 0;  ///< of the paces
+    std::size_t at_ = 0;  ///< index into paces_
     Time now_;
     Time next_checkpoint_;
-    Time storage_free_;  ///< the checkpoint under way is written
-    Time resumed_;       ///< after the last change
-    Time trained_;       ///< what counts
+    Time storage_free_;  ///< end of the checkpoint being written
+    Time resumed_;       ///< end of the last change
+    Time trained_;       ///< time of steps that count
     std::uint64_t done_ = 0;
     std::uint64_t samples_ = 0;
     std::vector<Saved> saved_;

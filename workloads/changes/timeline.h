@@ -9,41 +9,40 @@
 
 namespace switchfold::changes {
 
-/// The step beside which state is copied to hosts for an asynchronous checkpoint, as it was
-/// simulated.
+/// Simulated step during which state is copied to hosts for an asynchronous checkpoint.
 struct CheckpointStep {
-    Time step;    ///< of the members, with what they wait
-    Time window;  ///< from its begin to the update of who copies, without the copy: in it the state
-                  ///< is constant
-    Time copied;  ///< from the begin of the step until the copies are whole
-    Time wait;    ///< of the update for the copy: 0 if it fits the window
-    Time written;  ///< from the begin of the step until the storage has all of them
+    Time step;    ///< of the members, including waits
+    Time window;  ///< from the step's begin to the update of the copying members, without the copy;
+                  ///< the state is constant in it
+    Time copied;  ///< from the step's begin until the copies are complete
+    Time wait;    ///< of the update for the copy; 0 if the copy fits the window
+    Time written;  ///< from the step's begin until all copies are in the storage
 };
 
-/// What a step takes with a set of members.
+/// Speed of training with a set of members.
 struct Pace {
     Time step;
     std::uint64_t samples = 0;
     std::uint32_t members = 1;
-    Time write{};                            ///< of a checkpoint for which members wait
-    std::optional<CheckpointStep> copies{};  ///< of one for which they do not
-    /// What the step takes longer that copies state.
+    Time write{};                            ///< of a synchronous checkpoint
+    std::optional<CheckpointStep> copies{};  ///< of an asynchronous checkpoint
+    /// Additional time of a step with copies.
     [[nodiscard]] Time checkpoint_cost() const {
         return copies && copies->step > step ? copies->step - step : Time();
     }
 };
 
-/// The step in which state travels to joiners, as it was simulated.
+/// Simulated step during which state travels to joiners.
 struct JoiningStep {
-    Time step;      ///< of the old members, with what they wait
-    Time alone;     ///< the old members' own step
-    Time window;    ///< from its begin to the update, without the transfer: in it the state is
-                    ///< constant
-    Time transfer;  ///< from the begin of the step until all joiners have the state
-    Time wait;      ///< of the update for the transfer: 0 if it fits the window
+    Time step;      ///< of the old members, including waits
+    Time alone;     ///< the old members' step without the transfer
+    Time window;    ///< from the step's begin to the update, without the transfer; the state is
+                    ///< constant in it
+    Time transfer;  ///< from the step's begin until all joiners have the state
+    Time wait;      ///< of the update for the transfer; 0 if the transfer fits the window
 
     [[nodiscard]] bool fits() const { return wait.count() == 0; }
-    /// Beside which training is slower.
+    /// Slowdown of training beside the transfer.
     [[nodiscard]] Time slowdown() const {
         return step > alone + wait ? step - alone - wait : Time();
     }
@@ -52,9 +51,9 @@ struct JoiningStep {
 /// A change in a run.
 struct TimedChange {
     Moment at;
-    bool died = false;             ///< the step under way is lost
-    bool from_checkpoint = false;  ///< and all steps since the last checkpoint
-    bool saves = false;            ///< it writes a checkpoint of its own
+    bool died = false;             ///< the step in progress is lost
+    bool from_checkpoint = false;  ///< so are all steps since the last checkpoint
+    bool saves = false;            ///< the change writes a checkpoint of its own
     Time notice;
     std::vector<Phase> phases;
     std::optional<JoiningStep> joining;
@@ -62,14 +61,14 @@ struct TimedChange {
     std::uint32_t removed = 0;
 };
 
-/// Checkpoints that a run writes beside those of restarts. Who writes has memory for one copy: the
-/// next one waits until that is written.
+/// Checkpoints that a run writes besides those of restarts. Writers have memory for one copy: the
+/// next checkpoint waits until the previous one is written.
 struct Checkpoints {
-    Time every;  ///< of a run's time; 0: none
+    Time every;  ///< interval in the run's time; 0: none
     bool asynchronous = false;
 };
 
-/// One of both.
+/// Either of the two.
 struct RunLength {
     std::uint64_t steps = 0;
     Time time;
@@ -80,11 +79,11 @@ enum class StretchKind : std::uint8_t {
     kJoining,
     kPause,
     kCheckpoint,      ///< members wait for the storage
-    kCheckpointStep,  ///< they train while state is copied
+    kCheckpointStep,  ///< members train while state is copied
     kLostStep
 };
 
-/// A stretch of the run in which nothing changes.
+/// A stretch of the run with constant members and activity.
 struct Stretch {
     Time begin;
     Time end;
@@ -94,43 +93,43 @@ struct Stretch {
     std::uint64_t samples = 0;
 };
 
-/// What a change cost. Times are never added up over different things.
+/// Cost of a change. The times overlap and are not meant to be added up.
 struct ChangeOutcome {
-    Time asked;     ///< when it was asked for; of a leave and a failure, when they go
-    Time stopped;   ///< when the members stopped, or switched
-    Time resumed;   ///< begin of the first step at the new size
+    Time asked;     ///< time of the request; for a leave or failure, when members go
+    Time stopped;   ///< when the members stopped or switched
+    Time resumed;   ///< begin of the first step with the new members
     Time pause;     ///< of the old members
     Time slowdown;  ///< of the step beside the join
-    Time lost;      ///< of training that has to be done again
+    Time lost;      ///< training time to be repeated
     std::uint64_t lost_steps = 0;
-    double gpu_seconds = 0;  ///< held and not training for it
-    Time late;               ///< it had to wait for the change before it
-    Time storage;            ///< of the pause: its own save waits for a checkpoint under way
-    bool reached = false;    ///< false: the run ended before it was over
+    double gpu_seconds = 0;  ///< GPU time held without training because of the change
+    Time late;               ///< wait for the preceding change
+    Time storage;  ///< part of the pause in which its own save waits for a checkpoint being written
+    bool reached = false;  ///< false: the run ended first
     [[nodiscard]] Time to_size() const { return resumed - asked; }
 };
 
 struct RunTimeline {
     std::vector<Stretch> stretches;
     std::vector<ChangeOutcome> changes;
-    std::uint64_t steps = 0;    ///< that count
-    std::uint64_t samples = 0;  ///< likewise
+    std::uint64_t steps = 0;    ///< those that count
+    std::uint64_t samples = 0;  ///< those that count
     Time end;
-    Time trained;      ///< what counts
+    Time trained;      ///< time of steps that count
     Time paused;       ///< for changes
-    Time checkpoints;  ///< pauses for those, and what steps with copies take longer
-    Time storage;      ///< of it: a checkpoint waited until the one before was written
-    Time lost;         ///< training that was done again, or is gone
+    Time checkpoints;  ///< pauses for them, and additional time of steps with copies
+    Time storage;      ///< part of it in which a checkpoint waited for the previous one
+    Time lost;         ///< training that was repeated or is gone
     std::uint32_t checkpoints_written = 0;
     double gpu_seconds_held = 0;
     double gpu_seconds_lost = 0;  ///< to changes
-    /// Share of the run's time in which members trained what counts.
+    /// Share of the run's time spent on training that counts.
     [[nodiscard]] double share_of_training() const;
     [[nodiscard]] double samples_per_second() const;
 };
 
-/// Lays a run out: `paces[i]` is that before change i, the last that after all. Between changes
-/// steps repeat.
+/// Composes a run: `paces[i]` applies before change i, the last one after all changes. Steps repeat
+/// between changes.
 [[nodiscard]] RunTimeline compose_run(
     const std::vector<Pace>& paces,
     const std::vector<TimedChange>& changes,

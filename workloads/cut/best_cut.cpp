@@ -14,10 +14,10 @@ namespace switchfold {
 
 namespace {
 
-/// Tasks that best schedules at most, all steps together: some seconds.
+/// Limit on tasks scheduled by `best`, over all steps: some seconds.
 constexpr std::size_t kMostTasks = 20'000'000;
 
-/// A step, and of equally long ones what travels.
+/// Step time; ties are decided by the bytes sent.
 struct Judged {
     double seconds = 0;
     double bytes = 0;
@@ -29,13 +29,13 @@ struct Judged {
     }
 };
 
-/// Moves neighbouring layers of a part to another as long as the step gets shorter, or as short
-/// with less that travels.
+/// Moves consecutive layers of a part to another part while the step gets shorter, or stays equal
+/// with fewer bytes sent.
 class Mover {
 public:
     Mover(const CutGraph& graph, const CutTasks& tasks) : graph_(graph), tasks_(tasks) {}
 
-    /// \returns whether no move was left that makes it better.
+    /// \returns whether a local optimum was reached.
     bool improve(NodeParts& parts) {
         Judged now = judge(parts);
         while (spent_ < kMostTasks)
@@ -54,7 +54,7 @@ public:
     [[nodiscard]] std::size_t estimates() const { return estimates_; }
 
 private:
-    /// Takes the best move of all.
+    /// Makes the best of all moves.
     bool improve_once(NodeParts& parts, Judged& now) {
         NodeParts best = parts;
         Judged least = now;

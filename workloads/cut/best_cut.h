@@ -9,23 +9,24 @@
 
 namespace switchfold {
 
-/// A division that a method found, or that was given.
+/// A division found by a method, or given by the user.
 struct FoundCut {
     NodeParts parts;
-    double seconds = 0;          ///< of the step, by schedule_tasks()
-    double step_bound = 0;       ///< no division takes less
+    double seconds = 0;          ///< of the step, from schedule_tasks()
+    double step_bound = 0;       ///< lower bound on any division's step
     double busiest = 0;          ///< seconds of its busiest part
-    double busiest_bound = 0;    ///< exact: of the least busiest part, of messages one way; else 0
-    std::size_t down_sets = 0;   ///< exact: that were looked at; else 0
-    std::size_t estimates = 0;   ///< best: steps that were scheduled
-    bool all_estimated = false;  ///< best: no move of neighbouring layers makes the step shorter
+    double busiest_bound =
+        0;  ///< exact: lower bound on the busiest part, for one-way messages; else 0
+    std::size_t down_sets = 0;   ///< exact: number examined; else 0
+    std::size_t estimates = 0;   ///< best: number of steps scheduled
+    bool all_estimated = false;  ///< best: no move of consecutive layers makes the step shorter
 };
 
-/// A division that is given.
+/// Evaluates a given division.
 [[nodiscard]] FoundCut judged_cut(const CutGraph& graph, NodeParts parts);
 
-/// What a method finds; none if nothing fits in memory. \pre kExact: why_no_exact_cut() finds
-/// nothing
+/// The division found by a method; nothing if none fits in memory. \pre kExact: why_no_exact_cut()
+/// is empty
 [[nodiscard]] std::optional<FoundCut> find_cut(const CutGraph& graph, CutMethod method);
 
 }  // namespace switchfold

@@ -14,7 +14,8 @@ namespace switchfold {
 
 namespace {
 
-/// How much of a layer's name a word fits: all of it, or what stands before a "*".
+/// Length of the match between a word and a layer's name: all of the word, or its part before a
+/// "*".
 std::optional<std::size_t> fit(const std::string& word, const std::string& layer) {
     if (word == layer)
         return layer.size() + 1;
@@ -23,7 +24,7 @@ std::optional<std::size_t> fit(const std::string& word, const std::string& layer
     return {};
 }
 
-/// Parts whose words fit a layer best.
+/// Parts with the longest match for a layer.
 std::vector<std::uint32_t> parts_of(const CutChoice& choice, const std::string& layer) {
     std::vector<std::uint32_t> parts;
     std::size_t longest = 0;

@@ -12,42 +12,41 @@
 
 namespace switchfold {
 
-/// How a network's layers are shared out among parts.
+/// How a network's layers are assigned to parts.
 enum class CutMethod : std::uint8_t {
-    kExact,  ///< the least busiest part, by a programme over down-sets: proven
-    kList,   ///< list scheduling: layer by layer where it ends first
-    kBest,   ///< from both of these, layer by layer moved as long as the step gets shorter
+    kExact,  ///< minimises the busiest part, by dynamic programming over down-sets; proven optimal
+    kList,   ///< list scheduling: each layer goes where it ends first
+    kBest,   ///< starts from both of these and moves layers while the step gets shorter
 };
 inline constexpr std::array<std::pair<CutMethod, std::string_view>, 3> kCutMethodNames{
     {{CutMethod::kExact, "exact"}, {CutMethod::kList, "list"}, {CutMethod::kBest, "best"}}};
 
-/// Where an LSTM's time steps but the first of a chunk read its weights.
+/// Where an LSTM's time steps, except the first of a chunk, read its weights from.
 enum class LstmWeights : std::uint8_t {
-    kL2,      ///< there, as far as they fit
-    kMemory,  ///< every step from memory
+    kL2,      ///< from the L2, as far as they fit
+    kMemory,  ///< from memory in every step
 };
 inline constexpr std::array<std::pair<LstmWeights, std::string_view>, 2> kLstmWeightsNames{
     {{LstmWeights::kL2, "l2"}, {LstmWeights::kMemory, "memory"}}};
 
-/// A network divided by layers and branches. Each part is a stream of a GPU; its messages go
-/// wherever an edge of the network leaves the GPU, activations forward and gradients back.
+/// A network divided by layers and branches. Each part is a stream of a GPU. Messages travel along
+/// each edge of the network that leaves a GPU: activations forward, gradients back.
 struct CutChoice {
     std::uint32_t parts = 2;
-    /// By part the layers that are on it, each a name or the beginning of names and "*"; the
-    /// longest that fits a layer decides. Empty: as the method says.
+    /// For each part its layers, each as a name, or the beginning of names and "*"; a layer follows
+    /// the longest match. Empty: chosen by the method.
     std::vector<std::vector<std::string>> layers;
-    std::uint32_t gpus = 0;  ///< that share the parts evenly; 0: one each
+    std::uint32_t gpus = 0;  ///< that share the parts evenly; 0: one per part
     CutMethod method = CutMethod::kBest;
-    /// Time steps after which an LSTM, and what follows it step by step, hands on what it has; 0:
-    /// after the last.
+    /// Time steps after which an LSTM, and layers that follow it step by step, pass their output
+    /// on; 0: after the last.
     std::uint32_t chunk_steps = 0;
     LstmWeights lstm_weights = LstmWeights::kL2;
-    /// What a message takes beside its bytes, where the cut is chosen; simulated ones take what
-    /// they take.
+    /// Assumed latency of a message while choosing the cut; simulated messages take their own time.
     Time message_latency = microseconds(10);
 
     [[nodiscard]] std::uint32_t gpus_used() const { return gpus == 0 ? parts : gpus; }
-    /// The GPU of a part; neighbours share one.
+    /// GPU of a part; adjacent parts share a GPU.
     [[nodiscard]] std::uint32_t gpu_of(std::uint32_t part) const {
         return part / (parts / gpus_used());
     }

@@ -47,14 +47,14 @@ double busiest(const CutGraph& graph, const NodeParts& parts) {
 
 namespace {
 
-/// Until a node's last piece, and until its first, alone and with free messages.
+/// Time until a node's first and last piece are done, with unlimited parts and free messages.
 struct Reach {
     double last = 0;
     double first = 0;
 };
 
-/// What the first and the last piece of a node take. It begins once the first piece of its input is
-/// there, and ends a piece after the last.
+/// Times of a node's first and last piece. The node begins when the first piece of its input is
+/// there, and ends one piece after the last.
 struct Pieces {
     double all = 0;
     double first = 0;
@@ -69,7 +69,7 @@ Reach behind(const std::vector<Reach>& before, const Pieces& own) {
     return reach;
 }
 
-/// The longest chain of a micro-batch, forward and back.
+/// The longest chain of a micro-batch, forward and backward.
 double longest_chain(const CutGraph& graph) {
     const std::size_t n = graph.nodes.size();
     const auto whole = [](const Reach& reach) { return Reach{reach.last, reach.last}; };
@@ -118,7 +118,7 @@ double step_bound(const CutGraph& graph) {
         updates += graph.nodes[i].update;
         largest_update = std::max(largest_update, graph.nodes[i].update);
     }
-    // Updates begin once all gradients are there.
+    // Updates begin once all gradients are available.
     const double chain = longest_chain(graph) + std::max(updates / graph.parts, largest_update);
     return std::max({chain, all / graph.parts, heaviest});
 }

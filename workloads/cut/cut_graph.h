@@ -7,52 +7,53 @@
 
 namespace switchfold {
 
-/// A layer as its division sees it. Seconds are alone on a GPU.
+/// A layer as seen by the division. Times are isolated seconds on a GPU.
 struct CutNode {
     std::string name;
-    double forward = 0;          ///< seconds, a micro-batch
-    double input_gradient = 0;   ///< seconds, a micro-batch
-    double weight_gradient = 0;  ///< seconds, a micro-batch
-    double update = 0;           ///< seconds, a step
-    double output_bytes = 0;     ///< a micro-batch
-    double gradient_bytes = 0;   ///< of its weights, a step
-    double memory = 0;           ///< bytes that its GPU needs for it all step long
-    /// Pieces in which its output comes, one after the other, and its gradient from the last to the
-    /// first. Of two neighbours with as many, each piece needs that piece alone of the other.
+    double forward = 0;          ///< seconds per micro-batch
+    double input_gradient = 0;   ///< seconds per micro-batch
+    double weight_gradient = 0;  ///< seconds per micro-batch
+    double update = 0;           ///< seconds per step
+    double output_bytes = 0;     ///< per micro-batch
+    double gradient_bytes = 0;   ///< of its weights, per step
+    double memory = 0;           ///< bytes held on its GPU throughout the step
+    /// Pieces in which its output is produced in sequence, and its gradient in reverse. Between
+    /// neighbours with equal numbers, each piece depends on the corresponding piece only.
     std::uint32_t chunks = 1;
-    std::vector<std::uint32_t> inputs;  ///< nodes before this one
+    std::vector<std::uint32_t> inputs;  ///< earlier nodes
 };
 
 /// A network to be divided.
 struct CutGraph {
-    std::vector<CutNode> nodes;  ///< every node behind its inputs
+    std::vector<CutNode> nodes;  ///< in topological order
     std::uint32_t parts = 1;
-    std::uint32_t gpus = 1;  ///< that share the parts evenly, neighbours one
+    std::uint32_t gpus = 1;  ///< that share the parts evenly, adjacent parts on one GPU
     std::uint32_t micro_batches = 1;
-    std::uint32_t replicas = 1;  ///< of the whole: gradients of weights travel to them
-    double bandwidth = 0;        ///< bytes a second that a GPU sends, and as many that it receives
-    double latency = 0;          ///< seconds of a message beside its bytes
-    double memory = 0;           ///< bytes of a GPU; 0: without limit
-    double last_chunk = 1;       ///< of a node's last piece over each of the others
+    std::uint32_t replicas = 1;  ///< of the whole network, which reduce gradients of weights
+    double bandwidth = 0;        ///< bytes per second that a GPU sends; it receives as many
+    double latency = 0;          ///< seconds per message, without its bytes
+    double memory = 0;           ///< bytes per GPU; 0: unlimited
+    double last_chunk = 1;       ///< size of a node's last piece relative to the others
 
-    /// What a piece of a node is of the whole.
+    /// A piece's share of its node.
     [[nodiscard]] double share(std::uint32_t chunks, std::uint32_t chunk) const {
         if (chunks == 1)
             return 1;
         return (chunk + 1 == chunks ? last_chunk : 1) / (chunks - 1 + last_chunk);
     }
     [[nodiscard]] std::uint32_t gpu_of(std::uint32_t part) const { return part / (parts / gpus); }
-    /// A step's seconds of a node.
+    /// Seconds of a node per step.
     [[nodiscard]] double work(std::uint32_t node) const {
         const CutNode& n = nodes[node];
         return micro_batches * (n.forward + n.input_gradient + n.weight_gradient) + n.update;
     }
-    /// Seconds that a node's gradients travel among replicas, round a ring.
+    /// Seconds of a ring all-reduce of a node's gradients among replicas.
     [[nodiscard]] double travel(std::uint32_t node) const {
         const double share = 2.0 * (replicas - 1) / replicas;
         return bandwidth > 0 ? share * nodes[node].gradient_bytes / bandwidth : 0;
     }
-    /// Seconds that a step's micro-batches of so many bytes keep a GPU's way in or out busy.
+    /// Seconds per step for which messages of `bytes` per micro-batch occupy a GPU's port in one
+    /// direction.
     [[nodiscard]] double port(double bytes) const {
         return bandwidth > 0 ? micro_batches * bytes / bandwidth : 0;
     }
@@ -61,25 +62,25 @@ struct CutGraph {
 /// The part of each node.
 using NodeParts = std::vector<std::uint32_t>;
 
-/// Layers that read each node, ascending.
+/// Nodes that read each node, ascending.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> readers_of(const CutGraph& graph);
 
-/// What a step keeps a part busy with. Activations go once to every other part that reads them, and
-/// as many gradients come back; what comes in and what goes out are as much.
+/// Load of a part per step. Activations are sent once to every other part that reads them, and
+/// gradients of equal size return, so traffic in and out is equal.
 struct PartLoad {
     double work = 0;    ///< seconds of kernels
-    double bytes = 0;   ///< a micro-batch, each way
+    double bytes = 0;   ///< per micro-batch, in each direction
     double memory = 0;  ///< bytes
 };
 [[nodiscard]] std::vector<PartLoad> loads_of(const CutGraph& graph, const NodeParts& parts);
 
-/// Seconds of the busiest part: its kernels or its messages, whichever take longer. Infinite if one
-/// does not fit in memory.
+/// Seconds of the busiest part: the longer of its kernels and its messages. Infinite if a part does
+/// not fit in memory.
 [[nodiscard]] double busiest(const CutGraph& graph, const NodeParts& parts);
 
-/// Seconds that no division of the graph into so many parts can be faster than, whatever goes
-/// where and however well it is ordered: the longest chain of a micro-batch and its update, or an
-/// equal share of all work, or the heaviest layer.
+/// Lower bound (s) on the step of any division into `graph.parts` parts in any order: the maximum
+/// of the longest chain of a micro-batch with its update, an equal share of all work, and the
+/// heaviest layer.
 [[nodiscard]] double step_bound(const CutGraph& graph);
 
 }  // namespace switchfold

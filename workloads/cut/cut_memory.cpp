@@ -10,7 +10,7 @@ namespace switchfold {
 
 namespace {
 
-/// A byte an element.
+/// One byte per element.
 double mask_bytes(
     const Network& network,
     const LayerWork& layers,
@@ -44,7 +44,7 @@ std::vector<double> kept_by_layer(
     const ParallelPlan& plan,
     const NodeParts& parts) {
     std::vector<double> kept(network.layers.size(), 0);
-    std::set<std::pair<std::uint32_t, std::uint32_t>> there;  // part, maker of the tensor
+    std::set<std::pair<std::uint32_t, std::uint32_t>> there;  // part and producer of the tensor
     for (std::uint32_t i = 0; i < kept.size(); ++i) {
         const auto keep = [&](std::uint32_t tensor) {
             if (there.emplace(parts[i], tensor).second)

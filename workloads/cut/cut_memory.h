@@ -12,30 +12,30 @@
 
 namespace switchfold {
 
-/// Weights, gradients and moments of so many parameters.
+/// Bytes of weights, gradients and moments of `parameters` parameters.
 [[nodiscard]] double state_bytes(double parameters, const ParallelPlan& plan);
 
-/// What a layer's backward, on whatever part, needs of the layer's own making on its own part.
+/// Bytes that a layer produces and keeps on its own part for its backward, whatever the other parts
+/// are.
 [[nodiscard]] double kept_where_made(
     const Network& network, const LayerWork& layers, const ParallelPlan& plan, std::uint32_t layer);
 
-/// By layer the bytes that a micro-batch's forward adds to what its part keeps for backward: what a
-/// part keeps several times is added once, what it got from another part too.
+/// By layer, the bytes that a micro-batch's forward adds to what its part keeps for backward. A
+/// tensor kept for several layers of a part counts once, even if it came from another part.
 [[nodiscard]] std::vector<double> kept_by_layer(
     const Network& network,
     const LayerWork& layers,
     const ParallelPlan& plan,
     const NodeParts& parts);
 
-/// By GPU what it holds from begin to end.
+/// By GPU, the memory held throughout the step.
 [[nodiscard]] std::vector<MemoryBytes> held_all_along(
     const CutGraph& graph,
     const LayerWork& layers,
     const ParallelPlan& plan,
     const NodeParts& parts);
 
-/// By GPU, at its fullest, if all micro-batches' activations are there at the same time, as they
-/// may be.
+/// By GPU, the peak memory, assuming that all micro-batches' activations are held at the same time.
 [[nodiscard]] std::vector<MemoryBytes> cut_memory(
     const Network& network,
     const CutGraph& graph,

@@ -20,7 +20,7 @@ public:
         readers_(readers_of(graph_)),
         place_(tasks_.all().size()),
         before_(tasks_.all().size()) {
-        // A task, and the one a task further back, that its part runs before it.
+        // Each part's last task and the one before it.
         std::vector<std::optional<std::uint32_t>> last(graph_.parts);
         std::vector<std::optional<std::uint32_t>> last_but_one(graph_.parts);
         const bool ahead = cut.plan().messages == Messages::kAhead;
@@ -102,7 +102,7 @@ private:
     const CutTasks& tasks_;
     const NodeParts& parts_;
     std::vector<std::vector<std::uint32_t>> readers_;
-    std::vector<std::uint32_t> place_;  ///< by task
+    std::vector<std::uint32_t> place_;  ///< position in the order, by task
     std::vector<std::optional<std::uint32_t>> before_;
     std::vector<CutMessage> all_;
 };

@@ -30,7 +30,7 @@ ExecutionGraph cut_step(const PlannedCut& cut) {
     graph.provenance.world_size = map.ranks();
     const ParallelPlan& plan = cut.plan();
     graph.training.samples = static_cast<double>(plan.micro_batch) * plan.accumulate * plan.data;
-    // Forward once, backward twice as much.
+    // Backward takes twice the FLOPs of forward.
     graph.training.flops =
         3 * 2 * static_cast<double>(forward_macs(cut.network())) * graph.training.samples;
     return graph;

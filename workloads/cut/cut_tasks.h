@@ -8,22 +8,21 @@
 
 namespace switchfold {
 
-/// What a node does of a micro-batch.
+/// Work of a node for a micro-batch.
 enum class TaskKind : std::uint8_t { kForward, kInputGradient, kWeightGradient };
 
 struct CutTask {
     TaskKind kind = TaskKind::kForward;
     std::uint32_t node = 0;
     std::uint32_t micro_batch = 0;
-    std::uint32_t chunk = 0;  ///< of a forward or an input gradient
+    std::uint32_t chunk = 0;  ///< index of the piece, for a forward or input gradient
     double seconds = 0;
-    /// Tasks that it waits for, on its part and on others. What comes from another GPU comes as a
-    /// message.
+    /// Tasks that it waits for, on any part. Data from another GPU arrives as a message.
     std::vector<std::uint32_t> needs;
 };
 
-/// A step's tasks, each behind those that it needs: all forwards and input gradients in as many
-/// pieces as the node has, one weight gradient over all of them.
+/// A step's tasks in topological order: forwards and input gradients once per piece of the node,
+/// one weight gradient over all pieces.
 class CutTasks {
 public:
     explicit CutTasks(const CutGraph& graph);
@@ -39,7 +38,7 @@ public:
     [[nodiscard]] std::uint32_t weights(std::uint32_t node, std::uint32_t mb) const {
         return first_[mb][node].weights;
     }
-    /// Whether pieces of the two go with each other one by one.
+    /// Whether pieces of the two nodes correspond one to one.
     [[nodiscard]] bool alike(std::uint32_t a, std::uint32_t b) const {
         return graph_.nodes[a].chunks == graph_.nodes[b].chunks;
     }

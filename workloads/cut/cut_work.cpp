@@ -79,12 +79,13 @@ void CutWork::lstm_steps(
     if (!forward) {
         std::swap(product.n, product.k);
         constexpr std::uint64_t kGates = 4;
-        if (l.inputs.empty())  // nobody needs the gradient of the network's input, but the state's
+        if (l.inputs
+                .empty())  // only the gradient of the state is needed, not of the network's input
             product.n = shape.columns / kGates;
     }
     const KernelOperation first = times_.estimate(product).kernel;
     if (lstm_weights_ == LstmWeights::kL2)
-        product.since_right = 0;  // the step before read them
+        product.since_right = 0;  // the previous time step read them
     const KernelOperation next = times_.estimate(product).kernel;
     const std::string name = fmt::format("{} {}", l.name, forward ? "forward" : "input gradient");
     for (std::uint64_t step = 0; step < steps; ++step)
@@ -131,7 +132,7 @@ CutGraph cut_graph(
         node.weight_gradient = work.seconds(TaskKind::kWeightGradient, i);
         const double parameters = work.layers().parameters(i);
         if (parameters > 0) {
-            // One kernel updates all of a GPU: its launch is no layer's.
+            // One kernel updates all weights of a GPU: its launch belongs to no layer.
             const auto seconds = [&](double count) {
                 return times
                     .estimate(optimizer(

@@ -16,10 +16,10 @@
 
 namespace switchfold {
 
-/// The kernels of each layer's tasks, one micro-batch. An LSTM's time steps are a kernel each, one
-/// product with the four gates in its end; its weight gradient is one product over all steps. Of a
-/// piece the first step reads the weights from memory and the others from where the choice says.
-/// Refers to what it is made of.
+/// Kernels of each layer's tasks for one micro-batch. Each time step of an LSTM is one kernel: a
+/// product with the four gates fused into its epilogue. Its weight gradient is one product over all
+/// steps. The first step of a piece reads the weights from memory, the others from where the choice
+/// says. The arguments must outlive this object.
 class CutWork {
 public:
     CutWork(
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] const LayerChunks& chunks() const { return chunks_; }
     [[nodiscard]] const LayerWork& layers() const { return whole_; }
     [[nodiscard]] const Work& work(TaskKind kind, std::uint32_t layer, std::uint32_t chunk) const;
-    /// Kernels one after the other, of all pieces.
+    /// Sum of the kernel times, over all pieces.
     [[nodiscard]] double seconds(TaskKind kind, std::uint32_t layer) const;
 
 private:
@@ -46,7 +46,7 @@ private:
     const ParallelPlan& plan_;
     LstmWeights lstm_weights_;
     LayerChunks chunks_;
-    Network piece_network_;  ///< layers by steps are one piece of it
+    Network piece_network_;  ///< layers that work by time steps are reduced to one piece
     Network last_network_;
     LayerWork whole_;
     LayerWork piece_;
@@ -58,8 +58,8 @@ private:
     std::vector<OfLayer> work_;
 };
 
-/// The graph that is divided: times of the kernels, sizes of the outputs, what stays in memory. An
-/// output that is read on another part is counted where it is made alone.
+/// The graph to be divided: kernel times, output sizes, memory held. An output read on another part
+/// counts only where it is produced.
 [[nodiscard]] CutGraph cut_graph(
     const Network& network,
     const CutWork& work,

@@ -14,7 +14,7 @@ namespace switchfold {
 
 namespace {
 
-/// "F0@lstm.0", "B2@lstm.1 3/10": as passes of stages are named.
+/// "F0@lstm.0", "B2@lstm.1 3/10": in the notation of passes.
 std::string name_of(const CutTask& task, const CutNode& node) {
     const char* kind = task.kind == TaskKind::kForward         ? "F"
                        : task.kind == TaskKind::kInputGradient ? "B"
@@ -185,7 +185,7 @@ void CutWriter::update() {
     std::vector<Index> waits = reduced_;
     for (const std::vector<Index>& ends : last_)
         append(waits, ends);
-    // All ranks of a model agree on the norm of the gradients.
+    // All ranks of a model replica agree on the norm of the gradients.
     if (const auto norm = writer_.collective(
             "norm of gradients",
             CollectiveKind::kAllReduce,

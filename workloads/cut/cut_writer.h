@@ -13,7 +13,7 @@
 
 namespace switchfold {
 
-/// What all ranks of a division have in common.
+/// What all ranks of a division share.
 struct CutStepParts {
     const PlannedCut& cut;
     const RankMap& map;
@@ -21,8 +21,8 @@ struct CutStepParts {
     const std::vector<double>& kept;  ///< bytes, by layer
 };
 
-/// Writes one rank's operations: the tasks of its parts, a stream each, in the step's order;
-/// messages on streams by peer; gradients to its replicas as they are there; the update.
+/// Writes one rank's operations: the tasks of its parts in the step's order, one stream per part;
+/// messages on one stream per peer; gradient reductions as soon as buckets are ready; the update.
 class CutWriter {
 public:
     CutWriter(
@@ -35,7 +35,7 @@ private:
     [[nodiscard]] bool is_here(std::uint32_t task) const;
     [[nodiscard]] std::string stream_of(std::uint32_t part) const;
     [[nodiscard]] std::uint32_t peer(std::uint32_t gpu) const;
-    /// What stands for the end of a task that runs here.
+    /// Operations that mark the end of local tasks.
     [[nodiscard]] std::vector<Index> ends_of(const std::vector<std::uint32_t>& tasks) const;
     void task(std::uint32_t index);
     void message(const CutMessage& message);
@@ -47,14 +47,15 @@ private:
     std::uint32_t rank_;
     RankPlace place_;
     PassWriter writer_;
-    std::vector<std::vector<Index>> ends_;  ///< by task; of one without kernels what it waits for
-    std::vector<std::vector<Index>> received_;  ///< by task: what comes for it
-    std::vector<std::vector<Index>> last_;      ///< by part: ends of its last task
-    std::vector<std::uint32_t> summed_;         ///< by layer: micro-batches in its gradient
-    Bytes pending_;                             ///< gradients that wait for their bucket to fill
+    std::vector<std::vector<Index>>
+        ends_;  ///< by task; for one without kernels, the operations that it waits for
+    std::vector<std::vector<Index>> received_;  ///< by task: messages that it waits for
+    std::vector<std::vector<Index>> last_;      ///< by part: end of its last task
+    std::vector<std::uint32_t> summed_;  ///< by layer: number of micro-batches in its gradient
+    Bytes pending_;                      ///< gradients waiting for their bucket to fill
     bool any_bucket_ = false;
-    std::vector<Index> made_;     ///< what makes them
-    std::vector<Index> reduced_;  ///< what the update waits for
+    std::vector<Index> made_;     ///< operations that compute them
+    std::vector<Index> reduced_;  ///< collectives that the update waits for
 };
 
 }  // namespace switchfold

@@ -10,7 +10,7 @@ namespace switchfold {
 std::optional<std::vector<NodeSet>> down_sets(const std::vector<NodeSet>& needs, std::size_t most) {
     SWITCHFOLD_CHECK(needs.size() <= kMostNodesOfSet, "a set of {} nodes", needs.size());
     std::vector<NodeSet> all{0};
-    // Those of one size make all of the next.
+    // All sets of one size yield those of the next.
     for (std::size_t from = 0; from < all.size();) {
         const std::size_t until = all.size();
         for (; from < until; ++from) {

@@ -12,10 +12,10 @@ namespace switchfold {
 using NodeSet = std::uint64_t;
 inline constexpr std::size_t kMostNodesOfSet = 64;
 
-/// The down-sets of a graph: sets that hold with every node all that it needs. `needs[i]`: the
-/// nodes that node i needs, all below i. Ascending by their size, the empty one first, the whole
-/// one last. None if there are more than `most`. A chain of n has n + 1, branches beside each other
-/// multiply. Throws InternalError beyond 64 nodes.
+/// The down-sets of a graph: sets that contain all dependencies of their members. `needs[i]`: the
+/// dependencies of node i, all below i. Sorted by size, from the empty set to the full one. Nothing
+/// if there are more than `most`. A chain of n nodes has n + 1; parallel branches multiply. Throws
+/// InternalError above 64 nodes.
 [[nodiscard]] std::optional<std::vector<NodeSet>>
 down_sets(const std::vector<NodeSet>& needs, std::size_t most);
 

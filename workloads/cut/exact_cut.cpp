@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// What every node needs; at most 64 nodes.
+/// Dependencies of every node; at most 64 nodes.
 std::vector<NodeSet> needs_of(const CutGraph& graph) {
     std::vector<NodeSet> needs(graph.nodes.size());
     for (std::size_t i = 0; i < needs.size(); ++i)
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// Parts that stayed empty stand last.
+    /// Renumbers parts so that empty ones come last.
     static NodeParts without_gaps(NodeParts parts) {
         std::vector<std::uint32_t> used(parts);
         std::sort(used.begin(), used.end());
@@ -84,11 +84,11 @@ private:
         return parts;
     }
 
-    /// Of a down-set.
+    /// Totals over a down-set.
     struct Sum {
         double work = 0;
         double memory = 0;
-        std::vector<std::uint32_t> read_later;  ///< nodes that nodes outside read
+        std::vector<std::uint32_t> read_later;  ///< nodes read from outside
     };
 
     [[nodiscard]] double work_between(std::size_t below, std::size_t set) const {
@@ -97,7 +97,7 @@ private:
     [[nodiscard]] bool fits(std::size_t below, std::size_t set) const {
         return graph_.memory <= 0 || sums_[set].memory - sums_[below].memory <= graph_.memory;
     }
-    /// Bytes that a part reads of what stands before it.
+    /// Bytes that a part reads from earlier parts.
     [[nodiscard]] double bytes_in(std::size_t below, NodeSet part) const {
         double bytes = 0;
         for (const std::uint32_t node : sums_[below].read_later)
@@ -105,7 +105,7 @@ private:
                 bytes += graph_.nodes[node].output_bytes;
         return bytes;
     }
-    /// What the part between two down-sets is busy at least.
+    /// Lower bound on the load of the part between two down-sets.
     [[nodiscard]] double at_least(std::size_t below, std::size_t set) const {
         const double work = work_between(below, set);
         if (!own_way_)
@@ -118,7 +118,7 @@ private:
         return std::max(work, graph_.port(bytes));
     }
 
-    /// least_[k][i]: what the busiest part is busy at least if k parts share the i-th down-set.
+    /// least_[k][i]: lower bound on the busiest part if k parts share the i-th down-set.
     void bound_below() {
         std::fill(least_[0].begin(), least_[0].end(), kNever);
         for (auto& of_parts : least_)
@@ -131,13 +131,13 @@ private:
                 for (std::uint32_t k = 1; k <= graph_.parts; ++k)
                     least_[k][set] = std::min(least_[k][set], std::max(least_[k - 1][below], busy));
             }
-            // A part may stay empty.
+            // Parts may be empty.
             for (std::uint32_t k = 1; k <= graph_.parts; ++k)
                 least_[k][set] = std::min(least_[k][set], least_[k - 1][set]);
         }
     }
 
-    /// Bytes of the part's outputs, once for every part behind it that reads them.
+    /// Bytes of the part's outputs, counted once for every later part that reads them.
     [[nodiscard]] double bytes_out(NodeSet part, std::uint32_t number) const {
         double bytes = 0;
         for_each_node(part, [&](std::uint32_t node) {
@@ -150,8 +150,8 @@ private:
         return bytes;
     }
 
-    /// Parts behind `set` are chosen; the k-th is the next, of what lies between a smaller down-set
-    /// and this one.
+    /// Branch and bound: parts after `set` are fixed; chooses the k-th part as the difference
+    /// between this down-set and a smaller one.
     void descend(std::size_t set, std::uint32_t k, double so_far) {
         if (set == 0) {
             if (so_far < best_seconds_) {
@@ -183,7 +183,7 @@ private:
             if (busy < best_seconds_)
                 descend(below, k - 1, busy);
             if (best_seconds_ <= least_[graph_.parts].back())
-                return;  // as good as any can be
+                return;  // matches the lower bound
         }
     }
 
@@ -192,7 +192,7 @@ private:
     const CutGraph& graph_;
     std::vector<NodeSet> sets_;
     std::vector<NodeSet> readers_;
-    bool own_way_;  ///< each part has a GPU
+    bool own_way_;  ///< whether each part has its own GPU
     std::vector<Sum> sums_;
     std::vector<std::vector<double>> least_;
     NodeParts parts_;

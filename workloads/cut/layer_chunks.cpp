@@ -15,7 +15,7 @@ bool has_steps(const Network& network, std::uint32_t layer) {
     return network.tokens > 1 && l.out_shape.size() == 2 && l.out_shape.front() == network.tokens;
 }
 
-/// Whether a token of the output needs that token alone of the inputs.
+/// Whether an output token depends on the same token of the inputs only.
 bool is_token_by_token(const Layer& layer) {
     const std::string_view type = layer.type;
     const auto any = [&](auto... names) { return ((type == names) || ...); };

@@ -42,7 +42,7 @@ public:
     }
 
 private:
-    /// Every node behind its inputs: a way is longer than those of the nodes that follow.
+    /// Nodes by decreasing path length to the end, which is a topological order.
     [[nodiscard]] std::vector<std::uint32_t> by_way_to_end() const {
         const std::size_t n = graph_.nodes.size();
         std::vector<double> way(n, 0);
@@ -59,13 +59,14 @@ private:
         return order;
     }
 
-    /// An output and the gradient that comes back for it.
+    /// Time of an output's messages and of the gradients that return.
     [[nodiscard]] double message(std::uint32_t node) const {
         return 2 * (graph_.latency * graph_.micro_batches +
                     graph_.port(graph_.nodes[node].output_bytes));
     }
 
-    /// When the inputs are there: the first piece of those that have as many, all of the others.
+    /// Arrival of the first and last inputs: pieces if the input has equally many, otherwise the
+    /// whole input.
     struct Inputs {
         double first = 0;
         double last = 0;
@@ -101,9 +102,9 @@ private:
 
     const CutGraph& graph_;
     NodeParts parts_;
-    std::vector<double> first_;  ///< by node: when its first piece is there
+    std::vector<double> first_;  ///< by node: end of its first piece
     std::vector<double> last_;
-    std::vector<double> free_;  ///< by part: when its work ends, without its waits between pieces
+    std::vector<double> free_;  ///< by part: end of its work, excluding waits between pieces
     std::vector<double> memory_;
 };
 

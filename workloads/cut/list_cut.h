@@ -7,11 +7,11 @@
 
 namespace switchfold {
 
-/// List scheduling: layer by layer, those with the longest way to the end first, each goes to the
-/// part on which its passes would end first, behind what is there already and behind its inputs'
-/// messages. Of layers in pieces a part may begin with the first (after HEFT: Topcuoglu et al.,
-/// IEEE TPDS 13(3), 2002). For any number of layers and parts; nothing is proven. None if a layer
-/// finds no part with memory left.
+/// List scheduling after HEFT (Topcuoglu et al., IEEE TPDS 13(3), 2002): layers are taken by
+/// decreasing path length to the end; each goes to the part on which its passes would end first,
+/// after earlier work on that part and after its inputs' messages. Layers in pieces may start with
+/// the first piece. For any number of layers and parts; without any guarantee. Nothing if a layer
+/// fits no part's memory.
 [[nodiscard]] std::optional<NodeParts> list_cut(const CutGraph& graph);
 
 }  // namespace switchfold

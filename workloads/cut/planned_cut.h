@@ -17,27 +17,27 @@
 
 namespace switchfold {
 
-/// What is wrong with a division of a network: the plan's key ("/cut/parts") and a sentence. Ways
-/// to share the work that a division excludes are among it.
+/// Problems with dividing a network: the plan's key ("/cut/parts") and a sentence. Includes other
+/// kinds of parallelism that a division excludes.
 [[nodiscard]] PlanProblems
 problems_of(const CutChoice& choice, const ParallelPlan& plan, const Network& network);
 
-/// The part of each layer, as the choice names them. \pre problems_of() finds none, and the choice
-/// names layers
+/// The part of each layer according to the choice. \pre problems_of() is empty, and the choice
+/// lists layers
 [[nodiscard]] NodeParts parts_named(const CutChoice& choice, const Network& network);
 
-/// What a division's messages get, and what memory a GPU has.
+/// Bandwidth for a division's messages, and a GPU's memory.
 struct CutMachine {
-    double bandwidth = 0;  ///< bytes a second, each way
-    double memory = 0;     ///< bytes; 0: without limit
+    double bandwidth = 0;  ///< bytes per second, in each direction
+    double memory = 0;     ///< bytes; 0: unlimited
 };
 
-/// A network divided and put in order, for the times of its kernels. Its parts refer to each other:
-/// it stays where it is. Ranks are those of RankMap, with a device for each GPU of a replica.
+/// A network divided and scheduled, for given kernel times. It is not movable, because its parts
+/// refer to each other. Ranks are numbered by RankMap, with one device per GPU of a replica.
 class PlannedCut {
 public:
-    /// None, and why, if no division fits or the method does not take the network. \pre
-    /// problems_of() finds none
+    /// Null, with the reason, if no division fits or the method does not accept the network. \pre
+    /// problems_of() is empty
     [[nodiscard]] static std::unique_ptr<PlannedCut> make(
         Network network,
         KernelTimes times,
@@ -50,7 +50,7 @@ public:
 
     [[nodiscard]] const Network& network() const { return network_; }
     [[nodiscard]] const KernelTimes& times() const { return times_; }
-    /// `pipeline` is the number of GPUs of a replica.
+    /// `pipeline` is the number of GPUs per replica.
     [[nodiscard]] const ParallelPlan& plan() const { return plan_; }
     [[nodiscard]] const CutChoice& choice() const { return choice_; }
     [[nodiscard]] const CutWork& work() const { return work_; }

@@ -43,7 +43,7 @@ public:
                                          : 0));
             to_end_[t] = tasks_[t].seconds + longest;
         }
-        // Gradients that travel are made as soon as they can be, as PyTorch's are.
+        // Gradients to be reduced are computed as early as possible, as in PyTorch.
         for (std::size_t t = 0; graph.replicas > 1 && t < tasks_.size(); ++t)
             if (tasks_[t].kind == TaskKind::kWeightGradient)
                 to_end_[t] = to_end_[tasks_[t].needs.front()];
@@ -78,8 +78,8 @@ private:
     [[nodiscard]] bool crosses(std::uint32_t from, std::uint32_t to) const {
         return graph_.gpu_of(part_of(from)) != graph_.gpu_of(part_of(to));
     }
-    /// The tensor that goes from one task to the next: the output of the forward's node, or the
-    /// gradient of the output of the node that gets it; a piece where both have pieces.
+    /// Time of the message between two tasks: the output of the forward's node, or the gradient of
+    /// the receiver's output; one piece if both nodes have pieces.
     [[nodiscard]] double message(std::uint32_t from, std::uint32_t to) const {
         const bool forward = tasks_[from].kind == TaskKind::kForward;
         const CutNode& made = graph_.nodes[tasks_[forward ? from : to].node];
@@ -97,7 +97,7 @@ private:
         }
         const double now = std::get<0>(event);
         busy_[part_of(task)] = false;
-        std::map<std::uint32_t, double> sent;  // what a part has from this task
+        std::map<std::uint32_t, double> sent;  // arrival of this task's message, by part
         for (const std::uint32_t next : successors_[task]) {
             double there = now;
             if (crosses(task, next)) {
@@ -127,7 +127,7 @@ private:
         events_.emplace(now + tasks_[task].seconds, task, kEnded);
     }
 
-    /// They begin once all gradients are there; parts of a GPU are updated by one kernel.
+    /// Updates begin once all gradients are available; one kernel updates all parts of a GPU.
     [[nodiscard]] double updates() const {
         std::vector<double> seconds(graph_.gpus, 0);
         for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
@@ -145,7 +145,8 @@ private:
     std::vector<std::priority_queue<std::pair<double, std::int64_t>>> ready_;  ///< by part
     std::vector<bool> busy_;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, double> ways_;  ///< free from then on
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double>
+        ways_;  ///< time from which the link is free
     TaskSchedule schedule_;
 };
 

@@ -8,17 +8,17 @@
 
 namespace switchfold {
 
-/// When every task of a division would run, with messages beside the kernels.
+/// Begin of every task of a division, with messages overlapping kernels.
 struct TaskSchedule {
     std::vector<double> start;         ///< seconds, by task
-    std::vector<std::uint32_t> order;  ///< all tasks as they start; those that one needs before it
-    double seconds = 0;                ///< of the step, with its updates
+    std::vector<std::uint32_t> order;  ///< all tasks by start, each after its dependencies
+    double seconds = 0;                ///< of the step, including updates
 };
 
-/// List scheduling of a division: a part that is free takes the task, of those that have what they
-/// need, with the longest way to the end of the step, gradients' travel to replicas with it; weight
-/// gradients that travel come right behind those of their inputs. Messages from one GPU to another
-/// follow each other; kernels of parts that share a GPU do not slow each other here.
+/// List scheduling of a division: a free part takes the ready task with the longest path to the end
+/// of the step, including gradient reductions among replicas. Weight gradients that are reduced run
+/// right after their input gradients. Messages between two GPUs are sequential; kernels of parts
+/// that share a GPU do not slow each other here.
 [[nodiscard]] TaskSchedule
 schedule_tasks(const CutGraph& graph, const CutTasks& tasks, const NodeParts& parts);
 

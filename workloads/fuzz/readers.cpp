@@ -56,13 +56,13 @@ void look_at(const TraceWorkload& workload) {
                 "our own format changed rank {}",
                 r);
     } catch (const ConfigError& error) {
-        // The one thing that other formats can say and ours cannot.
+        // The only content that other formats can hold and switchfold's own cannot.
         const std::string_view text = error.what();
         SWITCHFOLD_CHECK(text.find("53 days") != std::string_view::npos, "{}", text);
     }
 }
 
-/// The checksums of a capture's frames made right, or no change would ever get past the first.
+/// Recomputes the checksums of a capture's frames; otherwise no mutation would get past the first.
 std::string sealed(std::string_view bytes) {
     constexpr std::size_t kHeader = 8;
     constexpr std::size_t kChecksum = 4;
@@ -84,7 +84,7 @@ std::string sealed(std::string_view bytes) {
     return out;
 }
 
-/// Several captures may stand behind each other: a run's ranks, or a second pass.
+/// Several captures may be concatenated: a run's ranks, or a second pass.
 void read_capture_files(std::string_view bytes) {
     constexpr std::size_t kMostFiles = 4;
     std::vector<std::unique_ptr<File>> files;
@@ -99,7 +99,7 @@ void read_capture_files(std::string_view bytes) {
     look_at(join_ranks(capture::read_captures(paths)));
 }
 
-/// Beside a trace of the same run, whose operator 3 is the execution trace's 1.
+/// Reads it beside a trace of the same run, whose operator 3 is the execution trace's operator 1.
 void read_beside_kineto(const std::filesystem::path& file) {
     const ExecutionTrace shapes = read_execution_trace(file, kMost);
     const File kineto("kineto", R"({"traceEvents": [
@@ -146,7 +146,7 @@ bool try_reader(std::string_view reader, std::string_view bytes) {
     try {
         static_cast<void>(recognise(File("trace", bytes).path()));
     } catch (const ConfigError&) {
-        // What it is taken for does not matter here.
+        // The recognised format does not matter here.
     }
     try {
         read_as(reader, bytes);

@@ -6,7 +6,7 @@
 
 namespace switchfold::fuzz {
 
-/// One fuzzer, one folder of the corpus and one dictionary each.
+/// One fuzzer, one corpus folder and one dictionary each.
 inline constexpr std::array<std::string_view, 10> kReaders{
     "kineto",
     "own",
@@ -19,9 +19,9 @@ inline constexpr std::array<std::string_view, 10> kReaders{
     "profile_graph",
     "kernel_table"};
 
-/// Reads the bytes as a file of that kind. \returns whether they were one; false if they were
-/// refused as the user's error. Whatever else is thrown is a bug. A workload must also come through
-/// all that looks at it, and through our own format.
+/// Reads the bytes as a file of this kind. \returns whether they were accepted; false if they were
+/// rejected as a user error. Any other exception is a bug. An accepted workload must also pass all
+/// analyses and a round trip through switchfold's own format.
 bool try_reader(std::string_view reader, std::string_view bytes);
 
 }  // namespace switchfold::fuzz

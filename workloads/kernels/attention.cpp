@@ -21,19 +21,20 @@ using namespace kernel_constants;
 
 namespace {
 
-constexpr std::uint64_t kRows = 128;  ///< of a tile: queries forward, keys backward
+constexpr std::uint64_t kRows = 128;  ///< per tile: queries forward, keys backward
 constexpr double kProductsForward = 2;
-constexpr double kProductsBack = 5;  ///< the scores once more, and four gradients
-/// Up to so many tiles their order is followed one by one.
+constexpr double kProductsBack = 5;  ///< recomputed scores, and four gradients
+/// Up to this many tiles, their order is simulated exactly.
 constexpr double kFollowed = 4096;
 
-/// Keys that a block takes at a time.
+/// Keys that a block processes per step.
 double keys_of_step(const GpuRates& gpu) {
     return persistent(gpu.kernels) ? 128 : 64;
 }
 
-/// When the last of `tiles`, repeated over `heads`, ends on the SMs. The longest go first where
-/// blocks stay, each head's in the order of its rows elsewhere: then the longest begin last.
+/// Time when the last of `tiles`, repeated over `heads`, ends on the SMs. Persistent kernels start
+/// the longest tiles first; others go through each head's rows in order, so the longest tiles start
+/// last.
 double makespan(
     const std::vector<double>& tiles,
     double heads,
@@ -111,8 +112,8 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     const double wait = gpu.memory_latency;
     const double fill = kAttentionTile * gpu.memory_latency;
 
-    // Queries that share keys and values lie in one tile, token by token. On the way back a tile
-    // is of keys and goes through the queries that look at them.
+    // Queries that share keys and values form one tile, token by token. In backward, a tile holds
+    // keys and iterates over the queries that attend to them.
     const std::uint64_t sharing = a.heads / a.kv_heads;
     const std::uint64_t rows = a.backward ? a.keys : a.queries * sharing;
     const std::uint64_t tiles = (rows + kRows - 1) / kRows;
@@ -138,7 +139,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
         static_cast<double>(a.batch) * static_cast<double>(a.backward ? a.heads : a.kv_heads);
     const double compute = makespan(seconds, heads, !a.backward, persistent(gpu.kernels), sms);
 
-    // Queries, keys, values and the result once each; backward also the gradients of all four.
+    // Queries, keys, values and result once each; backward also the gradients of all four.
     const double element = element_bytes(a.datatype);
     const auto samples = static_cast<double>(a.batch);
     const double of_queries =

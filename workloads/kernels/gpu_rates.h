@@ -6,43 +6,44 @@
 
 namespace switchfold {
 
-/// How the library's kernels feed a GPU's matrix units. It decides which tiles there are, and what
-/// of a tile's beginning and end the next one hides.
+/// How the library's kernels feed a GPU's matrix units. This determines the available tiles, and
+/// how much of a tile's prologue and epilogue the next tile hides.
 enum class MatrixKernels : std::uint8_t {
-    kVector,        ///< no matrix units: products run on the vector units
-    kRegisters,     ///< operands pass through registers (V100, RTX 20, MI300X)
-    kAsyncCopy,     ///< copies into shared memory run beside the arithmetic (A100, RTX 30 to 50)
-    kWarpgroup,     ///< persistent blocks, copies by the tensor memory engine (H100 and its kin)
-    kTensorMemory,  ///< the same, and sums in a memory of their own (B200 and its kin)
+    kVector,     ///< no matrix units: products use the vector units
+    kRegisters,  ///< operands pass through registers (V100, RTX 20, MI300X)
+    kAsyncCopy,  ///< asynchronous copies into shared memory overlap arithmetic (A100, RTX 30 to 50)
+    kWarpgroup,  ///< persistent blocks; copies by the tensor memory accelerator (H100 and
+                 ///< relatives)
+    kTensorMemory,  ///< the same, with accumulators in tensor memory (B200 and relatives)
 };
 
-/// What a GPU gives to a kernel that has it alone, in plain numbers: the parameters that kernel
-/// times are computed from. `gpu_rates()` in sim/run fills it from a GPU's description. Rates are
-/// of the whole GPU, a second; times are seconds.
+/// Resources of a GPU for a kernel that runs alone, as plain numbers: the inputs of kernel-time
+/// models. `gpu_rates()` in sim/run derives them from a GPU's description. Rates are for the whole
+/// GPU, per second; times are in seconds.
 struct GpuRates {
     std::string name;
     std::uint32_t sms = 108;
 
-    // One SM.
+    // Per SM.
     std::uint32_t threads = 2048;
     std::uint32_t blocks = 32;
     std::uint32_t registers = 65'536;
     std::uint64_t shared_memory = 164 * 1024;           ///< bytes
-    std::uint64_t shared_memory_of_a_block = 1 * 1024;  ///< that the system keeps for each
+    std::uint64_t shared_memory_of_a_block = 1 * 1024;  ///< reserved by the system per block
 
-    // Arithmetic, dense, of the data sheet: floating-point operations. 0: no such unit.
+    // Dense arithmetic according to the data sheet, FLOP/s. 0: no such unit.
     double vector = 0;  ///< 32 bits, vector units
     double half = 0;    ///< 16 bits, matrix units
     double float8 = 0;  ///< 8 bits, matrix units
-    double tf32 = 0;    ///< 32 bits rounded, matrix units
-    /// What long products reach at the power limit: in 16 bits, or in 32 where there are no matrix
+    double tf32 = 0;    ///< TF32, matrix units
+    /// Sustained by long products at the power limit: in 16 bits, or in 32 bits without matrix
     /// units.
     double matrix = 0;
     MatrixKernels kernels = MatrixKernels::kVector;
 
-    // Memory: bytes.
-    double read_bandwidth = 0;   ///< that streaming reads reach
-    double mixed_bandwidth = 0;  ///< ... and streams that write as much as they read
+    // Memory, bytes per second.
+    double read_bandwidth = 0;   ///< achieved by streaming reads
+    double mixed_bandwidth = 0;  ///< achieved by streams that write as much as they read
     double l2_bandwidth = 0;
     std::uint64_t l2_capacity = 0;
     double memory_latency = 0;  ///< of an access that misses the L2

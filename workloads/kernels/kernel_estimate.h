@@ -7,20 +7,20 @@
 
 namespace switchfold {
 
-/// A kernel as the model of its time sees it.
+/// A kernel as seen by its time model.
 struct KernelEstimate {
-    /// Ready for the graph: isolated duration, grid, block, registers, shared memory, operations,
-    /// class; bytes read and written as memory would see them if nothing lay in the L2.
+    /// Ready for the graph: isolated duration, grid, block, registers, shared memory, FLOPs, class.
+    /// Its bytes are those that memory would see with an empty L2.
     KernelOperation kernel;
-    double l2_bytes = 0;      ///< that SMs draw from the L2 and write to it, repeats included
-    double memory_bytes = 0;  ///< that pass the L2 in this state of the cache
-    std::string choice;       ///< the kernel that was taken: "128x256, 2 splits"
+    double l2_bytes = 0;      ///< between SMs and L2, including repeated reads
+    double memory_bytes = 0;  ///< that miss the L2 in this state of the cache
+    std::string choice;       ///< selected kernel: "128x256, 2 splits"
 
     [[nodiscard]] double seconds() const { return to_seconds(kernel.isolated); }
 };
 
-/// A kernel's duration in the graph's unit. Throws std::invalid_argument from a million seconds on:
-/// its bytes may not fit their counts.
+/// A kernel's duration as a Time. Throws std::invalid_argument from a million seconds on, where
+/// byte counts might overflow.
 [[nodiscard]] Time kernel_duration(double seconds);
 
 }  // namespace switchfold

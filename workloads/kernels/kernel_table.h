@@ -16,28 +16,28 @@ namespace switchfold {
 /// One measured kernel.
 struct MeasuredKernel {
     std::size_t line = 0;
-    std::string gpu;                   ///< as the table says it; may be empty
-    std::string dtype;                 ///< as the table says it
-    std::optional<Datatype> datatype;  ///< none: a word that is not known
+    std::string gpu;                   ///< as in the table; may be empty
+    std::string dtype;                 ///< as in the table
+    std::optional<Datatype> datatype;  ///< none: unknown word
     double seconds = 0;
 };
 struct MeasuredProduct : MeasuredKernel {
     MatrixProduct product;
 };
-/// Causal, forward.
+/// A causal forward kernel.
 struct MeasuredAttention : MeasuredKernel {
     Attention attention;
 };
 
-/// Measured kernels of either kind.
+/// Measured kernels of both kinds.
 struct KernelTable {
     std::vector<MeasuredProduct> products;
     std::vector<MeasuredAttention> attentions;
 };
 
-/// Reads CSV with a line a kernel: dtype, time_us, and either m, n, k or batch, sequence, heads,
-/// kv_heads, head_dim; gpu where it is; other columns are passed over. Throws ConfigError "file:
-/// line N: what; what was expected" with everything that is wrong.
+/// Reads CSV with one kernel per line: dtype, time_us, and either m, n, k or batch, sequence,
+/// heads, kv_heads, head_dim; gpu is optional; other columns are ignored. Throws ConfigError "file:
+/// line N: what; what was expected" with all problems.
 [[nodiscard]] KernelTable read_kernel_table(const std::filesystem::path& path);
 [[nodiscard]] KernelTable parse_kernel_table(std::string_view text, const std::string& label);
 

@@ -15,20 +15,20 @@ namespace switchfold {
 
 class MeasuredTimes;
 
-/// Where generated steps take their kernels' times from: the model, corrected by a table of
-/// measured kernels if there is one.
-///
-/// A measured size takes exactly its time. Between measured sizes of the same type the model's time
-/// is multiplied by what the table is off the model there: the mean of the neighbours' ratios, by
-/// distance in the logarithms of the sides, up to a factor of 4; further away the model stands.
+/// Source of kernel times for generated steps: the model, corrected by a table of measured kernels
+/// if given.
+/// A measured size takes its measured time. Near measured sizes of the same type, the model's time
+/// is multiplied by the neighbours' mean ratio of measured to modelled time, weighted by distance
+/// in the logarithms of the dimensions, up to a factor of 4. Farther away the model is used
+/// unchanged.
 class KernelTimes {
 public:
     /// The model alone.
     explicit KernelTimes(GpuRates gpu);
-    /// Reads a table (read_kernel_table) of one GPU. Throws ConfigError also for kernels of several
-    /// GPUs, a datatype that is not known and a size that is measured twice.
+    /// Reads the table (read_kernel_table) of one GPU. Also throws ConfigError for kernels of
+    /// several GPUs, an unknown datatype and a duplicate size.
     KernelTimes(GpuRates gpu, const std::filesystem::path& table);
-    /// `label`: what errors call the table.
+    /// `label`: name of the table in error messages.
     KernelTimes(GpuRates gpu, const KernelTable& table, const std::string& label);
 
     [[nodiscard]] KernelEstimate estimate(const MatrixProduct& product) const;
@@ -38,7 +38,7 @@ public:
 
 private:
     GpuRates gpu_;
-    std::shared_ptr<const MeasuredTimes> measured_;  ///< none: the model alone
+    std::shared_ptr<const MeasuredTimes> measured_;  ///< null: the model alone
 };
 
 }  // namespace switchfold

@@ -7,7 +7,7 @@ namespace switchfold {
 
 namespace {
 
-/// A layer's forward product: `rows` results of `outputs` numbers, sums of `inputs`.
+/// A layer's forward product: `rows` x `outputs` results, each a sum of `inputs` terms.
 MatrixProduct product(
     std::uint64_t rows,
     std::uint64_t inputs,
@@ -30,7 +30,7 @@ MatrixProduct product(
         p.k = outputs;
         break;
     case LayerPass::kWeightGradient:
-        // The output's gradient was just made; the input waited since the forward pass.
+        // The output's gradient was just produced; the input is left from the forward pass.
         p.m = outputs;
         p.n = inputs;
         p.k = rows;
@@ -53,7 +53,7 @@ MatrixProduct product(const ConvolutionShape& c, LayerPass pass, Datatype dataty
     const std::uint64_t in = c.in_channels / c.groups;
     const std::uint64_t out = c.out_channels / c.groups;
     const std::uint64_t results = c.batch * c.out_height * c.out_width;
-    // Each input is part of as many results as windows cover it: together the same operations.
+    // Each input contributes to as many results as windows cover it, so the FLOPs are equal.
     MatrixProduct p = product(results, in * window, out, pass, datatype, tf32);
     if (pass == LayerPass::kInputGradient) {
         p.m = c.batch * c.in_height * c.in_width;
@@ -72,7 +72,7 @@ MatrixProduct product(const LstmStepShape& s, LayerPass pass, Datatype datatype,
     constexpr std::uint64_t kGates = 4;
     MatrixProduct p =
         product(s.batch, s.inputs + s.hidden, kGates * s.hidden, pass, datatype, tf32);
-    // The next time step uses the same weights.
+    // The next time step reuses the weights.
     p.since_right = 0;
     return p;
 }

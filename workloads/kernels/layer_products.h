@@ -7,7 +7,7 @@
 
 namespace switchfold {
 
-/// Which of a layer's three products.
+/// The three products of a layer.
 enum class LayerPass : std::uint8_t { kForward, kInputGradient, kWeightGradient };
 
 /// A dense layer on `rows` vectors (batch times tokens).
@@ -35,8 +35,8 @@ struct ConvolutionShape {
 [[nodiscard]] MatrixProduct
 product(const ConvolutionShape& layer, LayerPass pass, Datatype datatype, bool tf32 = false);
 
-/// One time step of an LSTM layer: the four gates of all samples in one product, inputs and state
-/// side by side.
+/// One time step of an LSTM layer: one product for the four gates of all samples, with inputs and
+/// state concatenated.
 struct LstmStepShape {
     std::uint64_t batch = 1;
     std::uint64_t inputs = 1;

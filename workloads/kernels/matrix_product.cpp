@@ -18,7 +18,7 @@ using namespace kernel_constants;
 
 namespace {
 
-/// Pieces that the sum may be cut into.
+/// Candidate numbers of split-k parts.
 constexpr std::array<std::uint32_t, 11> kSplits{1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32};
 constexpr double kBytesOfSum = 4;
 
@@ -37,7 +37,7 @@ std::uint32_t operand_bytes(Datatype type) {
     }
 }
 
-/// Whether no matrix unit of the GPU takes the type.
+/// Whether no matrix unit of the GPU supports the type.
 bool on_vector_units(const GpuRates& gpu, Datatype type, bool tf32) {
     if (gpu.kernels == MatrixKernels::kVector || gpu.half <= 0)
         return true;
@@ -53,7 +53,7 @@ struct Candidate {
     double cold_bytes = 0;
 };
 
-/// The product on one GPU, and what every tile needs to know of it.
+/// A product on one GPU, with the quantities common to all tiles.
 class Timer {
 public:
     Timer(const MatrixProduct& product, const GpuRates& gpu) :
@@ -98,7 +98,7 @@ public:
     }
     [[nodiscard]] double left() const { return left_; }
     [[nodiscard]] double right() const { return right_; }
-    [[nodiscard]] double result() const { return result_; }  ///< bytes that are written
+    [[nodiscard]] double result() const { return result_; }  ///< bytes written
     [[nodiscard]] double tiles_of(const TileShape& tile) const {
         return count_ * std::ceil(m_ / tile.rows) * std::ceil(n_ / tile.columns);
     }
@@ -112,16 +112,17 @@ private:
         return p_.datatype == Datatype::kFloat8 && gpu_.float8 > 0 ? gpu_.float8 : gpu_.half;
     }
 
-    /// The busiest SM: its tiles in rounds of as many as it holds.
+    /// Time of the busiest SM: its tiles in rounds of as many as fit at once.
     [[nodiscard]] double arithmetic(const TileShape& tile, double tiles, double steps) const {
         const double fill = kFill * gpu_.memory_latency;
-        // Sums come from memory at the pace of stores: nothing else of the block runs meanwhile.
+        // Reading the sums to add to runs at the rate of stores and overlaps nothing else of the
+        // block.
         const double passes = sums_ > 0 ? 2 : 1;
         const double store = passes * tile.rows * tile.columns * stored_ /
                              (gpu_.l2_bandwidth * kStoreShare / gpu_.sms);
         const double end = kEpilogue * gpu_.memory_latency;
         const double step = 2.0 * tile.rows * tile.columns * (kStepBytes / element_) / rate_;
-        // A block waits for its operands where fewer steps are in flight than the latency needs.
+        // A block waits for operands if fewer steps are in flight than the latency requires.
         const double wait = kStepLatency * gpu_.memory_latency / std::max(1.0, tile.stages - 1.0);
         const double of_sm = std::ceil(tiles / gpu_.sms);
         const auto sums = [&](double together) { return steps * std::max(together * step, wait); };
@@ -133,8 +134,8 @@ private:
             };
             return rounds * round(tile.blocks) + (rest > 0 ? round(rest) : 0.0);
         }
-        // A persistent block fetches the next tile's operands while it ends this one. Sums in a
-        // memory of their own are stored beside the next tile's arithmetic.
+        // A persistent block fetches the next tile's operands during its epilogue. Accumulators in
+        // tensor memory are stored beside the next tile's arithmetic.
         const double shown = gpu_.kernels == MatrixKernels::kTensorMemory ? 0.0 : kPersistentEnd;
         const double together = std::min<double>(tile.blocks, of_sm);
         const double last = end + together * store;
@@ -142,8 +143,8 @@ private:
         return fill + all_sums + (std::ceil(of_sm / tile.blocks) - 1) * shown * last + last;
     }
 
-    /// Bytes that all tiles draw from the L2. Neighbours of a cluster share what they fetch: pairs
-    /// the longer side; with tensor memory pairs work on one tile, and pairs of pairs share both.
+    /// Bytes that all tiles read from the L2. Blocks of a cluster share loads: pairs share the
+    /// longer side; with tensor memory, pairs work on one tile and pairs of pairs share both sides.
     [[nodiscard]] double operand_bytes_drawn(const TileShape& tile, double tiles) const {
         const double longer = std::max(tile.rows, tile.columns);
         const double shorter = std::min(tile.rows, tile.columns);
@@ -154,8 +155,8 @@ private:
         return tiles * sides * k_ * element_;
     }
 
-    /// Bytes of operands that pass the L2 if it is empty at first: all of them once, more where a
-    /// wave's rows and columns are gone from the L2 before the next wave needs them again.
+    /// Operand bytes that miss an initially empty L2: all of them once, or more if a wave's rows
+    /// and columns are evicted before the next wave reads them.
     [[nodiscard]] double operand_bytes_missed(const TileShape& tile, double drawn) const {
         const double once = left_ + right_;
         const auto capacity = static_cast<double>(gpu_.l2_capacity);
@@ -163,7 +164,7 @@ private:
             return once;
         const double rows = std::ceil(m_ / tile.rows);
         const double columns = std::ceil(n_ / tile.columns);
-        // A wave of tiles is laid out as nearly square as the result allows.
+        // A wave of tiles is as nearly square as the result allows.
         const double wave = std::min(rows * columns, double(gpu_.sms) * tile.blocks);
         double high = std::clamp(std::sqrt(wave * tile.columns / tile.rows), 1.0, rows);
         const double wide = std::clamp(wave / high, 1.0, columns);
@@ -212,21 +213,21 @@ private:
     double k_;
     double count_;
     double element_;
-    double stored_;  ///< bytes of an element of the result
+    double stored_;  ///< bytes per element of the result
     bool vector_units_;
     double boost_ = 1;
-    double rate_ = 0;  ///< of an SM, before the power limit
+    double rate_ = 0;  ///< per SM, before the power limit
     double left_ = 0;
     double right_ = 0;
     double result_ = 0;
-    double sums_ = 0;  ///< bytes that the result is added to
+    double sums_ = 0;  ///< bytes of the sums that the result is added to
 };
 
 }  // namespace
 
 double sustained_rate(const GpuRates& gpu, Datatype datatype, bool tf32) {
     if (on_vector_units(gpu, datatype, tf32))
-        // Where matrix units give the stated rate, vector units reach four fifths of theirs.
+        // If matrix units reach the stated rate, vector units reach four fifths of theirs.
         return gpu.half > 0 ? 0.8 * gpu.vector : gpu.matrix;
     if (datatype == Datatype::kFloat32)
         return gpu.matrix * gpu.tf32 / gpu.half;

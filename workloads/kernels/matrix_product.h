@@ -9,36 +9,36 @@
 
 namespace switchfold {
 
-/// `count` independent products of an m x k and a k x n matrix in one launch, summed in 32 bits.
-/// Results have the operands' type, 16 bits where those have 8.
+/// `count` independent products of an m x k and a k x n matrix in one launch, accumulated in 32
+/// bits. Results have the operands' type, or 16 bits for 8-bit operands.
 struct MatrixProduct {
     std::uint64_t m = 1;
     std::uint64_t n = 1;
     std::uint64_t k = 1;
     std::uint64_t count = 1;
     Datatype datatype = Datatype::kBfloat16;
-    /// 32-bit products may use matrix units that round their operands (TF32).
+    /// Allows 32-bit products to use matrix units that round their operands (TF32).
     bool tf32 = false;
-    /// Bytes that other kernels have touched since they touched the left and the right operand: as
-    /// long as they and the product's own fit the L2, the operand is in there. Activations were
-    /// just written; weights are as old as a step.
+    /// Bytes touched by other kernels since the left and the right operand were last used. An
+    /// operand is in the L2 as long as these and the product's own bytes fit. Activations were just
+    /// written; weights are a step old.
     double since_left = 0;
     double since_right = std::numeric_limits<double>::infinity();
 
-    /// The result is added to sums that lie there, so many bytes an element: read and written, as
-    /// gradients of micro-batches are summed up. 0: it is stored as it is.
+    /// Bytes per element of existing sums to which the result is added (read and written), as for
+    /// gradients of micro-batches. 0: the result is stored.
     std::uint32_t summed_bytes = 0;
 
     bool operator==(const MatrixProduct&) const = default;
 };
 
-/// Time and shape of a library's product, alone on the GPU: the fastest of its tiles and splits of
-/// the sum. Throws std::invalid_argument for a side of 0 and for types that no product is made of
-/// (those but float32, float16, bfloat16 and float8).
+/// Time and launch shape of a library's product, alone on the GPU: the fastest combination of tile
+/// and split. Throws std::invalid_argument for a dimension of 0 and for types other than float32,
+/// float16, bfloat16 and float8.
 [[nodiscard]] KernelEstimate estimate(const MatrixProduct& product, const GpuRates& gpu);
 
-/// Floating-point operations a second that long products of a type reach: 0 where the GPU has no
-/// unit for it. 16 and 8 bits run on the vector units where there are no matrix units.
+/// FLOP/s that long products of a type reach; 0 if the GPU has no unit for it. Without matrix
+/// units, 16- and 8-bit products run on the vector units.
 [[nodiscard]] double sustained_rate(const GpuRates& gpu, Datatype datatype, bool tf32);
 
 }  // namespace switchfold

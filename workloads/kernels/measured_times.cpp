@@ -14,9 +14,9 @@ namespace switchfold {
 
 namespace {
 
-/// Neighbours count up to so many doublings away.
+/// Neighbours count up to this distance, in doublings.
 constexpr double kReach = 2;
-/// Weight of the model itself, against 1 / distance^2 of a neighbour.
+/// Weight of the model, relative to the neighbours' 1 / distance^2.
 constexpr double kModelWeight = 0.05;
 
 }  // namespace
@@ -116,7 +116,7 @@ double MeasuredTimes::ratio(const std::vector<Point>& points, const Key& key) {
             return std::exp(point.log_ratio);
         if (distance >= kReach)
             continue;
-        // Falls to nothing at the reach, so that the correction fades instead of ending.
+        // Decreases to zero at kReach, so that the correction fades out continuously.
         const double weight = (kReach - distance) * (kReach - distance) / square;
         sum += weight * point.log_ratio;
         weights += weight;
@@ -126,7 +126,7 @@ double MeasuredTimes::ratio(const std::vector<Point>& points, const Key& key) {
 
 std::optional<double> MeasuredTimes::exact(const MatrixProduct& product) const {
     if (product.summed_bytes > 0)
-        return std::nullopt;  // tables are of products that are stored
+        return std::nullopt;  // tables hold products that overwrite their result
     const auto key = key_of(product);
     return key ? exact(products_, *key) : std::nullopt;
 }

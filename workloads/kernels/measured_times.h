@@ -10,24 +10,24 @@
 
 namespace switchfold {
 
-/// What measured kernels say about sizes like them.
+/// Looks up measured kernels of equal and similar size.
 class MeasuredTimes {
 public:
     /// Throws ConfigError as KernelTimes does.
     MeasuredTimes(const KernelTable& table, const GpuRates& gpu, const std::string& label);
 
-    /// Measured seconds of exactly this kernel.
+    /// Measured seconds of exactly this kernel, if any.
     [[nodiscard]] std::optional<double> exact(const MatrixProduct& product) const;
     [[nodiscard]] std::optional<double> exact(const Attention& attention) const;
-    /// Measured over modelled time near this size; 1 where nothing like it was measured.
+    /// Ratio of measured to modelled time near this size; 1 without similar measurements.
     [[nodiscard]] double ratio(const MatrixProduct& product) const;
     [[nodiscard]] double ratio(const Attention& attention) const;
 
 private:
-    /// Sides that are compared, and what must be the same.
+    /// Dimensions that are compared, and properties that must be equal.
     struct Key {
         std::array<std::uint64_t, 4> sides{1, 1, 1, 1};
-        std::uint64_t kind = 0;  ///< datatype and, for attention, width
+        std::uint64_t kind = 0;  ///< datatype and, for attention, head width
         auto operator<=>(const Key&) const = default;
     };
     struct Point {

@@ -26,7 +26,7 @@ KernelEstimate estimate(const MemoryKernel& kernel, const GpuRates& gpu) {
     const double bytes = kernel.read + kernel.written;
     const double blocks = std::max(1.0, bytes / kBytesOfBlock);
     const double busy = std::min(blocks, double(gpu.sms));
-    // What it reads was just written: as far as the L2 keeps it, memory does not see it.
+    // The inputs were just written: the part still in the L2 causes no memory traffic.
     const double cold = cold_share(bytes, gpu) * kernel.read + kernel.written;
     const double memory = cold > 0 ? cold / memory_bandwidth(gpu, kernel.written / cold) : 0.0;
     const double l2 = bytes / (gpu.l2_bandwidth * busy / gpu.sms);
@@ -82,7 +82,8 @@ MemoryKernel bias_gradient(double elements, double columns, double element) {
 }
 
 MemoryKernel softmax_loss(double elements, double element, bool backward) {
-    // Forward leaves the logarithm of each row's sum; backward writes the gradient over the input.
+    // Forward stores the logarithm of each row's sum; backward overwrites the input with the
+    // gradient.
     return {
         KernelClass::kReduction,
         elements * element,
@@ -91,7 +92,8 @@ MemoryKernel softmax_loss(double elements, double element, bool backward) {
 }
 
 MemoryKernel embedding(double elements, double element, bool backward) {
-    // Rows are added to a table of gradients in 32 bits: read, written, and the rows' own gradient.
+    // Rows are added to a table of 32-bit gradients: reads and writes the table, reads the rows'
+    // gradient.
     if (backward)
         return {
             KernelClass::kEmbeddingGather,

@@ -6,7 +6,7 @@
 
 namespace switchfold {
 
-/// A kernel whose time its bytes decide: element-wise, norm, softmax, embedding, optimizer, copy.
+/// A memory-bound kernel: element-wise, norm, softmax, embedding, optimizer, copy.
 struct MemoryKernel {
     KernelClass kernel_class = KernelClass::kElementwise;
     double read = 0;     ///< bytes
@@ -16,24 +16,25 @@ struct MemoryKernel {
     bool operator==(const MemoryKernel&) const = default;
 };
 
-/// Time and shape of the kernel, alone on the GPU; std::invalid_argument for negative bytes.
+/// Time and launch shape of the kernel, alone on the GPU. Throws std::invalid_argument for negative
+/// bytes.
 [[nodiscard]] KernelEstimate estimate(const MemoryKernel& kernel, const GpuRates& gpu);
 
-// Bytes of the kernels of usual layers. `elements` are those of the activation, `element` its bytes
-// each.
+// Bytes of common layers' kernels. `elements` counts those of the activation; `element` is the size
+// of one in bytes.
 [[nodiscard]] MemoryKernel element_wise(double elements, double inputs, double element);
-/// Layer norm and the like: statistics and result in one pass, since a row fits an SM.
+/// Layer norm and similar: statistics and result in one pass, since a row fits an SM.
 [[nodiscard]] MemoryKernel norm(double elements, double element, bool backward);
-/// Batch norm: statistics are over the whole batch, so one pass finds them and the next reads the
-/// same again.
+/// Batch norm: statistics cover the whole batch, so one pass computes them and a second reads the
+/// same data again.
 [[nodiscard]] MemoryKernel batch_norm(double elements, double element, bool backward);
-/// Gradient of what was added to `columns` columns: a gradient of `elements` summed over its rows.
+/// Gradient of a bias on `columns` columns: sums a gradient of `elements` over its rows.
 [[nodiscard]] MemoryKernel bias_gradient(double elements, double columns, double element);
-/// Softmax and cross entropy over a vocabulary, in 32 bits inside.
+/// Softmax and cross entropy over a vocabulary, computed in 32 bits.
 [[nodiscard]] MemoryKernel softmax_loss(double elements, double element, bool backward);
-/// Rows of a table, gathered; backward adds them up.
+/// Gathers rows of a table; backward scatters and adds.
 [[nodiscard]] MemoryKernel embedding(double elements, double element, bool backward);
-/// One fused update: `state` bytes a parameter read and written of moments and master weights.
+/// One fused update: reads and writes `state` bytes per parameter of moments and master weights.
 [[nodiscard]] MemoryKernel
 optimizer(double parameters, double weight, double gradient, double state);
 [[nodiscard]] MemoryKernel copy(double bytes);

@@ -36,7 +36,7 @@ double cold_share(double touched, const GpuRates& gpu) {
 }
 
 double memory_bandwidth(const GpuRates& gpu, double write_share) {
-    // Half written is the mixed stream; more than that costs no more.
+    // Mixed streams write half; a larger share costs no more.
     const double mixed = std::min(1.0, 2 * write_share);
     return gpu.read_bandwidth + mixed * (gpu.mixed_bandwidth - gpu.read_bandwidth);
 }

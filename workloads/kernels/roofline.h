@@ -5,18 +5,18 @@
 
 namespace switchfold {
 
-/// Time of two things that overlap: the longer, or more where they are alike.
+/// Combined time of two overlapping activities: the longer one, or more if they are similar.
 [[nodiscard]] double overlapped(double a, double b);
 
-/// Share of the L2's capacity behind which an operand is: 0 all of it is there, 1 none, with so
-/// many bytes touched since.
+/// Share of an operand that is no longer in the L2 after `touched` bytes: from 0 (fully cached) to
+/// 1.
 [[nodiscard]] double cold_share(double touched, const GpuRates& gpu);
 
-/// Bytes a second of memory with this share of writes.
+/// Memory bandwidth (bytes per second) for a stream with this share of writes.
 [[nodiscard]] double memory_bandwidth(const GpuRates& gpu, double write_share);
 
-/// What arithmetic of so many seconds at the short-term rate takes once the power limit sets in;
-/// `boost` is that rate over the long-term one.
+/// Duration of arithmetic that takes `seconds` at the short-term rate, once the power limit takes
+/// effect; `boost` is the ratio of short-term to long-term rate.
 [[nodiscard]] double at_power_limit(double seconds, double boost);
 
 }  // namespace switchfold

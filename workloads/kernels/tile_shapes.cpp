@@ -12,9 +12,9 @@ namespace {
 
 using Sides = std::pair<std::uint32_t, std::uint32_t>;
 
-constexpr std::uint32_t kAllRegisters = 65'536;  // of an SM of any NVIDIA GPU since 2012
+constexpr std::uint32_t kAllRegisters = 65'536;  // per SM of all NVIDIA GPUs since 2012
 
-// CUTLASS's and cuBLAS's shapes for mma.sync, by their kernels' names.
+// Tile shapes of CUTLASS and cuBLAS for mma.sync, according to their kernels' names.
 constexpr std::array<Sides, 10> kWarpTiles{
     {{64, 32},
      {32, 64},
@@ -26,25 +26,28 @@ constexpr std::array<Sides, 10> kWarpTiles{
      {64, 256},
      {256, 128},
      {128, 256}}};
-// What products on vector units are cut into: sums of 64 x 128 already fill the registers.
+// Tile shapes on vector units: the accumulators of 64 x 128 already fill the registers.
 constexpr std::array<Sides, 6> kVectorTiles{
     {{32, 32}, {64, 32}, {64, 64}, {128, 32}, {128, 64}, {128, 128}}};
-// cuBLAS's persistent kernels for warpgroups ("nvjet"): rows in 64s, columns in 8s; here in 16s.
+// cuBLAS's persistent warpgroup kernels ("nvjet"): rows in multiples of 64, columns of 8; here of
+// 16.
 constexpr std::array<std::uint32_t, 5> kWarpgroupRows{64, 128, 192, 256, 320};
-constexpr std::uint32_t kWarpgroupSums = 40'960;  // that two groups' registers hold
+constexpr std::uint32_t kWarpgroupSums =
+    40'960;  // accumulators that the registers of two warpgroups hold
 constexpr std::uint32_t kColumnStep = 16;
 constexpr std::uint32_t kMostColumns = 256;
-// Sums lie in tensor memory: 128 lanes by 512 columns, two tiles of 256 columns by turns.
+// Accumulators are in tensor memory: 128 lanes by 512 columns, for two alternating tiles of 256
+// columns.
 constexpr std::array<std::uint32_t, 2> kTensorMemoryRows{64, 128};
 
-/// The shape on this GPU, if two steps of its sum fit an SM.
+/// The shape on this GPU, if two steps along k fit an SM's shared memory.
 std::optional<TileShape>
 shape(const GpuRates& gpu, MatrixKernels kernels, std::uint32_t rows, std::uint32_t columns) {
     TileShape tile;
     tile.rows = rows;
     tile.columns = columns;
     const std::uint32_t sums = rows * columns;
-    // Without asynchronous copies a step is half as deep, and one is on its way in registers.
+    // Without asynchronous copies a step is half as deep, and one step is in flight in registers.
     const bool asynchronous =
         kernels != MatrixKernels::kVector && kernels != MatrixKernels::kRegisters;
     const std::uint64_t step =
@@ -65,10 +68,11 @@ shape(const GpuRates& gpu, MatrixKernels kernels, std::uint32_t rows, std::uint3
         tile.blocks = sums <= kSmall ? 2 : 1;
         tile.stages = std::min(kAtMost, held(tile.blocks));
         tile.threads = rows > 64 ? 384 : 256;  // one group copies, the others multiply
-        constexpr std::uint32_t kGranule = 8;  // in which a thread gets registers
+        constexpr std::uint32_t kGranule =
+            8;  // registers are allocated per thread in multiples of this
         tile.registers = kAllRegisters / tile.blocks / tile.threads / kGranule * kGranule;
     } else {
-        // A thread keeps some 72 registers beside its sums.
+        // A thread needs about 72 registers besides its accumulators.
         constexpr std::uint32_t kOthers = 72 * 128;
         tile.threads = sums >= 128 * 256 ? 256 : 128;
         const std::uint32_t by_registers = std::max(1U, gpu.registers / (sums + kOthers));
@@ -105,7 +109,7 @@ std::vector<TileShape> tile_shapes(const GpuRates& gpu, bool vector_units) {
             add(rows, columns);
         break;
     case MatrixKernels::kRegisters:
-        // Where an SM has twice the registers, its tiles are twice as large.
+        // With twice the registers per SM, tiles are twice as large.
         if (gpu.registers > kAllRegisters)
             add(256, 256);
         [[fallthrough]];

@@ -12,7 +12,8 @@ namespace switchfold::offload {
 namespace {
 
 constexpr std::uint64_t kFloat = 4;  // bytes
-/// Gradient descent: the weight and its gradient are read, the weight is written.
+/// Operations of gradient descent per weight, which reads the weight and its gradient and writes
+/// the weight.
 constexpr std::uint64_t kUpdateOperations = 1;
 
 struct Layer {
@@ -32,7 +33,7 @@ std::vector<Layer> layers_of(const Autoencoder& network) {
     return layers;
 }
 
-/// Of a whole mini-batch.
+/// For a whole mini-batch.
 std::uint64_t activation_bytes(const Autoencoder& network, const std::vector<Layer>& layers) {
     std::uint64_t kept = network.widths.front();
     std::uint64_t encoder = 0;
@@ -42,7 +43,8 @@ std::uint64_t activation_bytes(const Autoencoder& network, const std::vector<Lay
         encoder += layer.encoder ? layer.out : 0;
         widest = std::max(widest, layer.in + layer.out);
     }
-    // Errors go layer by layer; the encoder's activations come back when the decoder's are done.
+    // Errors propagate layer by layer; the encoder's activations are needed again after the
+    // decoder.
     const std::uint64_t code = network.widths.back();
     const std::uint64_t decoder = kept - encoder + code;
     const std::uint64_t again = network.widths.front() + encoder;
@@ -72,7 +74,8 @@ private:
     void region(std::string name, Phase phase, std::vector<Work> parts) {
         program_.regions.push_back({std::move(name), phase, std::move(parts)});
     }
-    /// A walk over the layer's outputs: a library has no sigmoid in its products.
+    /// An element-wise pass over the layer's outputs, since library products have no sigmoid
+    /// epilogue.
     [[nodiscard]] ElementLoop walk(std::uint64_t width, std::uint64_t operations) const {
         return {batch_ * width, 2 * kFloat, kFloat, 2, operations, false};
     }
@@ -106,11 +109,11 @@ private:
             forward(i, " again");
     }
 
-    /// The weights' gradient, and the error of the layer below, but for the first layer.
+    /// The weight gradient and, except for the first layer, the error of the layer below.
     void backward(std::size_t i) {
         const Layer& layer = layers_[i];
         const std::string name = fmt::format("layer {} backward", i);
-        // Error times derivative of the sigmoid: two products and a difference.
+        // Error times the sigmoid's derivative: two multiplications and a subtraction.
         constexpr std::uint64_t kDerivative = 3;
         if (network_.strategy == Strategy::kLibrary) {
             region(name + " derivative", Phase::kBackward, {walk(layer.out, kDerivative)});
@@ -121,7 +124,7 @@ private:
             return;
         }
         std::vector<Work> parts;
-        // Rows of the weights share the error's vector; each core adds up its own rows.
+        // Rows of the weight gradient share the error vector; each core sums its own rows.
         ProductLoop gradient{
             batch_,
             layer.out,
@@ -129,7 +132,7 @@ private:
             layer.in,
             0,
             (layer.in + layer.out) * kFloat,
-            // Atomic additions come from registers: there are no copies.
+            // Atomic additions come from registers, without copies.
             network_.sum == GradientSum::kCopies ? layer.weights() * kFloat : 0,
             0};
         parts.emplace_back(gradient);
@@ -164,7 +167,7 @@ private:
         program_.samples = batch_;
         program_.bytes_in = batch_ * network_.widths.front() * kFloat;
         program_.bytes_out = network_.returns_code ? batch_ * network_.widths.back() * kFloat : 0;
-        // Weights and their gradient; the input is part of the activations.
+        // Weights and their gradients; the input is part of the activations.
         program_.resident_bytes =
             2 * weights * kFloat + activation_bytes(network_, layers_) - program_.bytes_in;
         program_.team_bytes = copies ? weights * kFloat : 0;

@@ -19,7 +19,7 @@ namespace switchfold::capture {
 
 namespace {
 
-// Small, so that little is lost when the process is killed: some thousand records. CUPTI wants
+// Some thousand records: small, so that little is lost if the process is killed. CUPTI requires
 // buffers aligned to 8 bytes.
 constexpr std::size_t kBufferBytes = 1U << 20U;
 constexpr std::size_t kAlignment = 8;
@@ -29,7 +29,7 @@ struct Kind {
     CUpti_ActivityKind kind;
     const char* what;
 };
-/// Without kernels there is no capture; without one of the others there is a poorer one.
+/// Without kernels there is no capture; the other kinds are optional.
 constexpr std::array kKinds{
     Kind{CUPTI_ACTIVITY_KIND_DEVICE, "devices"},
     Kind{CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},
@@ -43,7 +43,8 @@ constexpr std::array kKinds{
     Kind{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "events"},
     Kind{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "external correlations"}};
 
-/// CUPTI's callbacks carry no context of ours, so where they write is the module's one state.
+/// Destination of records. CUPTI's callbacks carry no user context, so this is the module's only
+/// global state.
 std::atomic<RecordSink*>& target() {
     static std::atomic<RecordSink*> sink = nullptr;
     return sink;
@@ -68,7 +69,7 @@ void report_lost(RecordSink& sink, std::uint64_t count, const char* what) {
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kBufferBytes));
     *size = *buffer == nullptr ? 0 : kBufferBytes;
-    *max_records = 0;  // as many as fit
+    *max_records = 0;  // no limit
 }
 
 void CUPTIAPI take_buffer(
@@ -93,8 +94,8 @@ void CUPTIAPI take_buffer(
     std::free(buffer);
 }
 
-/// Asks CUPTI for its complete records now and then: its own periodic flush hands over full
-/// buffers alone.
+/// Periodically requests CUPTI's completed records; CUPTI's own periodic flush delivers only full
+/// buffers.
 class Flusher {
 public:
     Flusher() : thread_([this] { run(); }) {}
@@ -121,7 +122,7 @@ private:
     std::thread thread_;
 };
 
-/// Owned here because start and stop come from C entry points without a context.
+/// Global, because start and stop are called from C entry points without a context.
 std::unique_ptr<Flusher>& flusher() {
     static std::unique_ptr<Flusher> one;
     return one;

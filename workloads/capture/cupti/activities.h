@@ -5,10 +5,10 @@
 
 namespace switchfold::capture {
 
-/// Makes CUPTI hand its activity records to the sink, at least every half second as far as they are
-/// complete. Throws std::runtime_error if it refuses.
+/// Makes CUPTI deliver completed activity records to the sink at least every half second. Throws
+/// std::runtime_error if CUPTI refuses.
 void start_activities(RecordSink& sink);
-/// Hands over what CUPTI still holds. Nothing if start_activities() was not called.
+/// Delivers the records that CUPTI still holds. No effect unless start_activities() was called.
 void stop_activities();
 
 }  // namespace switchfold::capture

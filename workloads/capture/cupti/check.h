@@ -8,7 +8,7 @@
 
 namespace switchfold::capture {
 
-/// Throws std::runtime_error that names the step and CUPTI's reason if it failed.
+/// Throws std::runtime_error with the step and CUPTI's reason if a call failed.
 inline void check_cupti(CUptiResult result, const char* step) {
     if (result == CUPTI_SUCCESS)
         return;

@@ -15,7 +15,7 @@ namespace switchfold::capture {
 
 namespace {
 
-/// Kernels between two looks at the counters: what a killed process loses at most.
+/// Kernels between two reads of the counters, hence the most that a killed process loses.
 constexpr std::size_t kBatch = 256;
 
 constexpr std::array kLaunches{
@@ -51,7 +51,7 @@ Shape shape_of(CUpti_CallbackId call, const void* arguments) {
     }
 }
 
-/// Counts the launches that its callback sees. The first context alone is counted.
+/// Counts the launches reported by its callback, in the first context only.
 class Counting {
 public:
     explicit Counting(RecordSink& sink) : sink_(sink) {
@@ -115,7 +115,7 @@ private:
         launches_.add(name, shape.grid, shape.block);
     }
 
-    /// Writes the counters of the launches so far and stops counting.
+    /// Writes the counters of all launches so far and stops counting.
     void drain() {
         if (!profiler_ || !profiler_->running())
             return;
@@ -147,7 +147,8 @@ private:
         sink_.write(frame);
     }
 
-    /// An exception must not pass through CUDA: it ends the counting, and the program runs on.
+    /// Runs `action`; on an exception, which must not propagate into CUDA, counting ends and the
+    /// program continues.
     template <class Action>
     void guarded(const Action& action) {
         try {
@@ -169,7 +170,7 @@ private:
     bool failed_ = false;
 };
 
-/// Owned here because start and stop come from C entry points without a context.
+/// Global, because start and stop are called from C entry points without a context.
 std::unique_ptr<Counting>& counting() {
     static std::unique_ptr<Counting> one;
     return one;

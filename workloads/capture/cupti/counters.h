@@ -5,10 +5,10 @@
 
 namespace switchfold::capture {
 
-/// Counts the DRAM bytes of every kernel that the process launches from here on, except those that
-/// wait for other ranks and those of CUDA graphs. Throws std::runtime_error if CUPTI refuses.
+/// Counts the DRAM bytes of every kernel launched from now on, except kernels that wait for other
+/// ranks and those of CUDA graphs. Throws std::runtime_error if CUPTI refuses.
 void start_counters(RecordSink& sink);
-/// Writes what has been counted. Nothing if start_counters() was not called.
+/// Writes the counters. No effect unless start_counters() was called.
 void stop_counters();
 
 }  // namespace switchfold::capture

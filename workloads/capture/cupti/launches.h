@@ -14,7 +14,7 @@
 
 namespace switchfold::capture {
 
-/// A kernel that the range profiler is counting.
+/// A kernel being counted by the range profiler.
 struct CountedLaunch {
     std::string kernel;
     std::array<std::uint32_t, 3> grid{1, 1, 1};
@@ -22,8 +22,8 @@ struct CountedLaunch {
     std::uint32_t ordinal = 0;
 };
 
-/// The launches behind the profiler's ranges, which are numbered in the order of launches and carry
-/// nothing else. Ordinals go on over all batches.
+/// Maps the profiler's ranges to launches: ranges are numbered in launch order and carry nothing
+/// else. Ordinals continue across batches.
 class Launches {
 public:
     explicit Launches(std::size_t batch) : batch_(batch) {}
@@ -31,14 +31,14 @@ public:
     add(std::string_view kernel,
         const std::array<std::uint32_t, 3>& grid,
         const std::array<std::uint32_t, 3>& block);
-    /// A kernel that runs without being counted still has its place among its like.
+    /// Registers a kernel that runs uncounted; it takes an ordinal as well.
     void skip(
         std::string_view kernel,
         const std::array<std::uint32_t, 3>& grid,
         const std::array<std::uint32_t, 3>& block);
-    /// The counter image is full: decode it before the next launch.
+    /// Whether the counter image is full and must be decoded before the next launch.
     [[nodiscard]] bool full() const { return counting_.size() >= batch_; }
-    /// The launches since the last call, by range.
+    /// The launches since the last call, indexed by range.
     [[nodiscard]] std::vector<CountedLaunch> take();
 
 private:
@@ -48,8 +48,8 @@ private:
     std::vector<CountedLaunch> counting_;
 };
 
-/// Kernels of collectives wait for other ranks, so one at a time under a profiler they would wait
-/// for ever: they run uncounted.
+/// Whether the kernel waits for other ranks, as collectives do. The profiler serialises kernels, so
+/// such a kernel would wait forever; it runs uncounted.
 [[nodiscard]] bool waits_for_peers(std::string_view kernel);
 
 }  // namespace switchfold::capture

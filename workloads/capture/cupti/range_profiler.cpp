@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kMetricNames{"dram__bytes_read.sum", "dram__bytes_write.sum"};
 
-/// CUPTI takes the names by pointers that are not const, and does not write to them.
+/// Metric names for CUPTI, which takes non-const pointers but does not write to them.
 std::array<const char*, kMetricNames.size()> metric_names() {
     return kMetricNames;
 }

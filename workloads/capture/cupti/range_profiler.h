@@ -11,15 +11,15 @@
 
 namespace switchfold::capture {
 
-/// Bytes between a kernel and the GPU's memory.
+/// Traffic between a kernel and the GPU's memory.
 struct DramBytes {
     std::uint64_t read = 0;
     std::uint64_t written = 0;
 };
 
-/// CUPTI's range profiler on one context, a range a kernel. Both metrics fit one pass on the GPUs
-/// that CUPTI supports, so kernels run once each, but one after another. Every function throws
-/// std::runtime_error if CUPTI refuses.
+/// CUPTI's range profiler on one context, with one range per kernel. Both metrics fit one pass on
+/// the GPUs that CUPTI supports, so each kernel runs once, but kernels are serialised. All
+/// functions throw std::runtime_error if CUPTI refuses.
 class RangeProfiler {
 public:
     RangeProfiler(CUcontext context, std::size_t batch);
@@ -29,7 +29,7 @@ public:
 
     [[nodiscard]] bool running() const { return running_; }
     void start();
-    /// Stops and returns the bytes of each kernel since start(), in the order of launches.
+    /// Stops and returns the bytes of each kernel since start(), in launch order.
     [[nodiscard]] std::vector<DramBytes> stop();
 
 private:

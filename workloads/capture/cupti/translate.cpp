@@ -10,7 +10,7 @@ namespace switchfold::capture {
 
 namespace {
 
-// The record types of CUDA 13.0's CUPTI. Newer ones keep these and add fields behind them.
+// The record types of CUDA 13.0's CUPTI. Newer versions append fields.
 using KernelActivity = CUpti_ActivityKernel10;
 using CopyActivity = CUpti_ActivityMemcpy6;
 using PeerCopyActivity = CUpti_ActivityMemcpyPtoP4;
@@ -67,7 +67,7 @@ CopyDirection direction(std::uint8_t kind) {
     }
 }
 
-/// What copies and memsets have in common.
+/// Fields that copies and memsets share.
 template <class Activity>
 Copy copy_of(const Activity& from) {
     Copy to;
@@ -101,7 +101,7 @@ Copy memset(const MemsetActivity& from) {
     return to;
 }
 
-/// Whether the function does something that a trace needs.
+/// Whether traces need calls of this function.
 bool matters(std::string_view function) {
     constexpr std::array<std::string_view, 7> kWords{
         "Launch", "Memcpy", "Memset", "Synchronize", "Event", "StreamWait", "MemPrefetch"};
@@ -176,7 +176,7 @@ Synchronization synchronization(const SynchronizationActivity& from) {
 }
 
 Device device(const DeviceActivity& from) {
-    constexpr std::uint64_t kKilo = 1000;  // the driver states kB/s
+    constexpr std::uint64_t kKilo = 1000;  // the driver reports kB/s
     Device to;
     to.id = from.id;
     to.name = from.name == nullptr ? "" : from.name;

@@ -10,17 +10,17 @@
 
 namespace switchfold::capture {
 
-/// The name of an API function by its number; CUPTI's, or a test's.
+/// Maps the id of an API function to its name; CUPTI's, or a test's.
 using CallName = std::function<const char*(CUpti_CallbackDomain domain, CUpti_CallbackId call)>;
 
 enum class Translated : std::uint8_t {
     kWritten,
-    kUnwanted,    ///< of a kind that is not recorded
-    kIncomplete,  ///< GPU work that had not ended when CUPTI was made to hand it over
+    kUnwanted,    ///< its kind is not recorded
+    kIncomplete,  ///< GPU work that had not ended when CUPTI was flushed
 };
 
-/// Appends the activity's record to `frames`. Calls of the API that neither launch, copy, wait nor
-/// record events are left out, as the readers of traces have no use for them.
+/// Appends the activity's record to `frames`. API calls that neither launch, copy, wait nor record
+/// events are skipped; no reader uses them.
 Translated translate(
     const CUpti_Activity& activity,
     RecordSink& sink,

@@ -13,8 +13,8 @@
 
 namespace switchfold::capture {
 
-/// The counters of a second pass, found by what the two passes have in common: a kernel's name and
-/// shape and its place among its like.
+/// Looks up the counters of a second pass by what both passes share: a kernel's name, shape and
+/// ordinal among kernels of equal name and shape.
 class CountedBytes {
 public:
     struct Bytes {
@@ -22,9 +22,8 @@ public:
         std::uint64_t written = 0;
     };
     explicit CountedBytes(const CaptureFile& counters);
-    /// Of the next kernel of this name and shape; kernels must be asked for in the order of their
-    /// launches. The mean of its like where the second pass ran it less often; empty if it never
-    /// did.
+    /// Bytes of the next kernel with this name and shape; ask in launch order. If the second pass
+    /// ran fewer of them, their mean; empty if it ran none.
     [[nodiscard]] std::optional<Bytes> next(const std::string& kernel, const Kernel& shape);
 
 private:

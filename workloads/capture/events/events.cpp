@@ -31,7 +31,7 @@ std::string demangled(const std::string& name) {
     return status == 0 ? std::string(text.get()) : name;
 }
 
-/// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": CUPTI's names carry the version of the function.
+/// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": CUPTI's names include a version.
 std::string_view without_version(std::string_view name) {
     const std::size_t mark = name.rfind("_v");
     const bool numbered = mark != std::string_view::npos &&
@@ -75,7 +75,7 @@ public:
     EventsReport run() {
         report_.warnings = losses(capture_);
         add_calls(true);
-        add_calls(false);  // a runtime call stands for the driver's call in it
+        add_calls(false);  // a runtime call represents the driver call inside it
         add_ranges();
         add_kernels();
         for (const Copy& copy : capture_.copies.pass())
@@ -148,7 +148,7 @@ private:
 
     void add_kernels() {
         const NcclLaunches nccl = match_nccl_calls(capture_);
-        // CUPTI hands kernels over as they end; correlations count launches.
+        // CUPTI delivers kernels in order of completion; correlations follow launch order.
         struct Launched {
             std::uint32_t correlation;
             std::uint32_t kernel;
@@ -194,7 +194,7 @@ private:
         add_(event);
     }
 
-    /// NCCL counts the elements of one rank's smaller buffer; readers want the input's.
+    /// NCCL reports the elements of one rank's smaller buffer; readers expect those of the input.
     void describe_collective(const std::vector<const NcclCall*>& calls, TraceEvent& event) {
         const NcclCall& first = *calls.front();
         const std::uint64_t ranks = set_group(first, event);
@@ -206,12 +206,12 @@ private:
         event.datatype = first.datatype;
         event.in_elements = first.function == "ReduceScatter" ? count * ranks : count;
         event.out_elements = first.function == "AllGather" ? count * ranks : count;
-        // NCCL's "RING" is the graph's "ring".
+        // NCCL's "RING" becomes the graph's "ring".
         event.algorithm = lower(first.algorithm);
         event.protocol = lower(first.protocol);
     }
 
-    /// \returns how many ranks it has.
+    /// \returns the group's number of ranks.
     std::uint64_t set_group(const NcclCall& call, TraceEvent& event) {
         const auto known = std::find_if(
             capture_.communicators.begin(),

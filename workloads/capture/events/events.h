@@ -13,18 +13,18 @@
 
 namespace switchfold::capture {
 
-/// The reason in EventsReport::dropped for calls of NCCL that no kernel carries out.
+/// Key in EventsReport::dropped for NCCL calls without a captured kernel.
 inline constexpr const char* kCallsWithoutKernel = "NCCL calls whose kernel is not in the capture";
 
-/// What the events of a capture do not say themselves.
+/// Information about a capture beyond its events.
 struct EventsReport {
     std::map<std::string, std::uint64_t> dropped;  ///< records, by reason
     std::vector<std::string> warnings;
 };
 
-/// Hands a capture's records over as events in the categories of Kineto's traces, so that the
-/// reader of those finds dependencies, phases and sizes in them. `counters` is the rank's second
-/// pass or null. Throws ConfigError if its times span more than the 213 days that ps can.
+/// Passes a capture's records on as events in Kineto's categories, so that the Kineto reader
+/// derives dependencies, phases and sizes. `counters` is the rank's second pass or null. Throws
+/// ConfigError if the times span more than 213 days, the range of ps in 64 bits.
 EventsReport add_events(
     const CaptureFile& capture,
     const CaptureFile* counters,

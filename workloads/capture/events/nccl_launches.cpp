@@ -16,9 +16,9 @@ struct Launch {
     std::size_t kernel = 0;
 };
 
-/// The launches of communication kernels, by thread and in time.
+/// The launches of communication kernels, by thread and time.
 std::map<std::uint32_t, std::vector<Launch>> communication_launches(const CaptureFile& file) {
-    // Communication kernels alone: they are few.
+    // Only communication kernels, which are few.
     std::unordered_map<std::uint32_t, std::vector<std::size_t>> launched;
     std::size_t index = 0;
     for (const Kernel& kernel : file.kernels.pass()) {
@@ -33,7 +33,7 @@ std::map<std::uint32_t, std::vector<Launch>> communication_launches(const Captur
             continue;
         for (const std::size_t kernel : kernels->second)
             by_thread[call.thread].push_back({call.start, kernel});
-        launched.erase(kernels);  // by the first call of that number
+        launched.erase(kernels);  // matched with the first call of this correlation id
     }
     for (auto& [thread, launches] : by_thread)
         std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
@@ -42,7 +42,7 @@ std::map<std::uint32_t, std::vector<Launch>> communication_launches(const Captur
     return by_thread;
 }
 
-/// Of calls in time, those at or after `from` and before `until`.
+/// The calls in [from, until). \pre `calls` is sorted by time.
 std::vector<const NcclCall*>
 told_between(const std::vector<const NcclCall*>& calls, std::uint64_t from, std::uint64_t until) {
     const auto at = [&calls](std::uint64_t time) {

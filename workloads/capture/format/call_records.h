@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <tuple>
 
-/// What the program asked of CUDA and said by NVTX. How records are declared, records.h says.
+/// Records of the program's calls to CUDA and NVTX. records.h describes how records are declared.
 namespace switchfold::capture {
 
 /// A call of the runtime or driver API.
@@ -12,7 +12,7 @@ struct Call {
     static constexpr std::uint16_t kTag = 6;
     std::uint64_t start = 0;
     std::uint64_t end = 0;
-    std::uint32_t thread = 0;  ///< the system's thread id
+    std::uint32_t thread = 0;  ///< the operating system's thread id
     std::uint32_t correlation = 0;
     std::uint32_t name = 0;
     bool driver = false;
@@ -22,7 +22,7 @@ struct Call {
     }
 };
 
-/// A framework's id for all that is launched between a push and a pop of it.
+/// A framework's id for everything launched between its push and its pop.
 struct ExternalCorrelation {
     static constexpr std::uint16_t kTag = 7;
     std::uint32_t correlation = 0;
@@ -31,8 +31,8 @@ struct ExternalCorrelation {
     constexpr auto fields() { return std::tie(correlation, kind, external); }
 };
 
-/// One end of an NVTX range, or a mark. The two ends of a range share an id; only the first is
-/// sure to carry the name.
+/// One end of an NVTX range, or a mark. Both ends of a range share an id; only the first is sure to
+/// carry the name.
 struct Marker {
     static constexpr std::uint16_t kTag = 8;
     enum class Edge : std::uint8_t { kMark, kStart, kEnd };
@@ -56,13 +56,13 @@ struct Synchronization {
     std::uint32_t context = 0;
     std::uint32_t stream = 0;
     std::uint32_t event = 0;
-    std::uint64_t event_record = 0;  ///< which record of the event is waited for
+    std::uint64_t event_record = 0;  ///< index of the event's record that is waited for
     constexpr auto fields() {
         return std::tie(start, end, correlation, kind, context, stream, event, event_record);
     }
 };
 
-/// An event was recorded on a stream.
+/// An event recorded on a stream.
 struct EventRecord {
     static constexpr std::uint16_t kTag = 10;
     std::uint32_t correlation = 0;

@@ -103,7 +103,7 @@ template <class R>
 Record decode_as(std::string_view payload) {
     R record;
     Decoder decoder(payload);
-    // An older writer did not know the last fields: they keep their defaults.
+    // Files from older writers lack the last fields, which keep their defaults.
     const auto read = [&decoder](auto& field) {
         if (!decoder.ended())
             decoder(field);

@@ -9,20 +9,20 @@
 #include <string>
 #include <string_view>
 
-/// A capture file is kMagic and then frames: length of the payload (4 bytes), tag (2), two zero
+/// A capture file is kMagic followed by frames: length of the payload (4 bytes), tag (2), two zero
 /// bytes, the payload, and the CRC-32 of all of these. Numbers are little-endian; a string is its
-/// length (4 bytes) and its bytes. A frame that the file's end or a wrong checksum cuts is torn,
-/// and nothing behind it can be trusted.
+/// length (4 bytes) and its bytes. A frame is torn if the file ends within it or its checksum is
+/// wrong; nothing after it is trusted.
 namespace switchfold::capture {
 
 constexpr std::string_view kMagic = "SFCAPT01";
-/// No record is larger: a larger length is damage.
+/// Limit on a payload; a larger length means damage.
 constexpr std::uint32_t kMaxPayload = 1U << 20U;
 
-/// Appends the record's frame. Strings are cut at 64 KiB, so that no record passes kMaxPayload.
+/// Appends the record's frame. Strings are truncated to 64 KiB to stay below kMaxPayload.
 void append_frame(std::string& out, const Record& record);
 
-/// A frame's payload, which points into the bytes that were read, and where the next one starts.
+/// A frame's payload, as a view of the bytes read, and the offset of the next frame.
 struct Frame {
     std::uint16_t tag = 0;
     std::string_view payload;
@@ -31,9 +31,9 @@ struct Frame {
 /// The frame that starts at `offset`; empty if it is torn.
 [[nodiscard]] std::optional<Frame> frame_at(std::string_view bytes, std::size_t offset);
 
-/// Decodes a payload. Fields that a newer writer added at the end are passed over, those that an
-/// older one did not know have their defaults. Empty if the tag is unknown; throws
-/// std::invalid_argument if the payload ends within a field.
+/// Decodes a payload. Unknown fields at the end (from newer writers) are skipped; missing ones
+/// (older writers) keep their defaults. Empty if the tag is unknown; throws std::invalid_argument
+/// if the payload ends within a field.
 [[nodiscard]] std::optional<Record> decode(const Frame& frame);
 
 }  // namespace switchfold::capture

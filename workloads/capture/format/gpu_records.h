@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-/// What GPUs did. How records are declared, records.h says.
+/// Records of GPU activity. records.h describes how records are declared.
 namespace switchfold::capture {
 
 struct Device {
@@ -18,7 +18,7 @@ struct Device {
     std::uint32_t sms = 0;
     std::uint32_t l2_bytes = 0;
     std::uint64_t memory_bytes = 0;
-    std::uint64_t memory_bandwidth = 0;  ///< bytes/s, as the driver states it
+    std::uint64_t memory_bandwidth = 0;  ///< bytes per second, according to the driver
     std::uint32_t core_clock_khz = 0;
     std::string driver;
     constexpr auto fields() {
@@ -50,8 +50,8 @@ struct Kernel {
     std::array<std::uint32_t, 3> block{1, 1, 1};
     std::array<std::uint32_t, 3> cluster{0, 0, 0};
     std::uint32_t registers_per_thread = 0;
-    std::uint32_t static_shared = 0;   ///< bytes of a block
-    std::uint32_t dynamic_shared = 0;  ///< bytes of a block
+    std::uint32_t static_shared = 0;   ///< bytes per block
+    std::uint32_t dynamic_shared = 0;  ///< bytes per block
     constexpr auto fields() {
         return std::tie(
             start,
@@ -80,7 +80,7 @@ enum class CopyDirection : std::uint8_t {
     kMemset,
 };
 
-/// A copy, or a memset as a copy from nowhere.
+/// A copy; a memset is a copy without a source.
 struct Copy {
     static constexpr std::uint16_t kTag = 5;
     std::uint64_t start = 0;
@@ -99,8 +99,8 @@ struct Copy {
     }
 };
 
-/// Hardware counters of one kernel of a pass with counters. `ordinal` counts the kernels of the
-/// same name, grid and block in the order of their launches, from 0.
+/// Hardware counters of one kernel from a pass with counters. `ordinal` counts kernels of equal
+/// name, grid and block in launch order, from 0.
 struct Counters {
     static constexpr std::uint16_t kTag = 14;
     std::uint32_t name = 0;

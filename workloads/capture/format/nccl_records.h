@@ -5,27 +5,27 @@
 #include <string>
 #include <tuple>
 
-/// What NCCL told. How records are declared, records.h says.
+/// Records from NCCL. records.h describes how records are declared.
 namespace switchfold::capture {
 
-/// A communicator, as the NCCL profiler interface tells of it.
+/// A communicator, as reported by the NCCL profiler interface.
 struct Communicator {
     static constexpr std::uint16_t kTag = 12;
     std::uint64_t hash = 0;
     std::string name;
     std::uint32_t rank = 0;
-    std::uint32_t ranks = 0;  ///< 0: the interface's version does not say
+    std::uint32_t ranks = 0;  ///< 0: not reported by this version of the interface
     std::uint32_t nodes = 0;
     constexpr auto fields() { return std::tie(hash, name, rank, ranks, nodes); }
 };
 
-/// A call of NCCL, told right behind the launch of its kernel and on the same thread.
+/// A call of NCCL, recorded right after its kernel's launch on the same thread.
 struct NcclCall {
     static constexpr std::uint16_t kTag = 13;
     std::uint64_t start = 0;
     std::uint32_t thread = 0;
     std::uint64_t communicator = 0;  ///< hash
-    std::uint64_t sequence = 0;      ///< NCCL counts each kind of call of a communicator on its own
+    std::uint64_t sequence = 0;      ///< NCCL counts each kind of call per communicator
     std::string function;            ///< "AllReduce", "Send", ...
     std::string datatype;            ///< "ncclFloat32", ...
     std::uint64_t count = 0;         ///< elements

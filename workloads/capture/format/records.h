@@ -10,15 +10,15 @@
 #include <tuple>
 #include <variant>
 
-/// What a capture file holds, record by record. Each record lists its fields once, in fields();
-/// the encoder and the decoder follow that list, so a field is added at its end and nowhere else.
-/// Times are ns of the clock that Session anchors, names are indices of Name records.
+/// The records of a capture file. Each record lists its fields once, in fields(), which encoder and
+/// decoder follow; new fields must be appended. Times are in ns of the clock that Session anchors;
+/// names are ids of Name records.
 namespace switchfold::capture {
 
-/// Of the layout of records. Files of another version are refused.
+/// Version of the record layout; files of other versions are rejected.
 constexpr std::uint32_t kFormatVersion = 1;
 
-/// The first record of a file: whose it is and what its clock means.
+/// The first record of a file: the process it belongs to and the meaning of its clock.
 struct Session {
     static constexpr std::uint16_t kTag = 1;
     std::uint32_t version = kFormatVersion;
@@ -27,7 +27,7 @@ struct Session {
     std::uint32_t process = 0;
     std::uint64_t clock_ns = 0;  ///< CLOCK_MONOTONIC at the file's start
     std::uint64_t unix_ns = 0;   ///< CLOCK_REALTIME at the same moment
-    bool counters = false;       ///< a second pass: kernels ran one at a time, times mean nothing
+    bool counters = false;       ///< second pass: kernels were serialised, so times are meaningless
     std::string host;
     std::string command;
     constexpr auto fields() {
@@ -36,7 +36,7 @@ struct Session {
     }
 };
 
-/// A string that later records point to by `id`; ids count from 1 in the order of the file.
+/// A string that later records refer to by `id`; ids count from 1 in file order.
 struct Name {
     static constexpr std::uint16_t kTag = 2;
     std::uint32_t id = 0;
@@ -52,7 +52,7 @@ struct Lost {
     constexpr auto fields() { return std::tie(count, what); }
 };
 
-/// The process ended in order; a file without it was cut off.
+/// The process ended normally; a file without this record was cut off.
 struct End {
     static constexpr std::uint16_t kTag = 16;
     std::uint64_t clock_ns = 0;

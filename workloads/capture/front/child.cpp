@@ -16,7 +16,7 @@ namespace switchfold::capture {
 
 namespace {
 
-/// This process's environment with the variables in place of those of the same name.
+/// This process's environment, with the given variables replacing those of equal name.
 std::vector<std::string> environment_with(const Variables& variables) {
     std::vector<std::string> entries;
     for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -40,7 +40,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     return result;
 }
 
-/// Signals that are waited for instead of ending this process.
+/// Signals to wait for, instead of ending this process.
 sigset_t waited_for() {
     sigset_t set;
     sigemptyset(&set);
@@ -69,7 +69,7 @@ pid_t start(std::vector<std::string> command, const Variables& variables, const 
     return child;
 }
 
-/// Waits for the child's end. A signal from the terminal reaches the child by itself.
+/// Waits for the child to end. Signals from the terminal reach the child directly.
 int wait_for(pid_t child, const sigset_t& signals) {
     constexpr int kSignalled = 128;
     while (true) {

@@ -8,9 +8,9 @@
 
 namespace switchfold::capture {
 
-/// Runs the command with the variables in its environment and waits for it. Signals that are sent
-/// to this process alone go on to it. Returns its exit code, 128 and the signal's number if one
-/// ended it. Throws IoError if it cannot be started.
+/// Runs the command with the variables in its environment and waits for it. Forwards signals sent
+/// to this process alone. Returns the command's exit code, or 128 plus the signal's number if a
+/// signal ended it. Throws IoError if it cannot be started.
 [[nodiscard]] int run_child(const std::vector<std::string>& command, const Variables& variables);
 
 }  // namespace switchfold::capture

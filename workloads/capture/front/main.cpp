@@ -19,7 +19,7 @@ void say(const std::string& line) {
     fmt::print(stderr, "switchfold-capture: {}\n", line);
 }
 
-/// What all captures of the folder hold together.
+/// Totals over all captures in the folder.
 struct Held {
     std::size_t kernels = 0;
     std::size_t nccl_calls = 0;
@@ -46,7 +46,7 @@ void summarise(const fs::path& path, Held& held) {
         say(fmt::format("{}: {}", path.filename().string(), loss));
 }
 
-/// What was asked for and is not there; empty if all is.
+/// What was requested but not captured; empty if nothing is missing.
 std::string missing(const FrontOptions& options, const Held& held) {
     if (options.nccl_only)
         return held.nccl_calls == 0 ? "no call of NCCL" : "";
@@ -55,12 +55,11 @@ std::string missing(const FrontOptions& options, const Held& held) {
     return options.counters && held.counters == 0 ? "no kernel's counters" : "";
 }
 
-/// The command's own exit code; kUnfinished if it succeeded and what was asked for was not
-/// captured.
+/// The command's exit code; kUnfinished if it succeeded but something requested was not captured.
 int capture(const FrontOptions& options) {
     const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
     const Environment environment = process_environment();
-    // Both before the first run, which may take hours.
+    // Check both before the first run, which may take hours.
     const Variables timing = capture_variables(options, folder, environment, false);
     const Variables counting = capture_variables(options, folder, environment, true);
     prepare_output(options.out);

@@ -31,7 +31,7 @@ void need_library(const fs::path& path, const char* otherwise, std::vector<Probl
             problem(path.string(), fmt::format("is not there; expected {}", otherwise)));
 }
 
-/// CUPTI serves one profiler at a time, and each variable can name one library.
+/// Reports another profiler: CUPTI serves one at a time, and each variable names one library.
 void need_no_other(
     const Variables& ours, const Environment& current, std::vector<Problem>& problems) {
     for (const auto& [name, value] : ours) {

@@ -8,7 +8,7 @@ namespace switchfold::capture::nccl {
 
 namespace {
 
-/// A word as NCCL tells it: by itself, or as a place in a list.
+/// A word from NCCL: given directly, or as an index into `list`.
 template <std::size_t N>
 std::string word(const std::array<std::string_view, N>& /*list*/, const char* told) {
     return told == nullptr ? "" : told;
@@ -18,8 +18,8 @@ std::string word(const std::array<std::string_view, N>& list, std::uint8_t told)
     return std::string(told < N ? list[told] : std::string_view("unknown"));
 }
 
-// Version 1 tells numbers where later ones tell words: NCCL 2.23's ncclFunc_t, ncclDataType_t and
-// the orders of its algorithms and protocols.
+// Version 1 passes numbers where later versions pass words: the values of NCCL 2.23's ncclFunc_t
+// and ncclDataType_t and of its algorithms and protocols.
 constexpr std::array<std::string_view, 8> kFunctions{
     "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv"};
 constexpr std::array<std::string_view, 12> kDatatypes{

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The part of NCCL's profiler plugin interface that this plugin reads, versions 1 to 4 (NCCL 2.23
-/// to 2.27; later ones still take version 4), declared after its documentation,
-/// ext-profiler/README.md of NVIDIA/nccl. NCCL looks for the symbols ncclProfiler_v4 ...
-/// ncclProfiler_v1, newest first. Only collectives and point-to-point calls are asked for, so of
-/// the union of event descriptions only these two members are here.
+/// The part of NCCL's profiler plugin interface that this plugin uses, versions 1 to 4 (NCCL 2.23
+/// to 2.27; later releases still accept version 4), declared according to its documentation
+/// (ext-profiler/README.md of NVIDIA/nccl). NCCL looks for the symbols ncclProfiler_v4 ...
+/// ncclProfiler_v1, newest first. Only collectives and point-to-point calls are requested, so only
+/// these members of the event description's union are declared.
 namespace switchfold::capture::nccl {
 
 enum Result : int { kSuccess = 0, kSystemError = 2 };

@@ -7,28 +7,28 @@
 #include <mutex>
 #include <set>
 
-// NCCL's profiler plugin (NCCL_PROFILER_PLUGIN): writes a record when an event starts, right behind
-// the launch of its kernel, and nothing at its end, since NCCL ends these events when the work is
-// queued and not when the GPU is done. The kernels' times come from CUPTI.
+// NCCL's profiler plugin (NCCL_PROFILER_PLUGIN). It writes a record when an event starts, right
+// after its kernel's launch, and nothing at its end: NCCL ends these events when the work is
+// queued, not when the GPU is done. CUPTI provides the kernels' times.
 namespace switchfold::capture::nccl {
 
 namespace {
 
-/// What a plugin context knows of its communicator.
+/// What a plugin context stores about its communicator.
 struct Context {
     std::uint64_t communicator = 0;
     std::mutex mutex;
-    std::set<std::uint64_t> told;  ///< communicators that have a record
+    std::set<std::uint64_t> told;  ///< communicators already recorded
 };
 
-/// NCCL wants a handle for each event, and this plugin has nothing to keep in one.
+/// A dummy handle: NCCL requires one per event, and this plugin keeps no per-event state.
 void* event_handle() {
     static char handle = 0;
     return &handle;
 }
 
 Result begin(void** context, int* activation_mask, std::unique_ptr<Context> made) {
-    // NCCL takes an error for "no plugin" and goes on.
+    // NCCL treats an error as "no plugin" and continues.
     if (process_recorder() == nullptr)
         return kSystemError;
     *context = made.release();
@@ -62,8 +62,8 @@ Result init_v4(
     return begin(context, activation_mask, std::move(made));
 }
 
-/// Until version 3 the communicator is told with each event, and nobody tells how many ranks it
-/// has.
+/// Records a communicator. Up to version 3 it is reported with each event, without its number of
+/// ranks.
 void tell_communicator(Context& context, const NcclCall& call, const char* name, int rank) {
     const std::lock_guard lock(context.mutex);
     if (context.told.insert(call.communicator).second)

@@ -5,15 +5,15 @@
 
 namespace switchfold::capture {
 
-/// What libswitchfold-capture-cupti.so exports. It lies apart so that a process without CUPTI, or
-/// with one that cannot be loaded, runs on without a capture of its kernels.
+/// Symbols exported by libswitchfold-capture-cupti.so. It is a separate library so that a process
+/// without a loadable CUPTI still runs, only without a capture of its kernels.
 constexpr const char* kAttachSymbol = "switchfold_capture_attach";
-/// Starts recording to `sink`, kernels' counters instead of times if `counters`. Returns null, or
-/// what went wrong in words that live as long as the library.
+/// Starts recording to `sink`; with `counters`, the kernels' counters instead of times. Returns
+/// null, or an error message that lives as long as the library.
 using AttachFunction = const char* (*)(RecordSink* sink, bool counters);
 
 constexpr const char* kDetachSymbol = "switchfold_capture_detach";
-/// Hands all that CUPTI still holds to the sink and stops.
+/// Passes the records that CUPTI still holds to the sink and stops.
 using DetachFunction = void (*)();
 
 }  // namespace switchfold::capture

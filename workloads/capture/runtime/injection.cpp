@@ -11,7 +11,7 @@
 #include <dlfcn.h>
 
 // The entry points that CUDA (CUDA_INJECTION64_PATH) and NVTX (NVTX_INJECTION64_PATH) call when
-// they start. Whatever goes wrong here is said on standard error and the program runs on.
+// they start. Errors are reported on standard error, and the program continues.
 namespace switchfold::capture {
 
 namespace {
@@ -20,7 +20,7 @@ void complain(const std::string& what) {
     std::fprintf(stderr, "switchfold-capture: %s; kernels are not captured\n", what.c_str());
 }
 
-/// The folder of the library that holds this function.
+/// The folder of the library that contains this function.
 std::string own_folder() {
     Dl_info info{};
     if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0)
@@ -33,8 +33,8 @@ std::string own_folder() {
 void* load_module() {
     const std::string path = own_folder() + "/" + std::string(kCuptiLibrary);
     void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    // A CUPTI that the program has loaded already, as PyTorch does, satisfies the module. Only
-    // where the loader knows none is the given one taken: two in a process disturb each other.
+    // The module uses a CUPTI that the program has already loaded, as PyTorch does. The given path
+    // is used only if the loader knows none: two copies of CUPTI in a process disturb each other.
     const char* const cupti = std::getenv(kCuptiVariable);
     if (module == nullptr && cupti != nullptr && dlopen(cupti, RTLD_NOW | RTLD_GLOBAL) != nullptr)
         module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -70,7 +70,7 @@ void attach() {
         recorder->add(Lost{0, error});
         return;
     }
-    std::atexit(detach_at_exit);  // after the recorder's own, and so run before it
+    std::atexit(detach_at_exit);  // registered after the recorder's handler, hence runs before it
 }
 
 }  // namespace
@@ -82,16 +82,15 @@ extern "C" {
 __attribute__((visibility("default"))) int InitializeInjection();
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* table);
 
-/// CUDA calls it when the program's first CUDA call initialises the driver. Always 1: another
-/// answer could make that call fail, and the program must run on.
+/// CUDA calls it when the program's first CUDA call initialises the driver. Always returns 1: any
+/// other value could make that call fail.
 int InitializeInjection() {
     static std::once_flag once;
     std::call_once(once, switchfold::capture::attach);
     return 1;
 }
 
-/// NVTX calls it at the program's first range. CUPTI has the handler; it may not be in the process
-/// yet.
+/// NVTX calls it at the program's first range. CUPTI holds the handler and may not be loaded yet.
 int InitializeInjectionNvtx2(void* table) {
     using Handler = int (*)(void*);
     if (switchfold::capture::process_recorder() == nullptr ||

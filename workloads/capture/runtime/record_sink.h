@@ -6,8 +6,8 @@
 
 namespace switchfold::capture {
 
-/// Where records go. Also the interface between the two capture libraries: it has no state and no
-/// symbols that both would need.
+/// Destination of records, and the interface between the two capture libraries: it has no state and
+/// no symbols that both would need.
 class RecordSink {
 public:
     RecordSink() = default;
@@ -16,9 +16,9 @@ public:
     RecordSink(RecordSink&&) = delete;
     RecordSink& operator=(RecordSink&&) = delete;
     virtual ~RecordSink() = default;
-    /// The id of a text. Its Name record is in the file before this returns.
+    /// The id of a text. Its Name record is written before this returns.
     virtual std::uint32_t name(std::string_view text) = 0;
-    /// Writes whole frames.
+    /// Writes complete frames.
     virtual void write(std::string_view frames) = 0;
 };
 

@@ -23,7 +23,7 @@ std::string host_name() {
     return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
-/// The command line, its arguments separated by blanks.
+/// The command line, with arguments separated by spaces.
 std::string command_line() {
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -89,7 +89,7 @@ bool Recorder::writes() const {
 }
 
 std::uint32_t Recorder::name(std::string_view text) {
-    // A forked child must not touch the mutexes: another thread may have held them.
+    // A forked child must not lock the mutexes: another thread may have held them at the fork.
     if (!writes())
         return 0;
     const std::lock_guard lock(names_mutex_);

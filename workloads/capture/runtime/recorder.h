@@ -15,17 +15,17 @@
 
 namespace switchfold::capture {
 
-/// The system's id of the calling thread.
+/// The operating system's id of the calling thread.
 [[nodiscard]] std::uint32_t thread_id();
 
-/// One process's capture file. There is no buffer in the process: what write() was given is the
-/// kernel's when it returns, so a process that is killed loses nothing of it. Safe for several
-/// threads. A child that the process forks writes nothing. When the disk refuses, the recorder says
-/// so once on standard error and writes no more; the program runs on.
+/// One process's capture file. It is unbuffered: write() passes the data to the operating system
+/// before it returns, so a killed process loses none of it. Thread-safe. Forked children write
+/// nothing. On a write error, the recorder reports it once on standard error and stops; the program
+/// continues.
 class Recorder final : public RecordSink {
 public:
-    /// Null if the file cannot be made (said on standard error). A second process of a rank gets a
-    /// file with its process id in the name.
+    /// Null if the file cannot be created (reported on standard error). A second process of a rank
+    /// gets a file with its process id in the name.
     [[nodiscard]] static std::unique_ptr<Recorder> open(const Settings& settings);
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;

@@ -21,8 +21,8 @@ std::optional<std::uint32_t> number(const std::optional<std::string>& text) {
                                                                  : std::nullopt;
 }
 
-// Slurm sets SLURM_PROCID for the one shell that starts torchrun too, so the launchers that are
-// nearer to the program come first.
+// Slurm sets SLURM_PROCID also for the single shell that starts torchrun, so launchers closer to
+// the program come first.
 constexpr std::array<std::pair<const char*, const char*>, 6> kRanks{
     {{"RANK", "WORLD_SIZE"},
      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -52,7 +52,8 @@ std::optional<Settings> settings_from(const Environment& environment) {
         if (!value)
             continue;
         settings.rank = *value;
-        // Nobody may tell, and some tell the machine's number: at least this one is there.
+        // The variable may be missing or hold the machine's number of ranks; there are at least
+        // enough for this rank.
         settings.world_size = std::max(number(environment(size)).value_or(0), *value + 1);
         break;
     }

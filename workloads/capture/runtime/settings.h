@@ -7,14 +7,15 @@
 #include <string>
 #include <string_view>
 
-/// What switchfold-capture tells the library inside the program, by environment variables.
+/// Settings that switchfold-capture passes to the library inside the program, by environment
+/// variables.
 namespace switchfold::capture {
 
 constexpr const char* kDirectoryVariable = "SWITCHFOLD_CAPTURE_DIR";
 constexpr const char* kCountersVariable = "SWITCHFOLD_CAPTURE_COUNTERS";
 constexpr const char* kCuptiVariable = "SWITCHFOLD_CAPTURE_CUPTI";
 constexpr std::string_view kSuffix = ".sfcapture";
-/// Both lie beside the program switchfold-capture.
+/// Both libraries lie beside the program switchfold-capture.
 constexpr std::string_view kLibrary = "libswitchfold-capture.so";
 constexpr std::string_view kCuptiLibrary = "libswitchfold-capture-cupti.so";
 
@@ -25,17 +26,17 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 struct Settings {
     std::string directory;
     bool counters = false;
-    std::string cupti;  ///< path of libcupti, for when the loader finds none
+    std::string cupti;  ///< path of libcupti, in case the loader finds none
     std::uint32_t rank = 0;
     std::uint32_t world_size = 1;
 };
 
-/// Empty if the process is not to be captured. Ranks come from the first of RANK (torchrun),
-/// OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID and LOCAL_RANK that holds a number, the
-/// number of ranks from the variable that goes with it.
+/// Empty if the process is not to be captured. The rank comes from the first of RANK (torchrun),
+/// OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID and LOCAL_RANK that holds a number; the
+/// number of ranks comes from the corresponding variable.
 [[nodiscard]] std::optional<Settings> settings_from(const Environment& environment);
 
-/// "rank3.sfcapture", or "rank3.counters.sfcapture" of a pass with counters.
+/// "rank3.sfcapture", or "rank3.counters.sfcapture" for a pass with counters.
 [[nodiscard]] std::string file_name(const Settings& settings);
 
 }  // namespace switchfold::capture
