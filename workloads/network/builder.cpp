@@ -85,7 +85,7 @@ NetworkBuilder::up_conv(Name name, const Tensor& in, std::uint64_t channels, std
     Layer layer{std::move(name), "conv"};
     const Tensor out{{channels, in.shape[1] * side, in.shape[2] * side}};
     layer.parameters = in.channels() * channels * side * side + channels;
-    layer.macs = out.elements() * in.channels();  // one window covers a pixel of the output
+    layer.macs = out.elements() * in.channels();  // one window covers each output pixel
     return this->layer(std::move(layer), {in}, out.shape);
 }
 

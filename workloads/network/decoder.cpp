@@ -53,7 +53,7 @@ Tensor head(
     return net.linear("lm_head", in, vocabulary, weights);
 }
 
-/// One block of a GPT.
+/// One GPT block.
 Tensor block(NetworkBuilder& net, const std::string& name, const Tensor& in, const GptShape& s) {
     const std::uint64_t inner = s.feed_forward == 0 ? 4ULL * s.hidden : s.feed_forward;
     Tensor x = net.layernorm(name + ".ln_1", in);
@@ -68,7 +68,7 @@ Tensor block(NetworkBuilder& net, const std::string& name, const Tensor& in, con
     return net.each_of(name + ".add_2", "add", {half, x});
 }
 
-/// Norm, attention with rotary positions and the sum of a block of a LLaMA.
+/// Norm, attention with rotary positions and residual sum of a LLaMA block.
 template <class Shape>
 Tensor
 rotary_attention(NetworkBuilder& net, const std::string& block, const Tensor& in, const Shape& s) {
@@ -87,7 +87,7 @@ rotary_attention(NetworkBuilder& net, const std::string& block, const Tensor& in
     return net.each_of(block + ".add_1", "add", {in, out});
 }
 
-/// SiLU of the gate times the other projection, and back to the width.
+/// Gated feed-forward: SiLU of the gate times the other projection, then back to the width.
 Tensor gated_feed_forward(
     NetworkBuilder& net,
     const std::string& name,
@@ -102,7 +102,7 @@ Tensor gated_feed_forward(
     return net.linear(name + ".down_proj", x, hidden, no_bias(TensorSplit::kRows));
 }
 
-/// A product of every expert with the tokens that came to it.
+/// A product of every expert with its tokens.
 Tensor experts(
     NetworkBuilder& net,
     std::string name,
@@ -117,7 +117,7 @@ Tensor experts(
     return net.layer(std::move(layer), {in}, {in.shape[0], width});
 }
 
-/// The router's choice, the tokens in the order of the experts, the experts, and the weighted sum.
+/// Router, dispatch of the tokens to experts, the experts, and the weighted sum.
 Tensor
 mixture(NetworkBuilder& net, const std::string& name, const Tensor& in, const MixtureShape& s) {
     const std::uint64_t chosen = std::uint64_t{s.sequence} * s.top_k;

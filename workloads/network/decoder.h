@@ -11,11 +11,12 @@
 
 namespace switchfold {
 
-// Decoders by their shape. A sample is one sequence. Rows are named as the published
-// implementations name their modules.
+// Decoders by their shape. A sample is one sequence. Layers have the module names of the published
+// implementations.
 
-/// GPT-2 and its like: learnt positions, layer norms before attention and feed forward, GELU,
-/// biases. Tied: 12 L h^2 + 13 L h + (V + s) h + 2 h parameters for a feed forward of 4 h.
+/// GPT-2 and similar models: learned positions, layer norms before attention and feed-forward,
+/// GELU, biases. With tied embeddings and a feed-forward of 4 h: 12 L h^2 + 13 L h + (V + s) h + 2
+/// h parameters.
 struct GptShape {
     static constexpr std::string_view kType = "gpt";
     std::uint32_t layers = 12;
@@ -44,7 +45,7 @@ struct GptShape {
     void check(ParamChecker& checker) const;
 };
 
-/// LLaMA and its like: rotary positions, RMS norms, a gated feed forward (SwiGLU), no biases.
+/// LLaMA and similar models: rotary positions, RMS norms, a gated feed-forward (SwiGLU), no biases.
 struct LlamaShape {
     static constexpr std::string_view kType = "llama";
     std::uint32_t layers = 32;
@@ -82,8 +83,8 @@ struct LlamaShape {
     void check(ParamChecker& checker) const;
 };
 
-/// Mixtral and its like: as LlamaShape, and the feed forward is that of the `top_k` experts of
-/// `experts` which the router chooses for a token.
+/// Mixtral and similar models: like LlamaShape, with a feed-forward of `experts` experts, of which
+/// the router chooses `top_k` for each token.
 struct MixtureShape {
     static constexpr std::string_view kType = "moe";
     std::uint32_t layers = 32;
@@ -127,7 +128,7 @@ struct MixtureShape {
 
 [[nodiscard]] Network decoder(std::string name, const GptShape& shape);
 [[nodiscard]] Network decoder(std::string name, const LlamaShape& shape);
-/// Experts are taken to get equal numbers of tokens.
+/// Experts are assumed to receive equally many tokens.
 [[nodiscard]] Network decoder(std::string name, const MixtureShape& shape);
 
 }  // namespace switchfold

@@ -82,7 +82,8 @@ std::vector<std::uint64_t> crossing_elements(const Network& network) {
         for (const std::uint32_t input : layers[i].inputs)
             last_reader[input] = i;
     }
-    std::vector<std::uint64_t> ends(layers.size());  // what is read here for the last time
+    std::vector<std::uint64_t> ends(
+        layers.size());  // by last reader: elements no longer needed after it
     std::vector<std::uint64_t> crossing(layers.size());
     std::uint64_t alive = 0;
     for (std::size_t i = 0; i < layers.size(); ++i) {

@@ -11,14 +11,14 @@ bool divides(std::uint64_t divisor, std::uint64_t number) {
     return divisor != 0 && number % divisor == 0;
 }
 
-/// Outputs of one row: channels of a pixel, the width of a token, times the gates.
+/// Outputs per row: channels of a pixel, or the width of a token, times the gates.
 std::uint64_t columns_by_shape(const Layer& layer) {
     const bool image = layer.type == "conv" && layer.out_shape.size() == 3;
     return image ? layer.out_shape.front() : layer.out_shape.back();
 }
 
-/// A column's parameters are its weights and 0, 1 or (cuDNN's lstm) 2 biases. Experts have columns
-/// each.
+/// A column's parameters are its weights and 0, 1 or (cuDNN's lstm) 2 biases. Each expert has its
+/// own columns.
 std::uint64_t
 columns_by_parameters(const Layer& layer, std::uint64_t outputs, std::uint64_t depth) {
     constexpr std::uint64_t kMostBiases = 2;
@@ -48,7 +48,7 @@ std::optional<MatrixShape> product_of(const Layer& layer) {
     std::uint64_t rows = outputs / columns;
     if (lstm)
         return MatrixShape{1, columns, depth, rows};
-    // Groups share the channels of a convolution, experts the rows.
+    // Groups divide the channels of a convolution, experts the rows.
     std::uint64_t& shared = layer.type == "conv" ? columns : rows;
     if (!divides(layer.groups, shared))
         return std::nullopt;

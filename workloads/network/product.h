@@ -8,26 +8,26 @@
 
 namespace switchfold {
 
-/// A layer's forward product: `count` times rows x depth by depth x columns, for one sample. A
-/// batch multiplies the rows. The gradient of the input is rows x columns by columns x depth, that
-/// of the weights depth x rows by rows x columns.
+/// A layer's forward product for one sample: `count` products of rows x depth by depth x columns. A
+/// batch multiplies the rows. The input gradient is rows x columns by columns x depth, the weight
+/// gradient depth x rows by rows x columns.
 struct MatrixShape {
     std::uint64_t rows = 0;
     std::uint64_t columns = 0;
     std::uint64_t depth = 0;
-    /// Groups of a convolution and experts run beside each other. An lstm's time steps run one
-    /// after the other, because each reads the step before.
+    /// Groups of a convolution and experts are independent. An lstm's time steps are sequential,
+    /// because each reads the previous one.
     std::uint64_t count = 1;
     bool operator==(const MatrixShape&) const = default;
 };
 
-/// Of conv (as an implicit product: a row a pixel of the output, a column a channel), linear and
-/// lstm (all four gates). The output's shape says it; without one, the parameters do: a column has
-/// `depth` weights and at most two biases. Empty for other layers, and where the numbers leave it
-/// open.
+/// Product of a conv (as an implicit product: one row per output pixel, one column per channel),
+/// linear or lstm layer (all four gates). The number of columns follows from the output's shape or,
+/// without one, from the parameters: a column has `depth` weights and at most two biases. Empty for
+/// other layers, and if the numbers are ambiguous.
 [[nodiscard]] std::optional<MatrixShape> product_of(const Layer& layer);
 
-/// Whether such a layer adds a bias to each column, by its parameters.
+/// Whether such a layer has a bias per column, judged by its parameters.
 [[nodiscard]] bool has_bias(const Layer& layer);
 
 /// An attention's scores and their product with the values, for one sample.
@@ -36,12 +36,12 @@ struct AttentionShape {
     std::uint64_t keys = 0;
     std::uint64_t heads = 0;
     std::uint64_t head_width = 0;
-    bool causal = false;  ///< a query sees the keys up to its own: half of the work
+    bool causal = false;  ///< a query attends to keys up to its own position: half of the work
     bool operator==(const AttentionShape&) const = default;
 };
 
-/// Of an attention whose shape and heads are known. It is taken to be causal where its work is that
-/// of half of the scores among its own tokens.
+/// Shape of an attention with known shape and heads. Self-attention with half of the full work is
+/// assumed to be causal.
 [[nodiscard]] std::optional<AttentionShape> attention_of(const Layer& layer);
 
 }  // namespace switchfold

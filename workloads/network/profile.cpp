@@ -23,7 +23,7 @@ constexpr double kBytes = 4;            // of an element
 constexpr double kMicroseconds = 1000;  // in a millisecond
 constexpr double kMostValue = 1e15;
 
-/// Operators of PyTorch by what they begin with, and our words for them.
+/// Prefixes of PyTorch's operator names, and the layer types used here.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kTypes{
     {{"Conv2d", "conv"},
      {"Linear", "linear"},
@@ -39,7 +39,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kTypes{
      {"AdaptiveAvgPool", "avgpool"},
      {"Concat", "concat"}}};
 
-/// The operator's name without its arguments, in our word where there is one.
+/// The operator's layer type, or its name without arguments if there is none.
 std::string type_of(std::string_view op) {
     for (const auto& [begin, type] : kTypes)
         if (op.starts_with(begin))
@@ -62,7 +62,7 @@ public:
     }
 
     Network run() {
-        // Edges may name nodes of later lines.
+        // Edges may refer to nodes on later lines.
         for (const bool edges : {false, true}) {
             for (line_ = 1; line_ <= lines_.size(); ++line_) {
                 const std::string& line = lines_[line_ - 1];
@@ -138,7 +138,7 @@ private:
         return number(numbers, key) / batch_;
     }
 
-    /// "key=3.5", or "key=[1.0; 2.0]" for several outputs, which add up.
+    /// "key=3.5", or "key=[1.0; 2.0]" for several outputs, which are added.
     double number(std::string_view numbers, std::string_view key) {
         const std::string start = fmt::format("{}=", key);
         const std::size_t at = numbers.find(start);
@@ -161,11 +161,11 @@ private:
         return sum;
     }
 
-    /// In an order in which they can run, lower numbers first.
+    /// Sorts topologically, lower numbers first.
     Network ordered() {
         Network network;
         network.name = std::filesystem::path(label_).stem().stem().string();
-        std::map<std::uint64_t, std::size_t> open;  // producers that have not run
+        std::map<std::uint64_t, std::size_t> open;  // producers not yet placed
         std::set<std::uint64_t> ready;
         for (const auto& [id, node] : nodes_) {
             open[id] = node.producers.size();

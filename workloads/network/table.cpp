@@ -166,7 +166,7 @@ private:
             layer.in_elements += network_.layers[input].out_elements;
     }
 
-    /// A layer with a problem stays: later ones may name it.
+    /// Keeps a layer with problems, because later ones may refer to it.
     void add(Layer layer, std::size_t problems_before) {
         const auto index = static_cast<std::uint32_t>(network_.layers.size());
         if (layer.name.empty())
@@ -261,7 +261,7 @@ private:
         return std::nullopt;
     }
 
-    /// A network is of sequences if it recurs or attends over them.
+    /// Tokens per sample; a network works on sequences if it is recurrent or has attention.
     [[nodiscard]] std::uint64_t tokens() const {
         for (const Layer& layer : network_.layers)
             if ((layer.type == "lstm" || layer.type == "attention") && layer.out_shape.size() == 2)

@@ -23,12 +23,12 @@ struct EnumNames<TensorSplit> {
          {TensorSplit::kExperts, "experts"}}};
 };
 
-/// Reads a table of layers, one a line, as docs/networks.md describes it. Needs the columns layer,
-/// type, params, fwd_macs_per_sample and out_elems_per_sample; knows inputs, in_elems_per_sample,
-/// out_shape, shares, split, block, groups, heads, forward_us and backward_us. Without `inputs`
-/// each layer reads the one before it. What the network itself is given is taken to be as large as
-/// the layer's output where in_elems_per_sample does not say. Throws ConfigError "file: line N:
-/// ..." with everything that is wrong, IoError if it cannot be read.
+/// Reads a table with one layer per line, as described in docs/networks.md. Requires the columns
+/// layer, type, params, fwd_macs_per_sample and out_elems_per_sample; also knows inputs,
+/// in_elems_per_sample, out_shape, shares, split, block, groups, heads, forward_us and backward_us.
+/// Without `inputs` each layer reads the one before it. The network's own input is assumed to be as
+/// large as the layer's output unless in_elems_per_sample states it. Throws ConfigError "file: line
+/// N: ..." with all problems, IoError if the file cannot be read.
 [[nodiscard]] Network read_network_table(const std::filesystem::path& path);
 [[nodiscard]] Network parse_network_table(std::string_view text, const std::string& label);
 

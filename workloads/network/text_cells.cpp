@@ -23,7 +23,7 @@ std::optional<Number> parse(std::string_view text) {
     return value;
 }
 
-/// As they stand, one more than there are separators.
+/// The unmodified parts, one more than there are separators.
 std::vector<std::string_view> between(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
     for (std::size_t from = 0; from <= text.size();) {

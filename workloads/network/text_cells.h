@@ -10,13 +10,13 @@
 
 namespace switchfold {
 
-/// The parts between separators, at least one; the end of a line in Windows' manner is cut off.
+/// The parts between separators, at least one; a carriage return at the end is removed.
 [[nodiscard]] std::vector<std::string> split_text(std::string_view text, char separator);
-/// The same without the blanks around each part; they point into the text.
+/// The same without surrounding blanks; the results are views of the text.
 [[nodiscard]] std::vector<std::string_view> trimmed_cells(std::string_view text, char separator);
-/// Empty if the text is anything but a whole number.
+/// Empty unless the whole text is a whole number.
 [[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text);
-/// Empty if the text is anything but a finite number.
+/// Empty unless the whole text is a finite number.
 [[nodiscard]] std::optional<double> parse_decimal(std::string_view text);
 /// Throws IoError.
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);

@@ -8,10 +8,10 @@
 
 namespace switchfold::learning {
 
-/// A set of samples that is gone through again and again, each time in an order of its own.
+/// A finite set of samples, repeated in epochs, each in its own order.
 class FiniteSamples : public Samples {
 public:
-    /// `loss`: of the targets.
+    /// `loss`: kind of loss that the targets are for.
     FiniteSamples(Batch all, Batch held_out, LossKind loss, std::uint64_t seed);
 
     [[nodiscard]] Index features() const override { return all_.inputs.rows(); }
@@ -27,7 +27,7 @@ private:
     Batch held_out_;
     LossKind loss_;
     std::uint64_t seed_;
-    /// Orders of the last epochs asked for: passes of several mini-batches are under way at once.
+    /// Orders of the most recent epochs: passes of several mini-batches may be in flight at once.
     struct Order {
         std::uint64_t epoch = UINT64_MAX;
         std::vector<std::uint32_t> places;

@@ -19,7 +19,7 @@ class Noise : public Samples {
 public:
     Noise(const DataSpec& spec, std::uint64_t seed) :
         rows_(Index{spec.features} + 1), deviation_(spec.noise), seed_(seed) {
-        // The loss without noise.
+        // Without the noise term of the loss.
         held_out_ = {Matrix::Zero(rows_, 1), Matrix::Zero(0, 1)};
     }
     [[nodiscard]] Index features() const override { return rows_; }
@@ -59,7 +59,7 @@ Batch taught(
     return batch;
 }
 
-/// Brings each row of the one to mean 0 and variance 1, and the other by the same map.
+/// Scales each row of `rows` to mean 0 and variance 1, and `others` by the same map.
 void normalise(Matrix& rows, Matrix& others) {
     for (Index i = 0; i < rows.rows(); ++i) {
         const auto [mean, deviation] = scale_of_row(rows, i);
@@ -79,7 +79,7 @@ Batch spirals(const DataSpec& spec, std::uint32_t count, Normals& random) {
     constexpr double kPi = 0x1.921fb54442d18p+1;
     Batch batch{Matrix(2, count), Matrix::Zero(2, count)};
     for (Index j = 0; j < batch.inputs.cols(); ++j) {
-        // A point goes round by small turns: cosine and sine are the C library's and differ between
+        // Turns the point by small rotations: the C library's cosine and sine differ between
         // machines.
         const double radius = std::sqrt(random.uniform().share());
         constexpr int kSteps = 1024;
@@ -106,7 +106,7 @@ Batch spirals(const DataSpec& spec, std::uint32_t count, Normals& random) {
 std::unique_ptr<Samples> teacher(const DataSpec& spec, std::uint64_t seed) {
     constexpr std::uint32_t kDepth = 3;
     constexpr std::uint32_t kWidth = 16;
-    constexpr double kScale = 2;  // steep enough to bend
+    constexpr double kScale = 2;  // steep enough to be nonlinear
     const Network network({NetworkKind::kMlp, kDepth, kWidth}, spec.features, spec.outputs);
     const Stage net = network.cut(1).front();
     const Vector weights = kScale * net.initial_weights(mix_bits(seed + 1));

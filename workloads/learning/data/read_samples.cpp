@@ -62,7 +62,7 @@ std::vector<Row> read_rows(const std::filesystem::path& file) {
     return rows;
 }
 
-/// Classes by sample, as rows of ones and zeros.
+/// One-hot rows: classes by sample.
 Matrix shares_of(const std::vector<std::uint32_t>& classes, Index count) {
     Matrix shares = Matrix::Zero(count, static_cast<Index>(classes.size()));
     for (std::size_t j = 0; j < classes.size(); ++j)
@@ -70,7 +70,7 @@ Matrix shares_of(const std::vector<std::uint32_t>& classes, Index count) {
     return shares;
 }
 
-/// Each row to mean 0 and variance 1; a row of one number to zeros.
+/// Scales each row to mean 0 and variance 1; a constant row to zeros.
 void normalise(Matrix& rows) {
     for (Index i = 0; i < rows.rows(); ++i) {
         const auto [mean, deviation] = scale_of_row(rows, i);
@@ -90,7 +90,7 @@ Batch columns_of(const Batch& all, const std::vector<std::uint32_t>& places) {
     return some;
 }
 
-/// A part that the seed draws is held out.
+/// Holds out a part drawn from the seed.
 std::unique_ptr<Samples> parted(
     const Batch& all,
     const DataSpec& spec,
@@ -127,7 +127,7 @@ std::string read_bytes(const std::filesystem::path& path) {
     return bytes;
 }
 
-/// An array of bytes in MNIST's form: a magic number, its dimensions, the bytes.
+/// An array of bytes in MNIST's format: a magic number, its dimensions, the bytes.
 struct ByteArray {
     std::vector<std::uint32_t> sizes;
     std::string bytes;
@@ -165,7 +165,7 @@ ByteArray read_array(const std::filesystem::path& path, std::size_t dimensions) 
 
 constexpr std::uint32_t kClasses = 10;
 
-/// The first images, each mean of 2 x 2 pixels one feature, and their classes.
+/// The first `most` images, with the mean of 2 x 2 pixels as a feature, and their classes.
 Batch read_images(
     const std::filesystem::path& folder, const std::string& name, std::uint32_t most) {
     const ByteArray images = read_array(folder / (name + "-images-idx3-ubyte.gz"), 3);

@@ -7,7 +7,7 @@
 
 namespace switchfold::learning {
 
-/// Of a row's numbers, added up from the first to the last.
+/// Mean and deviation of a row, summed from the first number to the last.
 struct RowScale {
     double mean = 0;
     double deviation = 0;

@@ -32,7 +32,7 @@ std::string read_text(const std::filesystem::path& path) {
     return text;
 }
 
-/// The bytes that occur in a text, each with a row of its own.
+/// Maps each byte that occurs in a text to a row.
 class Alphabet {
 public:
     explicit Alphabet(const std::string& text) {
@@ -51,8 +51,8 @@ private:
     Index size_ = 0;
 };
 
-/// Windows of the text that begin at `from` and every `stride` characters behind it. A token is a
-/// column of zeros with a one in its character's row.
+/// Windows of the text that start at `from` and every `stride` characters after it. A token is a
+/// one-hot column with the one in its character's row.
 Batch windows(
     const std::string& text,
     const Alphabet& alphabet,
@@ -78,7 +78,7 @@ std::unique_ptr<Samples> text_samples(
     std::uint32_t tokens,
     const std::filesystem::path& file,
     std::uint64_t seed) {
-    // What is held out stands behind what is trained with, and they share no character.
+    // Held-out text follows the training text and shares no character with it.
     const std::size_t behind = std::size_t{spec.held_out} + tokens;
     const std::string text =
         file.empty() ? sentences(behind + spec.samples + tokens, seed) : read_text(file);

@@ -42,7 +42,7 @@ private:
             text += noun.ends_with("ch") ? "es" : "s";
         return text;
     }
-    /// A verb that agrees, and what it is done to.
+    /// A verb that agrees with its subject, and its object.
     std::string clause(bool many) {
         std::string text(kVerbs[one_of(kVerbs.size())]);
         if (!many)

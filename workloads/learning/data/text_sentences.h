@@ -7,8 +7,8 @@
 
 namespace switchfold::learning {
 
-/// At least so many characters of English sentences that a small grammar makes: lower case, spaces
-/// and full stops. Verbs agree with their subject across a clause that may stand between.
+/// At least `characters` characters of English sentences from a small grammar: lower case, spaces
+/// and full stops. Verbs agree with their subject across an intervening clause.
 [[nodiscard]] std::string sentences(std::size_t characters, std::uint64_t seed);
 
 }  // namespace switchfold::learning

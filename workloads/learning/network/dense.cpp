@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    static constexpr double kSmall = 0.5;  // so that many blocks do not add up to large sums
+    static constexpr double kSmall = 0.5;  // keeps the sum over many blocks small
     AffineMap first_;
     AffineMap second_;
 };

@@ -10,19 +10,19 @@
 
 namespace switchfold::learning {
 
-/// The pieces of a network that one stage holds, and where their weights lie.
+/// The units of a network that one stage holds, and the offsets of their weights.
 class Stage {
 public:
     void add(std::uint32_t number, const Layer& layer);
     [[nodiscard]] Index parameters() const { return parameters_; }
-    /// A piece's weights depend on the seed and its number, not on how the network is cut.
+    /// A unit's weights depend on the seed and the unit's number, not on how the network is cut.
     [[nodiscard]] Vector initial_weights(std::uint64_t seed) const;
     [[nodiscard]] Matrix
     forward(const Vector& weights, Matrix input, std::vector<Tape>& tapes) const;
-    /// \returns the gradient of the stage's input. Products come onto the tapes.
+    /// \returns the gradient of the stage's input; products go onto the tapes.
     [[nodiscard]] Matrix
     backward(const Vector& weights, Matrix gradient, std::vector<Tape>& tapes) const;
-    /// Adds what a backward left on the tapes.
+    /// Adds the gradients that a backward left on the tapes.
     void add_gradients(const std::vector<Tape>& tapes, Vector& gradient) const;
 
 private:
@@ -39,7 +39,7 @@ class Network {
 public:
     Network(const NetworkShape& shape, Index features, Index outputs);
     [[nodiscard]] std::uint32_t depth() const { return static_cast<std::uint32_t>(layers_.size()); }
-    /// As even as it goes, at most depth() stages. They refer to this network.
+    /// Divides as evenly as possible, into at most depth() stages. They refer to this network.
     [[nodiscard]] std::vector<Stage> cut(std::uint32_t stages) const;
 
 private:

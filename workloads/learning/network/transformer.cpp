@@ -8,7 +8,7 @@ namespace switchfold::learning {
 
 namespace {
 
-/// Each column with mean 0 and variance 1; `scale` keeps one over its deviation.
+/// Scales each column to mean 0 and variance 1; `scale` receives 1 / deviation.
 Matrix normalised(const Matrix& input, Vector& scale) {
     constexpr double kEpsilon = 1e-5;
     const auto rows = static_cast<double>(input.rows());
@@ -45,14 +45,14 @@ Matrix back_of_normalised(const Matrix& output, const Vector& scale, const Matri
     return result;
 }
 
-/// Attention of each sample's tokens to each other, in heads. Queries, keys and values are rows of
-/// one matrix, one after the other.
+/// Multi-head attention among each sample's tokens. Queries, keys and values are stacked as rows of
+/// one matrix.
 class Heads {
 public:
     Heads(Index tokens, Index width, Index heads) :
         tokens_(tokens), width_(width), heads_(heads), size_(width / heads) {}
 
-    /// `shares`: of a query (column), sample and head after each other.
+    /// `shares`: attention weights, one column per query, ordered by sample, then head.
     [[nodiscard]] Matrix forward(const Matrix& qkv, Matrix& shares) const {
         Matrix output = Matrix::Zero(width_, qkv.cols());
         shares.resize(tokens_ * heads_, qkv.cols());
@@ -203,7 +203,7 @@ public:
 
     [[nodiscard]] Matrix
     forward(const double* weights, const Matrix& input, Tape& tape) const override {
-        // Features of a token lie together: the same numbers, as shorter columns.
+        // Features of a token are contiguous, so the same data are viewed as shorter columns.
         const Matrix tokens = Weights(input.data(), map_.inputs, input.cols() * tokens_);
         Matrix output = map_.apply(weights, tokens);
         const Weights places(weights + map_.parameters(), map_.outputs, tokens_);

@@ -7,7 +7,8 @@ namespace switchfold::learning {
 
 namespace {
 
-// ln 2 in two parts, the first with zeros at its end: a small whole number times it is exact.
+// ln 2 in two parts; the first ends in zero bits, so that its product with a small integer is
+// exact.
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
@@ -25,7 +26,7 @@ double exponential(double x) {
         return 0;
     const double n = std::floor(x / kLn2 + 0.5);
     const double r = (x - n * kLn2High) - n * kLn2Low;
-    // Taylor's series by Horner's rule: |r| < 0.35, so that 14 terms leave less than 1e-17.
+    // Taylor series by Horner's rule: |r| < 0.35, so the remainder after 14 terms is below 1e-17.
     double sum = 1;
     for (int k = 13; k > 0; --k)
         sum = 1 + r / k * sum;
@@ -50,7 +51,7 @@ double logarithm(double x) {
 }
 
 double hyperbolic_tangent(double x) {
-    constexpr double kFlat = 20;  // 1 - tanh is below half a unit in the last place
+    constexpr double kFlat = 20;  // 1 - tanh is less than half a unit in the last place
     if (std::isnan(x))
         return x;
     if (x > kFlat)

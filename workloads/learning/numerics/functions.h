@@ -8,9 +8,9 @@
 
 namespace switchfold::learning {
 
-/// The C library's functions choose their code by the processor and differ in the last bit. These
-/// use sums, products and quotients alone, so that every machine trains the same weights. Relative
-/// error below 1e-14; tanh near 0 has that error of 1 instead.
+/// Portable elementary functions: the C library's versions depend on the processor and differ in
+/// the last bit. These use only sums, products and quotients, so every machine trains identical
+/// weights. Relative error below 1e-14; near 0, tanh has that error relative to 1.
 [[nodiscard]] double exponential(double x);
 [[nodiscard]] double logarithm(double x);  ///< of a positive, finite number
 [[nodiscard]] double hyperbolic_tangent(double x);

@@ -5,7 +5,7 @@ namespace switchfold::learning {
 
 namespace {
 
-/// y += x factor, for each of four columns one after the other: four loads a store.
+/// y += x factor, for each of four columns in turn: four loads per store.
 void add_columns(
     const double* x,
     Index stride,

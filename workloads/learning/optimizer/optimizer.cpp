@@ -13,7 +13,7 @@ bool is_adam(const OptimizerSpec& spec) {
     return spec.rule == OptimizerRule::kAdam || spec.rule == OptimizerRule::kAdamW;
 }
 
-/// What the rate multiplies.
+/// The vector that the learning rate multiplies.
 Vector direction(const OptimizerSpec& spec, const Version& version) {
     if (!is_adam(spec) || version.updates == 0)
         return version.first;

@@ -8,7 +8,7 @@
 
 namespace switchfold::learning {
 
-/// A stage's weights after so many updates, and what the optimizer keeps beside them.
+/// A stage's weights after a number of updates, with the optimizer's state.
 struct Version {
     std::uint64_t updates = 0;
     Vector weights;
@@ -18,17 +18,17 @@ struct Version {
     double second_power = 1;  ///< beta 2 likewise
 };
 
-/// Bit for bit, moments included.
+/// Compares bit for bit, including moments.
 [[nodiscard]] bool identical(const Version& a, const Version& b);
-/// Arrays as large as the weights that a version keeps beside them.
+/// Number of state arrays, each as large as the weights, that a version keeps besides them.
 [[nodiscard]] std::uint32_t moments_of(const OptimizerSpec& spec);
 
 [[nodiscard]] Version initial_version(const OptimizerSpec& spec, Vector weights);
-/// `scale`: of the learning rate.
+/// `scale`: factor on the learning rate.
 [[nodiscard]] Version
 updated(const OptimizerSpec& spec, const Version& from, Vector gradient, double scale = 1);
-/// The weights that so many more updates would make if each were the last one again: w - s rate v;
-/// of Adam with its moments.
+/// The weights after `ahead` further updates if each repeated the last one: w - s rate v; for Adam
+/// with its moments.
 [[nodiscard]] Vector predicted(const OptimizerSpec& spec, const Version& from, double ahead);
 
 }  // namespace switchfold::learning

@@ -16,7 +16,7 @@ namespace switchfold::learning {
 
 namespace {
 
-/// What both kinds of averaging have.
+/// Common part of both kinds of averaging.
 class Replicas {
 public:
     Replicas(const Task& task, const ReplicaTimes& times, Samples& samples, std::uint64_t seed) :
@@ -66,7 +66,7 @@ protected:
     TrainingRun run_;
 };
 
-/// All meet at once, after the same step.
+/// All replicas exchange together, after the same step.
 class TogetherReplicas : private Replicas {
 public:
     using Replicas::Replicas;
@@ -96,8 +96,8 @@ public:
     }
 };
 
-/// Each meets the centre when it gets there; the centre serves one after the other. A replica that
-/// is faster makes more steps, and the whole ends after as many as all would make together.
+/// Each replica exchanges with the centre when it arrives; the centre serves one at a time. Faster
+/// replicas take more steps; training ends after the total number of steps of all replicas.
 class OneByOneReplicas : private Replicas {
 public:
     using Replicas::Replicas;
@@ -106,7 +106,7 @@ public:
         evaluate(0, 0);
         const std::uint64_t all = std::uint64_t{task_.steps} * own_.size();
         std::vector<std::uint32_t> steps(own_.size(), 0);
-        std::vector<double> ends(times_.step);  // of the step that each is in
+        std::vector<double> ends(times_.step);  // end of each replica's current step
         double centre_free = 0;
         for (std::uint64_t made = 1; made <= all && !run_.diverged; ++made) {
             const auto next = std::min_element(ends.begin(), ends.end());
@@ -132,7 +132,7 @@ private:
             evaluate(step, latest_);
     }
 
-    double latest_ = 0;  ///< end of what has been done
+    double latest_ = 0;  ///< end of the latest action
 };
 
 }  // namespace

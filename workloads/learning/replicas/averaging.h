@@ -10,9 +10,9 @@
 
 namespace switchfold::learning {
 
-/// Trains replicas of the whole network, each with its part of every batch, that average their
-/// weights as the task's rule says (not none). A point's loss is that of the mean of all, or of the
-/// centre where there is one; its time has the exchange that makes it.
+/// Trains replicas of the whole network, each on its part of every batch, that average their
+/// weights by the task's rule (any but `none`). The loss of a point is that of the mean of all
+/// replicas, or of the centre if there is one; its time includes the exchange that produces it.
 [[nodiscard]] TrainingRun learn_averaged(
     const Task& task,
     const ReplicaTimes& times,

@@ -29,7 +29,7 @@ bool ExchangeSteps::after(std::uint32_t step, double loss) {
     return step % rule.every == 0;
 }
 
-/// AdaComm: H = ceil(H0 sqrt(F / F0)), F the mean loss of the steps since the last exchange.
+/// AdaComm: H = ceil(H0 sqrt(F / F0)), with F the mean loss of the steps since the last exchange.
 bool ExchangeSteps::adaptive(std::uint32_t step, double loss) {
     if (step == 1) {
         first_loss_ = loss;
@@ -39,7 +39,7 @@ bool ExchangeSteps::adaptive(std::uint32_t step, double loss) {
     if (step - last_ < interval_)
         return false;
     const double mean = sum_ / (step - last_);
-    // A loss without sign, or none at all, says nothing: the interval stays.
+    // A negative or non-finite loss is ignored: the interval is kept.
     if (first_loss_ > 0 && mean >= 0 && std::isfinite(mean)) {
         const double wanted = std::ceil(task_.averaging.every * std::sqrt(mean / first_loss_));
         interval_ =

@@ -7,13 +7,13 @@
 
 namespace switchfold::learning {
 
-/// After which steps replicas exchange weights.
+/// Decides after which steps replicas exchange weights.
 class ExchangeSteps {
 public:
     explicit ExchangeSteps(const Task& task) : task_(task) {}
 
-    /// Whether they do after this step, from 1 on, whose samples had this loss on average. To be
-    /// asked once for each step, in order.
+    /// Whether replicas exchange after this step (from 1), whose samples had mean loss `loss`. Call
+    /// once per step, in order.
     [[nodiscard]] bool after(std::uint32_t step, double loss);
 
 private:
@@ -21,7 +21,7 @@ private:
 
     const Task& task_;
     double first_loss_ = 0;
-    double sum_ = 0;  ///< of the losses since the last exchange
+    double sum_ = 0;  ///< of losses since the last exchange
     std::uint32_t last_ = 0;
     std::uint32_t interval_ = 0;
 };

@@ -12,7 +12,7 @@ Meeting::Meeting(
     last_(initial),
     shift_(Vector::Zero(initial.size())),
     ahead_(initial) {
-    constexpr double kSum = 0.9;  // of all pulls: stable up to 1
+    constexpr double kSum = 0.9;  // sum of all pulls; stable up to 1
     pull_ = rule.strength > 0 ? rule.strength : kSum / static_cast<double>(parts.size());
     for (const BatchPart& part : parts)
         weight_.push_back(static_cast<double>(part.count()) / parts.back().end);
@@ -39,7 +39,7 @@ void Meeting::all(std::vector<Version>& own, const std::vector<Vector>& before) 
                                                      : rule_.block_momentum;
         shift_ = keep * shift_ + (mean(own) - ahead_);
         centre_ += shift_;
-        ahead_ = centre_ + keep * shift_;  // Nesterov's form
+        ahead_ = centre_ + keep * shift_;  // Nesterov momentum
         go_on_from(ahead_, own);
         return;
     }
@@ -67,7 +67,7 @@ Vector Meeting::model(const std::vector<Version>& own) const {
     return has_centre ? centre_ : mean(own);
 }
 
-/// Each by its samples.
+/// Weighted by the replicas' samples.
 Vector Meeting::mean(const std::vector<Version>& own) const {
     Vector sum = weight_.front() * own.front().weights;
     for (std::size_t r = 1; r < own.size(); ++r)

@@ -49,8 +49,9 @@ public:
     }
 
 private:
-    /// Who joins receives what the members hold before this step's update, while they compute. It
-    /// gives the all-reduce a zero gradient of weight 0 and makes the update that all make.
+    /// A joining replica receives the state before this step's update while the members compute. It
+    /// contributes a zero gradient of weight 0 to the all-reduce and applies the same update as
+    /// all.
     void step(std::uint32_t done, std::uint32_t joining) {
         const auto computing = static_cast<std::uint32_t>(own_.size());
         for (std::uint32_t j = 0; j < joining; ++j)

@@ -10,11 +10,11 @@
 
 namespace switchfold::learning {
 
-/// Trains data-parallel replicas each of which has weights and moments of its own, computes its
-/// part of every batch and adds up the gradients of all, weighted by samples; replicas join and
-/// leave as the task says. Sums run sample by sample, so whoever takes part gives the bits of one
-/// GPU. `step_ends`: simulated seconds, of each of the task's steps; the caller's timing of the
-/// changes is in them. InternalError if replicas ever differ.
+/// Trains data-parallel replicas, each with its own weights and moments. Each computes its part of
+/// every batch; gradients are summed, weighted by samples. Replicas join and leave as the task
+/// says. Sums run sample by sample, so any set of replicas gives the same bits as one GPU.
+/// `step_ends`: simulated end of each step in seconds, including the time of changes. Throws
+/// InternalError if replicas ever differ.
 [[nodiscard]] TrainingRun learn_with_members(
     const Task& task,
     std::uint32_t members,

@@ -8,9 +8,10 @@ namespace switchfold::learning {
 
 /// Simulated times of data-parallel replicas, in seconds.
 struct ReplicaTimes {
-    std::vector<double> step = {0};  ///< of one's own, by replica
-    double exchange = 0;             ///< until all have the mean of all weights
-    double with_centre = 0;          ///< until one has sent its weights to a centre and is pulled
+    std::vector<double> step = {0};  ///< of a replica's own step, by replica
+    double exchange = 0;             ///< until all replicas have the mean weights
+    double with_centre =
+        0;  ///< until one replica has sent its weights to the centre and received its correction
 
     [[nodiscard]] std::uint32_t replicas() const { return static_cast<std::uint32_t>(step.size()); }
 };

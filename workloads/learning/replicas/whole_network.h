@@ -11,21 +11,21 @@
 
 namespace switchfold::learning {
 
-/// The network as a data-parallel replica has it: in one piece.
+/// The undivided network of a data-parallel replica.
 class WholeNetwork {
 public:
     WholeNetwork(const Task& task, Samples& samples);
 
-    /// What a forward and backward of samples left.
+    /// Results of a forward and backward pass.
     struct Pass {
         std::vector<Tape> tapes;
         double loss = 0;  ///< summed over the samples
     };
-    /// `step`: from 0.
+    /// `step` counts from 0.
     [[nodiscard]] Pass pass(const Vector& weights, std::uint32_t step, const BatchPart& part) const;
     /// Adds the gradient, sample by sample.
     void add_gradient(const Pass& pass, Vector& gradient) const;
-    /// Of the samples' mean loss.
+    /// Gradient of the samples' mean loss.
     [[nodiscard]] Vector mean_gradient(const Pass& pass, const BatchPart& part) const;
 
     [[nodiscard]] Vector initial_weights(std::uint64_t seed) const;

@@ -9,45 +9,45 @@ namespace switchfold::learning {
 
 enum class NetworkKind : std::uint8_t { kMlp, kResidual, kTransformer, kQuadratic };
 
-/// A small network that stands for the simulated one in its numbers. `depth` pieces in a row can be
-/// shared out to stages; the first takes the inputs, the last makes the outputs.
+/// A small network that is trained in place of the simulated one. It is a chain of `depth` units,
+/// which can be divided into stages; the first takes the inputs, the last produces the outputs.
 struct NetworkShape {
     NetworkKind kind = NetworkKind::kMlp;
     std::uint32_t depth = 8;
     std::uint32_t width = 16;
-    std::uint32_t inside = 0;  ///< of residual and transformer blocks; 0: the width
+    std::uint32_t inside = 0;  ///< width inside residual and transformer blocks; 0: `width`
     std::uint32_t heads = 2;   ///< of a transformer
-    /// Of a transformer: into so many the features are cut. Of text: characters before the next
-    /// one.
+    /// Transformer: number of tokens into which the features are divided. Text: characters before
+    /// the predicted one.
     std::uint32_t tokens = 4;
-    double curvature = 1;  ///< of a quadratic, each of whose pieces has `width` parameters
-    double start = 1;      ///< of every parameter of a quadratic
+    double curvature = 1;  ///< of a quadratic, whose units have `width` parameters each
+    double start = 1;      ///< initial value of every parameter of a quadratic
 };
 
 enum class DataKind : std::uint8_t { kTeacher, kSpirals, kNoise, kText, kCsv, kFashionMnist };
 
 struct DataSpec {
     DataKind kind = DataKind::kTeacher;
-    std::uint32_t samples = 2048;  ///< to train with; each epoch in an order of its own
+    std::uint32_t samples = 2048;  ///< for training; each epoch has its own order
     std::uint32_t held_out = 256;
     std::uint32_t features = 8;  ///< of the teacher
     std::uint32_t outputs = 4;   ///< of the teacher
-    /// Standard deviation that is added to the teacher's outputs, to the spirals' points, or of
-    /// each number of noise.
+    /// Standard deviation of the noise: added to the teacher's outputs or the spirals' points, or
+    /// of each number of `noise` samples.
     double noise = 0.05;
-    /// CSV: a header, then numbers; the last column is the target. Text: any; empty: sentences of a
-    /// grammar.
+    /// CSV: a header, then numbers; the last column is the target. Text: any file; empty: sentences
+    /// of a grammar.
     std::string file;
-    bool classes = false;  ///< CSV: the target is a class from 0 on
+    bool classes = false;  ///< CSV: the target is a class, counted from 0
 };
 
 enum class OptimizerRule : std::uint8_t {
-    /// v = m v + (1 - m) g; w -= rate v. An average of gradients, as SpecTrain has it.
+    /// v = m v + (1 - m) g; w -= rate v. An average of gradients, as in SpecTrain.
     kAveragedMomentum,
-    /// v = m v + g; w -= rate v. As PyTorch has it: 1/(1 - m) times the step.
+    /// v = m v + g; w -= rate v. As in PyTorch: 1/(1 - m) times the step of the above.
     kMomentum,
     kAdam,   ///< decay is added to the gradient
-    kAdamW,  ///< decay is taken off the weights (Loshchilov and Hutter 2019)
+    kAdamW,  ///< decay is applied to the weights directly (Loshchilov and Hutter 2019)
 };
 
 struct OptimizerSpec {
@@ -61,73 +61,74 @@ struct OptimizerSpec {
 
 /// How far ahead predictions look.
 enum class Ahead : std::uint8_t {
-    kFormula,   ///< as the methods' papers count it, for equal stages
-    kTimeline,  ///< as the timeline shows it
+    kFormula,   ///< as in the methods' papers, for equal stages
+    kTimeline,  ///< as measured on the timeline
 };
 
-/// What replicas do with each other's weights. All but none train on their own in between.
+/// How replicas combine their weights. With all rules but none, replicas train independently in
+/// between.
 enum class AveragingRule : std::uint8_t {
-    kNone,       ///< gradients of every step are added up
-    kPeriodic,   ///< all go on from the mean every so many steps (local SGD, model averaging)
-    kPostLocal,  ///< every step at first, then every so many
+    kNone,       ///< gradients are summed in every step
+    kPeriodic,   ///< all continue from the mean every few steps (local SGD, model averaging)
+    kPostLocal,  ///< every step at first, then every few steps
     kOneShot,    ///< once, at the end
-    /// Less and less rarely, as the loss falls (Wang and Joshi, AdaComm, 2019).
+    /// Less often as the loss falls (Wang and Joshi, AdaComm, 2019).
     kAdaptive,
-    /// Replicas and a centre pull each other (Zhang et al., EASGD, 2015).
+    /// Replicas and a centre attract each other (Zhang et al., EASGD, 2015).
     kElastic,
-    /// The same, but each replica meets the centre when it gets there.
+    /// The same, but each replica exchanges with the centre when it arrives.
     kElasticAsync,
-    /// Replicas are pulled to a centre that has momentum (Koliousis et al., Crossbow, 2019).
+    /// Replicas are pulled towards a centre with momentum (Koliousis et al., Crossbow, 2019).
     kModelAveraging,
-    /// The centre's own step is the mean's with momentum (Chen and Huo, BMUF, 2016).
+    /// The centre moves by the mean's step with momentum (Chen and Huo, BMUF, 2016).
     kBlockMomentum,
 };
 
 struct AveragingSpec {
     AveragingRule rule = AveragingRule::kNone;
-    std::uint32_t every = 1;             ///< steps
+    std::uint32_t every = 1;             ///< steps between exchanges
     double strength = 0;                 ///< of the pull to a centre; 0: 0.9 / replicas
-    double centre_momentum = 0.9;        ///< of synchronous model averaging
-    double block_momentum = -1;          ///< of block momentum; below 0: 1 - 1 / replicas
-    std::uint32_t every_step_until = 0;  ///< of post-local: step; 0: half of the steps
-    bool keep_momentum = false;  ///< replicas keep their velocity when they go on from a mean
+    double centre_momentum = 0.9;        ///< for synchronous model averaging
+    double block_momentum = -1;          ///< for block momentum; below 0: 1 - 1 / replicas
+    std::uint32_t every_step_until = 0;  ///< post-local: last such step; 0: half of all steps
+    bool keep_momentum = false;  ///< replicas keep their velocity when they continue from a mean
 };
 
-/// Data-parallel replicas that come or go between two steps. Who comes receives weights and moments
-/// while the next step runs, enters its all-reduce with a zero gradient of weight 0, and then is
-/// like the others.
+/// Data-parallel replicas that join or leave between two steps. A joining replica receives weights
+/// and moments while the next step runs, contributes a zero gradient of weight 0 to its all-reduce,
+/// and is a full member afterwards.
 struct MemberChange {
-    std::uint32_t at = 0;  ///< step after which
+    std::uint32_t at = 0;  ///< takes effect after this step
     std::uint32_t add = 0;
-    std::uint32_t remove = 0;  ///< the last ones go
+    std::uint32_t remove = 0;  ///< removes the last ones
 };
 
-/// What is trained, whatever the schedule.
+/// What is trained, independent of the schedule.
 struct Task {
     NetworkShape network;
     DataSpec data;
     OptimizerSpec optimizer;
     AveragingSpec averaging;
-    /// Parts of a batch that replicas take, relative to each other; empty: even ones.
+    /// Relative parts of a batch, by replica; empty: even.
     std::vector<std::uint32_t> shares;
-    std::vector<MemberChange> members;  ///< in the order of steps
-    std::uint32_t batch = 16;           ///< samples of a step, shared out to its micro-batches
-    std::uint32_t steps = 400;          ///< of `batch` samples each
+    std::vector<MemberChange> members;  ///< ordered by step
+    std::uint32_t batch = 16;           ///< samples per step, divided among its micro-batches
+    std::uint32_t steps = 400;          ///< each of `batch` samples
     std::uint32_t evaluate_every = 10;
-    std::uint64_t most_versions = 1U << 20U;  ///< passes whose versions are noted
+    std::uint64_t most_versions = 1U << 20U;  ///< number of passes whose versions are recorded
     Ahead ahead = Ahead::kFormula;
-    double pipemare_decay = 0.5;       ///< D of PipeMare's average of updates
-    std::uint32_t pipemare_steps = 0;  ///< with rescaled rates; 0: a quarter of the steps
+    double pipemare_decay = 0.5;       ///< D of PipeMare's running average of updates
+    std::uint32_t pipemare_steps = 0;  ///< steps with rescaled rates; 0: a quarter of all
 };
 
-/// What is wrong with the task by itself, with pointers into it: {"/network/depth", "..."}.
+/// A problem of the task by itself, with a pointer into it: {"/network/depth", "..."}.
 struct TaskProblem {
     std::string pointer;
     std::string message;
 };
 [[nodiscard]] std::vector<TaskProblem>
 problems_of(const Task& task, std::uint32_t stages, std::uint32_t micro_batches_a_step);
-/// What is wrong with its changes of so many replicas at first.
+/// Problems of its membership changes, starting with `replicas` replicas.
 [[nodiscard]] std::vector<TaskProblem>
 problems_of_members(const Task& task, std::uint32_t replicas);
 

@@ -17,7 +17,8 @@ Key key_of(const Pass& pass, std::uint32_t holder) {
     return {pass.kind, pass.micro_batch, pass.stage, holder};
 }
 
-/// Which mini-batch of the run a mini-batch of the longer one is like, and how much later it is.
+/// Maps a mini-batch of the longer run to the corresponding one of the short run, with the shift in
+/// time.
 class Repetition {
 public:
     Repetition(const RanPasses& run, std::uint32_t all, std::uint32_t filling, std::uint32_t turn) :
@@ -99,7 +100,7 @@ RanPasses side_by_side(std::vector<RanPasses> replicas, bool asynchronous) {
 RanPasses repeated(const RanPasses& step, std::uint32_t steps, double seconds) {
     RanPasses all{step.stages, step.micro_batches * steps, step.a_step, {}};
     all.passes.reserve(step.passes.size() * steps);
-    double before = 0;  // the end of the step before: sums of times are rounded
+    double before = 0;  // end of the previous step: sums of times are rounded
     double last = 0;
     for (std::uint32_t n = 0; n < steps; ++n) {
         for (RanPass ran : step.passes) {
@@ -141,8 +142,8 @@ std::optional<Extended> extended(
             const RanPass& ran = *found->second;
             const double planned =
                 ran.begin + (pass.micro_batch - like.micro_batch) * repetition.pace();
-            // Times of a run differ a little from one mini-batch to the next: where the shifted
-            // ones meet, the order of the schedule holds.
+            // Times vary slightly between mini-batches; if shifted passes overlap, the schedule's
+            // order decides.
             double begin = std::max(planned, free[device]);
             for_each_need(longer, pass, [&](const Pass& need) {
                 Pass whole = need;

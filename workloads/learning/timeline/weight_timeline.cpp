@@ -20,8 +20,8 @@ void WeightTimeline::order() {
     for (const RanPass& ran : ran_.passes)
         events_.push_back(
             {ran.pass.kind == PassKind::kUpdate ? ran.end : ran.begin, ran.pass, ran.holder, 0});
-    // An update that ends as a pass begins is there for it; passes that take no time still come
-    // after what they need.
+    // An update that ends when a pass begins is visible to it; passes of zero duration still follow
+    // what they depend on.
     const auto place = [&](const Event& event) -> std::uint32_t {
         switch (event.pass.kind) {
         case PassKind::kUpdate:
@@ -41,11 +41,11 @@ void WeightTimeline::order() {
     });
 }
 
-/// An update takes what its holder's backwards left since the one before; holders of a stage sum
-/// theirs up.
+/// An update applies the gradients of its holder's backwards since the previous one; holders of a
+/// stage sum theirs.
 void WeightTimeline::find_gradients() {
     std::vector<RanPass> by_end = ran_.passes;
-    // A backward that ends as the update begins is in it.
+    // A backward that ends when the update begins is included.
     const auto moment = [](const RanPass& ran) {
         const bool update = ran.pass.kind == PassKind::kUpdate;
         return std::pair(update ? ran.begin : ran.end, update);
@@ -87,7 +87,7 @@ void WeightTimeline::count_versions() {
     at_forward_.assign(ran_.stages, none);
     at_backward_ = at_round_trip_ = at_forward_;
     std::vector<std::uint32_t> made(std::size_t{holders_} * ran_.stages, 0);
-    // Who runs a micro-batch on a stage: known from its forward on.
+    // Holder of a micro-batch on a stage; known from its forward on.
     std::vector<std::vector<std::uint32_t>> holder(ran_.stages, none);
     for (Event& event : events_) {
         const Pass& pass = event.pass;

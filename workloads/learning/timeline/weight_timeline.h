@@ -8,18 +8,19 @@
 
 namespace switchfold::learning {
 
-/// Which weights there were when: passes read weights at their begin, an update counts from its
-/// end. Everything follows from the begins and ends of a run, nothing from the kind of schedule.
+/// Which weights existed when: passes read weights at their begin, and an update takes effect at
+/// its end. Everything follows from the begins and ends of a run, independent of the kind of
+/// schedule.
 class WeightTimeline {
 public:
     explicit WeightTimeline(RanPasses ran);
 
-    /// What happens one after the other: passes by their begins, updates by their ends.
+    /// Events in order of time: passes by their begin, updates by their end.
     struct Event {
         double time = 0;
         Pass pass;
         std::uint32_t holder = 0;
-        /// Updates of the stage that this holder has made before.
+        /// Number of the holder's earlier updates of the stage.
         std::uint32_t version = 0;
     };
     [[nodiscard]] const std::vector<Event>& events() const { return events_; }
@@ -29,25 +30,25 @@ public:
     [[nodiscard]] std::uint32_t micro_batches() const { return ran_.micro_batches; }
     [[nodiscard]] std::uint32_t a_step() const { return ran_.a_step; }
 
-    /// Updates of a stage; all who hold it make the same ones.
+    /// Number of a stage's updates; all its holders make the same ones.
     [[nodiscard]] std::uint32_t updates(std::uint32_t stage) const {
         return static_cast<std::uint32_t>(goes_into_[stage].size());
     }
-    /// The micro-batches whose gradients an update takes, ascending.
+    /// The micro-batches whose gradients enter an update, ascending.
     [[nodiscard]] const std::vector<std::uint32_t>&
     gradients_of(std::uint32_t stage, std::uint32_t update) const {
         return goes_into_[stage][update];
     }
-    /// Updates of a stage that earlier micro-batches alone went into.
+    /// Number of a stage's updates that only earlier micro-batches entered.
     [[nodiscard]] std::uint32_t
     updates_by_earlier(std::uint32_t stage, std::uint32_t micro_batch) const;
-    /// Updates that whoever runs the micro-batch on the stage has made when its backward begins on
-    /// the first stage.
+    /// Number of updates that the micro-batch's holder on the stage has made when its backward
+    /// begins on the first stage.
     [[nodiscard]] std::uint32_t
     updates_at_round_trip(std::uint32_t stage, std::uint32_t micro_batch) const {
         return at_round_trip_[stage][micro_batch];
     }
-    /// Of the stage with a micro-batch's forward and with its backward.
+    /// Version of the stage at a micro-batch's forward, and at its backward.
     [[nodiscard]] std::uint32_t at_forward(std::uint32_t stage, std::uint32_t micro_batch) const {
         return at_forward_[stage][micro_batch];
     }
@@ -64,7 +65,8 @@ private:
     std::uint32_t holders_ = 0;
     std::vector<Event> events_;
     std::vector<std::vector<std::vector<std::uint32_t>>> goes_into_;  ///< [stage][update]
-    std::vector<std::vector<std::uint32_t>> latest_;  ///< [stage][update]: of its micro-batches
+    std::vector<std::vector<std::uint32_t>>
+        latest_;  ///< [stage][update]: last of its micro-batches
     std::vector<std::vector<std::uint32_t>> at_round_trip_;  ///< [stage][micro-batch]
     std::vector<std::vector<std::uint32_t>> at_forward_;
     std::vector<std::vector<std::uint32_t>> at_backward_;

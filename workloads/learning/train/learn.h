@@ -11,10 +11,10 @@
 
 namespace switchfold::learning {
 
-/// Trains from a seed with exactly the weights that the passes of the timeline saw under the
-/// policy. The timeline has `task.steps` steps at least; its micro-batches, in the order of their
-/// numbers, take the samples in order. No problems_of() the task; ConfigError and IoError for its
-/// files. `folder`: what paths are relative to.
+/// Trains from a seed, using in each pass exactly the weights that the policy gives it on the
+/// timeline. The timeline covers at least `task.steps` steps; its micro-batches take the samples in
+/// order of their numbers. \pre problems_of() the task is empty. Throws ConfigError and IoError for
+/// its files. Paths are relative to `folder`.
 [[nodiscard]] TrainingRun learn(
     const Task& task,
     WeightPolicy policy,

@@ -23,7 +23,7 @@ void measure(
     const double share = 1.0 / static_cast<double>(batch.inputs.cols());
     point.loss = loss_of(samples.loss(), values, batch.targets, share).sum;
     run.losses.push_back(point);
-    constexpr double kBeyond = 1e6;  // times the loss at the start
+    constexpr double kBeyond = 1e6;  // multiple of the initial loss
     if (!std::isfinite(point.loss) ||
         std::abs(point.loss) > kBeyond * (1 + std::abs(run.losses.front().loss)))
         run.diverged = {point.step, point.loss};

@@ -10,8 +10,7 @@
 
 namespace switchfold::learning {
 
-/// Adds a point with the loss of the samples held out, by stages and their weights; notes it where
-/// training has diverged.
+/// Adds a point with the loss of the held-out samples for the stages' weights; records divergence.
 void measure(
     TrainingRun& run,
     LossPoint point,
@@ -19,7 +18,7 @@ void measure(
     const std::vector<Stage>& stages,
     const std::vector<Vector>& weights);
 
-/// Of the weights' bits.
+/// Hash of the weights' bits.
 [[nodiscard]] std::uint64_t digest_of(const std::vector<Vector>& weights);
 
 }  // namespace switchfold::learning

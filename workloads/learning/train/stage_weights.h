@@ -11,7 +11,7 @@
 
 namespace switchfold::learning {
 
-/// The versions of a stage's weights, from the oldest that somebody may still read.
+/// The versions of a stage's weights, from the oldest that may still be read.
 class StageWeights {
 public:
     using Shared = std::shared_ptr<const Version>;
@@ -22,11 +22,11 @@ public:
         return oldest_ + static_cast<std::uint32_t>(versions_.size()) - 1;
     }
     [[nodiscard]] const Shared& version(std::uint32_t updates) const;
-    /// `scale`: of the learning rate. `keep_of_average`: share of the average of updates that
-    /// stays.
+    /// `scale`: factor on the learning rate. `keep_of_average`: share of the average of updates
+    /// that is kept.
     void update(Vector gradient, double scale, double keep_of_average);
     void forget_before(std::uint32_t updates);
-    /// An average of what updates added to the weights.
+    /// Running average of the updates.
     [[nodiscard]] const Vector& average_update() const { return average_; }
 
 private:
@@ -36,7 +36,7 @@ private:
     Vector average_;
 };
 
-/// Distances to versions some of which are still to be made.
+/// Distances to versions that may not exist yet.
 class Targets {
 public:
     void
@@ -45,7 +45,7 @@ public:
         std::shared_ptr<const Vector> used,
         StageWeights::Shared stale,
         Distance& to);
-    /// To be called with each version that is made.
+    /// Call with each version that is created.
     void made(const StageWeights& weights);
 
 private:

@@ -74,15 +74,15 @@ public:
     }
 
 private:
-    /// A forward whose backward is still to come, or has left gradients for an update.
+    /// A forward that waits for its backward, or whose gradients wait for an update.
     struct Flight {
         std::vector<Tape> tapes;
         Chosen read;
-        bool complete = false;  ///< its gradients are there
+        bool complete = false;  ///< its gradients are computed
     };
     using Key = std::pair<std::uint32_t, std::uint32_t>;  ///< micro-batch, stage
 
-    /// Weights of all stages after the same steps.
+    /// Weights of all stages after the same number of steps.
     struct Evaluation {
         std::uint32_t step = 0;
         double time = 0;
@@ -103,7 +103,7 @@ private:
         const std::uint64_t end = (j % a_step + 1) * task_.batch / a_step;
         return {j / a_step * task_.batch + begin, static_cast<std::uint32_t>(end - begin)};
     }
-    /// The first passes fill the pipeline and miss fewer updates.
+    /// Excludes the first passes, which fill the pipeline and miss fewer updates.
     [[nodiscard]] bool is_steady(std::uint32_t j) const {
         return j >= 2 * timeline_.stages() * timeline_.a_step();
     }
@@ -162,8 +162,8 @@ private:
         }
     }
 
-    /// Whoever updates a stage has the new weights once all gradients are there, his own and those
-    /// of the others who hold it.
+    /// A holder of a stage has the updated weights once all gradients are available, from itself
+    /// and from the stage's other holders.
     void update(const WeightTimeline::Event& event) {
         ++requested_[event.pass.stage][event.holder];
         make(event.pass.stage, event.time);
@@ -206,7 +206,7 @@ private:
             requested_[event.pass.stage][event.holder], weights_[event.pass.stage].made());
     }
 
-    /// Versions that nobody reads any more go.
+    /// Drops versions that are no longer read.
     void forget() {
         for (auto first = done_.begin();
              first != done_.end() && first->first == oldest_ && first->second == timeline_.stages();
@@ -270,7 +270,7 @@ private:
             std::max(run_.stages[stage].most_copies, static_cast<std::uint32_t>(copies.size()));
     }
 
-    /// Hands a new version to the evaluations that wait for it.
+    /// Passes a new version to the evaluations that wait for it.
     void reach(std::uint32_t stage, double time) {
         for (Evaluation& evaluation : evaluations_) {
             if (evaluation.versions[stage] != weights_[stage].made())
@@ -339,12 +339,12 @@ private:
     std::map<Key, Matrix> activations_;  ///< inputs of a stage
     std::map<Key, Matrix> gradients_;    ///< of a stage's outputs
     std::map<std::uint32_t, Matrix> wanted_;
-    std::map<std::uint32_t, std::uint32_t> done_;  ///< stages whose backward is done
-    std::uint32_t oldest_ = 0;                     ///< micro-batch that is not done
+    std::map<std::uint32_t, std::uint32_t> done_;  ///< number of stages whose backward is done
+    std::uint32_t oldest_ = 0;                     ///< first unfinished micro-batch
     std::vector<std::set<std::uint32_t>> held_;    ///< by stage: forwards whose weights are kept
     std::vector<Targets> targets_;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> measured_;
-    std::vector<std::vector<std::uint32_t>> requested_;  ///< [stage][holder] updates
+    std::vector<std::vector<std::uint32_t>> requested_;  ///< [stage][holder]: updates
     std::deque<Evaluation> evaluations_;
     TrainingRun run_;
 };

@@ -11,7 +11,7 @@
 
 namespace switchfold::learning {
 
-/// As learn() does, with these samples.
+/// Like learn(), on the given samples.
 [[nodiscard]] TrainingRun train(
     const Task& task,
     WeightPolicy policy,

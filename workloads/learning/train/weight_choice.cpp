@@ -10,12 +10,13 @@ namespace switchfold::learning {
 
 namespace {
 
-/// A version's weights without a copy.
+/// A version's weights, without copying them.
 std::shared_ptr<const Vector> weights_of(const StageWeights::Shared& version) {
     return {version, &version->weights};
 }
 
-/// Guan et al., XPipe (2019), equations 9 and 10: updates ahead for the first of T micro-batches.
+/// Guan et al., XPipe (2019), equations 9 and 10: updates predicted for the first of T
+/// micro-batches.
 double xpipe_ahead(bool forward, std::uint32_t stages, std::uint32_t stage, std::uint32_t t) {
     const std::uint32_t half = stage / 2;
     const std::uint32_t numerator =
@@ -27,7 +28,7 @@ double xpipe_ahead(bool forward, std::uint32_t stages, std::uint32_t stage, std:
 
 WeightChoice::WeightChoice(const Task& task, WeightPolicy policy, const WeightTimeline& timeline) :
     task_(task), policy_(policy), timeline_(timeline) {
-    // In the middle of the run the pipeline is full.
+    // The pipeline is full in the middle of the run.
     const std::uint32_t middle = timeline.micro_batches() / 2;
     for (std::uint32_t s = 0; s < timeline.stages(); ++s)
         delays_.push_back(1.0 + timeline.at_backward(s, middle) - timeline.at_forward(s, middle));

@@ -21,8 +21,8 @@ struct Chosen {
     double ahead = 0;                 ///< updates predicted on top
 };
 
-/// Which weights passes read, as a policy says. `version` is the newest that the pass's holder has
-/// at its begin.
+/// Selects the weights that passes read, according to a policy. `version` is the newest version of
+/// the pass's holder at its begin.
 class WeightChoice {
 public:
     WeightChoice(const Task& task, WeightPolicy policy, const WeightTimeline& timeline);
@@ -31,11 +31,11 @@ public:
     /// `forward`: what the micro-batch's forward read.
     [[nodiscard]] Chosen backward(
         const Pass& pass, std::uint32_t version, const StageWeights& all, const Chosen& forward);
-    /// Whether backward needs what the forward read.
+    /// Whether backward needs the forward's weights.
     [[nodiscard]] bool keeps_forward() const;
-    /// Of the learning rate, for a stage's update with this number (PipeMare's first technique).
+    /// Factor on the learning rate for the given update of a stage (PipeMare's first technique).
     [[nodiscard]] double rate_scale(std::uint32_t stage, std::uint32_t update) const;
-    /// Share of the average of updates that stays with each; 0: nobody needs it.
+    /// Share of the average of updates that each update keeps; 0: no average is needed.
     [[nodiscard]] double keep_of_average(std::uint32_t stage) const;
 
 private:
@@ -50,7 +50,7 @@ private:
     WeightPolicy policy_;
     const WeightTimeline& timeline_;
     std::vector<double> delays_;  ///< by stage: updates between forward and update
-    /// Predictions that the micro-batches of a step share, by stage and direction.
+    /// Predictions shared by the micro-batches of a step, by stage and direction.
     std::map<std::pair<std::uint32_t, bool>, std::pair<std::uint32_t, Chosen>> shared_;
 };
 

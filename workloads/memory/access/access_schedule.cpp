@@ -14,7 +14,7 @@ struct Use {
     bool writes = false;
 };
 
-/// Stays of one item. Of a persistent one the last step of an iteration is next to the first.
+/// Stays of one item. For a persistent item the last step of an iteration is adjacent to the first.
 std::vector<Stay>
 stays_of(std::uint32_t item, bool persistent, const std::vector<Use>& uses, std::uint32_t steps) {
     std::vector<Stay> stays;
@@ -36,7 +36,7 @@ stays_of(std::uint32_t item, bool persistent, const std::vector<Use>& uses, std:
     }
     if (persistent && stays.size() == 1 && stays.front().first == 0 &&
         stays.front().last + 1 == steps)
-        stays.front().fetch = false;  // it is always open
+        stays.front().fetch = false;  // always open
     for (std::size_t i = 0; i < stays.size(); ++i) {
         const bool read_again = persistent || i + 1 < stays.size();
         stays[i].keep = wrote[i] && read_again && (stays[i].fetch || !persistent);

@@ -14,17 +14,17 @@ struct MemoryItem {
     std::string name;
     MemoryClass kind = MemoryClass::kActivations;
     std::uint64_t bytes = 0;
-    /// Its value is needed in the next iteration: weights, moments. Others begin with the step that
-    /// makes them and end with the last one that reads them.
+    /// Its value is needed in the next iteration: weights, moments. Other items live from the step
+    /// that produces them to the last step that reads them.
     bool persistent = false;
-    /// Never copied: it lies in the staging area while a step has it open, and nobody may pin it.
+    /// Never copied and never pinned: lies in the staging area while a step has it open.
     bool scratch = false;
-    bool read_by_convolution = false;  ///< backward of a convolution reads it (vDNN's choice)
-    /// Copies to and from the host in an iteration if it is not pinned; count_copies() fills them.
+    bool read_by_convolution = false;  ///< read by the backward of a convolution (vDNN's criterion)
+    /// Copies from and to the host per iteration if the item is not pinned; set by count_copies().
     std::uint32_t fetches = 0;
     std::uint32_t keeps = 0;
     [[nodiscard]] std::uint32_t copies() const { return fetches + keeps; }
-    /// Pinning it saves something.
+    /// Whether pinning it saves copies.
     [[nodiscard]] bool candidate() const { return !scratch && copies() > 0 && bytes > 0; }
 };
 
@@ -35,45 +35,46 @@ struct ItemAccess {
 
 enum class StepKind : std::uint8_t { kForward, kBackward, kUpdate };
 
-/// Work during which a set of items has to be in the GPU's memory.
+/// Work that needs a set of items in the GPU's memory.
 struct AccessStep {
     std::string name;
     StepKind kind = StepKind::kForward;
     double seconds = 0;
     std::vector<ItemAccess> open = {};
-    std::uint32_t layer = 0;  ///< of the network that the schedule was made of
+    std::uint32_t layer = 0;  ///< index in the network that the schedule was made from
 };
 
-/// An iteration as memory sees it: F_1 .. F_L, B_L .. B_1, updates; the next one follows.
+/// Memory accesses of an iteration: F_1 .. F_L, B_L .. B_1, updates; iterations repeat.
 struct AccessSchedule {
     std::string name;
     std::vector<MemoryItem> items;
     std::vector<AccessStep> steps;
-    /// Of what always stays and is no item: weights that nobody thinks of moving.
+    /// Resident data that are no items: weights that are never moved.
     std::uint64_t resident_bytes = 0;
 };
 
-/// Steps in a row that have an item open: it stays between them.
+/// Consecutive steps that have an item open: it stays in memory between them.
 struct Stay {
     std::uint32_t item = 0;
-    std::uint32_t first = 0;  ///< step
-    std::uint32_t last = 0;   ///< before `first`: it stays over the end of the iteration
-    bool fetch = false;       ///< copied in before
-    bool keep = false;        ///< copied out behind: a later stay needs what was written
+    std::uint32_t first = 0;  ///< first step
+    std::uint32_t last =
+        0;               ///< last step; if before `first`, the stay spans the end of the iteration
+    bool fetch = false;  ///< copied in before the stay
+    bool keep = false;   ///< copied out after the stay: a later stay needs what was written
 };
 
-/// Of all items, by item, in the order of their steps. An item without value before its first step
-/// is made there and not fetched; one that nobody reads again is not kept; what the host has
-/// already is not kept either.
+/// Stays of all items, by item, in step order. An item is not fetched if its first step produces
+/// it, and not kept if nobody reads it again or the host already has its value.
 [[nodiscard]] std::vector<Stay> stays_of(const AccessSchedule& schedule);
 
-/// Fills fetches and keeps from the stays.
+/// Sets each item's fetches and keeps from its stays.
 void count_copies(AccessSchedule& schedule);
 
-/// Throws InternalError for a step that opens an item twice or none that exists, or without steps.
+/// Throws InternalError if there are no steps, or a step opens an item twice or one that does not
+/// exist.
 void check(const AccessSchedule& schedule);
 
-/// Of items that may be pinned.
+/// Total bytes of items that may be pinned.
 [[nodiscard]] std::uint64_t candidate_bytes(const AccessSchedule& schedule);
 
 }  // namespace switchfold

@@ -47,16 +47,16 @@ public:
     }
 
 private:
-    /// Items of a layer; kNone where it has none.
+    /// Items of a layer; kNone if it has none.
     struct Items {
-        std::uint32_t input = kNone;  ///< what it reads of the network's own inputs
+        std::uint32_t input = kNone;  ///< the part of its input that is the network's own input
         std::uint32_t output = kNone;
         std::uint32_t mask = kNone;
         std::uint32_t output_gradient = kNone;
         std::uint32_t weights = kNone;
         std::uint32_t gradient = kNone;
         std::uint32_t moments = kNone;
-        bool shared = false;  ///< another layer uses its weights
+        bool shared = false;  ///< another layer uses the same weights
     };
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(layers_.size()); }
@@ -198,8 +198,8 @@ private:
         schedule_.steps.push_back(std::move(step));
     }
 
-    /// What a step and the next one of the pass have open stays there while updates run between
-    /// them, as it does without.
+    /// Keeps items open during updates that run between two steps of a pass if both steps have them
+    /// open, as without updates.
     void stay_over_updates() {
         std::vector<AccessStep>& steps = schedule_.steps;
         const auto updates = [&](std::size_t at) { return steps[at].kind == StepKind::kUpdate; };

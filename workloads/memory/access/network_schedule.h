@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// Kernels of a layer for one batch, alone on the GPU, seconds.
+/// Isolated kernel times of a layer for one batch, in seconds.
 struct LayerTimes {
     double forward = 0;
     double input_gradient = 0;
@@ -19,26 +19,27 @@ struct LayerTimes {
 
 struct NetworkScheduleOptions {
     std::uint32_t batch = 1;
-    std::uint64_t element = 4;   ///< bytes of a weight and of an activation
-    std::uint64_t gradient = 4;  ///< bytes of a weight's gradient
-    std::uint64_t moments = 8;   ///< bytes a parameter: 8 Adam, 4 momentum; 4 more beside 16 bits
-    /// Each layer's update follows its gradient, whose buffer the next layer takes over; else
-    /// updates follow the backward pass and all gradients stay until then.
+    std::uint64_t element = 4;   ///< bytes per weight and per activation
+    std::uint64_t gradient = 4;  ///< bytes per weight gradient
+    std::uint64_t moments =
+        8;  ///< bytes per parameter: 8 for Adam, 4 for momentum; 4 more with 16-bit weights
+    /// Each layer's update follows its gradient, whose buffer the next layer reuses; otherwise
+    /// updates follow the backward pass and all gradients are kept until then.
     bool update_in_backward = false;
-    bool weights_travel = false;  ///< they may be on the host too, as their moments may
-    /// Memory for gradients of weights is set aside by itself: they are no items.
+    bool weights_travel = false;  ///< weights may be on the host too, like moments
+    /// Memory for weight gradients is reserved separately: they are no items.
     bool gradients_apart = false;
-    /// Layers whose updates follow a layer's backward as steps of their own, by that layer; where
-    /// all are empty nobody updates here. Empty: as update_in_backward says.
+    /// By layer, the layers whose updates follow its backward as separate steps; if all lists are
+    /// empty, the schedule has no updates. Empty: as update_in_backward says.
     std::vector<std::vector<std::uint32_t>> updates_behind = {};
 };
 
-/// The iteration of a network on one GPU, layer by layer. Backward of a layer has open what it
-/// reads of the forward pass (kept_tensors), the gradients of its output and inputs, its weights
-/// and their gradients. Tensors that several layers read are closed and come back. Every layer has
-/// an output of its own: nothing is computed in place and no gradient is a view of another. Weights
-/// that several layers share have one gradient, which stays from its first layer to the update.
-/// `times`: by layer; empty: none are known.
+/// The iteration of a network on one GPU, layer by layer. A layer's backward opens what it reads of
+/// the forward pass (kept_tensors), the gradients of its output and inputs, and its weights with
+/// their gradients. Tensors that several layers read are closed and reopened. Every layer has its
+/// own output: nothing is computed in place, and no gradient is a view of another. Weights shared
+/// by several layers have one gradient, which stays open from its first layer to the update.
+/// `times`: by layer; empty: unknown.
 [[nodiscard]] AccessSchedule network_schedule(
     const Network& network,
     const NetworkScheduleOptions& options,

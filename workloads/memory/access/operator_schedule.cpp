@@ -16,7 +16,7 @@ namespace switchfold {
 
 namespace {
 
-/// Cells between commas; those in quotes may hold commas.
+/// Splits a line at commas; quoted cells may contain commas.
 std::vector<std::string> cells_of(const std::string& line) {
     std::vector<std::string> cells(1);
     bool quoted = false;
@@ -31,7 +31,7 @@ std::vector<std::string> cells_of(const std::string& line) {
     return cells;
 }
 
-/// A table by column name, and what is wrong with it.
+/// A table by column name, with the problems found in it.
 class Table {
 public:
     Table(std::string_view text, std::string label, const std::vector<std::string>& needed) :
@@ -90,9 +90,9 @@ private:
 
 struct Storage {
     std::uint64_t bytes = 0;
-    bool written = false;       ///< by an operator of the step, before anyone reads it
-    bool read_first = false;    ///< it was there before the step
-    bool of_optimizer = false;  ///< an operator of the optimizer opens it
+    bool written = false;       ///< by an operator of the step, before any read
+    bool read_first = false;    ///< existed before the step
+    bool of_optimizer = false;  ///< used by an operator of the optimizer
     bool in_forward = false;
     std::set<std::uint32_t> steps;
 };
@@ -140,7 +140,7 @@ private:
         return {};
     }
 
-    /// Storages of "[4; 6]", those without bytes left out.
+    /// Storages listed as "[4; 6]", except those without bytes.
     std::vector<std::uint64_t> storages(const Table::Row& row, const char* column) {
         std::string text = operators_.cell(row, column);
         std::vector<std::uint64_t> found;
@@ -175,7 +175,7 @@ private:
             const std::uint64_t time = operators_.count(row, "Operator_cudatime");
             if (!kind)
                 continue;
-            // In place, on lists of tensors: what it writes is among what it reads.
+            // In-place operators on lists of tensors write what they read.
             if (written.empty() && name.ends_with('_'))
                 written = read;
             open(read, written, *kind);
@@ -204,7 +204,7 @@ private:
     }
 
     void make_items() {
-        // The first operator reads the input; what else was there before stays.
+        // The first operator reads the input; other storages from before the step stay.
         for (const auto& [id, storage] : storages_) {
             if (storage.steps.empty())
                 continue;

@@ -23,7 +23,7 @@ AccessSchedule parameter_chain(const Network& network, const ChainOptions& optio
         item.persistent = kind == MemoryClass::kMoments || kind == MemoryClass::kWeights;
         schedule.items.push_back(std::move(item));
     };
-    // a_0 .. a_L, then h_1 .. h_L: the order that planners are compared in.
+    // a_0 .. a_L, then h_1 .. h_L: the order for comparisons of planners.
     for (std::uint32_t l = 0; l <= layers; ++l) {
         const std::uint64_t elements =
             l == 0 ? options.input_elements : network.layers[l - 1].out_elements;

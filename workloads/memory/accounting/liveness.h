@@ -8,12 +8,12 @@
 
 namespace switchfold {
 
-/// Bytes in use by step if nothing travels and everything is given back as soon as nobody needs it:
-/// what persists always, other items from their first to their last step.
+/// Bytes in use by step without copies, if memory is freed as early as possible: persistent items
+/// always, other items from their first to their last step.
 [[nodiscard]] std::vector<std::uint64_t> live_bytes(const AccessSchedule& schedule);
 [[nodiscard]] std::uint64_t peak_of_live_bytes(const AccessSchedule& schedule);
 
-/// Of the items that a step has open, scratch too.
+/// Bytes of the items that a step has open, including scratch.
 [[nodiscard]] std::uint64_t open_bytes(const AccessSchedule& schedule, std::size_t step);
 
 }  // namespace switchfold

@@ -9,7 +9,7 @@
 namespace switchfold {
 namespace {
 
-/// 64 KiB granules and 80 GB, batches that do not fit.
+/// Granules of 64 KiB, 80 GB, and batches that do not fit.
 void plan(benchmark::State& state, const char* network, std::uint32_t batch, Staging staging) {
     NetworkScheduleOptions options;
     options.batch = batch;

@@ -20,7 +20,7 @@ std::optional<PinGain> gain(const PinningPlan& more, const PinningPlan& less) {
         difference(more.saved_bytes, less.saved_bytes)};
 }
 
-/// GeePS takes candidates from a hash map: what its rule pins hangs on the order.
+/// GeePS takes candidates from a hash map, so its result depends on their order.
 std::optional<OrderSpread> spread_of_orders(const AccessSchedule& schedule, std::uint64_t memory) {
     if (memory < schedule.resident_bytes)
         return {};
@@ -95,7 +95,7 @@ std::vector<std::uint64_t> interesting_memories(const AccessSchedule& schedule, 
                                   staging_bytes(problem, std::vector<bool>(problem.size(), true));
     std::vector<std::uint64_t> sizes;
     for (std::size_t i = 0; i < many; ++i) {
-        // Granules cost a little at the lower end.
+        // Rounding to granules costs a little at the lower end.
         const double share =
             many == 1 ? 1.0 : static_cast<double>(i) / static_cast<double>(many - 1);
         const auto size =

@@ -12,7 +12,7 @@
 
 namespace switchfold {
 
-/// Who is compared, in this order.
+/// Compared planners, in this order.
 struct ComparedPlanner {
     PinPlanner planner;
     Staging staging;
@@ -26,19 +26,19 @@ inline constexpr std::array kComparedPlanners{
     ComparedPlanner{PinPlanner::kOptimal, Staging::kWindow},
     ComparedPlanner{PinPlanner::kOptimal, Staging::kSingle}};
 
-/// Whether offload_conv is a rule of its own.
+/// Whether offload_conv differs from offload_all.
 [[nodiscard]] bool has_convolutions(const AccessSchedule& schedule);
 
-/// A planner's plan for one size of memory, and what it takes without contention.
+/// A planner's plan for one size of memory, and its time without contention.
 struct ComparedPlan {
     PinningPlan plan;
-    std::optional<CopyReplay> replay;  ///< none where there is no plan
+    std::optional<CopyReplay> replay;  ///< none without a plan
 };
 
-/// Of one plan over another, bytes.
+/// Difference between two plans, bytes.
 struct PinGain {
     std::int64_t pinned = 0;
-    std::int64_t saved = 0;  ///< of copies: what the exact programme makes most of
+    std::int64_t saved = 0;  ///< saved copies, which the exact programme maximises
 };
 
 /// Pinned bytes of GeePS's rule over seeded orders of its candidates.
@@ -49,26 +49,27 @@ struct OrderSpread {
 };
 inline constexpr std::uint64_t kSeededOrders = 32;
 
-/// Planners beside each other.
+/// Results of all planners.
 struct ComparedMemory {
-    std::uint64_t memory = 0;  ///< bytes for everything
+    std::uint64_t memory = 0;  ///< total bytes
     std::vector<ComparedPlan> plans;
-    /// What the exact programme adds to GeePS's rule with GeePS's own staging, and what counting
-    /// the staging exactly adds to that; none where one of them has no plan.
+    /// Gain of the exact programme over GeePS's rule with GeePS's own staging, and additional gain
+    /// of exact staging; none if one of them has no plan.
     std::optional<PinGain> by_programme;
     std::optional<PinGain> by_staging;
-    std::optional<OrderSpread> orders;  ///< none where the rule has no plan
+    std::optional<OrderSpread> orders;  ///< none if the rule has no plan
 };
 
-/// None, both offload rules, GeePS's, and the exact programme with the three stagings.
+/// Compares none, both offload rules, GeePS's, and the exact programme with the three kinds of
+/// staging.
 [[nodiscard]] ComparedMemory compare_planners(
     const AccessSchedule& schedule,
     std::uint64_t memory,
     const CopyRates& rates,
     const OptimalOptions& options = {});
 
-/// `many` sizes from the least that any plan of window staging runs in to the one that needs no
-/// plan, ascending, rounded up to MiB.
+/// `many` sizes, ascending and rounded up to MiB, from the least memory of any plan with window
+/// staging to the memory that needs no plan.
 [[nodiscard]] std::vector<std::uint64_t>
 interesting_memories(const AccessSchedule& schedule, std::size_t many);
 

@@ -19,8 +19,8 @@ CopyReplay replay_copies(
     CopyReplay replay;
     std::uint64_t in = 0;
     std::uint64_t out = 0;
-    double fetched = 0;  // end of the queue in
-    double kept = 0;     // end of the queue out
+    double fetched = 0;  // end of the inbound queue
+    double kept = 0;     // end of the outbound queue
     double computed = 0;
     for (std::size_t t = 0; t < schedule.steps.size(); ++t) {
         StepReplay step;

@@ -8,33 +8,33 @@
 
 namespace switchfold {
 
-/// Bytes a second that copies get, each direction by itself.
+/// Rates of copies, bytes per second, independent in each direction.
 struct CopyRates {
     double in = 12e9;   ///< host to GPU
     double out = 12e9;  ///< GPU to host
 };
 
-/// When a step's data came, when it ran and when what it left had gone; seconds.
+/// Times (s) of a step: arrival of its data, execution, end of the copies of its results.
 struct StepReplay {
     double fetch_begin = 0;
     double fetch_end = 0;
     double begin = 0;
     double end = 0;
-    double given_back = 0;  ///< and that of all steps before it
+    double given_back = 0;  ///< also of all earlier steps
 };
 
 struct CopyReplay {
-    double seconds = 0;         ///< until the last step and the last copy end
-    double compute = 0;         ///< of all steps
-    double stall = 0;           ///< steps waited for data or room, and the end for copies
-    double at_least = 0;        ///< no order of copies is faster
+    double seconds = 0;   ///< until the last step and the last copy end
+    double compute = 0;   ///< sum over all steps
+    double stall = 0;     ///< time that steps wait for data or room, and the end for copies
+    double at_least = 0;  ///< lower bound for any order of copies
     std::vector<StepReplay> steps;
 };
 
-/// An iteration without contention: copies in and out on a queue each, what is not pinned in a ring
-/// of `ring` bytes. Steps' data are fetched one step after the other as soon as the ring has room
-/// (room_waits). With `ahead` false nothing is fetched before the step before has ended and its
-/// copies out are done. The ring has to hold the plan's staging.
+/// An iteration without contention: copies in and out on one queue each, unpinned items in a ring
+/// of `ring` bytes. Data are fetched step by step as soon as the ring has room (room_waits).
+/// Without `ahead`, nothing is fetched before the previous step has ended and its outbound copies
+/// are done. \pre the ring holds the plan's staging.
 [[nodiscard]] CopyReplay replay_copies(
     const AccessSchedule& schedule,
     const std::vector<bool>& pinned,
@@ -42,7 +42,7 @@ struct CopyReplay {
     const CopyRates& rates,
     bool ahead = true);
 
-/// The plan in `memory` bytes: all that it leaves is the ring's.
+/// The plan in `memory` bytes: the ring takes all the rest.
 [[nodiscard]] CopyReplay replay_copies(
     const AccessSchedule& schedule,
     const PinningPlan& plan,

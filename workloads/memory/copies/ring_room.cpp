@@ -22,9 +22,9 @@ std::vector<std::optional<std::uint32_t>> room_waits(
     std::uint64_t used = 0;
     for (const Stay& stay : stays_of(schedule))
         if (!pinned[stay.item] && stay.first > stay.last)
-            used += schedule.items[stay.item].bytes;  // still there from the iteration before
+            used += schedule.items[stay.item].bytes;  // still there from the previous iteration
     std::vector<std::optional<std::uint32_t>> waits(moves.size());
-    std::uint32_t given_back = 0;  // steps
+    std::uint32_t given_back = 0;  // number of steps
     for (std::uint32_t t = 0; t < moves.size(); ++t) {
         used += bytes_of(schedule, moves[t].fetch) + bytes_of(schedule, moves[t].make);
         while (given_back < t && (used > ring || !ahead)) {

@@ -10,11 +10,11 @@
 
 namespace switchfold {
 
-/// By step: the last step whose room of the staging ring must have been given back, and that of all
-/// steps before it, so that there is room for what this one fetches and makes; none: there is.
-/// Room is given back in the order of steps, as in a ring: that of a step when it has ended and
-/// what it keeps is copied out. With `ahead` false no step takes room before the one before it has
-/// given back its own. The ring has to hold the plan's staging (InternalError).
+/// For each step, the last step whose ring space (with that of all earlier steps) must be free so
+/// that this step's items fit; nothing if they fit anyway. Space is freed in step order, as in a
+/// ring: a step's space when it has ended and its results are copied out. Without `ahead`, no step
+/// takes space before the previous one has freed its own. Throws InternalError if the ring does not
+/// hold the plan's staging.
 [[nodiscard]] std::vector<std::optional<std::uint32_t>> room_waits(
     const AccessSchedule& schedule,
     const std::vector<bool>& pinned,
@@ -22,7 +22,7 @@ namespace switchfold {
     std::uint64_t ring,
     bool ahead);
 
-/// Of items, together.
+/// Total bytes of items.
 [[nodiscard]] std::uint64_t
 bytes_of(const AccessSchedule& schedule, const std::vector<std::uint32_t>& items);
 

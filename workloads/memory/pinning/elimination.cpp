@@ -8,7 +8,7 @@ namespace switchfold {
 
 namespace {
 
-/// Sets of windows, without those that another one holds and that hold no more themselves.
+/// Removes windows that are subsets of another.
 std::vector<PinWindow> without_smaller(std::vector<PinWindow> windows, std::size_t candidates) {
     std::stable_sort(windows.begin(), windows.end(), [](const PinWindow& a, const PinWindow& b) {
         return a.candidates.size() > b.candidates.size();
@@ -16,7 +16,7 @@ std::vector<PinWindow> without_smaller(std::vector<PinWindow> windows, std::size
     std::vector<PinWindow> kept;
     std::vector<std::vector<std::size_t>> seen_by(candidates);
     for (PinWindow& window : windows) {
-        // Those that hold it hold its first candidate.
+        // Windows that contain this one contain its first candidate.
         const auto& others = seen_by[window.candidates.front()];
         const bool held = std::any_of(others.begin(), others.end(), [&](std::size_t other) {
             return kept[other].fixed >= window.fixed && std::includes(
@@ -36,7 +36,7 @@ std::vector<PinWindow> without_smaller(std::vector<PinWindow> windows, std::size
 
 }  // namespace
 
-/// Decides candidates window by window and knows which flags are still needed.
+/// Decides candidates window by window and tracks the flags still needed.
 class EliminationOrder::Walk {
 public:
     explicit Walk(const EliminationOrder& owner) :
@@ -83,7 +83,7 @@ private:
         }
     }
 
-    /// Flags more, or fewer, when the window is complete.
+    /// Net change of the number of flags when the window is completed.
     [[nodiscard]] std::int64_t change(std::size_t window) const {
         auto more = static_cast<std::int64_t>(open_[window]);
         for (const std::uint32_t seen : owner_.windows_[window].candidates)
@@ -91,8 +91,8 @@ private:
         return more;
     }
 
-    /// Of those that hold a flag, the one that leaves fewest; of several the one that has waited
-    /// longest.
+    /// The window, among those holding a flag, that leaves the fewest flags; ties go to the one
+    /// that has waited longest.
     [[nodiscard]] std::size_t choose() {
         if (near_.empty()) {
             while (untouched_ < touched_.size() && touched_[untouched_])
@@ -112,8 +112,8 @@ private:
     const EliminationOrder& owner_;
     std::vector<std::size_t> open_;    ///< undecided candidates, by window
     std::vector<bool> touched_;        ///< windows with a decided candidate
-    std::vector<std::size_t> near_;    ///< of them those that are not complete, oldest first
-    std::vector<std::size_t> needed_;  ///< windows that are not complete, by candidate
+    std::vector<std::size_t> near_;    ///< incomplete ones among these, oldest first
+    std::vector<std::size_t> needed_;  ///< number of incomplete windows, by candidate
     std::vector<bool> decided_;
     std::size_t untouched_ = 0;
     std::size_t done_ = 0;
@@ -133,7 +133,7 @@ EliminationOrder::EliminationOrder(const PinProblem& problem, std::uint64_t leas
         for (const std::uint32_t candidate : windows_[w].candidates)
             seen_by_[candidate].push_back(w);
     width_ = std::numeric_limits<std::uint32_t>::max();
-    // A start in the middle of a chain costs twice the flags of one at its end.
+    // Starting in the middle of a chain needs twice the flags of starting at its end.
     constexpr std::size_t kStarts = 24;
     const std::size_t stride = std::max<std::size_t>(1, windows_.size() / kStarts);
     for (std::size_t start = 0; start < std::max<std::size_t>(1, windows_.size());
@@ -193,7 +193,7 @@ std::vector<PinStage> EliminationOrder::stages(std::uint64_t most) const {
         open = std::move(rest);
         stages.push_back(std::move(stage));
     };
-    // Candidates that no window sees come last: they need no flag.
+    // Candidates in no window come last: they need no flag.
     for (std::uint32_t at = 0; at < order_.size(); ++at)
         if (bound[at])
             add(at);

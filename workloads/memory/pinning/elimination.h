@@ -9,33 +9,32 @@
 
 namespace switchfold {
 
-/// One more candidate is decided: pinned or not.
+/// Step of the dynamic programme that decides one candidate: pinned or not.
 struct PinStage {
-    std::uint32_t candidate = 0;  ///< gets the next free flag
-    /// Windows all of whose candidates are decided now: what lies in them, by flag.
+    std::uint32_t candidate = 0;  ///< takes the next free flag
+    /// A window whose candidates are now all decided, with those in it by flag.
     struct Check {
         std::uint64_t fixed = 0;
         std::vector<std::pair<std::uint32_t, std::uint64_t>> open;  ///< flag, bytes
     };
     std::vector<Check> checks;
-    std::vector<std::uint32_t> dropped;  ///< flags that no later window sees, ascending
-    std::uint32_t flags = 0;             ///< before: this one's own is that number
+    std::vector<std::uint32_t> dropped;  ///< flags that no later window needs, ascending
+    std::uint32_t flags = 0;  ///< number of flags before this stage, and the index of its own
 };
 
-/// The order in which a dynamic programme decides candidates, such that few flags are open at a
-/// time. A chain of layers is folded by itself: what forward and backward of a layer see comes
-/// together.
+/// An order of candidates for a dynamic programme that keeps few flags open at a time. A chain of
+/// layers folds by itself: candidates seen by a layer's forward and backward come together.
 class EliminationOrder {
 public:
-    /// Windows that can exceed `least` count, those that lie within another do not. \pre sizes are
-    /// those of the programme (bytes, or granules).
+    /// Only windows that can exceed `least` count, and only those not contained in another. \pre
+    /// sizes are in the programme's unit (bytes or granules).
     EliminationOrder(const PinProblem& problem, std::uint64_t least);
 
-    /// Flags open at the same time, at most.
+    /// Most flags open at a time.
     [[nodiscard]] std::uint32_t width() const { return width_; }
-    /// Windows that may bind, none within another.
+    /// Windows that may bind, none contained in another.
     [[nodiscard]] const std::vector<PinWindow>& windows() const { return windows_; }
-    /// What to do, given that no window may hold more than `most` unpinned.
+    /// The stages, if no window may hold more than `most` unpinned.
     [[nodiscard]] std::vector<PinStage> stages(std::uint64_t most) const;
 
 private:

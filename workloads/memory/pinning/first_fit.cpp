@@ -91,7 +91,7 @@ private:
     std::uint64_t capacity_;
     std::span<const std::uint32_t> order_;
     std::vector<bool> pinned_;
-    std::vector<std::uint64_t> open_;  ///< unpinned bytes by step
+    std::vector<std::uint64_t> open_;  ///< unpinned bytes, by step
     std::uint64_t used_ = 0;
     std::uint64_t rest_;  ///< unpinned bytes of all candidates
     std::size_t at_ = 0;

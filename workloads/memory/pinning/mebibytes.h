@@ -8,7 +8,7 @@
 
 namespace switchfold {
 
-/// For messages: "139.0 MiB", and small sizes in bytes.
+/// Size for messages: "139.0 MiB"; small sizes in bytes.
 [[nodiscard]] inline std::string in_mebibytes(std::uint64_t bytes) {
     constexpr std::uint64_t kMiB = 1U << 20U;
     return bytes < kMiB ? fmt::format("{} B", bytes)

@@ -34,7 +34,8 @@ std::string too_little(std::uint64_t capacity, std::uint64_t least) {
         in_mebibytes(least));
 }
 
-/// In granules. Copies that are all worth the same count once: a sum says all then.
+/// The problem in granules. If all candidates have equally many copies, each counts once, so that
+/// sums of granules suffice.
 PinProblem in_granules(const PinProblem& problem, std::uint64_t granule) {
     const auto rounded = [&](std::uint64_t bytes) { return (bytes + granule - 1) / granule; };
     PinProblem small = problem;
@@ -51,7 +52,7 @@ bool all_copies_equal(const PinProblem& problem) {
     });
 }
 
-/// What fits into so many bytes if candidates could be cut: those with most copies first.
+/// Upper bound: bytes saved if candidates could be split, taking those with most copies first.
 std::uint64_t saved_by_cutting(const PinProblem& problem, std::uint64_t bytes) {
     std::vector<std::uint32_t> order(problem.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -76,14 +77,15 @@ std::string gave_up(const OptimalOptions& options) {
         options.granule);
 }
 
-/// What is still open of a problem when some candidates are decided.
+/// The rest of a problem after some candidates are decided.
 struct Reduced {
     PinProblem problem;
-    std::vector<std::uint32_t> candidates;  ///< of the whole problem
-    std::uint64_t pinned = 0;               ///< by decision
+    std::vector<std::uint32_t> candidates;  ///< indices into the whole problem
+    std::uint64_t pinned = 0;               ///< by these decisions
 };
 
-/// Candidates with more copies than `copies` are pinned, those with fewer are not.
+/// Pins candidates with more copies than `copies`, rejects those with fewer, and leaves the rest
+/// open.
 Reduced only_equal(const PinProblem& whole, std::uint32_t copies) {
     Reduced reduced;
     std::vector<std::uint32_t> index(whole.size());
@@ -112,7 +114,7 @@ Reduced only_equal(const PinProblem& whole, std::uint32_t copies) {
     return reduced;
 }
 
-/// Of the candidate that `bytes` cut in two when those with most copies are pinned first.
+/// Copies of the candidate at which `bytes` run out when those with most copies are pinned first.
 std::uint32_t copies_at(const PinProblem& problem, std::uint64_t bytes) {
     std::vector<std::uint32_t> kinds = problem.copies;
     std::sort(kinds.rbegin(), kinds.rend());
@@ -127,9 +129,9 @@ std::uint32_t copies_at(const PinProblem& problem, std::uint64_t bytes) {
     return kinds.back();
 }
 
-/// Candidates with different numbers of copies need a table of values, 32 times a set of bits. It
-/// is not needed where those with most copies all fit and the rest can be filled to the last
-/// granule: then cutting candidates would save no more. Empty where that is not so.
+/// Candidates with different numbers of copies need a table of values, 32 times the size of a bit
+/// set. The table is unnecessary if all candidates with most copies fit and the rest can be filled
+/// to the last granule: then even split candidates would save no more. Empty if this does not hold.
 std::vector<bool>
 filled_exactly(const PinProblem& problem, std::uint64_t window, std::uint64_t limit) {
     const Reduced reduced = only_equal(problem, copies_at(problem, limit));
@@ -152,7 +154,7 @@ filled_exactly(const PinProblem& problem, std::uint64_t window, std::uint64_t li
     return pinned;
 }
 
-/// Of a table of values: what cannot be has to stay below zero.
+/// Limit for a table of values, in which unreachable entries must stay negative.
 constexpr std::uint64_t kMostValue = 1U << 29U;
 
 /// Bytes of the tables that are kept at the same time.
@@ -168,7 +170,7 @@ std::uint64_t table_bytes(
         const std::uint64_t one = equal ? sums / 8 : sums * sizeof(std::int32_t);
         sizes.push_back(one << (stage.flags + 1 - stage.dropped.size()));
     }
-    // Every stride-th, and the worst stretch between two of them.
+    // Keeps every stride-th table, plus the largest stretch between two of them.
     const auto stride = static_cast<std::size_t>(std::sqrt(sizes.size())) + 1;
     std::uint64_t kept = 0;
     std::uint64_t worst = 0;
@@ -182,8 +184,7 @@ std::uint64_t table_bytes(
     return kept + worst;
 }
 
-/// Values of the fullest window from `begin` to before `end`, and what no choice of theirs saves
-/// more than.
+/// Values [begin, end) of the fullest window, and an upper bound on what their choices save.
 struct Range {
     std::uint64_t most = 0;
     std::size_t begin = 0;
@@ -193,7 +194,7 @@ struct Range {
     }
 };
 
-/// Ranges, those that promise most first.
+/// Ranges by descending upper bound.
 class Ranges {
 public:
     Ranges(const WindowLimits& limits, std::uint64_t capacity) :
@@ -202,7 +203,7 @@ public:
             add(*first, limits.values().size());
     }
     [[nodiscard]] bool empty() const { return queue_.empty(); }
-    /// What nothing that is left saves more than.
+    /// Upper bound over all remaining ranges.
     [[nodiscard]] std::uint64_t most() const { return queue_.top().most; }
     [[nodiscard]] Range take() {
         const Range range = queue_.top();
@@ -226,7 +227,7 @@ private:
     std::priority_queue<Range> queue_;
 };
 
-/// What no choice saves more than, in bytes; ranges are split so many times at most.
+/// Upper bound, in bytes, on what any choice saves; splits ranges a limited number of times.
 std::uint64_t bound_of(
     const WindowLimits& limits, const Effort& effort, std::uint64_t capacity, std::uint64_t saved) {
     constexpr int kSplits = 100;
@@ -290,7 +291,7 @@ public:
                 capacity_ * options_.granule, limits_.least_capacity() * options_.granule);
     }
 
-    /// Others might save more.
+    /// Whether the search stopped early, so that other choices might save more.
     [[nodiscard]] bool ended_early() const { return effort_.exhausted(); }
 
 private:

@@ -11,7 +11,7 @@ namespace switchfold {
 
 namespace {
 
-/// By candidate; empty with the reason in `plan.refusal`.
+/// Pinned candidates; empty with the reason in `plan.refusal`.
 std::vector<bool> greedy(
     const AccessSchedule& schedule,
     std::uint64_t capacity,

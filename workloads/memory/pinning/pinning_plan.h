@@ -15,13 +15,13 @@
 
 namespace switchfold {
 
-/// Who decides what stays on the GPU.
+/// Rule that decides what stays on the GPU.
 enum class PinPlanner : std::uint8_t {
-    kNone,         ///< nothing travels
-    kOffloadAll,   ///< everything that may travel does (vDNN's "all", and moments)
-    kOffloadConv,  ///< what backward of a convolution reads does (vDNN's "conv")
+    kNone,         ///< nothing is moved
+    kOffloadAll,   ///< moves everything that can be moved (vDNN's "all", and moments)
+    kOffloadConv,  ///< moves what the backward of a convolution reads (vDNN's "conv")
     kFirstFit,     ///< GeePS
-    kOptimal,      ///< fewest bytes
+    kOptimal,      ///< fewest bytes copied
 };
 inline constexpr std::array<std::pair<PinPlanner, std::string_view>, 5> kPinPlannerNames{
     {{PinPlanner::kNone, "none"},
@@ -34,54 +34,54 @@ inline constexpr std::array<std::pair<PinPlanner, std::string_view>, 5> kPinPlan
 struct PinningOptions {
     PinPlanner planner = PinPlanner::kOptimal;
     Staging staging = Staging::kWindow;
-    std::uint64_t memory = 0;           ///< bytes for all of it, what is resident too
+    std::uint64_t memory = 0;           ///< total bytes, including resident data
     std::optional<std::uint64_t> seed;  ///< first_fit: a seeded order instead of the access order
     OptimalOptions optimal;
 };
 
-/// What a plan keeps on the GPU, moves and needs. All in bytes, of one iteration.
+/// What a plan keeps on the GPU, moves and needs, in bytes per iteration.
 struct PinningPlan {
     PinPlanner planner = PinPlanner::kNone;
     Staging staging = Staging::kWindow;
-    std::string refusal;       ///< why there is none; the rest is empty then
-    std::vector<bool> pinned;  ///< by item; what is no candidate is not
+    std::string refusal;       ///< reason why there is no plan; then the rest is empty
+    std::vector<bool> pinned;  ///< by item; false for items that are no candidates
     std::uint64_t pinned_bytes = 0;
     std::uint64_t candidate_bytes = 0;
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
     std::uint64_t staging_bytes = 0;
-    std::uint64_t resident_bytes = 0;       ///< what is no item
-    std::vector<std::uint64_t> step_bytes;  ///< in use, by step
-    std::uint64_t saved_bytes = 0;          ///< of copies that pinned items would need
-    /// No choice under this staging saves more; empty where that is not known.
+    std::uint64_t resident_bytes = 0;       ///< data that are no items
+    std::vector<std::uint64_t> step_bytes;  ///< bytes in use, by step
+    std::uint64_t saved_bytes = 0;          ///< copies that pinned items would otherwise need
+    /// Upper bound on the saving of any choice under this staging; empty if unknown.
     std::optional<std::uint64_t> saved_at_most;
-    PinCertificate certificate;  ///< of optimal
-    /// What a better choice could still save at most.
+    PinCertificate certificate;  ///< set by `optimal`
+    /// Upper bound on what a better choice could still save.
     [[nodiscard]] std::optional<std::uint64_t> gap() const {
         return saved_at_most ? std::optional(*saved_at_most - saved_bytes) : std::nullopt;
     }
     [[nodiscard]] std::uint64_t moved_bytes() const { return bytes_in + bytes_out; }
-    /// The least memory that this choice runs in.
+    /// The least memory in which this choice runs.
     [[nodiscard]] std::uint64_t floor_bytes() const {
         return resident_bytes + pinned_bytes + staging_bytes;
     }
 };
 
-/// first_fit decides by twice the fullest step, as GeePS does, and is then given the staging that
-/// it is asked for. optimal is never worse than first_fit, at any granule.
+/// first_fit decides by twice the fullest step, as GeePS does, and then gets the requested staging.
+/// optimal is never worse than first_fit, at any granule.
 [[nodiscard]] PinningPlan
 plan_pinning(const AccessSchedule& schedule, const PinningOptions& options);
 
-/// What a step needs done around it.
+/// Copies and memory operations around a step.
 struct StepMoves {
-    std::vector<std::uint32_t> fetch;  ///< items copied in before
-    std::vector<std::uint32_t> make;   ///< items that it makes: room for them before
-    std::vector<std::uint32_t> keep;   ///< items copied out behind, their room is free then
-    std::vector<std::uint32_t> drop;   ///< items whose room is free behind
+    std::vector<std::uint32_t> fetch;  ///< items copied in before the step
+    std::vector<std::uint32_t> make;   ///< items that it produces: need room before the step
+    std::vector<std::uint32_t> keep;   ///< items copied out after the step, which frees their room
+    std::vector<std::uint32_t> drop;   ///< items freed after the step
 };
 
-/// By step, of what is not pinned. What stays over the end of the iteration is fetched once, when
-/// its stay begins.
+/// Moves of unpinned items, by step. An item that stays over the end of the iteration is fetched
+/// once, when its stay begins.
 [[nodiscard]] std::vector<StepMoves>
 step_moves(const AccessSchedule& schedule, const std::vector<bool>& pinned);
 

@@ -13,13 +13,13 @@
 
 namespace switchfold {
 
-/// The dynamic programme over candidates in a given order: a state is the flags of the candidates
-/// that later windows still see, and a State says what can be reached in it.
+/// The dynamic programme over candidates in a given order. A state consists of the flags of
+/// candidates that later windows still see; `State` holds the values reachable in it.
 template <class State>
 class PinProgramme {
 public:
-    /// `most`: unpinned granules of a window; `limit`: what states are told, the most pinned
-    /// granules for all but MostBeyondPrice.
+    /// `most`: limit on a window's unpinned granules; `limit`: passed to the states, the most
+    /// pinned granules (for MostBeyondPrice: the price).
     PinProgramme(
         const PinProblem& problem,
         const std::vector<PinStage>& stages,
@@ -27,7 +27,7 @@ public:
         std::uint64_t limit) :
         problem_(problem), stages_(stages), most_(most), limit_(limit) {}
 
-    /// Empty: no choice keeps all windows.
+    /// Empty: no choice satisfies all windows.
     [[nodiscard]] std::optional<PinBest> best() const {
         const State last = this->last();
         if (last.empty())
@@ -35,7 +35,7 @@ public:
         return last.best();
     }
 
-    /// What is known when all candidates are decided.
+    /// The state after all candidates.
     [[nodiscard]] State last() const {
         std::vector<State> states{State::start()};
         for (const PinStage& stage : stages_)
@@ -43,8 +43,8 @@ public:
         return std::move(states.front());
     }
 
-    /// A choice that reaches it, by candidate. Keeps the states of some stages and computes those
-    /// between them again: all together would take gigabytes.
+    /// A choice that reaches `best`, by candidate. Keeps the states of some stages and recomputes
+    /// those in between: keeping all would take gigabytes.
     [[nodiscard]] std::vector<bool> choice(PinBest best) const {
         const auto stride = static_cast<std::size_t>(std::sqrt(stages_.size())) + 1;
         std::vector<std::vector<State>> kept;
@@ -83,7 +83,7 @@ private:
         return true;
     }
 
-    /// The flags that stay, moved together.
+    /// The remaining flags, compacted.
     [[nodiscard]] static std::uint32_t without_dropped(const PinStage& stage, std::uint32_t flags) {
         for (std::size_t i = stage.dropped.size(); i-- > 0;) {
             const std::uint32_t low = (1U << stage.dropped[i]) - 1;
@@ -113,8 +113,8 @@ private:
         return after;
     }
 
-    /// Whether the stage's candidate was pinned on the way to `best` in state `at`; both become
-    /// what they were before.
+    /// Whether the stage's candidate was pinned on the way to `best` in state `at`; moves both back
+    /// to their values before the stage.
     [[nodiscard]] bool go_back(
         const PinStage& stage,
         const std::vector<State>& before,

@@ -10,17 +10,17 @@
 
 namespace switchfold {
 
-/// What a programme knows of a state. Kinds with one interface: `absorb` adds what a predecessor
-/// reaches with one more candidate; its last argument is what the programme was given: the most
-/// granules that may be pinned, or the price of one.
+/// Contents of a state of the programme; classes with one interface. `absorb` adds what a
+/// predecessor reaches with one more candidate; its last argument is the programme's limit on
+/// pinned granules, or the price of one.
 
-/// Granules that are pinned, and what that is worth.
+/// Pinned granules, and the value of pinning them.
 struct PinBest {
     std::uint64_t granules = 0;
     std::uint64_t value = 0;
 };
 
-/// The fewest pinned granules alone.
+/// Only the fewest pinned granules.
 class LeastPinned {
 public:
     static LeastPinned start() {
@@ -42,7 +42,7 @@ private:
     std::uint64_t least_ = kNone;
 };
 
-/// The most that candidates are worth beyond a price of each of their granules.
+/// The most that candidates are worth, minus a price per granule.
 class MostBeyondPrice {
 public:
     static MostBeyondPrice start() {
@@ -68,7 +68,7 @@ private:
     std::int64_t worth_ = kNone;
 };
 
-/// Every copy is worth the same: a bit a sum, and adding a candidate is a shift.
+/// For equal copies: one bit per sum; adding a candidate is a shift.
 class ReachableSums {
 public:
     static ReachableSums start() {
@@ -123,7 +123,7 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
-/// Candidates are worth their own: the best value of each sum.
+/// For different copies: the best value of each sum.
 class ReachableValues {
 public:
     static ReachableValues start() {
@@ -147,8 +147,8 @@ public:
         const std::int32_t* in = from.values_.data();
         std::int32_t* out = values_.data() + granules;
         const auto more = static_cast<std::int32_t>(value);
-        // What cannot be stays below zero whatever is added to it. Blocks of a fixed length are
-        // what compilers make vector instructions of.
+        // Unreachable entries stay negative whatever is added. Blocks of constant length let
+        // compilers vectorise.
         constexpr std::size_t kBlock = 16;
         std::size_t i = 0;
         for (; i + kBlock <= many; i += kBlock)

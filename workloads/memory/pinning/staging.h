@@ -11,11 +11,12 @@
 
 namespace switchfold {
 
-/// How much memory is set aside for what is not pinned.
+/// Memory reserved for unpinned items.
 enum class Staging : std::uint8_t {
-    kSingle,      ///< the fullest step: nothing is fetched ahead, every copy stalls
+    kSingle,      ///< the fullest step: no prefetching, every copy stalls
     kDoublePeak,  ///< twice the fullest step (GeePS)
-    kWindow,      ///< the fullest two steps in a row, what both have open once: double buffering
+    kWindow,      ///< the fullest two consecutive steps, with common items counted once: double
+                  ///< buffering
 };
 inline constexpr std::array<std::pair<Staging, std::string_view>, 3> kStagingNames{
     {{Staging::kSingle, "single"},
@@ -23,19 +24,19 @@ inline constexpr std::array<std::pair<Staging, std::string_view>, 3> kStagingNam
      {Staging::kWindow, "window"}}};
 [[nodiscard]] std::string_view name_of(Staging staging);
 
-/// Items that have to be in memory together.
+/// Items that must be in memory at the same time.
 struct PinWindow {
-    std::uint64_t fixed = 0;                ///< bytes that nobody may pin
-    std::vector<std::uint32_t> candidates;  ///< ascending; indices into PinProblem
+    std::uint64_t fixed = 0;                ///< bytes that cannot be pinned
+    std::vector<std::uint32_t> candidates;  ///< ascending indices into PinProblem
 };
 
-/// Which candidates to pin: most copies saved, such that pinned bytes and `factor` times the
-/// fullest window's unpinned bytes fit.
+/// Selects the candidates to pin: maximises saved copies, such that the pinned bytes plus `factor`
+/// times the fullest window's unpinned bytes fit.
 struct PinProblem {
-    std::vector<std::uint32_t> items;   ///< of the schedule, by candidate
+    std::vector<std::uint32_t> items;   ///< index in the schedule, by candidate
     std::vector<std::uint64_t> bytes;   ///< by candidate
-    std::vector<std::uint32_t> copies;  ///< by candidate: what pinning it saves, times its bytes
-    std::vector<PinWindow> windows;     ///< one a step
+    std::vector<std::uint32_t> copies;  ///< by candidate: copies of its bytes that pinning saves
+    std::vector<PinWindow> windows;     ///< one per step
     std::uint32_t factor = 1;           ///< 2 for double_peak
     [[nodiscard]] std::size_t size() const { return bytes.size(); }
     [[nodiscard]] std::uint64_t total() const;
@@ -46,12 +47,12 @@ struct PinProblem {
 /// Unpinned bytes of a window.
 [[nodiscard]] std::uint64_t
 unpinned(const PinProblem& problem, const PinWindow& window, const std::vector<bool>& pinned);
-/// Of that window, which is largest, times the factor.
+/// Unpinned bytes of the largest window, times the factor.
 [[nodiscard]] std::uint64_t
 staging_bytes(const PinProblem& problem, const std::vector<bool>& pinned);
 [[nodiscard]] std::uint64_t
 pinned_bytes(const PinProblem& problem, const std::vector<bool>& pinned);
-/// Bytes that pinning saves in an iteration.
+/// Bytes of copies that pinning saves per iteration.
 [[nodiscard]] std::uint64_t saved_bytes(const PinProblem& problem, const std::vector<bool>& pinned);
 
 }  // namespace switchfold

@@ -17,7 +17,7 @@ WindowLimits::WindowLimits(
     prices_.erase(std::unique(prices_.begin(), prices_.end()), prices_.end());
     const std::uint64_t least = largest_fixed(problem);
     values_.push_back(least);
-    // Windows that never bind give no limit above it.
+    // Windows that never bind impose no limit above this.
     for (const PinWindow& window : order.windows()) {
         std::vector<std::uint64_t> sums{window.fixed};
         for (const std::uint32_t candidate : window.candidates) {
@@ -64,8 +64,8 @@ std::optional<std::uint64_t> WindowLimits::least_pinned(std::uint64_t limit) con
     return best->granules;
 }
 
-/// Fewer have to be pinned the more a window may hold, so the last value of a range bounds all of
-/// it from below.
+/// The more a window may hold, the fewer candidates must be pinned, so the last value of a range
+/// gives a lower bound for the whole range.
 std::optional<std::size_t>
 WindowLimits::first_in(std::uint64_t capacity, std::size_t begin, std::size_t end) const {
     if (begin == end || problem_.factor * values_[begin] > capacity || effort_.exhausted())

@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// How much a search may still do. One unit: a state of a programme at one candidate.
+/// Remaining budget of a search. One unit: a state of a programme at one candidate.
 class Effort {
 public:
     explicit Effort(std::uint64_t most) : left_(most) {}
@@ -26,26 +26,26 @@ private:
     std::uint64_t left_;
 };
 
-/// What the fullest window may hold: the values that a choice can give, and what each costs.
+/// Values that the limit of the fullest window can take, with the cost of each.
 class WindowLimits {
 public:
-    /// \pre order.width() is small: what a window's candidates give is tried out. Searches among
-    /// values give up when the effort is exhausted: what they return means nothing then.
+    /// \pre order.width() is small, because combinations of a window's candidates are enumerated.
+    /// Searches among values stop when the effort is exhausted; their results are then meaningless.
     WindowLimits(const PinProblem& problem, const EliminationOrder& order, Effort& effort);
 
     /// Ascending.
     [[nodiscard]] const std::vector<std::uint64_t>& values() const { return values_; }
-    /// Fewest pinned such that no window holds more; empty: impossible.
+    /// Fewest pinned granules such that no window exceeds `limit`; empty: impossible.
     [[nodiscard]] std::optional<std::uint64_t> least_pinned(std::uint64_t limit) const;
-    /// Index of the first value from `from` on with which least_pinned and staging fit.
+    /// Index of the first value from `from` on for which least_pinned and the staging fit.
     [[nodiscard]] std::optional<std::size_t>
     first_that_fits(std::uint64_t capacity, std::size_t from = 0) const;
-    /// What no choice saves more than whose fullest window is one of the values from `begin` to
-    /// before `end`: candidates are paid for by the granule, at the best of a few prices
-    /// (Lagrange), and windows are kept. Empty: there is no such choice.
+    /// Upper bound on the saving of choices whose fullest window is one of the values [begin, end):
+    /// candidates are charged per granule at the best of a few prices (Lagrangian relaxation),
+    /// subject to the windows. Empty: there is no such choice.
     [[nodiscard]] std::optional<std::uint64_t>
     most_saved(std::uint64_t capacity, std::size_t begin, std::size_t end) const;
-    /// The least capacity with which any choice fits.
+    /// The least capacity in which any choice fits.
     [[nodiscard]] std::uint64_t least_capacity() const;
 
 private:
@@ -57,10 +57,10 @@ private:
     const EliminationOrder& order_;
     Effort& effort_;
     std::vector<std::uint64_t> values_;
-    std::vector<std::uint64_t> prices_;  ///< copies that candidates have, and 0
+    std::vector<std::uint64_t> prices_;  ///< numbers of copies that candidates have, and 0
 };
 
-/// Of windows that nobody can make smaller: their bytes that are no candidates'.
+/// The largest number of bytes in a window that are not candidates'.
 [[nodiscard]] std::uint64_t largest_fixed(const PinProblem& problem);
 
 }  // namespace switchfold

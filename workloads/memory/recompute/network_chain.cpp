@@ -11,7 +11,7 @@ namespace switchfold {
 
 namespace {
 
-/// Scores that softmax and dropout put out, and dropout's mask, when attention is not one kernel.
+/// Outputs of softmax and dropout, and dropout's mask, if attention is not fused.
 std::uint64_t bytes_of_scores(const Layer& layer, const NetworkChainOptions& options) {
     const auto shape = attention_of(layer);
     if (!shape || !options.unfused_attention)
@@ -53,7 +53,7 @@ private:
         ChainUnit unit;
         unit.name = network_.layers[first].name;
         unit.input = first == 0 ? 0 : bytes(crossing_[first - 1]);
-        std::set<std::uint32_t> kept;  // tensors made inside that backward reads
+        std::set<std::uint32_t> kept;  // internal tensors that backward reads
         for (std::uint32_t i = first; i < end; ++i) {
             const Layer& layer = network_.layers[i];
             const KeptTensors keeps = kept_tensors(layer);
@@ -80,7 +80,7 @@ private:
         return unit;
     }
 
-    /// Of the network's own inputs that the layer reads.
+    /// Elements of the network's own inputs that the layer reads.
     [[nodiscard]] std::uint64_t outside_elements(const Layer& layer) const {
         std::uint64_t produced = 0;
         for (const std::uint32_t input : layer.inputs)

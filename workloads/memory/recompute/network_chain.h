@@ -11,12 +11,12 @@ namespace switchfold {
 
 struct NetworkChainOptions {
     std::uint32_t batch = 1;
-    std::uint64_t element = 2;       ///< bytes
-    bool unfused_attention = false;  ///< scores, softmax and dropout from memory to memory
+    std::uint64_t element = 2;       ///< bytes per element
+    bool unfused_attention = false;  ///< scores, softmax and dropout pass through memory
 };
 
-/// A network as a chain: a repeated block a unit, a layer a unit outside of blocks. What crosses
-/// into a unit is all that later layers read of earlier ones. `times`: by layer; empty: none.
+/// A network as a chain: one unit per repeated block, and per layer outside blocks. A unit's input
+/// is everything that it and later layers read of earlier ones. `times`: by layer; empty: unknown.
 [[nodiscard]] std::vector<ChainUnit> network_chain(
     const Network& network,
     const NetworkChainOptions& options,

@@ -15,10 +15,10 @@ namespace switchfold {
 
 namespace {
 
-/// What one segment leaves behind and needs, whatever stands before it.
+/// Memory and time of one segment, independent of those before it.
 struct SegmentCost {
     std::uint64_t stored = 0;
-    std::uint64_t beside = 0;  ///< on top of what is stored while its backward runs
+    std::uint64_t beside = 0;  ///< additional to stored bytes while its backward runs
     std::uint64_t offloaded = 0;
     double extra = 0;
 };
@@ -44,7 +44,7 @@ SegmentCost cost_of(const std::vector<ChainUnit>& chain, const Segment& segment)
     case SegmentMode::kRecompute:
         break;
     }
-    // Forward runs through; then all of it is there, and less and less while backward goes down.
+    // After the forward everything is held; backward frees it step by step.
     std::uint64_t made = 0;
     std::uint64_t most = 0;
     for (std::uint32_t i = segment.first; i <= segment.last; ++i) {
@@ -63,16 +63,16 @@ RecomputePlan one_by_one(const std::vector<ChainUnit>& chain, SegmentMode mode) 
     return plan;
 }
 
-/// A way to treat the units up to some place.
+/// A plan for the units up to some place.
 struct Partial {
     std::uint64_t stored = 0;
     std::uint64_t offloaded = 0;
     double extra = 0;
     Segment last;
-    std::size_t before = 0;  ///< of the place where `last` begins
+    std::size_t before = 0;  ///< index among the partial plans at the place where `last` begins
 };
 
-/// Leaves those that are not worse than another in everything.
+/// Keeps the Pareto-optimal partial plans.
 void keep_best(std::vector<Partial>& partials) {
     std::sort(partials.begin(), partials.end(), [](const Partial& a, const Partial& b) {
         return std::tuple(a.extra, a.stored, a.offloaded) <
@@ -80,7 +80,7 @@ void keep_best(std::vector<Partial>& partials) {
     });
     std::vector<Partial> best;
     std::map<std::uint64_t, std::uint64_t>
-        stairs;  // stored -> least offloaded with as much or less
+        stairs;  // stored -> least offloaded with at most that much stored
     for (const Partial& partial : partials) {
         auto above = stairs.upper_bound(partial.stored);
         if (above != stairs.begin() && std::prev(above)->second <= partial.offloaded)
@@ -135,7 +135,7 @@ private:
             add(i, p, {SegmentMode::kOffload, i, i});
         for (std::uint32_t last = i; last < chain_.size(); ++last)
             if (!add(i, p, {SegmentMode::kRecompute, i, last}))
-                break;  // a longer one needs more
+                break;  // longer segments need more
     }
 
     bool add(std::uint32_t i, std::size_t p, const Segment& segment) {
@@ -152,7 +152,7 @@ private:
     [[nodiscard]] RecomputePlan trace() const {
         RecomputePlan plan;
         std::size_t place = chain_.size();
-        std::size_t p = 0;  // the least extra time comes first
+        std::size_t p = 0;  // plans are sorted by extra time
         while (place > 0) {
             const Partial& partial = at_[place][p];
             plan.push_back(partial.last);
@@ -165,7 +165,7 @@ private:
 
     const std::vector<ChainUnit>& chain_;
     const ExactRecompute& options_;
-    std::vector<std::vector<Partial>> at_;  ///< by number of units that are treated
+    std::vector<std::vector<Partial>> at_;  ///< by number of units covered
     std::size_t states_ = 0;
 };
 
@@ -224,8 +224,8 @@ recompute_exactly(const std::vector<ChainUnit>& chain, const ExactRecompute& opt
     return choice;
 }
 
-/// The least peak of the units behind a place hangs on what is stored before it alone, so the
-/// stored bytes and the peak so far are all that matter.
+/// The least peak of the units after a place depends only on the bytes stored before it, so stored
+/// bytes and the peak so far form the state.
 std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain) {
     std::vector<std::map<std::uint64_t, std::uint64_t>> at(chain.size() + 1);  // stored -> peak
     at[0][0] = 0;
@@ -233,7 +233,7 @@ std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain) {
         std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
         for (const auto& [stored, peak] : at[i]) {
             if (peak >= least)
-                continue;  // less is stored with a peak as low
+                continue;  // another stores less with as low a peak
             least = peak;
             const auto add = [&](const Segment& segment) {
                 const SegmentCost cost = cost_of(chain, segment);

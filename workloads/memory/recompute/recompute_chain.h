@@ -8,26 +8,27 @@
 
 namespace switchfold {
 
-/// A piece of a network that hands what the rest needs to the next piece: a block of a transformer,
-/// a residual unit. Bytes and seconds of one batch.
+/// A unit of a network that passes everything the rest needs to the next unit: a transformer block,
+/// a residual unit. Bytes and seconds are for one batch.
 struct ChainUnit {
     std::string name;
     double forward = 0;
-    std::uint64_t input = 0;    ///< what crosses from the unit before
-    std::uint64_t inside = 0;   ///< what its backward reads of its own forward, beside its input
-    std::uint64_t working = 0;  ///< gradients while its backward runs
-    /// The part of `inside` that selective recomputation drops (scores of attention), and what it
-    /// costs to make it again.
+    std::uint64_t input = 0;  ///< bytes from the previous unit
+    std::uint64_t inside =
+        0;  ///< bytes of its own forward that its backward reads, besides its input
+    std::uint64_t working = 0;  ///< gradients during its backward
+    /// The part of `inside` that selective recomputation drops (attention scores), and the time to
+    /// recompute it.
     std::uint64_t selective = 0;
     double selective_seconds = 0;
 };
 
-/// What happens to units in a row.
+/// Treatment of consecutive units.
 enum class SegmentMode : std::uint8_t {
-    kKeep,       ///< one unit: all stays
-    kSelective,  ///< one unit: all but its selective part stays
-    kOffload,    ///< one unit: all but its input goes to the host and comes back
-    kRecompute,  ///< their forward runs again from the first one's input
+    kKeep,       ///< one unit: keeps everything
+    kSelective,  ///< one unit: keeps everything except its selective part
+    kOffload,    ///< one unit: sends everything except its input to the host and back
+    kRecompute,  ///< repeats their forward from the first unit's input
 };
 
 struct Segment {
@@ -37,30 +38,30 @@ struct Segment {
     bool operator==(const Segment&) const = default;
 };
 
-/// Segments in the order of the chain, each unit in one.
+/// Segments in chain order, covering each unit once.
 using RecomputePlan = std::vector<Segment>;
 
 struct RecomputeCost {
-    std::uint64_t peak = 0;       ///< activations and gradients, bytes
-    std::uint64_t offloaded = 0;  ///< bytes each way
-    double extra = 0;             ///< seconds of forward that runs twice
+    std::uint64_t peak = 0;       ///< bytes of activations and gradients
+    std::uint64_t offloaded = 0;  ///< bytes in each direction
+    double extra = 0;             ///< seconds of repeated forward
 };
 
-/// At the backward of a segment what earlier segments left is there, and all that the segment makes
-/// again or fetches; what later ones left is gone.
+/// During a segment's backward, memory holds what earlier segments stored and all that this segment
+/// recomputes or fetches; later segments' data are freed.
 [[nodiscard]] RecomputeCost cost_of(const std::vector<ChainUnit>& chain, const RecomputePlan& plan);
 
 [[nodiscard]] RecomputePlan keep_all(const std::vector<ChainUnit>& chain);
-/// Every unit from its own input.
+/// Recomputes every unit from its own input.
 [[nodiscard]] RecomputePlan recompute_full(const std::vector<ChainUnit>& chain);
-/// Units without a selective part are kept.
+/// Keeps units without a selective part.
 [[nodiscard]] RecomputePlan recompute_selective(const std::vector<ChainUnit>& chain);
-/// Segments of k units; the square root of their number is Chen et al.'s choice (2016).
+/// Segments of k units; Chen et al. (2016) choose the square root of the number of units.
 [[nodiscard]] RecomputePlan recompute_every(const std::vector<ChainUnit>& chain, std::uint32_t k);
 
 struct ExactRecompute {
     std::uint64_t memory = 0;          ///< bytes for activations and gradients
-    std::uint64_t offload_budget = 0;  ///< bytes that copies can move each way unseen
+    std::uint64_t offload_budget = 0;  ///< bytes in each direction that copies can hide
     std::size_t most_states = 2'000'000;
 };
 struct RecomputeChoice {
@@ -68,13 +69,13 @@ struct RecomputeChoice {
     RecomputeCost cost;
     std::string refusal;  ///< "what; what was expected"
 };
-/// The plan that costs least extra time in that memory, of all segmentations with every unit's
-/// forward run at most twice: partial plans that are worse in stored bytes, offloaded bytes and
-/// time alike are dropped, nothing else.
+/// The plan with the least extra time in that memory, among all segmentations that run each unit's
+/// forward at most twice. Only partial plans that are worse in stored bytes, offloaded bytes and
+/// time alike are dropped.
 [[nodiscard]] RecomputeChoice
 recompute_exactly(const std::vector<ChainUnit>& chain, const ExactRecompute& options);
 
-/// The least memory of any such plan that does not offload.
+/// The least memory of any such plan without offloading.
 [[nodiscard]] std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain);
 
 }  // namespace switchfold

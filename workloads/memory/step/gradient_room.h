@@ -9,15 +9,15 @@
 
 namespace switchfold {
 
-/// Memory for gradients of weights: a group takes its bytes when the first layer writes to it, and
-/// an operation gives them back. Groups are freed in the order in which they were completed.
+/// Memory for weight gradients: a group takes its bytes when its first layer writes to it, and an
+/// operation frees them. Groups are freed in the order of completion.
 class GradientRoom {
 public:
-    /// `bytes`: of the memory; it holds what is open at the same time.
+    /// `bytes`: size of the memory. \pre it holds all groups that are open at the same time.
     GradientRoom(const std::vector<GradientGroup>& groups, std::uint64_t bytes) :
         groups_(groups), bytes_(bytes) {}
 
-    /// The operation that a group has to wait for; none: there is room.
+    /// Reserves memory for a group. \returns the operation that it must wait for, if any.
     [[nodiscard]] std::optional<std::uint32_t> take(std::size_t group);
     void give_back(std::size_t group, std::uint32_t operation) {
         freed_.push_back({groups_[group].bytes, operation});
@@ -31,8 +31,8 @@ private:
     const std::vector<GradientGroup>& groups_;
     std::uint64_t bytes_;
     std::uint64_t used_ = 0;
-    std::vector<Freed> freed_;  ///< in the order of time
-    std::size_t reused_ = 0;    ///< of them
+    std::vector<Freed> freed_;  ///< in order of time
+    std::size_t reused_ = 0;    ///< number of entries already reused
 };
 
 }  // namespace switchfold

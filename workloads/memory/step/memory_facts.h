@@ -11,7 +11,7 @@
 
 namespace switchfold {
 
-/// One GPU's iteration of a plan that leaves the network whole, as planners of memory see it.
+/// One GPU's iteration of a plan with an undivided network, as seen by memory planners.
 struct MemoryFacts {
     NetworkScheduleOptions options;
     std::vector<LayerTimes> times;    ///< by layer
@@ -21,7 +21,7 @@ struct MemoryFacts {
 [[nodiscard]] MemoryFacts
 memory_facts(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
 
-/// Bytes of an iteration with micro-batches of that size; nothing of it depends on times.
+/// Sizes of an iteration with the plan's micro-batches, independent of times.
 [[nodiscard]] NetworkScheduleOptions schedule_options(const ParallelPlan& plan);
 
 }  // namespace switchfold

@@ -7,10 +7,10 @@
 
 namespace switchfold {
 
-/// One step layer by layer, with the copies that its memory plan asks for: in on one stream, out on
-/// another, through the staging ring. A kernel waits for what it reads and for room for what it
-/// makes; a gradient of weights waits for room that updates give back. With `plan.data` ranks,
-/// gradients are reduced group by group, and updates wait for that.
+/// One step layer by layer, with the copies that its memory plan requires: inbound on one stream,
+/// outbound on another, through the staging ring. A kernel waits for its inputs and for room for
+/// its results; a weight gradient waits for room that updates free. With `plan.data` > 1, gradients
+/// are reduced group by group, and updates wait for the reduction.
 /// \pre planned.plan has no refusal.
 [[nodiscard]] ExecutionGraph memory_step(const PlannedStep& step, const PlannedMemory& planned);
 

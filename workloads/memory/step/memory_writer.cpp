@@ -135,7 +135,8 @@ void MemoryWriter::backward(const AccessStep& step, const Indices& data) {
     for (const Index index : data)
         writer_.wait_for(0, index);
     const std::uint32_t layer = step.layer;
-    // The gradient of weights that are no product's comes with that of the input.
+    // Without a separate weight-gradient kernel, the weight gradient is computed with the input
+    // gradient.
     const bool apart = has_kernels(parts_.layers.work(PassKind::kWeightGradient, layer));
     const auto input_gradient = [&] { work(PassKind::kInputGradient, layer, Phase::kBackward); };
     if (apart && choice_.updates != UpdatePolicy::kOverlapped) {
@@ -179,7 +180,7 @@ void MemoryWriter::give_back(std::size_t group, Index operation) {
     writer_.memory(MemoryClass::kGradients, -bytes, operation, true);
 }
 
-/// Gradients that the layer is the last to add to travel, or wait for those of the whole pass.
+/// Reduces gradients that this layer completes, or leaves them until the pass has ended.
 void MemoryWriter::complete_gradients(std::uint32_t layer) {
     const std::vector<GradientGroup>& groups = parts_.memory.groups;
     for (std::size_t group = 0; group < groups.size(); ++group)
@@ -198,7 +199,7 @@ void MemoryWriter::complete_gradients(std::uint32_t layer) {
 }
 
 std::optional<MemoryWriter::Index> MemoryWriter::reduce(std::size_t group, Indices ready) {
-    const bool parts = choice_.updater == Updater::kHost;  // of each rank, on its host
+    const bool parts = choice_.updater == Updater::kHost;  // each rank's part goes to its host
     return writer_.collective(
         parts ? "scatter gradients" : "reduce gradients",
         parts ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
@@ -214,7 +215,7 @@ Bytes MemoryWriter::part(std::uint64_t bytes) const {
     return Bytes((bytes + ranks - 1) / ranks);
 }
 
-/// Each rank's part goes to its host.
+/// Copies each rank's part to its host.
 void MemoryWriter::to_host(std::size_t group, Indices ready) {
     const Index out = writer_.host_copy(
         "gradients to host",
@@ -230,7 +231,7 @@ void MemoryWriter::to_host(std::size_t group, Indices ready) {
         update_on_host(there, out);
 }
 
-/// A rank's part is updated, comes back and goes to all.
+/// Updates a rank's part, copies it back and gathers all parts.
 void MemoryWriter::update_on_host(std::size_t group, Index there) {
     std::uint64_t weights = 0;
     for (const std::uint32_t owner : parts_.memory.groups[group].owners)
@@ -252,7 +253,7 @@ void MemoryWriter::update_on_host(std::size_t group, Index there) {
         {back});
 }
 
-/// One kernel that reads them all, for their norm or their overflows.
+/// One kernel that reads all gradients, for their norm or to detect overflows.
 void MemoryWriter::look_at_all_gradients() {
     if (!choice_.clip_by_global_norm && !choice_.check_loss_scale)
         return;
@@ -304,8 +305,8 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
         give_back(group, *last_update_);
 }
 
-/// The passes, from their first operation to their last; updates within the backward pass are no
-/// pass.
+/// Spans of the passes, from their first to their last operation; updates within the backward pass
+/// form no span.
 void MemoryWriter::spans() {
     for (const auto& [kind, range] : passes_) {
         if (kind == StepKind::kUpdate && choice_.updates != UpdatePolicy::kBatch)
@@ -315,8 +316,7 @@ void MemoryWriter::spans() {
     }
 }
 
-/// Weights and what is pinned of the next iteration's; what is on its way over the end of the
-/// iteration; shadows.
+/// Memory held throughout: weights, pinned persistent items and shadows.
 MemoryBytes MemoryWriter::held() const {
     const PlannedMemory& planned = parts_.memory;
     MemoryBytes held;
@@ -334,7 +334,7 @@ MemoryBytes MemoryWriter::held() const {
 void MemoryWriter::memory() {
     const PlannedMemory& planned = parts_.memory;
     MemoryBytes all_along = held();
-    std::map<std::uint32_t, Range> pinned;  // by item: access steps
+    std::map<std::uint32_t, Range> pinned;  // by item: range of access steps
     for (const Stay& stay : stays_of(planned.schedule)) {
         const MemoryItem& item = planned.schedule.items[stay.item];
         const auto bytes = static_cast<std::int64_t>(item.bytes);

@@ -15,18 +15,19 @@
 
 namespace switchfold {
 
-/// Everything that the ranks of a step with planned memory have in common.
+/// What all ranks of a step with planned memory share.
 struct MemoryStepParts {
     MemoryStepParts(const PlannedStep& planned_step, const PlannedMemory& planned_memory);
     const PlannedStep& step;
     const PlannedMemory& memory;
     RankMap map;
-    StageWork layers;  ///< a layer a stage
+    StageWork layers;  ///< one layer per stage
     std::vector<StepMoves> moves;
-    std::vector<std::optional<std::uint32_t>> waits;  ///< for room of the staging ring
+    std::vector<std::optional<std::uint32_t>>
+        waits;  ///< steps that must free room in the staging ring
 };
 
-/// Lays one rank's operations down, access step by access step.
+/// Writes one rank's operations, access step by access step.
 class MemoryWriter {
 public:
     MemoryWriter(
@@ -40,7 +41,7 @@ private:
     void forward(const AccessStep& step, const Indices& data);
     void backward(const AccessStep& step, const Indices& data);
     void update(const AccessStep& step, const Indices& data);
-    /// What the step waits for: what was fetched for it, or room.
+    /// Operations that the step waits for: those that fetch its data or free room.
     [[nodiscard]] Indices fetch(std::size_t at, Phase phase);
     void keep(std::size_t at, const Indices& ended, Phase phase);
     void work(PassKind kind, std::uint32_t layer, Phase phase);
@@ -53,23 +54,24 @@ private:
     [[nodiscard]] std::optional<Index> reduce(std::size_t group, Indices ready);
     void to_host(std::size_t group, Indices ready);
     void update_on_host(std::size_t group, Index there);
-    [[nodiscard]] Bytes part(std::uint64_t bytes) const;  ///< a rank's
+    [[nodiscard]] Bytes part(std::uint64_t bytes) const;  ///< a rank's part
     void spans();
-    /// Of all stays: whose memory they take, from when until when.
+    /// Writes the memory changes of all stays.
     void memory();
     [[nodiscard]] MemoryBytes held() const;
 
     const MemoryStepParts& parts_;
     const MemoryChoice& choice_;
     PassWriter writer_;
-    Team team_;  ///< who reduces gradients
+    Team team_;  ///< ranks that reduce gradients
     GradientRoom gradients_;
-    std::vector<std::size_t> left_;  ///< by group: updates that have not been laid down
-    std::vector<Indices> ready_;       ///< by group: when its gradients are there
-    std::vector<std::size_t> unsent_;  ///< groups whose gradients travel after the pass
-    Indices all_ready_;                ///< of all groups
-    Indices ended_;                    ///< of the last access step
-    std::vector<Indices> given_back_;  ///< by access step: its room, and that of those before
+    std::vector<std::size_t> left_;    ///< by group: remaining updates
+    std::vector<Indices> ready_;       ///< by group: operations that complete its gradients
+    std::vector<std::size_t> unsent_;  ///< groups whose gradients are reduced after the pass
+    Indices all_ready_;                ///< over all groups
+    Indices ended_;                    ///< end of the last access step
+    std::vector<Indices>
+        given_back_;  ///< by access step: operations that free its room and that of earlier steps
     std::optional<Index> last_update_;
     std::optional<Index> last_keep_;
     std::vector<std::size_t> on_host_;  ///< groups whose updates wait for the others
@@ -78,7 +80,7 @@ private:
         Index last = 0;
     };
     std::map<StepKind, Range> passes_;
-    std::vector<Range> laid_;  ///< by access step: its first operation that computes, and its end
+    std::vector<Range> laid_;  ///< by access step: its first computing operation, and its end
     using Moved = std::map<std::pair<std::size_t, std::uint32_t>, Index>;
     Moved fetched_;  ///< by access step and item
     Moved kept_;

@@ -13,7 +13,7 @@ bool within_backward(const MemoryChoice& choice) {
     return choice.updates != UpdatePolicy::kBatch;
 }
 
-/// Steps of updates: behind the layer that completes a group, or behind the whole pass.
+/// Places update steps: after the layer that completes a group, or after the whole pass.
 void place_updates(
     const MemoryChoice& choice,
     const std::vector<GradientGroup>& groups,

@@ -30,7 +30,7 @@ std::vector<GradientGroup>
 bucket_groups(const std::vector<UpdateLayer>& layers, std::uint64_t first, std::uint64_t others) {
     std::vector<GradientGroup> buckets;
     bool open = false;
-    // By the layer that completes a gradient: the order in which they can travel.
+    // Ordered by the layer that completes each gradient, hence the order of reductions.
     std::vector<GradientGroup> ready = layer_groups(layers);
     std::stable_sort(
         ready.begin(), ready.end(), [](const GradientGroup& a, const GradientGroup& b) {

@@ -8,40 +8,40 @@
 
 namespace switchfold {
 
-/// A layer with weights as its update sees it. Layers stand in the order of the forward pass.
+/// A layer with weights, as seen by its update. Layers are in forward order.
 struct UpdateLayer {
     std::string name;
-    double input_gradient = 0;   ///< seconds: X, which reads the weights
-    double weight_gradient = 0;  ///< seconds: D, which writes their gradient
-    double update = 0;           ///< seconds: U, which reads the gradient and writes the weights
+    double input_gradient = 0;   ///< seconds: X, reads the weights
+    double weight_gradient = 0;  ///< seconds: D, writes their gradient
+    double update = 0;           ///< seconds: U, reads the gradient and writes the weights
     std::uint64_t gradient = 0;  ///< bytes
     std::uint64_t weights = 0;   ///< bytes
-    std::optional<std::uint32_t> shares =
-        {};  ///< the earlier layer into whose gradient it adds too
+    std::optional<std::uint32_t> shares = {};  ///< an earlier layer to whose gradient it also adds
 };
 
-/// Gradients that come, are reduced and updated together: a layer's, or a bucket's.
+/// Gradients that are stored, reduced and updated together: a layer's, or a bucket's.
 struct GradientGroup {
     std::uint64_t bytes = 0;
     double update = 0;  ///< seconds
-    /// Layers that add to it, the last one first: its memory is taken with the first weight
-    /// gradient and complete with the last.
+    /// Layers that add to it, the last one first: memory is taken with the first weight gradient;
+    /// the group is complete with the last.
     std::vector<std::uint32_t> layers;
     std::vector<std::uint32_t> owners;  ///< layers whose weights it updates
 };
 
-/// A group a layer with weights, in the order of the backward pass. Shared weights are one group.
+/// One group per layer with weights, in backward order. Shared weights form one group.
 [[nodiscard]] std::vector<GradientGroup> layer_groups(const std::vector<UpdateLayer>& layers);
 
-/// Buckets that close once they hold so many bytes (PyTorch's DistributedDataParallel).
+/// Buckets that close once they hold `first` bytes, then `others` bytes (PyTorch's
+/// DistributedDataParallel).
 [[nodiscard]] std::vector<GradientGroup>
 bucket_groups(const std::vector<UpdateLayer>& layers, std::uint64_t first, std::uint64_t others);
 
 [[nodiscard]] std::uint64_t sum_of_bytes(const std::vector<GradientGroup>& groups);
 [[nodiscard]] std::uint64_t largest(const std::vector<GradientGroup>& groups);
-/// Of two neighbours in the order of the backward pass.
+/// Largest sum of two adjacent groups in backward order.
 [[nodiscard]] std::uint64_t largest_pair(const std::vector<GradientGroup>& groups);
-/// The least memory in which backward never waits for ever: groups that are not complete, together.
+/// The least memory in which backward cannot deadlock: the largest sum of incomplete groups.
 [[nodiscard]] std::uint64_t
 least_ring(const std::vector<UpdateLayer>& layers, const std::vector<GradientGroup>& groups);
 

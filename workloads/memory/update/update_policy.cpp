@@ -83,7 +83,7 @@ private:
         result_.reserved = ring_;
     }
 
-    /// On the stream of gradients.
+    /// Appends work to the gradient stream.
     void work(UpdateEvent::Kind kind, std::size_t layer, double seconds) {
         result_.events.push_back({kind, static_cast<std::uint32_t>(layer), now_, now_ + seconds});
         now_ += seconds;
@@ -148,7 +148,7 @@ private:
         std::int64_t live = 0;
         for (auto at = changes_.begin(); at != changes_.end();) {
             const double when = at->first;
-            // Room that is given back at the very time at which it is taken again counts once.
+            // Room that is freed and taken again at the same time counts once.
             for (; at != changes_.end() && at->first == when; ++at)
                 live += at->second;
             result_.live.push_back({when, static_cast<std::uint64_t>(live)});
@@ -162,13 +162,13 @@ private:
     const UpdateOptions& options_;
     std::vector<std::vector<std::size_t>> opens_;      ///< groups, by layer
     std::vector<std::vector<std::size_t>> completes_;  ///< groups, by layer
-    std::vector<std::size_t> waiting_;                 ///< batch
+    std::vector<std::size_t> waiting_;                 ///< groups of the batch that wait
     std::uint64_t ring_ = 0;
     std::uint64_t used_ = 0;
     std::uint32_t in_use_ = 0;
-    double now_ = 0;      ///< of the stream of gradients
-    double reduced_ = 0;  ///< end of the all-reduces
-    double updated_ = 0;  ///< end of the updates
+    double now_ = 0;      ///< time of the gradient stream
+    double reduced_ = 0;  ///< end of the last all-reduce
+    double updated_ = 0;  ///< end of the last update
     std::multimap<double, std::uint64_t> freed_;
     std::multimap<double, std::int64_t> changes_;
     UpdateReplay result_;

@@ -39,8 +39,8 @@ Network alexnet() {
     return net.take();
 }
 
-/// Krizhevsky 2012 in one tower, with local response normalisation: the 23 layers that SuperNeurons
-/// (arXiv 1801.04380) runs.
+/// Krizhevsky 2012 as a single tower, with local response normalisation: the 23 layers used by
+/// SuperNeurons (arXiv 1801.04380).
 Network one_tower() {
     NetworkBuilder net("alexnet_one_tower_227");
     std::uint32_t n = 0;

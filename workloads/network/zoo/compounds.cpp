@@ -19,7 +19,7 @@ struct Coded {
     Tensor loss;
 };
 
-/// A vector of counts through a code of 128 and back.
+/// Encodes a vector of counts to a code of 128 and decodes it.
 Coded autoencoder(NetworkBuilder& net) {
     std::uint32_t n = 0;
     const auto activated = [&](const Tensor& in) {
@@ -34,8 +34,8 @@ Coded autoencoder(NetworkBuilder& net) {
     return {code, net.loss("autoencoder.loss", "mse_loss", {x})};
 }
 
-/// A stand-in for networks that join a recurrent, an autoencoding and an attending branch: the next
-/// event from 100 events and a vector.
+/// A substitute for networks that combine a recurrent, an autoencoder and an attention branch:
+/// predicts the next event from 100 events and a vector.
 Network make() {
     NetworkBuilder net("compound_lstm_ae_attention", kEvents);
     Tensor x = net.embedding("embedding", {{kEvents}}, kVocabulary, 128);

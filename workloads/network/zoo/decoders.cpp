@@ -13,7 +13,7 @@ constexpr GptShape kGpt2Small{12, 768, 12, 1024, 50'257};
 constexpr GptShape kGpt2Medium{24, 1024, 16, 1024, 50'257};
 constexpr GptShape kGpt2Xl{48, 1600, 25, 1024, 50'257};
 constexpr GptShape kGpt3{96, 12'288, 96, 2048, 50'257};  // arXiv 2005.14165
-/// arXiv 2401.10241, table 3. Its vocabulary is not printed: 32,000 fits all four printed sizes.
+/// arXiv 2401.10241, table 3. The vocabulary is not stated: 32,000 fits all four stated sizes.
 constexpr GptShape kGpt1_5b{22, 2304, 24, 1024, 32'000};
 constexpr GptShape kGpt6_2b{30, 4096, 32, 1024, 32'000};
 /// arXiv 2205.05198, table 3.

@@ -18,7 +18,7 @@ norm_relu(NetworkBuilder& net, const std::string& norm, const std::string& relu,
     return net.each(relu, "relu", net.batchnorm(norm, in));
 }
 
-/// Every layer reads the block's input and all layers before it.
+/// Every layer reads the block's input and all earlier layers of the block.
 Tensor
 dense_block(NetworkBuilder& net, const std::string& block, const Tensor& in, std::uint32_t layers) {
     std::vector<Tensor> all{in};
@@ -33,7 +33,7 @@ dense_block(NetworkBuilder& net, const std::string& block, const Tensor& in, std
     return net.concat(block + ".out", all);
 }
 
-/// Halves the channels and the sides.
+/// Halves channels, height and width.
 Tensor transition(NetworkBuilder& net, const std::string& name, const Tensor& in) {
     Tensor x = norm_relu(net, name + ".norm", name + ".relu", in);
     x = net.conv(name + ".conv", x, in.channels() / 2, Window::square(1), /*bias=*/false);

@@ -17,7 +17,7 @@ constexpr std::uint32_t kBlocks = 24;
 const Weights kColumns{true, TensorSplit::kColumns};
 const Weights kRows{true, TensorSplit::kRows};
 
-/// Norms come after each sum.
+/// Post-norm: a norm follows each sum.
 Tensor bert_block(NetworkBuilder& net, const std::string& name, const Tensor& in) {
     const std::string self = name + ".attention.self";
     const Tensor q = net.linear(self + ".query", in, kHidden, kColumns);
@@ -34,7 +34,7 @@ Tensor bert_block(NetworkBuilder& net, const std::string& name, const Tensor& in
     return net.layernorm(name + ".output.LayerNorm", x);
 }
 
-/// Devlin et al. 2018 (arXiv 1810.04805), uncased, without the heads of its pre-training.
+/// Devlin et al. 2018 (arXiv 1810.04805), uncased, without the pre-training heads.
 Network bert_large() {
     constexpr std::uint64_t kTokens = 512;
     constexpr std::uint64_t kVocabulary = 30'522;
@@ -60,7 +60,7 @@ Network bert_large() {
     return net.take();
 }
 
-/// Norms come before attention and feed forward.
+/// Pre-norm: norms precede attention and feed-forward.
 Tensor vit_block(NetworkBuilder& net, const std::string& name, const Tensor& in) {
     Tensor x = net.layernorm(name + ".ln_1", in);
     x = net.linear(name + ".attn.in_proj", x, 3 * kHidden, kColumns);
@@ -74,7 +74,7 @@ Tensor vit_block(NetworkBuilder& net, const std::string& name, const Tensor& in)
     return net.each_of(name + ".add_2", "add", {half, x});
 }
 
-/// Dosovitskiy et al. 2020 (arXiv 2010.11929), torchvision's: patches of 16 x 16 and a class token.
+/// Dosovitskiy et al. 2020 (arXiv 2010.11929), torchvision's: 16 x 16 patches and a class token.
 Network vit_l_16() {
     constexpr std::uint64_t kPatch = 16;
     NetworkBuilder net("vit_l_16", 14 * 14 + 1);

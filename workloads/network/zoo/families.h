@@ -13,7 +13,7 @@ struct Entry {
     Network (*make)();
 };
 
-// A file a family.
+// One file per family.
 [[nodiscard]] std::span<const Entry> alexnets();
 [[nodiscard]] std::span<const Entry> vggs();
 [[nodiscard]] std::span<const Entry> resnets();

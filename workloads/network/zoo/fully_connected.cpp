@@ -12,7 +12,7 @@ namespace {
 
 enum class Last : std::uint8_t { kActivated, kPlain };
 
-/// Layers of these widths, each with its activation; the last as `last` says.
+/// Layers of these widths, each followed by its activation; the last one by `last`.
 Network chain(
     std::string name,
     const std::vector<std::uint64_t>& widths,
@@ -40,7 +40,7 @@ Network autoencoder(
     return chain(std::move(name), widths, activation, Last::kActivated, "mse_loss");
 }
 
-/// Digits: four hidden layers.
+/// MNIST classifier with four hidden layers.
 Network digits() {
     return classifier("fc_784_2048x4_10", {784, 2048, 2048, 2048, 2048, 10}, "relu");
 }

@@ -10,12 +10,12 @@ namespace switchfold::zoo {
 
 namespace {
 
-constexpr std::uint64_t kTokens = 50;  // of the source, and of the target
+constexpr std::uint64_t kTokens = 50;  // of the source and of the target each
 constexpr std::uint64_t kVocabulary = 32'320;
 constexpr std::uint64_t kHidden = 1024;
 
-/// Normalised Bahdanau attention: queries and keys through a matrix each, without biases; the
-/// vector that scores their sum, a bias, and the norm.
+/// Normalised Bahdanau attention: one matrix each for queries and keys, without biases; the vector
+/// that scores their sum, a bias, and the norm.
 Tensor attention(NetworkBuilder& net, const Tensor& query, const Tensor& memory) {
     Layer layer{"decoder.attn", "linear"};
     layer.parameters = 2 * kHidden * kHidden + 2 * kHidden + 1;
@@ -23,7 +23,7 @@ Tensor attention(NetworkBuilder& net, const Tensor& query, const Tensor& memory)
     return net.layer(std::move(layer), {query, memory}, query.shape);
 }
 
-/// One layer of both directions, one over both, then layers with a residual each.
+/// One bidirectional layer, one layer over both directions, then layers with residuals.
 Tensor encoder(NetworkBuilder& net, const Tensor& in, std::uint32_t layers) {
     const Tensor forward = net.lstm("encoder.rnn0.fwd", {in}, kHidden);
     const Tensor reverse = net.lstm("encoder.rnn0.rev", {in}, kHidden);
@@ -35,7 +35,7 @@ Tensor encoder(NetworkBuilder& net, const Tensor& in, std::uint32_t layers) {
     return x;
 }
 
-/// Every layer reads the attention beside the layer before.
+/// Every layer reads the attention and the previous layer.
 Tensor decoder(NetworkBuilder& net, const Tensor& in, const Tensor& memory, std::uint32_t layers) {
     const Tensor first = net.lstm("decoder.att_rnn.fwd", {in}, kHidden);
     const Tensor attended = attention(net, first, memory);
@@ -47,8 +47,8 @@ Tensor decoder(NetworkBuilder& net, const Tensor& in, const Tensor& memory, std:
     return x;
 }
 
-/// Wu et al. 2016 (arXiv 1609.08144) as MLPerf trains it, with so many layers in encoder and
-/// decoder; MLPerf's own of 4 shares one embedding between the languages.
+/// Wu et al. 2016 (arXiv 1609.08144) as in MLPerf, with `layers` layers each in encoder and
+/// decoder. MLPerf's own model of 4 shares one embedding between the languages.
 Network gnmt(std::string name, std::uint32_t layers, bool one_embedding) {
     NetworkBuilder net(std::move(name), kTokens);
     const Tensor words{{kTokens}};

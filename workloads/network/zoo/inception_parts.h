@@ -15,7 +15,7 @@ struct Unit {
     Window window = {};
 };
 
-/// Writes the branches of one Inception module: names are MODULE.BRANCH.
+/// Builds the branches of one Inception module; names are MODULE.BRANCH.
 class InceptionModule {
 public:
     InceptionModule(NetworkBuilder& net, std::string name) : net_(net), name_(std::move(name)) {}
@@ -26,7 +26,7 @@ public:
         x = net_.batchnorm(name + ".bn", x);
         return net_.each(name + ".relu", "relu", x);
     }
-    /// One after the other.
+    /// Adds the units in sequence.
     Tensor chain(Tensor x, std::initializer_list<Unit> units) {
         for (const Unit& unit : units)
             x = conv(x, unit);

@@ -81,7 +81,7 @@ Tensor module_e(InceptionModule m, const Tensor& in) {
     return m.concat(".concat", {b1, b3, twice, m.conv(pool, {".branch_pool", 192})});
 }
 
-/// The classifier beside the way, which the loss reads too.
+/// The auxiliary classifier, which the loss reads too.
 Tensor auxiliary(NetworkBuilder& net, const Tensor& in) {
     InceptionModule m(net, "AuxLogits");
     Tensor x = m.pool(".avgpool", "avgpool", in, Window::square(5, 3));

@@ -11,8 +11,8 @@ namespace switchfold::zoo {
 
 namespace {
 
-/// Different values of Criteo Terabyte's 26 categories, indices taken modulo 40 million: MLPerf's
-/// DLRM (facebookresearch/dlrm, bench/run_and_time.sh, --max-ind-range=40000000).
+/// Distinct values of Criteo Terabyte's 26 categories, indices modulo 40 million: MLPerf's DLRM
+/// (facebookresearch/dlrm, bench/run_and_time.sh, --max-ind-range=40000000).
 constexpr std::array<std::uint64_t, 26> kRows{
     39'884'406, 39'043,     17'289,     7420,       20'263,  3,      7120, 1543, 63,
     38'532'951, 2'953'546,  403'346,    10,         2208,    11'938, 155,  4,    976,
@@ -35,8 +35,8 @@ Tensor perceptron(
     return x;
 }
 
-/// Naumov et al. 2019 (arXiv 1906.00091) with MLPerf's sizes: the products of all pairs of the 26
-/// embeddings and the dense features' vector go with that vector into the last perceptron.
+/// Naumov et al. 2019 (arXiv 1906.00091) with MLPerf's sizes: pairwise products of the 26
+/// embeddings and the dense features' vector enter the last perceptron together with that vector.
 Network dlrm() {
     NetworkBuilder net("dlrm");
     const Tensor dense = perceptron(net, "bot_l", {{kDense}}, {512, 256, kWidth}, "relu");
@@ -46,7 +46,7 @@ Network dlrm() {
         vectors.push_back(row);
     }
     const std::uint64_t count = vectors.size();
-    // One product of all vectors with all; what is above the diagonal is kept.
+    // One product of all vectors with each other; the part above the diagonal is kept.
     Layer pairs{"interaction", "interaction", 0, count * count * kWidth};
     Tensor x = net.layer(std::move(pairs), vectors, {kWidth + count * (count - 1) / 2});
     x = perceptron(net, "top_l", x, {1024, 1024, 512, 256, 1}, "sigmoid");

@@ -10,7 +10,7 @@ namespace switchfold::zoo {
 
 namespace {
 
-/// Merity et al. 2017 (arXiv 1708.02182) on Penn Treebank; the head uses the embedding's weights.
+/// Merity et al. 2017 (arXiv 1708.02182) on Penn Treebank; the head shares the embedding's weights.
 Network awd_lm() {
     constexpr std::uint64_t kTokens = 70;
     constexpr std::uint64_t kVocabulary = 10'000;
@@ -29,7 +29,7 @@ Network awd_lm() {
 }
 
 /// Venugopalan et al. 2015 (arXiv 1505.00487): 80 frames as vectors of 4,096 (VGG's fc7) and 80
-/// words. Its vocabulary is not printed: 46,168 gives the 349 MB of arXiv 1806.03377.
+/// words. The vocabulary is not stated: 46,168 gives the 349 MB of arXiv 1806.03377.
 Network s2vt() {
     constexpr std::uint64_t kTokens = 80;
     constexpr std::uint64_t kVocabulary = 46'168;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kStages = 4;
 constexpr std::uint64_t kFirstWidth = 64;
-constexpr std::uint64_t kExpansion = 4;  // of a bottleneck's output over its middle
+constexpr std::uint64_t kExpansion = 4;  // ratio of a bottleneck's output to its middle
 constexpr Window kPool = Window::square(3, 2, 1);
 constexpr Window kFirst = Window::square(7, 2, 3);
 
@@ -30,7 +30,7 @@ conv(NetworkBuilder& net, std::string name, const Tensor& in, std::uint64_t out,
     return net.conv(std::move(name), in, out, window, /*bias=*/false);
 }
 
-/// What the residual is added to: the input, projected where its size changes.
+/// The residual connection: the input, projected if its size changes.
 Tensor shortcut(NetworkBuilder& net, const Tensor& in, const Unit& unit, std::uint64_t channels) {
     if (unit.stride == 1 && in.channels() == channels)
         return in;
@@ -39,7 +39,7 @@ Tensor shortcut(NetworkBuilder& net, const Tensor& in, const Unit& unit, std::ui
     return net.batchnorm(unit.name + ".downsample.1", x);
 }
 
-/// Two 3x3 layers.
+/// Two 3x3 convolutions.
 Tensor basic(NetworkBuilder& net, const Tensor& in, const Unit& unit) {
     const auto name = [&](const char* what) { return unit.name + what; };
     Tensor x = conv(net, name(".conv1"), in, unit.width, Window::square(3, unit.stride, 1));
@@ -52,7 +52,8 @@ Tensor basic(NetworkBuilder& net, const Tensor& in, const Unit& unit) {
     return net.each(name(".relu"), "relu", x);
 }
 
-/// A 3x3 layer between two 1x1 layers, which has the stride (torchvision's "ResNet v1.5").
+/// A 3x3 convolution, which has the stride (torchvision's "ResNet v1.5"), between two 1x1
+/// convolutions.
 Tensor bottleneck(NetworkBuilder& net, const Tensor& in, const Unit& unit) {
     const auto name = [&](const char* what) { return unit.name + what; };
     Tensor x = conv(net, name(".conv1"), in, unit.width, Window::square(1));
@@ -68,8 +69,8 @@ Tensor bottleneck(NetworkBuilder& net, const Tensor& in, const Unit& unit) {
     return net.each(name(".relu"), "relu", x);
 }
 
-/// Norm and ReLU before each convolution (arXiv 1603.05027); the first unit of a stage projects
-/// what its first ReLU gives.
+/// Norm and ReLU before each convolution (arXiv 1603.05027); the first unit of a stage projects the
+/// output of its first ReLU.
 Tensor preactivated(NetworkBuilder& net, const Tensor& in, const Unit& unit) {
     const auto name = [&](const char* what) { return unit.name + what; };
     const std::uint64_t channels = kExpansion * unit.width;
@@ -88,7 +89,7 @@ Tensor preactivated(NetworkBuilder& net, const Tensor& in, const Unit& unit) {
     return net.each_of(name(".add"), "add", {x, identity});
 }
 
-/// `name` of a unit from its stage and place.
+/// `name` of a unit from its stage and index.
 Tensor stages(
     NetworkBuilder& net,
     Tensor x,
@@ -121,7 +122,7 @@ Network resnet(std::string name, const std::array<std::uint32_t, kStages>& depth
     return net.take();
 }
 
-/// For images of 32 x 32: no pooling and a 3x3 layer first (kuangliu/pytorch-cifar).
+/// For images of 32 x 32: begins with a 3x3 convolution without pooling (kuangliu/pytorch-cifar).
 Network resnet18_cifar10() {
     NetworkBuilder net("resnet18_cifar10");
     Tensor x = conv(net, "conv1", {{3, 32, 32}}, kFirstWidth, Window::same(3, 3));
@@ -136,7 +137,7 @@ Network resnet18_cifar10() {
     return net.take();
 }
 
-/// MXNet's symbol "resnet" with 200 layers: the input is normalised too.
+/// MXNet's symbol "resnet" with 200 layers; it also normalises the input.
 Network resnet200() {
     NetworkBuilder net("resnet200_preact");
     Tensor x = net.batchnorm("bn_data", {{3, 224, 224}});

@@ -13,7 +13,8 @@ namespace {
 const Weights kColumns{true, TensorSplit::kColumns};
 const Weights kRows{true, TensorSplit::kRows};
 
-/// Queries of one tensor, keys and values of another; `out` names the matrix behind the heads.
+/// Attention with queries from one tensor, keys and values from another; `out` names the output
+/// projection.
 Tensor attend(
     NetworkBuilder& net,
     const std::string& name,
@@ -28,8 +29,8 @@ Tensor attend(
     return net.linear(name + out, x, in.width(), kRows);
 }
 
-/// Vaswani et al. 2017 (arXiv 1706.03762): norms after each sum, one matrix for both embeddings and
-/// the head; sequences of 64 and 64 tokens.
+/// Vaswani et al. 2017 (arXiv 1706.03762): post-norm, one matrix for both embeddings and the head;
+/// sequences of 64 and 64 tokens.
 class Vaswani {
 public:
     Vaswani(std::string name, std::uint64_t width, std::uint64_t inner, std::uint32_t heads) :
@@ -89,7 +90,8 @@ private:
     std::uint32_t heads_;
 };
 
-/// ntueclab/SpecTrain-PyTorch (MIT). Both sums of a block add the block's input, as that code does.
+/// ntueclab/SpecTrain-PyTorch (MIT). Both residual sums of a block add the block's input, as in
+/// that code.
 Network imdb_transformer() {
     constexpr std::uint64_t kWords = 200;
     constexpr std::uint64_t kVocabulary = 10'000;
@@ -99,7 +101,7 @@ Network imdb_transformer() {
     NetworkBuilder net("imdb_transformer", kWords);
     const Tensor embedded = net.embedding("embeddings", {{kWords}}, kVocabulary, kWidth);
     Tensor x = net.linear("emb_ff", embedded, kWidth);
-    // A matrix times the positions' unit vectors, which are no input of a sample.
+    // A matrix times one-hot position vectors, which are not an input of the sample.
     Layer positions{"pos", "linear", kWords * kWidth + kWidth, kWords * kWords * kWidth};
     x = net.each_of("pos_add", "add", {x, net.layer(std::move(positions), {}, x.shape)});
     for (std::uint32_t i = 0; i < kBlocks; ++i) {

@@ -21,7 +21,7 @@ Tensor twice(NetworkBuilder& net, const std::string& name, Tensor x, std::uint64
     return x;
 }
 
-/// Ronneberger 2015 (arXiv 1505.04597) with padded convolutions, three channels in, two classes.
+/// Ronneberger 2015 (arXiv 1505.04597) with padded convolutions, three input channels, two classes.
 Network unet() {
     NetworkBuilder net("unet_416x608");
     Tensor x{{3, 416, 608}};

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint32_t kStages = 5;
 
-/// Simonyan and Zisserman 2014 (arXiv 1409.1556), torchvision's without batch norms: so many
-/// convolutions a stage.
+/// Simonyan and Zisserman 2014 (arXiv 1409.1556), torchvision's without batch norms; `depths`:
+/// convolutions per stage.
 Network vgg(std::string name, const std::array<std::uint32_t, kStages>& depths) {
     constexpr std::array<std::uint64_t, kStages> kChannels{64, 128, 256, 512, 512};
     NetworkBuilder net(std::move(name));

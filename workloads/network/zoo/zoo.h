@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// Names of the networks that ship, in the order of their families.
+/// Names of the built-in networks, in the order of their families.
 [[nodiscard]] std::vector<std::string_view> network_names();
 
 /// The network of that name, computed from its architecture; empty if there is none.
