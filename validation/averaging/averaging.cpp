@@ -16,7 +16,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Rows that are compared together: a line here is a group.
+/// Rows that are compared together and form one line of output.
 struct RowGroup {
     bool (*takes)(const AveragingRow& row);
     void (*compare)(
@@ -39,7 +39,7 @@ SuiteResult run_averaging(const SuiteOptions& options) {
     std::vector<AveragingRow> rows;
     if (data)
         rows = read_averaging_rows(*data);
-    // More runs of one row's page, unless the user names a table.
+    // Adds more runs of one row's configuration, unless the user names a table.
     if (!options.data || std::filesystem::is_directory(*options.data))
         for (AveragingRow& row : read_averaging_rows(options.root / kShippedData / kExchanges))
             rows.push_back(std::move(row));

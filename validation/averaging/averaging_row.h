@@ -8,14 +8,14 @@
 
 namespace switchfold::validation {
 
-/// A row of averaging.csv (docs/validation.md has the columns that are read).
+/// A row of averaging.csv (docs/validation.md lists the columns read).
 struct AveragingRow {
     std::string id;
     std::string hardware;
     std::uint32_t workers = 0;  ///< 0: not stated
     std::string model;
     std::string algorithm;
-    std::uint64_t bytes = 0;  ///< that are exchanged; 0: not stated
+    std::uint64_t bytes = 0;  ///< bytes exchanged; 0: not stated
     std::string quantity;
     std::string unit;
     std::string kind;  ///< measured, claimed
@@ -23,7 +23,7 @@ struct AveragingRow {
     double value = 0;
 };
 
-/// Throws ConfigError "file: line N: ..." with everything that is wrong.
+/// Throws ConfigError "file: line N: ..." with all problems.
 [[nodiscard]] std::vector<AveragingRow> read_averaging_rows(const std::filesystem::path& path);
 
 }  // namespace switchfold::validation

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kRow = "thesis_compound";
 constexpr std::string_view kOneGpu = "one GPU";
-constexpr std::string_view kDivided = "4 GPUs";  // how the names of divisions begin
+constexpr std::string_view kDivided = "4 GPUs";  // beginning of the names of divisions
 
 }  // namespace
 

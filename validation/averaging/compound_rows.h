@@ -8,11 +8,11 @@
 
 namespace switchfold::validation {
 
-/// Whether the row is of a network divided by layers.
+/// Whether the row is about a network divided by layers.
 [[nodiscard]] bool is_of_compound(const AveragingRow& row);
 
-/// A claimed speed-up of a division over one GPU beside that of the fastest division of the
-/// shipped experiment.
+/// Compares a claimed speed-up of a division over one GPU with the fastest division of the shipped
+/// experiment.
 void compare_compound(
     const std::vector<AveragingRow>& rows, const SuiteOptions& options, SuiteResult& result);
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kStreamElements = 64'000'000;
 constexpr std::uint32_t kStreamCores = 60;
 constexpr double kGiga = 1e9;
-/// The published speed-up over a socket, and how far the sweep's median may be from it.
+/// The published speed-up over a socket, and the tolerance for the sweep's median.
 constexpr double kClaimed = 4.5;
 constexpr double kBand = 0.25;
 constexpr double kLeastStream = 160;
@@ -34,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, StreamKernel>, 5> kStream{
      {"phi_se10p_stream_triad", StreamKernel::kTriad},
      {"phi_stampede_stream", StreamKernel::kTriad}}};
 
-/// Rows that state what a parameter is, by the parameter's file.
+/// Rows whose values are parameters of the model, by the parameter's file.
 constexpr std::array<std::string_view, 7> kParameters{
     "phi_5110p_memory",
     "phi_5110p_bandwidth",
@@ -102,7 +102,7 @@ private:
         result_.cases.push_back(std::move(c));
     }
 
-    /// GFLOP/s; a 64-bit number takes two lanes.
+    /// GFLOP/s; a 64-bit number occupies two lanes.
     [[nodiscard]] std::optional<double> peak_of(std::string_view id) const {
         if (id == "phi_5110p_dp")
             return arithmetic_rate(processor("phi_5110p"), 2) / 2 / kGiga;
@@ -132,7 +132,8 @@ private:
             fmt::format("{} cores of an SE10P, one thread each", kStreamCores));
     }
 
-    /// Lines under way were fitted on triad; that the rest follows, and more threads lose, was not.
+    /// Notes that lines in flight were fitted on triad; the other results, including the loss with
+    /// more threads, were not.
     void tell_stream() {
         double outside = 0;
         for (const double rate : streams_)

@@ -8,11 +8,11 @@
 
 namespace switchfold::validation {
 
-/// Whether the row is of a many-core coprocessor or its host.
+/// Whether the row is about a many-core coprocessor or its host.
 [[nodiscard]] bool is_of_coprocessor(const AveragingRow& row);
 
-/// Peaks and STREAM of the processors of configs/processors; claimed speed-ups over a socket beside
-/// what the shipped sweep gives.
+/// Compares peaks and STREAM of the processors in configs/processors, and claimed speed-ups over a
+/// socket with those of the shipped sweep.
 void compare_coprocessor(
     const std::vector<AveragingRow>& rows, const SuiteOptions& options, SuiteResult& result);
 

@@ -19,7 +19,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Of what follows from the one rate.
+/// For results that follow from the one link rate.
 constexpr double kMostError = 0.15;
 
 std::string lower(std::string text) {
@@ -30,7 +30,7 @@ bool says(const std::string& text, std::string_view word) {
     return text.find(word) != std::string::npos;
 }
 
-/// What exchanges, in the words of a row; or why nothing here does.
+/// What exchanges parameters, in a row's words; or the reason why it is not modelled.
 struct Asked {
     std::optional<CollectivePolicy> policy;
     std::string why;
@@ -57,11 +57,11 @@ Asked asked_of(const AveragingRow& row) {
     std::smatch arrays;
     const std::string text = row.model + " " + row.note;
     if (std::regex_search(text, arrays, std::regex("([0-9]+) arrays"))) {
-        // Of equal size here; a multiple of four bytes.
+        // Arrays have equal sizes here, a multiple of four bytes.
         const auto count = static_cast<std::uint64_t>(std::stoul(arrays[1]));
         policy.copies.array = Bytes((row.bytes / std::max<std::uint64_t>(count, 1) + 4) / 4 * 4);
     }
-    // MXNet: MXNET_CPU_PRIORITY_NTHREADS, four unless told.
+    // MXNet: MXNET_CPU_PRIORITY_NTHREADS, by default four.
     policy.copies.host_threads = 4;
     return {policy, {}};
 }

@@ -8,10 +8,11 @@
 
 namespace switchfold::validation {
 
-/// Whether the row is the time of an exchange of parameters over PCIe.
+/// Whether the row is the time of a parameter exchange over PCIe.
 [[nodiscard]] bool is_of_exchange(const AveragingRow& row);
 
-/// Exchanges on a machine of configs/systems, whose one link rate comes from the row of two GPUs.
+/// Simulates exchanges on a machine of configs/systems, whose only link rate comes from the row
+/// with two GPUs.
 void compare_exchange(
     const std::vector<AveragingRow>& rows, const SuiteOptions& options, SuiteResult& result);
 

@@ -37,11 +37,11 @@ std::optional<Datatype> datatype_of(const std::string& text) {
     return at == kTypes.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// A loop of collectives cannot run faster than its host threads launch it. Benchmarks of
-/// all-reduces inside one machine are one thread that drives all GPUs (the default of nccl-tests'
-/// -g in containers and guides); across machines, and from Python, there is a process for each GPU.
-/// Tables that name the collective are of benchmarks with a thread or process for each GPU
-/// (nccl-tests -t).
+/// Launch time of a loop of collectives, which bounds it from below. Benchmarks of all-reduces
+/// inside one machine use one thread that drives all GPUs (nccl-tests' -g, the default in
+/// containers and guides); across machines, and from Python, there is one process per GPU. Tables
+/// that name the collective come from benchmarks with one thread or process per GPU (nccl-tests
+/// -t).
 Time launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
     if (row.driven)
         return machine.system.collectives->host_launch * *row.driven;
@@ -53,11 +53,11 @@ Time launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
 
 constexpr std::uint64_t kPairsFrom = 4 << 20;
 
-/// A table's name without the first of these words that it holds.
+/// A table's name without the first of these words that it contains.
 std::string without(std::string table, const std::vector<std::string>& words) {
     for (const std::string& word : words)
         if (const auto at = table.find(word); at != std::string::npos) {
-            // A word between others leaves one of its two joints.
+            // Removing a word between two others keeps one of its two separators.
             const std::size_t joint = word.back() == '_' ? 1 : 0;
             return table.erase(at, word.size() - joint);
         }
@@ -129,7 +129,7 @@ private:
         return named;
     }
 
-    /// TABLE/SIZE_BYTES/PLACEMENT; what would stand twice gets its algorithm, then a number.
+    /// TABLE/SIZE_BYTES/PLACEMENT; duplicates get the algorithm appended, then a number.
     std::string id_of(const MeasuredRow& row) {
         std::string id = fmt::format(
             "{}/{}/{}", row.table, row.bytes ? std::to_string(*row.bytes) : "", row.placement);
@@ -183,7 +183,7 @@ private:
         planned.in_switch = words.algorithm == Algorithm::kInSwitch;
         const bool labelled_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
                                   words.algorithm == Algorithm::kTree;
-        // What NVLS does not add goes round the ring.
+        // Types that NVLS cannot reduce use the ring.
         const std::string without_type = without(row.table, {"_" + row.datatype + "_"});
         if (reduces && without_type != row.table && words.algorithm == Algorithm::kAuto &&
             row.collective == CollectiveKind::kAllReduce) {
@@ -210,7 +210,7 @@ private:
         const std::uint64_t bytes =
             std::max(element, row.bytes.value_or(kPeakBytes) / element * element);
         const std::uint32_t each = row.gpus / machine.nodes;
-        // The library's version decides how exchanges run.
+        // The library's version decides how all-to-alls run.
         const std::uint32_t version = row.collective == CollectiveKind::kAllToAll
                                           ? library_version(row.library_version).value_or(0)
                                           : 0;

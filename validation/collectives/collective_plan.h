@@ -13,7 +13,7 @@
 
 namespace switchfold::validation {
 
-/// One collective to be simulated; rows that mean the same one share it.
+/// One collective to be simulated, shared by all rows that describe it.
 struct PlannedRun {
     std::string label;
     SystemParams system;
@@ -24,18 +24,17 @@ struct PlannedRun {
     Datatype datatype = Datatype::kFloat32;
 };
 
-/// A row that can be compared.
+/// A comparable row.
 struct PlannedRow {
-    std::string id;  ///< TABLE/SIZE_BYTES/PLACEMENT, with the algorithm if that alone is not unique
+    std::string id;  ///< TABLE/SIZE_BYTES/PLACEMENT, with the algorithm if needed for uniqueness
     const MeasuredRow* row = nullptr;
     std::size_t run = 0;
-    Time
-        launches;  ///< of one iteration by the busiest process of the benchmark: the least it takes
-    bool in_switch = false;  ///< the label says so
-    /// Of two tables that were measured alike, one with the switches' reduction and one without,
-    /// what they have in common; empty: the row is of no such pair.
+    Time launches;           ///< per iteration, of the benchmark's busiest process: a lower bound
+    bool in_switch = false;  ///< according to the label
+    /// Common part of the names of two tables measured alike, one with in-switch reduction and one
+    /// without; empty if there is no such pair.
     std::string pair;
-    bool pair_reduces = false;  ///< which of the two
+    bool pair_reduces = false;  ///< whether this row is the one with in-switch reduction
 };
 
 struct CollectivePlan {
@@ -45,13 +44,13 @@ struct CollectivePlan {
     std::vector<std::string> notes;
 };
 
-/// Rows give no size where a source names a peak; they are taken at this one, where bandwidth no
-/// longer rises.
+/// Size assumed for rows without one, where a source states a peak: bandwidth no longer rises
+/// there.
 inline constexpr std::uint64_t kPeakBytes = 8ULL << 30U;
 
-/// Finds each row's machine and what to simulate for it. Rows stay where they are: the plan points
-/// at them. `system`, if it is not empty, is the machine of all of them; throws ConfigError if it
-/// has too few GPUs.
+/// Finds each row's machine and what to simulate for it. `rows` must outlive the plan, which points
+/// into it. `system`, unless empty, is the machine of all rows; throws ConfigError if it has too
+/// few GPUs.
 [[nodiscard]] CollectivePlan plan_collectives(
     const std::vector<MeasuredRow>& rows,
     const Machines& machines,

@@ -125,7 +125,7 @@ std::optional<MeasuredTime> measured_time(const MeasuredRow& row) {
         return MeasuredTime{*row.time_us, std::nullopt, std::nullopt};
     if (!row.bytes || !row.collective)
         return std::nullopt;
-    // Half of the last digit either way, as a share of the bandwidth.
+    // Half a unit of the last digit in each direction, as a share of the bandwidth.
     const auto doubt = [](const std::optional<double>& bandwidth, double step) {
         return bandwidth && *bandwidth > 0 ? step / 2 / *bandwidth : 1.0;
     };
@@ -161,7 +161,7 @@ AlgorithmWords algorithm_words(const MeasuredRow& row) {
     static const std::regex kOff(
         R"(nvls[ _]*(enable)?[ _]*(off|disabled|=\s*0|0\b)|(no|without|w/o) nvls|nvls multicast support is not available|no nvswitch multicast)");
     words.in_switch_off = std::regex_search(all, kOff);
-    constexpr std::uint32_t kFirstWithNvls = 21'700;  // NCCL 2.17 brought NVLS
+    constexpr std::uint32_t kFirstWithNvls = 21'700;  // NCCL 2.17 introduced NVLS
     if (const auto version = library_version(row.library_version);
         version && *version >= 20'000 && *version < kFirstWithNvls)
         words.in_switch_off = true;

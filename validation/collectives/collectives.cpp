@@ -103,7 +103,7 @@ Case collective_case(const PlannedRow& planned, Simulated simulated, bool fitted
     return c;
 }
 
-/// Bus bandwidth with in-switch reduction over that without, where a pair of rows says both.
+/// Ratio of bus bandwidth with in-switch reduction to that without, for each pair of rows.
 std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& cases) {
     std::map<std::pair<std::string, std::uint64_t>, std::pair<std::size_t, std::size_t>> pairs;
     constexpr std::size_t kNone = SIZE_MAX;
@@ -172,7 +172,7 @@ std::vector<Verdict> collective_verdicts(
     return out;
 }
 
-/// Simulated over measured bandwidth at the largest size, which is that of the links.
+/// Ratio of simulated to measured bandwidth at the largest size, where the links are the limit.
 struct Plateau {
     std::uint64_t bytes = 0;
     double share = 1;
@@ -181,8 +181,8 @@ struct Plateau {
 constexpr std::uint64_t kPlateauFrom = 256ULL << 20U;
 constexpr double kSuspect = 0.65;
 
-/// Tables that ran at a fraction of what their machine's links carry where nothing but the links
-/// counts: another machine than the label says, or a broken one. They are named and stay in all
+/// Tables that reach only a fraction of their machine's link bandwidth where links are the limit:
+/// the label names another machine, or the machine had a fault. They are reported but stay in all
 /// means.
 std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<Case>& cases) {
     std::map<std::string, Plateau> largest;
@@ -220,7 +220,7 @@ std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<
 
 namespace {
 
-/// What was measured: logs of nccl-tests or a table, whichever the user named; else both tables of
+/// The measurements: nccl-tests logs or a table, whichever the user named; otherwise both tables of
 /// a folder of measurements.
 std::vector<MeasuredRow>
 measured_rows(const std::filesystem::path& data, const SuiteOptions& options) {

@@ -42,7 +42,7 @@ MeasuredRow row_of(
 }  // namespace
 
 bool is_nccl_log(const std::filesystem::path& file) {
-    constexpr std::size_t kBeginning = 1U << 16U;  // a launcher and NCCL_DEBUG print before it
+    constexpr std::size_t kBeginning = 1U << 16U;  // launchers and NCCL_DEBUG print first
     return is_nccl_tests(beginning_of(file, kBeginning));
 }
 

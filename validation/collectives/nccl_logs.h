@@ -8,14 +8,14 @@
 
 namespace switchfold::validation {
 
-/// Whether this is what a program of nccl-tests printed.
+/// Whether the file is the output of an nccl-tests program.
 [[nodiscard]] bool is_nccl_log(const std::filesystem::path& file);
 
-/// The rows of a log, out of place and in place, as a table of the file's name. Throws ConfigError
-/// (line) if the log is not one of a whole run.
+/// The rows of a log, out of place and in place, as a table named after the file. Throws
+/// ConfigError (line) if the log is incomplete.
 [[nodiscard]] std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file);
 
-/// The logs of a folder, by name. Throws ConfigError if a file is none, or none is there.
+/// The logs of a folder, by name. Throws ConfigError if a file is not a log, or there is none.
 [[nodiscard]] std::vector<MeasuredRow> read_nccl_log_folder(const std::filesystem::path& folder);
 
 }  // namespace switchfold::validation

@@ -31,7 +31,7 @@ using changes::Members;
 constexpr double kGroupLimit = 0.30;  // what a change time is wanted within
 constexpr std::uint32_t kGpusOfChangeNode = 8;
 
-/// Bytes of checkpoints that a note states, as "18 GB".
+/// Bytes of checkpoints stated in a note, for example "18 GB".
 std::optional<Bytes> stated_bytes(const std::string& note) {
     for (const auto& [word, bytes] : {std::pair{"18 GB", 18U}, {"24 GB", 24U}})
         if (note.starts_with(word))
@@ -82,7 +82,7 @@ double simulated_broadcast(const Broadcast& broadcast, const JobProgress& progre
     return to_seconds(Time(simulate(*broadcast.system, graph, policies, options).end_ps));
 }
 
-/// Weights in 32 bits and one moment, as SGD keeps them; BERT with Adam's two.
+/// 32-bit weights and one moment, as for SGD; for BERT Adam's two moments.
 std::optional<Bytes> state_of(const ElasticRow& row) {
     const std::map<std::string, std::pair<std::string, double>, std::less<>> kModels{
         {"ResNet-50", {"resnet50", 8}},
@@ -137,14 +137,14 @@ private:
         return false;
     }
 
-    /// Bytes over the storage that the row states.
+    /// Bytes over the storage bandwidth that the row states.
     bool checkpoint(const ElasticRow& row) {
         const auto bytes = stated_bytes(row.note);
         if (!bytes || row.interconnect.find("100 MB/s") == std::string::npos)
             return false;
         HostCosts costs = default_;
         costs.storage_read = costs.storage_write = costs.client = Bandwidth(100'000'000);
-        costs.readers = changes::Readers::kOne;  // the shards together are the state
+        costs.readers = changes::Readers::kOne;  // the shards together form the state
         const std::uint32_t ranks = std::max(1U, row.gpus);
         const changes::Placement placement =
             changes::even_placement(ranks, std::max(1U, row.nodes), default_channels());
@@ -184,10 +184,10 @@ private:
         return true;
     }
 
-    /// What a system of configs/systems says, where the row's is not stated.
+    /// Defaults of configs/systems, for values that the row does not state.
     static constexpr std::uint32_t default_channels() { return CollectiveParams().channels; }
 
-    /// In new processes that come together, with the connections of the first collective.
+    /// A communicator of new processes, including the connections of its first collective.
     [[nodiscard]] Time first_communicator(std::uint32_t ranks, std::uint32_t nodes) const {
         const changes::Placement placement =
             changes::even_placement(ranks, std::max(1U, nodes), default_channels());
@@ -199,7 +199,7 @@ private:
             changes::connection_ends(default_, Communicator::kFirst, placement, at));
     }
 
-    /// The init that the shrunk communicator's parent took stands in the row's note.
+    /// The row's note states the init time of the shrunk communicator's parent.
     void add_parent(const ElasticRow& row, double ours) {
         constexpr std::string_view kWords = "InitRank took ";
         const std::size_t at = row.note.find(kWords);
@@ -248,7 +248,7 @@ private:
         const std::vector<double> seconds = run_number_jobs(jobs, options_);
         std::size_t job = 0;
         for (Waiting& w : waiting_) {
-            constexpr double kPicoseconds = 1e12;  // in a second
+            constexpr double kPicoseconds = 1e12;  // per second
             if (w.facts.placement.members() > 1)
                 w.facts.broadcast = Time(static_cast<std::uint64_t>(seconds[job++] * kPicoseconds));
             changes::ChangeFacts restart = w.facts;
@@ -295,7 +295,7 @@ private:
                  0});
     }
 
-    /// Published claims beside ours: what they are of is not public.
+    /// Compares published claims whose configuration is not public.
     void add_claims() {
         if (!example_)
             return;

@@ -15,11 +15,11 @@ namespace switchfold::validation {
 [[nodiscard]] changes::HostCosts
 shipped_costs(const std::filesystem::path& root, const std::string& name);
 
-/// Whether a row states what a change or a part of one takes.
+/// Whether a row states the time of a change or of a part of one.
 [[nodiscard]] bool is_change_time(const ElasticRow& row);
 
-/// Times of changes, checkpoints and communicators. Parameters are those of configs/costs, whatever
-/// the row; bytes and broadcasts are computed and simulated. Adds cases, unmatched rows, verdicts
+/// Compares times of changes, checkpoints and communicators. Parameters come from configs/costs for
+/// all rows; bytes and broadcasts are computed and simulated. Adds cases, unmatched rows, verdicts
 /// and notes.
 void compare_change_times(
     const std::vector<ElasticRow>& rows,

@@ -49,12 +49,12 @@ std::string why_no_set(const ElasticRow& row) {
     return "names no machine that there is";
 }
 
-/// A simulation whose seconds are wanted.
+/// A simulation to run for its time.
 struct Wanted {
     const ElasticRow* row;
     std::shared_ptr<const SystemParams> system;
-    std::string network;        ///< of a step; empty: an all-reduce
-    std::uint32_t samples = 0;  ///< of the fullest GPU
+    std::string network;        ///< network of a step; empty: an all-reduce
+    std::uint32_t samples = 0;  ///< of the GPU with the most samples
     Bytes bytes;
     LaunchTimes launches;
 };
@@ -125,7 +125,7 @@ std::optional<Wanted> wanted_of(const ElasticRow& row, const Machines& machines)
     return wanted;
 }
 
-/// Rows of one model and batch, over the same on one GPU.
+/// Key of rows with equal model and batch, to be divided by the one-GPU row.
 std::string series_of(const ElasticRow& row) {
     return fmt::format("{}, batch {}", row.model, row.batch);
 }
@@ -162,7 +162,8 @@ void compare_device_sets(
                             return step_seconds(wanted, progress);
                         }});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
-    std::map<std::string, std::pair<double, double>> one_gpu;  // measured, ours: steps a second
+    std::map<std::string, std::pair<double, double>>
+        one_gpu;  // measured, simulated: steps per second
     for (std::size_t i = 0; i < all.size(); ++i)
         if (!all[i].network.empty() && all[i].row->gpus == 1)
             one_gpu[series_of(*all[i].row)] = {all[i].row->value, 1 / seconds[i]};
@@ -171,7 +172,7 @@ void compare_device_sets(
         Case c;
         c.id = row.id;
         if (all[i].network.empty()) {
-            constexpr double kMicroseconds = 1e6;  // in a second
+            constexpr double kMicroseconds = 1e6;  // per second
             c.group = "all-reduces, vTrain, " + row.gpu;
             c.quantity = "time";
             c.unit = row.unit;

@@ -9,11 +9,11 @@
 
 namespace switchfold::validation {
 
-/// Whether a row states what a set of devices reaches: throughput, an all-reduce, a step.
+/// Whether a row states the performance of a set of devices: throughput, an all-reduce, a step.
 [[nodiscard]] bool is_of_device_set(const ElasticRow& row);
 
-/// Strong scaling and all-reduces over sets of devices, simulated where machine, network and model
-/// are known. Adds cases and unmatched rows.
+/// Compares strong scaling and all-reduces over sets of devices, simulated if machine, network and
+/// model are known. Adds cases and unmatched rows.
 void compare_device_sets(
     const std::vector<ElasticRow>& rows,
     const Machines& machines,

@@ -16,10 +16,9 @@ struct OneGpuStep {
     double seconds = 0;
 };
 
-/// Divides 300 images over one GPU of each kind that the rows name, as elastic.md, section 3 does:
-/// the time of equal shares, of the best ones, and how many times as long equal ones take, beside
-/// what was worked out there by hand. Greedy division and the exact programme have to agree. Rows
-/// of fewer than three GPUs are unmatched.
+/// Divides 300 images over one GPU of each kind that the rows name. Compares the time of even
+/// shares, of the best shares, and their ratio with values computed by hand. Greedy and exact
+/// division must agree. Rows of fewer than three GPUs are unmatched.
 void add_division(const std::vector<OneGpuStep>& rows, SuiteResult& result);
 
 }  // namespace switchfold::validation

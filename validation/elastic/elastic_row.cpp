@@ -46,7 +46,7 @@ std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path) {
         row.to_gpus = count("to_gpus");
         row.batch =
             numbers.read<std::uint32_t>(record, "batch", 1, "a number of samples").value_or(0);
-        // A formula is no number, and said to be assumed.
+        // The value may be a formula, which is marked as assumed.
         row.value = row.kind == "assumed"
                         ? std::numeric_limits<double>::quiet_NaN()
                         : numbers.needed<double>(record, "value", 0, "a number").value_or(0);

@@ -8,7 +8,7 @@
 
 namespace switchfold::validation {
 
-/// A row of elastic.csv (docs/validation.md has the columns that are read).
+/// A row of elastic.csv (docs/validation.md lists the columns read).
 struct ElasticRow {
     std::string id;
     std::string source;
@@ -27,10 +27,10 @@ struct ElasticRow {
     std::uint32_t from_gpus = 0;
     std::uint32_t to_gpus = 0;
     std::uint32_t batch = 0;
-    double value = 0;  ///< NaN where it is no number
+    double value = 0;  ///< NaN if it is not a number
 };
 
-/// Throws ConfigError "file: line N: ..." with everything that is wrong.
+/// Throws ConfigError "file: line N: ..." with all problems.
 [[nodiscard]] std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path);
 
 }  // namespace switchfold::validation

@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint32_t kGpusOfGroupNode = 8;
 constexpr Bytes kSize = mebibytes(256);
 
-/// Every group's all-reduce of kSize at once; bytes a second of the bus of one of them, from when
-/// the last of all has ended.
+/// Bus bandwidth (bytes per second) of one group when all groups all-reduce kSize at once, up to
+/// the end of the last.
 double
 bus_bandwidth(const ElasticRow& row, const SystemParams& system, const JobProgress& progress) {
     const std::uint32_t ranks = row.nodes * kGpusOfGroupNode;
@@ -92,7 +92,8 @@ void compare_groups(
                         }});
     }
     const std::vector<double> simulated = run_number_jobs(jobs, options);
-    std::map<std::uint32_t, std::pair<double, double>> all;  // by machines: measured, ours
+    std::map<std::uint32_t, std::pair<double, double>>
+        all;  // by number of machines: measured, simulated
     for (std::size_t i = 0; i < wanted.size(); ++i)
         if (of_all(*wanted[i])) {
             constexpr double kGiga = 1e9;

@@ -10,16 +10,15 @@
 
 namespace switchfold::validation {
 
-/// Ranks in groups of `size`: neighbours, or strided, so that rank 0's group has every
-/// (ranks / size)-th one.
+/// Ranks in groups of `size`: contiguous, or strided with every (ranks / size)-th rank in a group.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>>
 groups_of(std::uint32_t ranks, std::uint32_t size, bool strided);
 
-/// Whether a row is an all-reduce of groups beside each other.
+/// Whether a row is a set of concurrent all-reduces of groups.
 [[nodiscard]] bool is_of_groups(const ElasticRow& row);
 
-/// All-reduces of groups of neighbours and of strided groups, all groups at once. The rows name
-/// neither machine nor size, so only a group's bandwidth over that of all GPUs together is
+/// Compares all-reduces of contiguous and strided groups, all groups at once. Rows name neither
+/// machine nor size, so only the ratio of a group's bandwidth to that of all GPUs together is
 /// compared. Adds cases, notes and unmatched rows.
 void compare_groups(
     const std::vector<ElasticRow>& rows,

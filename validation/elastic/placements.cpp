@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::uint32_t kGpusOfMachine = 4;
 
-/// A step to be simulated: a network of the zoo, samples a GPU, machines.
+/// A step to be simulated: built-in network, samples per GPU, GPUs by machine.
 using Step = std::tuple<std::string, std::uint32_t, GpusByMachine>;
 
 std::string placed_network(const ElasticRow& row) {

@@ -12,19 +12,19 @@
 
 namespace switchfold::validation {
 
-/// GPUs that a step takes of each machine, in falling order: the machines are alike.
+/// GPUs that a step uses on each machine, descending, since the machines are equal.
 using GpusByMachine = std::vector<std::uint32_t>;
 
-/// "1/3/4" as AdaptDL writes it; without that the row's GPUs in equal parts over its machines.
-/// Nothing if the two do not fit each other.
+/// Parses AdaptDL's "1/3/4"; without a placement, divides the row's GPUs evenly over its machines.
+/// Nothing if the numbers do not match.
 [[nodiscard]] std::optional<GpusByMachine>
 gpus_by_machine(const std::string& placement, std::uint32_t gpus, std::uint32_t machines);
 
-/// Whether a row is a step over the same on one GPU, by placement.
+/// Whether a row is a step time relative to one GPU, by placement.
 [[nodiscard]] bool is_of_placement(const ElasticRow& row);
 
-/// Data-parallel steps of the rows, GPUs where the placement has them, over the step of one GPU.
-/// Adds cases, notes and unmatched rows.
+/// Compares data-parallel steps, with GPUs placed as stated, relative to the step of one GPU. Adds
+/// cases, notes and unmatched rows.
 void compare_placements(
     const std::vector<ElasticRow>& rows,
     const Machines& machines,

@@ -32,8 +32,8 @@ std::uint32_t knee_of(const TimeBySms& times) {
 namespace {
 
 constexpr double kTimes = 0.20;             ///< mean absolute error of times, by library
-constexpr double kKnees = 0.20;             ///< of the knees of curves
-constexpr std::uint32_t kCurveFrom = 1024;  ///< tokens; start-up counts below
+constexpr double kKnees = 0.20;             ///< mean error of the knees of curves
+constexpr std::uint32_t kCurveFrom = 1024;  ///< tokens; start-up time dominates below
 
 /// A row that is simulated.
 struct PlannedExperts {
@@ -69,11 +69,11 @@ public:
                 plan_.unmatched.push_back({id_of(row), why});
         return std::move(plan_);
     }
-    /// The machines that runs point at.
+    /// Machines that runs point to.
     [[nodiscard]] const std::map<std::string, SystemParams>& systems() const { return systems_; }
 
 private:
-    /// \returns why it cannot be compared; nothing if it can.
+    /// \returns the reason why the row cannot be compared; nothing if it can.
     std::string add(const ExpertsRow& row) {
         if (!row.operation)
             return fmt::format("{} is no dispatch or combine", row.operation_name);
@@ -199,7 +199,7 @@ Case time_case(const ExpertsRow& row, double simulated, bool fitted) {
     return c;
 }
 
-/// Where measured and simulated curves of time over SMs go flat.
+/// SMs at which measured and simulated curves of time over SMs become flat.
 std::vector<Case> knee_cases(const Plan& plan, const std::vector<Case>& times) {
     struct Curve {
         TimeBySms measured;
@@ -273,7 +273,7 @@ SuiteResult run_experts(const SuiteOptions& options) {
     SuiteResult result;
     result.name = suite.name;
     std::vector<ExpertsRow> rows = read_experts_tables(*data);
-    // The repository's own part of such rows lies in a file of its own.
+    // The repository keeps its part of such rows in a separate file.
     if (const auto more = find_data(options, "reference/expert_exchanges.csv");
         rows.empty() && more)
         rows = read_experts_tables(*more);

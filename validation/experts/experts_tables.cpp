@@ -55,7 +55,7 @@ public:
         for (const CsvRecord& record : table_.records)
             if (record["kind"].starts_with("moe_"))
                 chosen.push_back(&record);
-        // A table of other kinds has other columns.
+        // Tables of other kinds have other columns.
         if (!chosen.empty())
             need(
                 {"id", "operation", "kernel", "n_gpus", "num_tokens", "hidden", "topk", "time_us"});

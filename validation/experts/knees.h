@@ -6,10 +6,10 @@
 
 namespace switchfold::validation {
 
-/// Time by SMs given to communication.
+/// Time by number of SMs for communication.
 using TimeBySms = std::map<std::uint32_t, double>;
 
-/// The fewest SMs from which on more of them bring no more than a tenth: where the links bind.
+/// The fewest SMs beyond which more SMs save at most a tenth of the time: the links are the limit.
 [[nodiscard]] std::uint32_t knee_of(const TimeBySms& times);
 
 }  // namespace switchfold::validation

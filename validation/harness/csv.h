@@ -9,7 +9,7 @@
 
 namespace switchfold::validation {
 
-/// One record of a CSV file by column name, and the line that it starts on.
+/// One record of a CSV file by column name, with the number of its first line.
 struct CsvRecord {
     std::size_t line = 0;
     std::map<std::string, std::string, std::less<>> fields;
@@ -23,9 +23,9 @@ struct CsvTable {
     [[nodiscard]] bool has(std::string_view column) const;
 };
 
-/// Reads RFC 4180 with a header line; quoted fields may hold line ends. Throws ConfigError "file:
-/// line N: ..." with everything that is wrong: no header, a column twice, a record with more or
-/// fewer fields, a quote that does not end.
+/// Reads RFC 4180 with a header line; quoted fields may contain line breaks. Throws ConfigError
+/// "file: line N: ..." with all problems: missing header, duplicate column, wrong number of fields,
+/// unterminated quote.
 [[nodiscard]] CsvTable read_csv(const std::filesystem::path& path);
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& label);
 

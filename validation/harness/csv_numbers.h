@@ -14,14 +14,13 @@
 
 namespace switchfold::validation {
 
-/// Reads fields of a table as numbers and collects what is wrong with the table, so that it is told
-/// at once.
+/// Reads fields of a table as numbers and collects all problems with the table.
 class CsvNumbers {
 public:
     explicit CsvNumbers(std::string label) : label_(std::move(label)) {}
 
-    /// The field as a number from `least` to `most`; none where it is empty. A field that is
-    /// anything else is a problem that says `expected`, and none too.
+    /// The field as a number from `least` to `most`; nothing if empty. Any other field is recorded
+    /// as a problem that says `expected`, and gives nothing too.
     template <class T>
     std::optional<T> read(
         const CsvRecord& record,
@@ -32,7 +31,7 @@ public:
         return record[column].empty() ? std::nullopt
                                       : needed<T>(record, column, least, expected, most);
     }
-    /// The same where an empty field is a problem too.
+    /// Like read(), but an empty field is a problem too.
     template <class T>
     std::optional<T> needed(
         const CsvRecord& record,
@@ -52,10 +51,10 @@ public:
 
     /// "line N: COLUMN is "TEXT"; expected EXPECTED".
     void fail(const CsvRecord& record, std::string_view column, std::string_view expected);
-    /// What is wrong with the header.
+    /// Records a problem with the header.
     void fail_header(std::string what);
     [[nodiscard]] bool failed() const { return !problems_.empty(); }
-    /// Throws ConfigError with all problems, if there are any.
+    /// Throws ConfigError with all problems if there are any.
     void throw_if_failed();
 
 private:

@@ -9,25 +9,25 @@
 
 namespace switchfold::validation {
 
-/// The measurements that the repository holds: a part of a whole folder of measurements, laid out
-/// like one (reference/, traces/, models/). Relative to SuiteOptions::root.
+/// Measurements in the repository: a subset of a full folder of measurements with the same layout
+/// (reference/, traces/, models/). Relative to SuiteOptions::root.
 inline constexpr std::string_view kShippedData = "validation/data";
 
-/// `relative` below the first of these folders that has it: SuiteOptions::data, ::measurements,
-/// the repository's own. Empty if none has it.
+/// Path of `relative` in the first folder that contains it: SuiteOptions::data, ::measurements, or
+/// the repository's own. Empty if none does.
 [[nodiscard]] std::optional<std::filesystem::path>
 find_data(const SuiteOptions& options, std::string_view relative);
 
-/// What the suite reads: SuiteOptions::data itself if that is no folder of measurements, else what
-/// find_data() finds. Empty if nobody has it and nobody asked for it: the suite is skipped. Throws
-/// ConfigError if the user named something that is not there or is something else.
+/// The suite's input: SuiteOptions::data itself unless it is a folder of measurements, otherwise
+/// the result of find_data(). Empty if nothing is found and the user named nothing: the suite is
+/// skipped. Throws ConfigError if the user named something that does not exist or does not fit.
 [[nodiscard]] std::optional<std::filesystem::path>
 data_of(const Suite& suite, const SuiteOptions& options);
 
-/// Why there is nothing to read, and how to name it.
+/// Says why there is no input, and how to name it.
 [[nodiscard]] std::string why_skipped(std::string_view relative);
 
-/// A suite without data: no case, no verdict, and `why_skipped` as its reason.
+/// The result of a suite without data: no case, no verdict, and `why_skipped` as its reason.
 [[nodiscard]] SuiteResult skipped(const Suite& suite);
 
 }  // namespace switchfold::validation

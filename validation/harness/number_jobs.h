@@ -9,13 +9,13 @@
 
 namespace switchfold::validation {
 
-/// A simulation that gives one number.
+/// A simulation that yields one number.
 struct NumberJob {
     std::string label;
     std::function<double(const JobProgress&)> run;
 };
 
-/// Runs all, each in a process of its own. Throws the error of the first that fails.
+/// Runs all jobs, each in its own process. Throws the error of the first that fails.
 [[nodiscard]] std::vector<double>
 run_number_jobs(const std::vector<NumberJob>& jobs, const SuiteOptions& options);
 

@@ -11,7 +11,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Nine digits: more are the noise of sums.
+/// Rounds to nine digits: further digits are rounding noise.
 OrderedJson number(double value) {
     if (!std::isfinite(value))
         return nullptr;

@@ -14,7 +14,7 @@ std::string percent(double share) {
     return fmt::format("{:.1f} %", 100 * share);
 }
 
-/// Four digits that matter, never as a power of ten.
+/// Four significant digits, never in scientific notation.
 std::string value_text(double value) {
     const double size = value < 0 ? -value : value;
     return fmt::format("{:.{}f}", value, size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3);
@@ -65,7 +65,7 @@ std::string mean_line(const char* what, const std::vector<Case>& cases, bool fit
     return fmt::format("  {}: {} of {} cases\n", what, percent(mape(chosen)), chosen.size());
 }
 
-/// One line for each table and reason: the ids' first part, and how many.
+/// One line per table and reason: the ids' first part, and their number.
 std::string unmatched_text(const std::vector<Unmatched>& unmatched) {
     if (unmatched.empty())
         return {};

@@ -5,9 +5,9 @@
 
 namespace switchfold::validation {
 
-/// The folder that holds configs/systems: `given` if it is not empty, else the working folder or
-/// one above it, else one above the program, wherever both were moved to, or share/switchfold in
-/// one of them, where it is installed. Throws ConfigError if there is none.
+/// Finds the folder that contains configs/systems: `given` if not empty; otherwise the working
+/// folder, the program's folder, or a folder above either; in an installation share/switchfold in
+/// one of them. Throws ConfigError if there is none.
 [[nodiscard]] std::filesystem::path find_root(const std::filesystem::path& given);
 
 }  // namespace switchfold::validation

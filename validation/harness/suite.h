@@ -14,20 +14,20 @@
 
 namespace switchfold::validation {
 
-/// One measured number beside the simulated one.
+/// A measured number and its simulated counterpart.
 struct Case {
     std::string id;        ///< unique within the suite
-    std::string group;     ///< whose mean error is reported together: a table, a trace
+    std::string group;     ///< mean errors are reported per group: a table, a trace
     std::string quantity;  ///< "time", "slowdown", ...
     std::string unit;      ///< "us", "GB/s", "1"
     double measured = 0;
-    std::optional<double> low;  ///< the measurement's interval, where one is known
+    std::optional<double> low;  ///< interval of the measurement, if known
     std::optional<double> high;
     double simulated = 0;
-    bool fitted = false;  ///< a parameter of the machine was fitted on this case's group
-    std::string how;      ///< what was simulated, in words, for the text report alone
-    /// Signed, relative to the measured value: 0.1 is 10 % too large. Of a measured 0: the
-    /// difference.
+    bool fitted = false;  ///< a parameter of the machine was fitted to this case's group
+    std::string how;      ///< description of the simulation, for the text report only
+    /// Signed, relative to the measured value: 0.1 is 10 % too large. If the measured value is 0:
+    /// the difference.
     [[nodiscard]] double error() const {
         return measured == 0 ? simulated : simulated / measured - 1.0;
     }
@@ -35,13 +35,13 @@ struct Case {
     [[nodiscard]] double error_beyond_interval() const;
 };
 
-/// A measurement that could not be compared.
+/// A measurement that cannot be compared.
 struct Unmatched {
     std::string id;
     std::string why;
 };
 
-/// A promise of the suite: `value` may be at most `limit` (shares, as errors are).
+/// A tolerance of the suite: `value` must not exceed `limit` (both are shares, as errors).
 struct Verdict {
     std::string what;
     double value = 0;
@@ -54,8 +54,8 @@ struct SuiteResult {
     std::vector<Case> cases;
     std::vector<Unmatched> unmatched;
     std::vector<Verdict> verdicts;
-    std::vector<std::string> notes;  ///< what a reader of the numbers must know
-    std::string skipped;             ///< why nothing was run; empty if the suite ran
+    std::vector<std::string> notes;  ///< caveats for the reader
+    std::string skipped;             ///< reason why nothing ran; empty if the suite ran
 };
 
 /// Mean absolute relative error; 0 without cases.
@@ -66,46 +66,46 @@ struct GroupSummary {
     std::string name;
     double mape = 0;
     std::size_t cases = 0;
-    bool fitted = false;  ///< any of its cases is
+    bool fitted = false;  ///< whether any of its cases is
 };
-/// Groups in the order of their first case.
+/// Groups in order of their first case.
 [[nodiscard]] std::vector<GroupSummary> summarise_groups(const std::vector<Case>& cases);
 
 struct SuiteOptions {
-    std::optional<std::filesystem::path> data;  ///< of one suite: its own file or folder
-    std::filesystem::path measurements;         ///< folder of all suites' data; may be empty
-    std::filesystem::path system;               ///< that all of the data was measured on; or empty
+    std::optional<std::filesystem::path> data;  ///< for one suite: its own file or folder
+    std::filesystem::path measurements;  ///< folder with the data of all suites; may be empty
+    std::filesystem::path system;        ///< system on which all data were measured; or empty
     std::filesystem::path root;                 ///< the repository: configs/systems lies below
     unsigned jobs = 1;                          ///< processes for run_jobs()
     std::function<void(const WorkerProgress&)> progress;
 };
 
-/// What a suite reads; kFiles: a file, or a folder of files that the user names.
+/// Kind of a suite's input; kFiles: a file, or a folder of files that the user names.
 enum class DataKind { kFile, kFiles, kFolder };
 
-/// A set of measurements that the simulator is held against. A new suite is one file with a
-/// `run` function and one line in suites.cpp. `run` reads its data (ConfigError "file: line N:
-/// what; what was expected" if that is wrong), makes a Job a simulation (sim/run/pool/pool.h,
+/// A set of measurements to compare the simulator with. A new suite is one file with a `run`
+/// function and one line in suites.cpp. `run` reads its data (ConfigError "file: line N: what; what
+/// was expected" if they are wrong), creates one Job per simulation (sim/run/pool/pool.h,
 /// sim/run/machine/simulate.h), runs them on options.jobs processes, and returns cases in an order
-/// that depends on the data alone. What cannot be compared goes to `unmatched` with its reason,
-/// never away.
+/// that depends only on the data. Measurements that cannot be compared go to `unmatched` with a
+/// reason; none is dropped.
 struct Suite {
     std::string_view name;
     std::string_view what;  ///< one line for --help
     DataKind data_kind = DataKind::kFile;
     std::string_view data;  ///< relative to a folder of measurements (data.h)
     SuiteResult (*run)(const SuiteOptions& options) = nullptr;
-    bool takes_system = false;  ///< SuiteOptions::system means something to it
+    bool takes_system = false;  ///< whether SuiteOptions::system applies to it
 };
 [[nodiscard]] std::span<const Suite> suites();
-/// The suite of that name, which must exist.
+/// The suite of that name. \pre it exists.
 [[nodiscard]] const Suite& suite_named(std::string_view name);
 
-/// {"suites": [...]}: the keys of the design's contract and no others.
+/// {"suites": [...]}, for scripts.
 [[nodiscard]] std::string to_json(std::span<const SuiteResult> results);
-/// Tables: each case, each group (never fitted and fitted apart), verdicts, unmatched.
+/// Tables of cases, groups (fitted and unfitted ones separately), verdicts and unmatched rows.
 [[nodiscard]] std::string to_text(const SuiteResult& result);
-/// kOutOfTolerance if a verdict is not kept or a suite that ran compared nothing, else kDone.
+/// kOutOfTolerance if a verdict is violated or a suite that ran compared nothing, else kDone.
 [[nodiscard]] ExitCode exit_code_of(std::span<const SuiteResult> results);
 
 }  // namespace switchfold::validation

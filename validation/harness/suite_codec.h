@@ -7,9 +7,9 @@
 
 namespace switchfold::validation {
 
-/// Bytes that carry cases, unmatched measurements and notes from a job to the suite.
+/// Encodes cases, unmatched measurements and notes for the way from a job to the suite.
 [[nodiscard]] std::string encode(const SuiteResult& result);
-/// Appends what encode() wrote to a suite.
+/// Decodes the output of encode() and appends it to a suite.
 void append(const std::string& bytes, SuiteResult& suite);
 
 }  // namespace switchfold::validation

@@ -12,28 +12,28 @@
 
 namespace switchfold::validation {
 
-/// What a GPU's name says of it.
+/// Properties stated by a GPU's name.
 struct GpuWords {
     std::string model;         ///< "A100"
-    std::optional<bool> pcie;  ///< a card, not a module
+    std::optional<bool> pcie;  ///< a PCIe card, not a module
     std::optional<std::uint32_t> gigabytes;
     bool operator==(const GpuWords&) const = default;
 };
 [[nodiscard]] GpuWords gpu_words(std::string_view name);
 
-/// The GPUs of configs/systems, for kernels that one GPU runs.
+/// The GPUs of configs/systems, for kernels on a single GPU.
 class KernelGpus {
 public:
     /// Reads all systems of root/configs/systems. Throws ConfigError if one is wrong.
     explicit KernelGpus(const std::filesystem::path& root);
 
-    /// A GPU, or why there is none.
+    /// A GPU, or the reason why there is none.
     struct Match {
         const GpuRates* gpu = nullptr;
         std::string why;
     };
-    /// The GPU that a table calls so: of the same model and of no other form; of the same memory if
-    /// there is one, and a module where the table does not say.
+    /// The GPU that a table refers to: same model and same form factor (a module if the table does
+    /// not say); same memory size if available.
     [[nodiscard]] Match find(std::string_view name) const;
 
 private:

@@ -26,7 +26,8 @@ std::string band(double seconds) {
     return seconds < kLong ? "10 to 100 us" : "over 100 us";
 }
 
-/// The GPUs and the type whose rows constants were chosen on.
+/// Whether constants may have been fitted to the row: an A100 or H100 module, bfloat16, and a size in
+/// the fitted half.
 bool is_fitted(const MeasuredKernel& row, const std::string& size) {
     const GpuWords gpu = gpu_words(row.gpu);
     return (gpu.model == "A100" || gpu.model == "H100") && !gpu.pcie.value_or(false) &&
@@ -84,7 +85,7 @@ private:
     }
 
 public:
-    /// By GPU, type and kind: all rows, and apart those that nothing was chosen on.
+    /// Verdicts by GPU, type and kind: all rows, and separately those that nothing was fitted to.
     void judge() {
         std::vector<std::string> order;
         for (const std::string& table : tables_)
@@ -113,7 +114,7 @@ public:
 private:
     const KernelGpus& gpus_;
     SuiteResult& result_;
-    std::vector<std::string> tables_;  ///< of each case
+    std::vector<std::string> tables_;  ///< by case
 };
 
 }  // namespace
@@ -128,7 +129,7 @@ SuiteResult run_kernels(const SuiteOptions& options) {
     const KernelGpus gpus(options.root);
     KernelComparison comparison(gpus, result);
     comparison.add(read_kernel_table(*data));
-    // A file that was named alone is all there is to compare.
+    // A single named file is compared without others.
     const bool alone = options.data && *options.data == *data;
     if (const auto attention = find_data(options, kAttention); attention && !alone)
         comparison.add(read_kernel_table(*attention));

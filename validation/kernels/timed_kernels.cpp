@@ -13,9 +13,9 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr double kHalf = 2;  ///< bytes of an activation
+constexpr double kHalf = 2;  ///< bytes per activation
 
-/// Finds the largest value of so many activations, then converts them.
+/// Time of finding the largest activation and converting all of them.
 double conversion(double activations, const GpuRates& gpu) {
     const MemoryKernel largest{KernelClass::kReduction, activations * kHalf, 0, activations};
     const MemoryKernel converted{

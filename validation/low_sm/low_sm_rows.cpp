@@ -111,9 +111,9 @@ std::vector<LowSmRow> read_low_sm_rows(const std::filesystem::path& path, std::s
 
 LowSmKernel kernel_of(const LowSmRow& row) {
     const std::string_view kernel = row.kernel;
-    // PyTorch's kernels on symmetric memory have 24 blocks at most (CUDASymmetricMemoryOps.cu).
+    // PyTorch's symmetric-memory kernels use at most 24 blocks (CUDASymmetricMemoryOps.cu).
     constexpr std::uint32_t kBlocksOfTorch = 24;
-    // NCCL's own limit; which of those tried was the best the row does not say.
+    // NCCL's own limit; the row does not state which of the tried numbers was best.
     constexpr std::uint32_t kMostOfNccl = 64;
     LowSmKernel found;
     if (contains(kernel, "TmaLD")) {

@@ -13,35 +13,35 @@
 
 namespace switchfold::validation {
 
-/// A measured collective that takes few SMs or none.
+/// A measured collective that uses few SMs or none.
 struct LowSmRow {
     std::string table;  ///< column id
     std::string gpu;
     std::uint32_t gpus = 0;
     std::uint32_t nodes = 1;
     std::string interconnect;
-    std::string kernel;  ///< whose, in the source's words
+    std::string kernel;  ///< in the source's words
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Datatype datatype = Datatype::kBfloat16;
     std::uint64_t bytes = 0;
-    std::uint32_t blocks = 0;  ///< 0: the row does not say
+    std::uint32_t blocks = 0;  ///< 0: not stated
     double microseconds = 0;
 };
-/// Rows of the kinds symmetric_memory and copy_engine; `others` counts the rest. Throws ConfigError
-/// "file: line N: ..." with everything that is wrong.
+/// Reads rows of the kinds symmetric_memory and copy_engine; `others` receives the number of all
+/// other rows. Throws ConfigError "file: line N: ..." with all problems.
 [[nodiscard]] std::vector<LowSmRow>
 read_low_sm_rows(const std::filesystem::path& path, std::size_t& others);
 [[nodiscard]] std::vector<LowSmRow>
 parse_low_sm_rows(std::string_view text, const std::string& label, std::size_t& others);
 
-/// What to simulate for a kernel, or why nothing.
+/// What to simulate for a kernel, or the reason why nothing.
 struct LowSmKernel {
     CollectivePolicy policy;
     std::string why_not;
-    /// Not NCCL's own: of the same shape (loads and stores of the same width, to the same places),
-    /// its blocks not stated.
+    /// Whether it is not NCCL's own kernel but similar (loads and stores of the same width to the
+    /// same places), with an unstated number of blocks.
     bool alike = false;
-    bool classic = false;  ///< beside which the others stand
+    bool classic = false;  ///< the classic kernel, to compare the others with
 };
 [[nodiscard]] LowSmKernel kernel_of(const LowSmRow& row);
 

@@ -9,10 +9,10 @@
 
 namespace switchfold::validation {
 
-/// What hosts take to launch, by the name of its file.
+/// Launch times of hosts, by file name.
 using ShippedLaunches = std::map<std::string, LaunchTimes>;
 
-/// All of configs/launches; `root`: of the repository.
+/// Reads all of configs/launches; `root`: the repository.
 [[nodiscard]] ShippedLaunches shipped_launches(const std::filesystem::path& root);
 
 }  // namespace switchfold::validation

@@ -12,7 +12,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// A machine that is named instead of described.
+/// A machine known by name.
 struct NamedMachine {
     std::string_view pattern;  ///< of upper-case text
     std::string_view gpu;
@@ -21,8 +21,7 @@ struct NamedMachine {
     double network_Gbps;  ///< of one NIC; 0: not known
 };
 
-// From the providers' own pages of machine types. Longer names stand before shorter ones that they
-// hold.
+// From the providers' pages on machine types. Longer names precede shorter ones that they contain.
 constexpr std::array kNamed{
     NamedMachine{R"(\bP3DN\b)", "V100", NodeLinks::kNvlinkMesh, NetworkKind::kEfa, 100},
     NamedMachine{R"(\bP3\.\d+XLARGE)", "V100", NodeLinks::kNvlinkMesh, NetworkKind::kEthernet, 0},
@@ -84,7 +83,7 @@ bool matches(const std::string& text, std::string_view pattern) {
     return std::regex_search(text, std::regex(pattern.begin(), pattern.end()));
 }
 
-/// The model: the word that names the chip, without maker, family or memory.
+/// The word that names the chip, without maker, family or memory.
 std::string gpu_model(const std::string& text) {
     std::smatch found;
     static const std::regex kDataCentre(
@@ -100,8 +99,8 @@ std::string gpu_model(const std::string& text) {
          at != std::sregex_iterator();
          ++at) {
         const std::string model = (*at)[1].str() + (*at)[2].str() + (*at)[3].str();
-        // Cloud machines and their generations look the same ("A3 mega", "ND v5"): of short names
-        // only those of GPUs count.
+        // Names of cloud machines and their generations look like short GPU names ("A3 mega", "ND
+        // v5"): a short name counts only if it is a known GPU.
         const bool short_name = (*at)[2].length() < 3;
         static const std::regex kKnownShort(R"(H20|A10G?|A16|A30|A40|L4|L40S?|T4|P40|K40)");
         if (!short_name || std::regex_match(model, kKnownShort))
@@ -111,13 +110,13 @@ std::string gpu_model(const std::string& text) {
 }
 
 void read_links(const std::string& all, MachineWords& words) {
-    // A card's own name says nothing about a bridge between two of them.
+    // A card's name alone says nothing about a bridge between two cards.
     static const std::regex kCard(R"(([ABHLV]\d{2,3})[- ]*PCI-?E)");
     const std::string text = std::regex_replace(all, kCard, "$1");
     const bool no_switch = matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH(?! MULTICAST))");
     words.nvlink = matches(text, R"(NVLINK|\bNVL)");
     words.without_switch = no_switch;
-    // A driver that offers no multicast does not say that there is no switch.
+    // Missing multicast in the driver does not imply a missing switch.
     const bool no_multicast = matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH MULTICAST)");
     if (matches(text, R"(CUBE[- ]?MESH|FULL[- ]?MESH.*NVLINK|NVLINK.*FULL[- ]?MESH)") || no_switch)
         words.links = NodeLinks::kNvlinkMesh;
@@ -172,7 +171,7 @@ void read_network(const std::string& text, MachineWords& words) {
         }
     std::smatch found;
     static const std::regex kWritten(R"((\d{2,3}) ?(GB/S|GBPS|GBIT/S|GBE|G\b))");
-    // Ethernet is sold by bits.
+    // Ethernet rates are given in bits.
     static const std::regex kEthernet(R"((\d{1,3}) ?G(B/S|BPS|BIT/S)? ETHERNET)");
     if (!words.network_Gbps && std::regex_search(text, found, kEthernet))
         words.network_Gbps = std::stod(found[1].str());
@@ -295,10 +294,10 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
     score += table.pcie && system.pcie ? 4 : 0;
     score += table.links != NodeLinks::kUnknown && system.links != NodeLinks::kUnknown ? 4 : 0;
     score += table.peer_to_peer && system.peer_to_peer ? 4 : 0;
-    // A table that does not say how cards are joined means what such boards have.
+    // A table that does not say how cards are connected means the usual board.
     score += !table.pcie && !system.pcie.value_or(true) ? 2 : 0;
     score += table.links == NodeLinks::kUnknown && system.links == NodeLinks::kPcie ? 1 : 0;
-    // Boards without a switch are the exception, which words about links would tell.
+    // Boards without a switch are the exception and would be mentioned.
     score -= !table.nvlink && table.links == NodeLinks::kUnknown && system.without_switch ? 2 : 0;
     score += !table.peer_to_peer && !system.peer_to_peer.value_or(true) ? 1 : 0;
     score += table.domain && system.domain && *table.domain == *system.domain ? 2 : 0;

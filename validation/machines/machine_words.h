@@ -8,35 +8,35 @@
 
 namespace switchfold::validation {
 
-/// How GPUs of one machine are joined.
+/// Connection between the GPUs of a machine.
 enum class NodeLinks { kUnknown, kNvswitch, kNvlinkMesh, kNvlinkBridge, kPcie, kXgmi };
 /// How machines are joined.
 enum class NetworkKind { kUnknown, kInfiniband, kRoce, kEfa, kTcpx, kTcpxo, kSlingshot, kEthernet };
 
-/// What the words of a table, of a trace or of a system's measured_as say about a machine. What
-/// they do not say is empty, none or kUnknown.
+/// What the words of a table, a trace or a system's measured_as state about a machine. Unstated
+/// properties are empty, none or kUnknown.
 struct MachineWords {
     std::string gpu;           ///< "H100", "MI300X", "RTX4090"
-    std::optional<bool> pcie;  ///< the GPU is a PCIe card, not a module on a board
+    std::optional<bool> pcie;  ///< a PCIe card, not a module on a board
     NodeLinks links = NodeLinks::kUnknown;
     bool nvlink = false;          ///< names NVLink, if not how it joins the GPUs
     bool without_switch = false;  ///< says that there is no NVSwitch
     NetworkKind network = NetworkKind::kUnknown;
     std::optional<double> network_Gbps;   ///< of one NIC
     std::optional<std::uint32_t> nodes;   ///< "2x p4de.24xlarge", "3 NVL4 partitions"
-    std::optional<std::uint32_t> domain;  ///< GPUs behind one NVLink domain: "NVL4", "NVL72"
-    std::optional<bool> peer_to_peer;     ///< PCIe: may GPUs write to each other
+    std::optional<std::uint32_t> domain;  ///< GPUs in one NVLink domain: "NVL4", "NVL72"
+    std::optional<bool> peer_to_peer;     ///< PCIe: whether GPUs may write to each other
 };
 
-/// Reads free text: names of GPUs, of cloud machines, of links and networks.
+/// Parses free text: names of GPUs, cloud machines, links and networks.
 [[nodiscard]] MachineWords machine_words(std::string_view text);
 
-/// How well a system described by `system` stands for a machine described by `table`: none if
-/// something they both say differs, else larger for more that agrees. What a network is only counts
-/// for more than one node.
+/// How well a system described by `system` represents a machine described by `table`: larger if
+/// more properties agree; none if one differs that both state. Network properties count only for
+/// several nodes.
 [[nodiscard]] std::optional<int>
 agreement(const MachineWords& table, const MachineWords& system, bool several_nodes);
-/// What differs, in words, for a report; empty if nothing does.
+/// The differing properties, in words for a report; empty if none differ.
 [[nodiscard]] std::string
 difference(const MachineWords& table, const MachineWords& system, bool several_nodes);
 

@@ -29,7 +29,7 @@ std::vector<std::filesystem::path> json_files(const std::filesystem::path& folde
     return files;
 }
 
-/// Whether a number stands there: a graph has a list of its nodes where a cluster counts machines.
+/// Whether there is a number at the pointer: clusters count machines, graphs list their nodes.
 bool has(const Json& json, const char* pointer) {
     const Json::json_pointer at(pointer);
     return json.contains(at) && json.at(at).is_number();
@@ -45,7 +45,7 @@ std::string spaced(std::string text) {
     return text;
 }
 
-/// With everything that other files hold in place.
+/// With the content of referenced files in place.
 Json as_json(const SystemParams& system) {
     return system_json(system);
 }
@@ -63,7 +63,7 @@ KnownMachine known_machine(const std::filesystem::path& file) {
     machine.pcie_switches = number_at(json, kPcieSwitches, 0);
     for (const std::string& wording : system.measured_as)
         machine.words.push_back(machine_words(wording));
-    // Rows are of machines whose GPUs are equal: of others no words are said, which none matches.
+    // Rows are from machines with equal GPUs: other systems get no words, which matches no row.
     const bool equal = RankGpus(system).used(machine.gpus).size() == 1;
     if (machine.words.empty())
         machine.words.push_back(
@@ -87,10 +87,11 @@ bool is_word(char c) {
            c == '-';
 }
 
-/// Nodes that took part on a machine: as the table says, else as few as can hold the GPUs.
+/// Nodes used on a machine: as stated by the table, otherwise the fewest that hold the GPUs.
 std::uint32_t
 nodes_of(const WantedMachine& wanted, const MachineWords& words, const KnownMachine& known) {
-    // The trays of a rack that are one NVLink domain are one machine, however many hosts it has.
+    // Trays of a rack that form one NVLink domain count as one machine, however many hosts they
+    // have.
     if (words.domain && wanted.gpus <= *words.domain)
         return 1;
     if (wanted.nodes)
@@ -109,7 +110,7 @@ struct Candidate {
     std::uint32_t nodes = 1;
 };
 
-/// Why a machine of the right kind still cannot run it; empty if it can.
+/// Why a matching machine still cannot run the row; empty if it can.
 std::string too_small(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t nodes) {
     if (wanted.gpus % nodes != 0)
         return fmt::format("{} GPUs do not spread evenly over {} nodes", wanted.gpus, nodes);
@@ -203,7 +204,7 @@ Machines::Machines(const std::filesystem::path& root) {
     const auto folder = root / "configs/systems";
     for (const auto& file : json_files<std::filesystem::directory_iterator>(folder))
         known_.push_back(known_machine(file));
-    // What systems share (GPUs, constants of collectives) lies in folders below.
+    // Subfolders hold what systems share (GPUs, constants of collectives).
     for (const auto& file : json_files<std::filesystem::recursive_directory_iterator>(folder))
         for (std::string& text : fitted_sources(load_json(file)))
             fitted_sources_.push_back(std::move(text));

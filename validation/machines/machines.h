@@ -14,27 +14,27 @@
 
 namespace switchfold::validation {
 
-/// A system of configs/systems and how tables describe it.
+/// A system of configs/systems and the words by which tables describe it.
 struct KnownMachine {
     std::filesystem::path file;
     std::string name;
-    std::vector<MachineWords> words;  ///< one for each wording of measured_as
+    std::vector<MachineWords> words;  ///< one for each wording in measured_as
     std::uint32_t gpus = 0;
     std::uint32_t nodes = 1;
-    std::uint32_t nics = 0;           ///< of a node
-    std::uint32_t pcie_switches = 0;  ///< of a node, between GPUs and NICs
+    std::uint32_t nics = 0;           ///< per node
+    std::uint32_t pcie_switches = 0;  ///< per node, between GPUs and NICs
     bool several_nodes = false;       ///< the number of nodes is a parameter
 };
 
-/// What a table or a trace says of the machine that it was measured on.
+/// What a table or trace states about the machine it was measured on.
 struct WantedMachine {
     std::string gpu;           ///< column or device name
     std::string interconnect;  ///< free text
-    std::uint32_t gpus = 0;    ///< that took part
+    std::uint32_t gpus = 0;    ///< number used
     std::optional<std::uint32_t> nodes;
 };
 
-/// The system to simulate, changed to the number of nodes and GPUs a node that were measured.
+/// The system to simulate, adapted to the measured number of nodes and GPUs per node.
 struct MatchedMachine {
     std::filesystem::path file;
     std::string name;
@@ -42,26 +42,26 @@ struct MatchedMachine {
     std::vector<Override> overrides;
     SystemParams system;
 };
-/// The same machine with no switch that reduces: as NCCL runs with NVLS off.
+/// The same machine without reduction in switches, as NCCL runs with NVLS disabled.
 [[nodiscard]] SystemParams without_reduction(const MatchedMachine& machine);
-/// A machine, or why there is none.
+/// A machine, or the reason why there is none.
 struct MachineMatch {
     std::optional<MatchedMachine> machine;
     std::string why;
 };
 
-/// A named system as the machine that was measured, whatever else the measurement says of it.
+/// Uses a named system as the measured machine, whatever the measurement says about it.
 [[nodiscard]] MachineMatch
 fit_machine(const std::filesystem::path& system, const WantedMachine& wanted);
 
 /// All systems of a folder.
 class Machines {
 public:
-    /// Reads root/configs/systems/*.json. Throws ConfigError if one is wrong or none is there.
+    /// Reads root/configs/systems/*.json. Throws ConfigError if one is invalid or there is none.
     explicit Machines(const std::filesystem::path& root);
     [[nodiscard]] MachineMatch find(const WantedMachine& wanted) const;
-    /// Whether a parameter of any system or GPU says in its $source that it was fitted on this
-    /// table: a $source text with the word "fitted" counts for every table that it names.
+    /// Whether a parameter of any system or GPU was fitted to this table: a $source text with the
+    /// word "fitted" counts for every table that it names.
     [[nodiscard]] bool fitted_on(std::string_view table) const;
     [[nodiscard]] const std::vector<KnownMachine>& known() const { return known_; }
 
@@ -70,9 +70,10 @@ private:
     std::vector<std::string> fitted_sources_;
 };
 
-/// Every text below a "$source" key that holds the word "fitted".
+/// All texts below "$source" keys that contain the word "fitted".
 [[nodiscard]] std::vector<std::string> fitted_sources(const Json& configuration);
-/// Whether a text names a table: its id, not as part of a longer word, or its beginning and a star.
+/// Whether a text names a table: by its whole id, not as part of a longer word, or by a prefix and
+/// a star.
 [[nodiscard]] bool names_table(std::string_view text, std::string_view table);
 
 }  // namespace switchfold::validation

@@ -49,7 +49,8 @@ double open_bytes(const AccessSchedule& schedule, std::string_view step) {
     return sum;
 }
 
-/// vDNN's X: what convolutions and pools read or give, ReLU in place, and the picture; bytes.
+/// vDNN's X in bytes: inputs and outputs of convolutions and pools, with ReLU in place, and the
+/// image.
 double feature_maps(std::string_view name, std::uint32_t batch) {
     const Network network = network_named(name);
     double elements = static_cast<double>(network.layers.front().in_elements);
@@ -79,7 +80,7 @@ double weights_of(std::string_view name) {
     return static_cast<double>(parameters(network_named(name))) * kSingle;
 }
 
-/// Kept for the backward pass when it begins: what is live then, but for weights and moments.
+/// Bytes kept for backward when it begins: all live data except weights and moments.
 double activations_at_backward(std::string_view name) {
     NetworkScheduleOptions options;
     options.update_in_backward = true;
@@ -96,12 +97,12 @@ double activations_at_backward(std::string_view name) {
            fixed;
 }
 
-// ZeRO-Infinity's example: 5 T parameters on 512 V100, batch 3 a GPU, sequences of 1,024.
+// ZeRO-Infinity's example: 5 T parameters on 512 V100, batch 3 per GPU, sequences of 1,024.
 constexpr double kPeak = 70e12;
 constexpr double kTokens = 1024;
 constexpr double kSamples = 3;
 constexpr double kGpuLink = 70e9;
-constexpr double kNvme = 512 * 1.6e9;  // of all nodes together: each has its part of the states
+constexpr double kNvme = 512 * 1.6e9;  // of all nodes together: each holds its shard of the states
 
 double lost_by_parameters() {
     return 1 - unhidden_efficiency(intensity_of_parameters(kTokens, kSamples), kGpuLink, kPeak);
@@ -190,7 +191,7 @@ std::string AccountingRows::answer(const MemoryRow& row, Case& c) {
         ++states_;
         states_wrong_ += c.simulated == c.measured ? 0 : 1;
     } else if (exact) {
-        largest_layer_ = std::abs(c.error());  // to the last digit of the table
+        largest_layer_ = std::abs(c.error());  // agrees to the table's last digit
     }
     if (row.kind == "derived") {
         ++derived_;

@@ -6,11 +6,11 @@
 
 namespace switchfold::validation {
 
-/// Bytes that follow from the shapes of a network, and formulas of published systems. Each source
-/// counts by a rule of its own; a row is answered only where its rule is known.
+/// Bytes that follow from a network's shapes, and formulas of published systems. Each source has
+/// its own accounting rule; a row is answered only if its rule is known.
 class AccountingRows {
 public:
-    /// Fills the case. \returns why it cannot be compared; empty if it can.
+    /// Fills in the case. \returns why it cannot be compared; empty if it can.
     [[nodiscard]] std::string answer(const MemoryRow& row, Case& c);
     void verdicts(SuiteResult& result) const;
 

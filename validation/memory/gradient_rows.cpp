@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kBucket = mebibytes(25).count();
 constexpr std::uint64_t kFirstBucket = mebibytes(1).count();
 
-/// Updates take longer than the layers before them: a ring gets as full as it can.
+/// Updates take longer than the preceding layers, so that a ring becomes as full as possible.
 UpdateLayer layer_of(const Layer& layer) {
     return {
         layer.name,
@@ -37,7 +37,7 @@ std::vector<UpdateLayer> layers_of(const Network& network) {
     return layers;
 }
 
-/// A residual block, or a layer outside of them, at a time.
+/// One unit per residual block, and per layer outside blocks.
 std::vector<UpdateLayer> blocks_of(const Network& network) {
     std::vector<UpdateLayer> blocks;
     std::uint32_t last = kNoBlock;
@@ -53,7 +53,7 @@ std::vector<UpdateLayer> blocks_of(const Network& network) {
     return blocks;
 }
 
-/// Networks without the head of their pre-training get one. \returns whether it was missing.
+/// Adds a head to networks without their pre-training head. \returns whether it was missing.
 bool add_head(std::vector<UpdateLayer>& layers, const Network& network) {
     const auto shares = [](const UpdateLayer& layer) { return layer.shares.has_value(); };
     if (std::any_of(layers.begin(), layers.end(), shares))
@@ -71,7 +71,7 @@ struct Policy {
     UpdatePolicy policy;
     std::uint32_t fixed_buffers;
     bool buckets;
-    bool pair;  ///< a ring of two neighbours
+    bool pair;  ///< a ring for two neighbours
 };
 constexpr Policy kPolicies[]{
     {"delayed, one buffer of the largest layer", UpdatePolicy::kDelayed, 0, false, false},
@@ -104,7 +104,7 @@ std::string GradientRows::answer(const MemoryRow& row, Case& c) {
     const bool block = row.policy.find("block") != std::string::npos;
     std::vector<UpdateLayer> layers;
     if (shared || block) {
-        // Which layers share weights or make a block only our own networks say.
+        // Only built-in networks state which layers share weights or form a block.
         const auto network = find_network(row.network);
         if (!network)
             return "no network " + row.network;
@@ -124,7 +124,7 @@ std::string GradientRows::answer(const MemoryRow& row, Case& c) {
     options.fixed_buffers = found->fixed_buffers;
     options.ring = found->pair ? largest_pair(groups) : 0;
     const UpdateReplay replay = replay_update(layers, groups, options);
-    // Of buffers of fixed size all of it is taken, whatever lies in it.
+    // Fixed-size buffers count in full, whatever they hold.
     const std::uint64_t bytes = found->fixed_buffers > 0 ? replay.reserved : replay.peak;
     c.group = "gradients by update policy";
     c.simulated =

@@ -6,19 +6,19 @@
 
 namespace switchfold::validation {
 
-/// Memory for gradients that update policies save (rows "grad_..."), in percent of all gradients:
-/// what a replay of the backward pass holds at its fullest.
+/// Memory for gradients under update policies (rows "grad_..."), in percent of all gradients: the
+/// peak in a replay of the backward pass.
 class GradientRows {
 public:
     explicit GradientRows(FindTable find_table) : find_table_(std::move(find_table)) {}
-    /// Fills the case. \returns why it cannot be compared; empty if it can.
+    /// Fills in the case. \returns why it cannot be compared; empty if it can.
     [[nodiscard]] std::string answer(const MemoryRow& row, Case& c);
     void verdicts(SuiteResult& result) const;
 
 private:
     FindTable find_table_;
     std::size_t compared_ = 0;
-    double worst_ = 0;  ///< points
+    double worst_ = 0;  ///< percentage points
 };
 
 }  // namespace switchfold::validation

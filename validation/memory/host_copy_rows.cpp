@@ -17,7 +17,7 @@ constexpr double kRates = 0.10;
 
 enum class Measures : std::uint8_t { kToDevice, kDuplexFactor };
 
-/// What a row measured, and where. A machine's own rates were chosen on some of these.
+/// What a row measured, and where. Some of these rows were used to choose a machine's rates.
 struct Measurement {
     std::string_view row;
     std::string_view system;

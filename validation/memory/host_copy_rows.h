@@ -6,9 +6,9 @@
 
 namespace switchfold::validation {
 
-/// Adds cases for rows of copies between GPUs and their host, simulated on the shipped machine that
-/// the row was measured on: one GPU, all of a machine's, both directions together. \returns ids
-/// that were answered.
+/// Adds cases for rows of copies between GPUs and their host, simulated on the corresponding
+/// shipped machine: one GPU, all GPUs of a machine, both directions together. \returns the ids
+/// answered.
 [[nodiscard]] std::vector<std::string> compare_host_copies(
     const std::vector<MemoryRow>& rows, const SuiteOptions& options, SuiteResult& result);
 

@@ -19,7 +19,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Why rows of a source have no answer here, by the beginning of their ids.
+/// Reasons why rows of a source are not answered, by the beginning of their ids.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNotAnswered{
     {{"g10_",
       "needs which of its 1,369 kernels belongs to which operator, which is not at hand here"},

@@ -24,17 +24,17 @@ struct MemoryRow {
     std::string unit;
     std::string kind;  ///< measured, claimed, simulated, derived
     double value = 0;
-    bool known = true;  ///< a value stands there
+    bool known = true;  ///< whether a value is given
 };
 
-/// Throws ConfigError with everything that is wrong: columns that are missing, what is no number.
+/// Throws ConfigError with all problems: missing columns, invalid numbers.
 [[nodiscard]] std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table);
 
-/// Elements of a sample of the network's own input: of `input`, else of the networks whose input
-/// everybody knows. Empty: not known.
+/// Elements per sample of the network's input: from `input`, or for networks with a standard input.
+/// Empty: unknown.
 [[nodiscard]] std::optional<std::uint64_t> input_elements(const MemoryRow& row);
 
-/// The table of layers of that name (models/NAME.csv), where it is at hand.
+/// Finds the table of layers with that name (models/NAME.csv), if available.
 using FindTable = std::function<std::optional<std::filesystem::path>(const std::string& name)>;
 
 }  // namespace switchfold::validation

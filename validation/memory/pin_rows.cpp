@@ -20,7 +20,7 @@ double in_mib(std::uint64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(kMiB);
 }
 
-/// By the words of the table's policy; empty: none of them.
+/// Pinned bytes for a policy in the table's words; empty for other policies.
 std::optional<std::uint64_t>
 pinned(const AccessSchedule& schedule, const std::string& policy, std::uint64_t capacity) {
     const bool greedy = policy.starts_with("first_fit");

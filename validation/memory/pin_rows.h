@@ -6,11 +6,11 @@
 
 namespace switchfold::validation {
 
-/// What planners pin of chains of layers with parameters (rows "pin_..."), in MiB.
+/// Bytes (MiB) that planners pin in chains of layers with parameters (rows "pin_...").
 class PinRows {
 public:
     explicit PinRows(FindTable find_table) : find_table_(std::move(find_table)) {}
-    /// Fills the case. \returns why it cannot be compared; empty if it can.
+    /// Fills in the case. \returns why it cannot be compared; empty if it can.
     [[nodiscard]] std::string answer(const MemoryRow& row, Case& c);
     void verdicts(SuiteResult& result) const;
 

@@ -44,7 +44,7 @@ double saved(const Network& network, const SystemParams& system, const JobProgre
     MemoryChoice choice;
     choice.planner = PinPlanner::kNone;
     choice.updates = UpdatePolicy::kDelayed;
-    choice.bytes = mebibytes(1ULL << 20U);  // whatever else it needs
+    choice.bytes = mebibytes(1ULL << 20U);  // ample for everything else
     PlanProblems problems;
     const PlannedMemory planned = planned_memory(step, choice, problems);
     SimulateOptions options;

@@ -8,9 +8,9 @@
 
 namespace switchfold::validation {
 
-/// The rows of one buffer for all gradients of weights ("grad_...", policy delayed) once more, from
-/// the simulated timeline of a step: what gradients take at their fullest, in percent of all. Of
-/// networks that ship; rows of shared embeddings where ours shares them.
+/// Compares the rows with one buffer for all weight gradients ("grad_...", policy delayed) again,
+/// with the simulated timeline of a step: peak of the gradients in percent of all. For built-in
+/// networks only; rows with shared embeddings if the built-in network shares them.
 void compare_simulated_gradients(
     const std::vector<MemoryRow>& rows, const SuiteOptions& options, SuiteResult& result);
 

@@ -42,7 +42,7 @@ struct KernelAlone {
     void check(ParamChecker& checker) const;
 };
 
-/// Such kernels beside the mover.
+/// The same kernels beside the mover.
 struct KernelBeside {
     std::uint32_t kernel = 0;
     double us = 0;
@@ -60,7 +60,7 @@ struct KernelBeside {
     }
 };
 
-/// A setting of the memory mover (h200/cuda/ring_mover.h) and all kernels beside it.
+/// A setting of the memory mover (h200/cuda/ring_mover.h), with all kernels beside it.
 struct MoverRun {
     std::uint32_t blocks = 0;
     std::uint32_t threads = 0;
@@ -118,7 +118,7 @@ struct NetworkContention {
     void check(ParamChecker& checker) const;
 };
 
-/// What validation/h200/measure.py writes as contention.json.
+/// The content of contention.json, written by validation/h200/measure.py.
 struct ContentionData {
     static constexpr std::string_view kSchema = "switchfold/h200-contention/1";
     std::string schema;
@@ -138,7 +138,7 @@ struct ContentionData {
     void check(ParamChecker& checker) const;
 };
 
-/// Throws ConfigError with everything that is wrong.
+/// Throws ConfigError with all problems.
 [[nodiscard]] ContentionData read_contention(const std::filesystem::path& file);
 
 }  // namespace switchfold::validation

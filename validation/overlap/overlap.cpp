@@ -23,14 +23,14 @@ namespace switchfold::validation {
 namespace {
 
 constexpr double kWeighted =
-    0.10;                         ///< of time-weighted slowdowns, beyond the measurement's interval
-constexpr double kClass = 0.15;   ///< of a class's slowdown
-constexpr double kMedian = 0.15;  ///< median over kernels that were paired often
+    0.10;                        ///< for time-weighted slowdowns, beyond the measurement's interval
+constexpr double kClass = 0.15;  ///< for a class's slowdown
+constexpr double kMedian = 0.15;  ///< for the median over kernels that were paired often
 constexpr double kPublished = 0.15;
-constexpr double kLoops = 0.10;  ///< of either side, and of the whole
+constexpr double kLoops = 0.10;  ///< for either loop, and for the whole
 constexpr std::size_t kOften = 5;
 
-/// Execution traces lie beside some traces and hold no times.
+/// Excludes execution traces, which lie beside some traces and hold no times.
 bool holds_times(const std::filesystem::path& path) {
     const std::string name = path.filename().string();
     return !name.starts_with("et_") && name.find("_et") == std::string::npos;
@@ -60,7 +60,7 @@ std::string_view class_group(KernelClass kernel_class) {
     }
 }
 
-/// Simulates every run of a trace and makes cases of kernels, classes and the whole.
+/// Simulates every run of a trace and forms cases of kernels, classes and the whole.
 class TraceComparison {
 public:
     TraceComparison(const TraceFolder& set, const Machines& machines) :

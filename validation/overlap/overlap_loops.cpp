@@ -24,9 +24,9 @@ namespace {
 constexpr std::string_view kLoopsTable = "reference/hopper_contention.csv";
 constexpr std::uint64_t kTileRows = 128;
 constexpr std::uint64_t kTileColumns = 256;
-constexpr std::uint64_t kElement = 2;  ///< bytes
+constexpr std::uint64_t kElement = 2;  ///< bytes per element
 
-/// Of the two loops, the last end on any rank, us.
+/// Last end of each loop on any rank, us.
 struct LoopTimes {
     double collectives = 0;
     double products = 0;
@@ -54,14 +54,13 @@ LoopTimes run_loop(
     return times;
 }
 
-/// Of one product, us: where it was not timed, what one after the other leaves beside the
-/// collectives.
+/// Time of one product, us; if not measured, the sequential run's time minus the collectives.
 double product_time(const ContentionLoop& loop, double collectives) {
     return loop.product_alone.value_or((loop.sequential.value_or(0) - collectives) / loop.products);
 }
 
 OrderedJson simulate_row(const ContentionLoop& loop, const SystemParams& system) {
-    // One after the other always means kernels on SMs.
+    // The sequential run always uses kernels on SMs.
     ContentionLoop classic = loop;
     classic.copy_engines = false;
     const double classics = run_loop(classic, {}, system, LoopParts::kCollectives).collectives;
@@ -189,7 +188,7 @@ loop_graph(const ContentionLoop& loop, const KernelOperation& product, LoopParts
         operation.body = body;
         rank->operations.push_back(operation);
     };
-    // In each round the collective is launched before the product.
+    // Each round launches the collective before the product.
     const std::uint32_t rounds = std::max(loop.collectives, loop.products);
     for (std::uint32_t i = 0; i < rounds; ++i) {
         if (parts != LoopParts::kProducts && i < loop.collectives) {

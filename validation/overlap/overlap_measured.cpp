@@ -23,7 +23,7 @@ Dim3 dim3(const std::vector<std::uint32_t>& sizes) {
     return {sizes[0], sizes[1], sizes[2]};
 }
 
-/// Bytes that were not counted follow the kernel's class, as for traces without counters.
+/// Bytes that were not counted follow from the kernel's class, as for traces without counters.
 KernelOperation operation_of(const KernelAlone& measured, double peak) {
     KernelOperation kernel;
     kernel.grid = dim3(measured.grid);
@@ -46,7 +46,7 @@ KernelOperation operation_of(const KernelAlone& measured, double peak) {
     return kernel;
 }
 
-/// The mover is there before the kernel and stays behind it.
+/// The mover starts before the kernel and ends after it.
 CommunicationPhase phase_of(const MoverRun& run) {
     constexpr double kAlways = 1e9;
     CommunicationPhase phase;

@@ -8,13 +8,13 @@
 
 namespace switchfold::validation {
 
-/// Where validation/h200/measure.py's result lies in the repository.
+/// Path in the repository of the result of validation/h200/measure.py.
 inline constexpr std::string_view kMeasuredContention = "validation/h200/data/contention.json";
 
-/// Backward passes of networks on one H200 beside a kernel that moves memory as a ring all-reduce
-/// does: adds a case for each network and setting of the mover, the slowdown of all kernels
-/// weighted with their time, and a note on the error of single kernels. A note alone if the file is
-/// not there: nothing was measured. Throws ConfigError if it is there and wrong.
+/// Backward passes of networks on one H200 beside a kernel that moves memory like a ring
+/// all-reduce. Adds one case per network and mover setting, the time-weighted slowdown of all
+/// kernels, and a note on the error of single kernels. If the file does not exist, adds only a
+/// note. Throws ConfigError if it is invalid.
 void add_measured(
     const std::filesystem::path& file, const SuiteOptions& options, SuiteResult& suite);
 

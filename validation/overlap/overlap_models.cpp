@@ -27,9 +27,9 @@ struct ModelledNetwork {
     std::string_view name;  ///< of a layer table, or of the shape
     TrainingStrategy strategy = TrainingStrategy::kDataParallel;
     std::uint32_t ranks = 8;
-    std::uint32_t batch = 8;  ///< samples a GPU
+    std::uint32_t batch = 8;  ///< samples per GPU
     Datatype gradient = Datatype::kFloat16;
-    TransformerParams shape{0};  ///< no blocks: the table's
+    TransformerParams shape{0};  ///< without blocks: the table is used
 };
 /// Decoders by their shapes (arXiv 2005.14165, table 2.1), sharded over four GPUs, as those of the
 /// published slowdowns were; sequences and batches are assumed: the smaller the batch, the more of
@@ -75,7 +75,7 @@ struct Pair {
     }
 };
 
-/// Time of all kernels over what they take alone.
+/// Total time of all kernels over their total isolated time.
 double slowdown_of(const ExecutionGraph& graph, const Outcome& run) {
     double taken = 0;
     double alone = 0;
@@ -89,12 +89,13 @@ double slowdown_of(const ExecutionGraph& graph, const Outcome& run) {
     return taken / alone;
 }
 
-/// With everything, and with each mechanism off.
+/// With all mechanisms, and with each one off.
 OrderedJson
 slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm algorithm) {
     CollectivePolicy policy;
     policy.algorithm = algorithm;
-    policy.registered = algorithm == Algorithm::kInSwitch;  // as in an experiment's own scenarios
+    policy.registered =
+        algorithm == Algorithm::kInSwitch;  // as in an experiment's default scenarios
     OrderedJson out;
     out["all"] = slowdown_of(graph, switchfold::simulate(system, graph, policy));
     const auto without = [&](const char* name, bool Contention::*mechanism) {
@@ -109,7 +110,7 @@ slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm alg
     return out;
 }
 
-/// `tables`: the folder of layer tables; not looked at for a network that has a shape.
+/// `tables`: the folder of layer tables; ignored for a network with a shape.
 OrderedJson
 simulate(const Pair& pair, const std::filesystem::path& root, const std::filesystem::path& tables) {
     const ModelledNetwork& network = *pair.network;

@@ -14,14 +14,14 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr double kBeside = 0.9;      ///< share of a run that counts as beside communication
-constexpr double kShortestUs = 3.0;  ///< below, the clock's step is too large a part
+constexpr double kBeside = 0.9;      ///< least share of a run beside communication
+constexpr double kShortestUs = 3.0;  ///< the clock's resolution is too coarse below
 constexpr std::uint64_t kMaxInflated = 64ULL << 30U;
 
 /// One run of any compute kernel.
 struct RunOfPairs {
     OverlappedRun run;
-    double share = 0;  ///< beside communication
+    double share = 0;  ///< of the run beside communication
     std::optional<std::uint32_t> step;
 };
 
@@ -66,7 +66,8 @@ private:
     }
 
     void add_events(const RawTrace& raw, const RankGraph& graph, std::size_t file) {
-        // The graph's GPU operations are the raw events in their order, host operations in between.
+        // The graph's GPU operations correspond to the raw events in order, with host operations in
+        // between.
         std::vector<std::uint32_t> operations;
         for (std::uint32_t i = 0; i < graph.operations.size(); ++i)
             if (graph.streams[graph.operations[i].stream].kind == StreamKind::kGpu)
@@ -81,7 +82,7 @@ private:
             }
         for (auto& [device, intervals] : resident)
             merge_intervals(intervals);
-        // Places in a step count in the order of start.
+        // Ordinals within a step follow the order of starts.
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < raw.gpu.size(); ++i)
             if (raw.gpu[i].work == GpuWork::kKernel && raw.gpu[i].duration > 0)
@@ -219,7 +220,7 @@ OverlapTrace read_overlap(const std::vector<std::filesystem::path>& files) {
 }
 
 WeightedSlowdown weighted(const std::vector<const OverlappedRun*>& runs) {
-    // A kernel in its place of the step is one draw, however often it ran.
+    // A kernel at its place in the step is one draw, however often it ran.
     struct Sums {
         double measured = 0;
         double baseline = 0;

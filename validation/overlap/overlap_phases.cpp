@@ -9,10 +9,10 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Bytes that stand for a collective of unknown size: large enough for a steady state.
+/// Bytes assumed for a collective of unknown size: enough for a steady state.
 constexpr Bytes kSteady = mebibytes(64);
 
-/// Kernels beside it slow a collective up to so many times (nccl#1433).
+/// Assumed largest slowdown of a collective by kernels beside it (nccl#1433).
 constexpr double kSlowestTransfer = 2;
 
 bool ends_together(CollectiveKind kind) {
@@ -88,8 +88,8 @@ void Collectives::add(
     phase.from_us = kernel.start_us - start_us;
     phase.to_us = kernel.end_us - start_us;
     phase.blocks = o.thread_blocks;
-    // Of a residence little longer than the transfer none can tell waiting from a transfer that
-    // the kernels slow.
+    // If the residence is little longer than the transfer, waiting cannot be told from a transfer
+    // slowed by the kernels.
     const bool all = residence < kSlowestTransfer * draw.time_us;
     const double moving = all ? residence : draw.time_us;
     const double rate = draw.bytes_per_second * draw.time_us / std::max(moving, 1e-3);
@@ -115,7 +115,7 @@ void Collectives::add(
 
 std::vector<CommunicationPhase> Collectives::beside(const OverlappedRun& run) const {
     std::vector<CommunicationPhase> phases;
-    // What follows the kernel's end may still slow the simulated one.
+    // Traffic after the kernel's end may still slow the simulated kernel, which may take longer.
     constexpr double kLonger = 2.0;
     const double until = run.start_us + kLonger * run.duration_us;
     for (const CommunicationKernelSeen& kernel : trace_.communication)

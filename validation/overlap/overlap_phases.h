@@ -12,25 +12,25 @@
 
 namespace switchfold::validation {
 
-/// What was really there beside a kernel: each collective's blocks for as long as it was resident,
-/// and its traffic while it moved data. A trace's collective is resident from its launch on one
-/// rank; it moves data once its peers are there. So
-/// - of a ring or tree, all blocks stay to the end, and the transfer is the end of the residence;
-///   how long it takes the machine says, or, where no size is recorded, the shortest residence of
-///   the same collective over steps and ranks;
-/// - of an all-to-all, each block serves some peers and leaves with them: after the transfer with
-///   those who are there, the blocks of one late peer stay. Without a size only that is known.
+/// The communication actually present beside a kernel: each collective's blocks while resident, and
+/// its traffic while it moves data. A collective is resident from its launch on one rank, but moves
+/// data only once its peers have arrived. Therefore
+/// - in a ring or tree, all blocks stay to the end, and the transfer is the last part of the
+///   residence; its duration comes from the machine or, without a recorded size, from the shortest
+///   residence of the same collective over steps and ranks;
+/// - in an all-to-all, each block serves some peers and leaves with them: after the transfer with
+///   the peers present, the blocks of one late peer stay. Without a size nothing more is known.
 class Collectives {
 public:
     Collectives(const SystemParams& system, const OverlapTrace& trace);
 
-    /// The communication beside a run, counted from its start.
+    /// The communication beside a run, relative to its start.
     [[nodiscard]] std::vector<CommunicationPhase> beside(const OverlappedRun& run) const;
-    /// Kinds, sizes and times that were assumed, a line for each shape of collective.
+    /// Assumed kinds, sizes and times, one line per shape of collective.
     [[nodiscard]] std::vector<std::string> notes() const;
 
 private:
-    /// Collectives of one shape draw alike.
+    /// Collectives of one shape cause equal traffic.
     struct Shape {
         CollectiveKind kind;
         std::uint64_t bytes;
@@ -55,7 +55,7 @@ private:
     const OverlapTrace& trace_;
     std::uint32_t ranks_;
     std::map<Shape, CollectiveTraffic> traffic_;
-    /// Shortest residence of collectives without a size: step by step the same ones.
+    /// Shortest residence of collectives without a size, matched across steps.
     using Place = std::tuple<CollectiveKind, std::uint32_t, std::uint32_t, std::uint32_t>;
     std::map<Place, double> shortest_;
 };

@@ -23,18 +23,18 @@ namespace {
 
 constexpr std::string_view kPublishedTable = "reference/published_overlap.csv";
 
-/// A kernel as published, and what is assumed of it and of the collective.
+/// A kernel as published, with assumptions on it and on the collective.
 struct Scene {
     std::string_view id;
-    std::string_view system;  ///< of configs/systems
-    std::string_view gpu;     ///< of configs/systems/gpus, in place of the system's; may be empty
+    std::string_view system;  ///< in configs/systems
+    std::string_view gpu;     ///< in configs/systems/gpus, replaces the system's GPU; may be empty
     CollectiveKind kind = CollectiveKind::kAllReduce;
     std::uint32_t blocks = 24;
     std::uint32_t threads = 128;
     std::uint32_t registers = 32;
     std::uint64_t shared_kib = 0;
     std::uint64_t grid = 1;
-    double share = 0;  ///< of the HBM's peak that the kernel draws alone
+    double share = 0;  ///< share of the peak HBM bandwidth that the kernel uses alone
     double isolated_us = 0;
     double slowdown = 0;
     std::optional<double> low;
@@ -43,7 +43,7 @@ struct Scene {
     double power_drop = 0;
 };
 
-/// A row pair of the table that a scene stands for: metrics without and with overlap, in ms.
+/// The pair of table rows that a scene represents: metrics without and with overlap, in ms.
 struct RowPair {
     std::string_view source;
     std::string_view alone;
@@ -154,7 +154,7 @@ Scene forum_scene() {
         0.25};
 }
 
-/// "0.18 ms" or "4~8 ms" in us, and half of the last digit that is written.
+/// Parses "0.18 ms" or "4~8 ms" into us, with half a unit of the last digit.
 struct Range {
     double low = 0;
     double high = 0;
@@ -221,7 +221,7 @@ double simulate_scene(const Scene& scene, const std::filesystem::path& root) {
     return to_microseconds(simulate_beside(*system.gpu, kernel, {phase})) / scene.isolated_us;
 }
 
-/// Scenes whose rows are in the table, with what it measured; the other rows as unmatched.
+/// Scenes whose rows are in the table, with the measured values; all other rows become unmatched.
 std::vector<Scene> scenes_of(const CsvTable& table, SuiteResult& suite) {
     std::vector<Scene> scenes;
     std::map<std::size_t, bool> used;
@@ -244,7 +244,7 @@ std::vector<Scene> scenes_of(const CsvTable& table, SuiteResult& suite) {
         }
         scene.isolated_us = alone->low;
         scene.slowdown = (beside->low + beside->high) / 2 / alone->low;
-        // What the published digits leave open: 0.02 ms may be 0.015 or 0.025.
+        // Uncertainty of the published digits: 0.02 ms may be 0.015 or 0.025.
         scene.low = (beside->low - beside->rounding) / (alone->low + alone->rounding);
         scene.high = (beside->high + beside->rounding) / (alone->low - alone->rounding);
         scenes.push_back(scene);

@@ -9,18 +9,18 @@
 
 namespace switchfold::validation {
 
-/// A measured step of a plan, and the task that it is one of the ways to do.
+/// A measured step of a plan, and the task that it performs.
 struct PlanRow {
     std::string task;
     StepRow step;
 };
 
-/// Reads plans by task (docs/validation.md has the columns). What a table does not say, it takes
-/// from how the rows of vTrain's other file were measured: Megatron-DeepSpeed, 1F1B, 16 bits.
-/// Throws ConfigError with everything that is wrong.
+/// Reads plans by task (docs/validation.md lists the columns). Values that a table does not state
+/// are taken from vTrain's other file: Megatron-DeepSpeed, 1F1B, 16 bits. Throws ConfigError with
+/// all problems.
 [[nodiscard]] std::vector<PlanRow> read_plan_rows(const std::filesystem::path& path);
 
-/// One replica a GPU.
+/// Whether every GPU is a replica.
 [[nodiscard]] bool is_pure_data_parallel(const StepRow& row);
 
 }  // namespace switchfold::validation

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kMeanError = 0.10;   ///< of step times
 constexpr double kMeanRegret = 0.02;  ///< over the tasks
-constexpr double kWrong = 0.30;       ///< of the tasks: not the very best plan
+constexpr double kWrong = 0.30;       ///< share of tasks without the very best plan
 
 /// A row whose step can be simulated.
 struct ComparedPlan {

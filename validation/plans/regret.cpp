@@ -17,7 +17,7 @@ std::map<std::string, Plans> by_task(const std::vector<JudgedPlan>& plans) {
     return tasks;
 }
 
-/// `choose` gives none for a task that does not count.
+/// `choose` returns nothing for a task that does not count.
 Regret regret_of(
     const std::vector<JudgedPlan>& plans,
     const std::function<const JudgedPlan*(const Plans&)>& choose) {

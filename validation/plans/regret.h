@@ -9,19 +9,20 @@
 
 namespace switchfold::validation {
 
-/// One way to do a task.
+/// One plan for a task.
 struct JudgedPlan {
     std::string task;
     double measured = 0;  ///< seconds
     double simulated = 0;
-    std::optional<double> rule;  ///< what a rule of thumb takes most of; none: it takes others
+    std::optional<double>
+        rule;  ///< quantity that a rule of thumb maximises; none: the rule excludes the plan
 };
 
-/// How well plans were chosen.
+/// Quality of the choice of plans.
 struct Regret {
     std::size_t tasks = 0;
     std::size_t right = 0;  ///< tasks whose fastest measured plan was chosen
-    double mean = 0;        ///< of measured time of the chosen plan / that of the fastest - 1
+    double mean = 0;  ///< mean of (measured time of the chosen plan / that of the fastest - 1)
     double worst = 0;
     std::map<std::string, double> by_task;
     [[nodiscard]] double wrong_share() const {
@@ -29,9 +30,9 @@ struct Regret {
     }
 };
 
-/// Of the plans that take least simulated time; the first of equal ones.
+/// Chooses the plan with the least simulated time; ties go to the first.
 [[nodiscard]] Regret regret_of_simulation(const std::vector<JudgedPlan>& plans);
-/// Of the plans of which the rule takes most, over the tasks that have such a plan.
+/// Chooses the plan that maximises the rule, over tasks with such a plan.
 [[nodiscard]] Regret regret_of_rule(const std::vector<JudgedPlan>& plans);
 
 }  // namespace switchfold::validation

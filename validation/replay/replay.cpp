@@ -16,7 +16,7 @@ namespace {
 /// A trace's own schedule comes out this near, of its iteration time.
 constexpr double kReplayTolerance = 0.02;
 
-/// Reads a folder's traces, finds the machine, and runs the schedule as it was traced.
+/// Reads a folder's traces, finds the machine, and simulates the traced schedule.
 SuiteResult
 replay(const TraceFolder& folder, const Machines& machines, const JobProgress& progress) {
     const FolderTrace trace = read_folder(folder);

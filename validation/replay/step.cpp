@@ -15,7 +15,7 @@ namespace {
 /// Beyond the measurement's interval.
 constexpr double kStepTolerance = 0.15;
 
-/// The workload as `run` makes it of the folder's traces.
+/// The workload that `run` creates from the folder's traces.
 PreparedWorkload
 prepare(const TraceFolder& folder, const FolderTrace& trace, const SystemParams& system) {
     Experiment experiment;
@@ -30,7 +30,7 @@ prepare(const TraceFolder& folder, const FolderTrace& trace, const SystemParams&
     return prepare_workload(complete_experiment(std::move(experiment), folder.path));
 }
 
-/// What was traced and what was simulated, a rank a file.
+/// Traced and simulated operations, one rank per file.
 std::vector<RankSpans>
 spans_of(const TraceWorkload& traced, const PreparedWorkload& prepared, const Outcome& run) {
     std::vector<RankSpans> ranks;
@@ -52,7 +52,7 @@ spans_of(const TraceWorkload& traced, const PreparedWorkload& prepared, const Ou
     return ranks;
 }
 
-/// Runs a folder's traces on their machine. Throws ConfigError if they cannot be.
+/// Simulates a folder's traces on their machine. Throws ConfigError if that is impossible.
 SuiteResult
 compare(const TraceFolder& folder, const Machines& machines, const JobProgress& progress) {
     const FolderTrace trace = read_folder(folder);

@@ -51,7 +51,7 @@ private:
     [[nodiscard]] const Operation& operation_of(const OverlappedRun& run) const {
         return ranks_[run.file].graph->operations[run.operation];
     }
-    /// Of all kernels of the pass alone on the GPU.
+    /// Total isolated time of the pass's kernels.
     [[nodiscard]] double isolated_us(Pass pass) const {
         double sum = 0;
         for (const RankSpans& rank : ranks_)

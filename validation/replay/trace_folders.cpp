@@ -41,7 +41,7 @@ std::optional<TraceFolder> folder_at(const std::filesystem::path& path, const Fi
     return folder;
 }
 
-/// Files that are read together. Of some formats a file alone does not tell its rank.
+/// Files to be read together. In some formats a single file does not state its rank.
 std::vector<std::vector<std::filesystem::path>> parts_of(const TraceFolder& folder) {
     std::vector<std::vector<std::filesystem::path>> parts;
     std::map<TraceFormat, std::size_t> together;
@@ -147,7 +147,7 @@ SuiteResult run_folders(
                         }});
     std::vector<JobResult> results(jobs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, JobResult done) {
-        // A trace that cannot be used is said so; a simulation that fails is an error of ours.
+        // Unusable traces are reported; a failing simulation is a bug.
         if (done.code != ExitCode::kDone && done.code != ExitCode::kBadInput)
             rethrow(jobs[job], done);
         results[job] = std::move(done);

@@ -14,17 +14,17 @@
 
 namespace switchfold::validation {
 
-/// A folder with trace files of one run.
+/// A folder with the trace files of one run.
 struct TraceFolder {
     std::string name;
     std::filesystem::path path;
     std::vector<std::filesystem::path> files;  ///< sorted
 };
 
-/// Which files of a folder a suite reads.
+/// The files of a folder that a suite reads.
 struct FileKind {
     bool (*takes)(const std::filesystem::path& file);
-    std::string_view what;  ///< for the message that there is none
+    std::string_view what;  ///< used in the message that there is none
 };
 /// Whether a file's name ends in .json or .json.gz.
 [[nodiscard]] bool may_be_kineto(const std::filesystem::path& file);
@@ -33,28 +33,28 @@ struct FileKind {
 inline constexpr FileKind kKinetoFiles{may_be_kineto, "Kineto traces (.json, .json.gz)"};
 inline constexpr FileKind kTraceFiles{may_be_trace, "traces of any format that `trace` reads"};
 
-/// The folders below `data` that hold such files, sorted by name; `data` itself if it holds some.
+/// The folders below `data` that contain such files, sorted by name; includes `data` itself.
 [[nodiscard]] std::vector<TraceFolder>
 trace_folders(const std::filesystem::path& data, const FileKind& kind);
 
 /// The traces of a folder that are used together.
 struct FolderTrace {
     std::string id;                            ///< FOLDER/rank3 or FOLDER/all ranks
-    std::vector<std::filesystem::path> files;  ///< of all ranks, or of the lowest one there is
+    std::vector<std::filesystem::path> files;  ///< of all ranks, or of the lowest available rank
     std::string gpu_name;
     std::uint32_t world = 1;
 };
 
-/// Reads the folder's traces. Throws ConfigError with the reason of each file if none can be read.
+/// Reads the folder's traces. Throws ConfigError with a reason per file if none can be read.
 [[nodiscard]] FolderTrace read_folder(const TraceFolder& folder);
 
 /// Compares one folder. Throws ConfigError if its traces cannot be used.
 using CompareFolder = std::function<SuiteResult(
     const TraceFolder& folder, const Machines& machines, const JobProgress& progress)>;
 
-/// Runs a suite over the folders of its data, a job a folder, and returns what `compare` found in
-/// the folders' order. A folder whose traces cannot be used is unmatched, with the reason; other
-/// errors are thrown. Throws ConfigError if no folder holds a trace.
+/// Runs a suite over the folders of its data, one job per folder, and returns the results of
+/// `compare` in folder order. A folder whose traces cannot be used is unmatched, with the reason;
+/// other errors are thrown. Throws ConfigError if no folder contains a trace.
 [[nodiscard]] SuiteResult run_folders(
     const Suite& suite,
     const SuiteOptions& options,

@@ -10,7 +10,7 @@
 
 namespace switchfold::validation {
 
-/// A row with the machine that it was measured on, ready to run.
+/// A row with its machine, ready to run.
 struct PlannedRow {
     const StepRow* row = nullptr;
     std::shared_ptr<const SystemParams> system;
@@ -20,7 +20,7 @@ struct PlannedRow {
 [[nodiscard]] PlannedRow
 planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches);
 
-/// Seconds of a step, simulated in this process; folded if it is told so.
+/// Seconds of a step, simulated in this process; folded if `fold` is set.
 [[nodiscard]] double
 simulated_seconds(const PlannedRow& planned, bool fold, const JobProgress& progress);
 

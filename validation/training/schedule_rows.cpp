@@ -154,8 +154,8 @@ private:
 
     void verdicts() {
         for (const auto& [name, worst] : worst_) {
-            // With Megatron's order and chunks of one layer 0.004 is what the published times
-            // leave open; searched schedules hang on a limit of memory that the table does not say.
+            // For Megatron's order with chunks of one layer, the published times leave 0.004 open;
+            // searched schedules depend on a memory limit that the table does not state.
             const bool open = name == "interleaved_1f1b" || name == "zb_2p" || name == "zb_1p";
             const double limit = open ? 0.004 : 1e-4;
             result_.verdicts.push_back(

@@ -7,9 +7,9 @@
 
 namespace switchfold::validation {
 
-/// Bubble shares from given times of passes, and whole numbers of schedules: the orders against
-/// what their authors computed. Adds cases, unmatched rows and verdicts. Columns: id, schedule,
-/// stages, micro_batches, chunks, stage, t_f_ms, t_b_ms, t_w_ms, t_comm_ms, quantity, value, kind.
+/// Compares bubble shares for given times of passes, and counts for schedules, with the authors'
+/// results. Adds cases, unmatched rows and verdicts. Columns: id, schedule, stages, micro_batches,
+/// chunks, stage, t_f_ms, t_b_ms, t_w_ms, t_comm_ms, quantity, value, kind.
 void compare_schedules(const std::filesystem::path& table, SuiteResult& result);
 
 }  // namespace switchfold::validation

@@ -27,7 +27,7 @@ struct ComparedSpeedup {
     std::shared_ptr<const SystemParams> system;
     std::shared_ptr<const PlannedStep> step;
     std::shared_ptr<const PlannedStep> baseline;
-    std::vector<std::uint32_t> chosen;  ///< by our planner: devices a stage
+    std::vector<std::uint32_t> chosen;  ///< by the planner here: devices per stage
 };
 
 ParallelPlan plain(const StepRow& row) {
@@ -89,7 +89,7 @@ ComparedSpeedup compared(const StepRow& row, const SystemParams& system) {
     return c;
 }
 
-/// Samples a second.
+/// Samples per second.
 double pace(const PlannedStep& step, const SystemParams& system, const JobProgress& progress) {
     const ExecutionGraph graph = plan_step(step);
     SimulateOptions options;
@@ -101,7 +101,7 @@ std::string told(const std::vector<std::uint32_t>& stages) {
     return stages.size() == 1 ? "data parallelism" : fmt::format("{}", fmt::join(stages, "-"));
 }
 
-/// Pairs of rows of which the one with the larger speed-up is the other in ours.
+/// Share of pairs of rows whose order by speed-up is reversed in the simulation.
 double misordered(const std::vector<const Case*>& cases) {
     double pairs = 0;
     double wrong = 0;

@@ -9,14 +9,13 @@
 
 namespace switchfold::validation {
 
-/// Whether a row states how much faster a plan is than one GPU or than data parallelism, and no
-/// time.
+/// Whether a row states a plan's speed-up over one GPU or over data parallelism, and no time.
 [[nodiscard]] bool states_speedup(const StepRow& row);
 
-/// Adds a case for each such row: both plans are simulated on the row's machine, a mini-batch of 32
-/// bits a GPU. Stages are those that PipeDream's planner finds for the row's devices a stage.
-/// Verdicts: the mean error over one GPU and over data parallelism, and how often our planner finds
-/// as many devices a stage as the source's did.
+/// Adds a case for each such row: both plans are simulated on the row's machine, with mini-batches
+/// of 32-bit data per GPU. PipeDream's planner finds the stages for the row's devices per stage.
+/// Verdicts: the mean error of speed-ups over one GPU and over data parallelism, and how often the
+/// planner here chooses the same number of devices per stage as the source's.
 void compare_speedups(
     const std::vector<StepRow>& rows,
     const Machines& machines,

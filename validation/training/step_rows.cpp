@@ -19,7 +19,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded, where a row says none
+constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded; used if a row states none
 
 class StepRowReader {
 public:
@@ -87,7 +87,7 @@ private:
         return r;
     }
 
-    /// A ratio and the plan that it is of: "plan 7-1", "plan straight", "plan data parallel".
+    /// A ratio and the plan that it refers to: "plan 7-1", "plan straight", "plan data parallel".
     void speedup(const CsvRecord& record, StepRow& r) {
         r.speedup = number(record, "speedup");
         const std::string& over = record["speedup_over"];
@@ -123,7 +123,7 @@ private:
         p.micro_batch = count(record, "micro_batch", 1);
         p.accumulate = count(record, "micro_batches", 1);
         const std::string& schedule = record["schedule"];
-        // Names of what is divided, where nothing is a pipeline.
+        // For a single device, the column names what is divided instead.
         p.schedule = p.pipeline == 1 ? "1f1b" : schedule;
         if (p.schedule == "1f1b" || p.schedule == "gpipe")
             p.messages = Messages::kBlocking;
@@ -140,14 +140,15 @@ private:
                 r.launches = "pytorch_eager.json";
         if (framework.find("Megatron") != std::string::npos)
             r.launches = "megatron_lm.json";
-        if (framework == "Megatron-LM fork")  // Qi et al.: of 2023, with Megatron-Core's timers
+        if (framework ==
+            "Megatron-LM fork")  // Qi et al.: a version of 2023, with Megatron-Core's timers
             r.launches = "megatron_core.json";
-        // Frameworks of these rows reduce gradients after the backward pass.
+        // These rows' frameworks reduce gradients after the backward pass.
         p.overlap_gradients = framework.find("PyTorch") != std::string::npos;
         const bool single = record["precision"].find("32") != std::string::npos;
         p.datatype = single ? Datatype::kFloat32 : Datatype::kBfloat16;
-        // Megatron-LM and its forks of these papers keep the scores in memory: their formula of
-        // activations has 5 a s^2 b. Their loss has no fused kernel.
+        // Megatron-LM and the forks in these papers keep the scores in memory: their formula for
+        // activations has 5 a s^2 b. Their loss is not fused.
         if (framework.find("Megatron") != std::string::npos) {
             p.attention = AttentionKernels::kUnfused;
             p.loss = LossKernels::kUnfused;
@@ -156,7 +157,7 @@ private:
             p.sharding = Sharding::kParameters;
     }
 
-    /// What a row must say so that a step can be made of it.
+    /// What a row lacks for a step to be generated; empty if nothing.
     std::string why_not(const CsvRecord& record, const StepRow& r) const {
         if (r.seconds == 0 && r.tflops == 0)
             return "it states no time of a step";
@@ -185,7 +186,7 @@ private:
             r.network = decoder(model, shape);
             return;
         }
-        // "Inception-v3" is inception_v3.
+        // Matches "Inception-v3" with inception_v3.
         const auto bare = [](std::string_view words) {
             std::string name;
             for (const char c : words)

@@ -21,13 +21,13 @@ namespace switchfold::validation {
 
 namespace {
 
-// Mean absolute errors of steps by source; what a source leaves open is in its tolerance.
+// Mean absolute errors of steps by source; the tolerance includes what a source leaves open.
 constexpr double kZeroBubble = 0.05;
 constexpr double kKorthikanti = 0.08;
 constexpr double kOthers = 0.10;
-constexpr std::uint32_t kMostRanks = 16;  ///< that are simulated one by one; more are folded
+constexpr std::uint32_t kMostRanks = 16;  ///< simulated individually; more ranks are folded
 
-/// What the fullest GPU holds; frameworks' own memory and workspaces are left out of ours.
+/// Peak memory; excludes the framework's own memory and workspaces.
 Case memory_case(const PlannedRow& planned) {
     double most = 0;
     for (const MemoryBytes& device : plan_memory(*planned.step))

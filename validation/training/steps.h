@@ -7,7 +7,7 @@
 
 namespace switchfold::validation {
 
-/// Generated steps against measured ones: time of a step. Adds cases, unmatched rows, verdicts.
+/// Compares generated steps with measured ones. Adds cases, unmatched rows, verdicts.
 void compare_steps(
     const std::filesystem::path& table, const SuiteOptions& options, SuiteResult& result);
 

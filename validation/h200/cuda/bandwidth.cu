@@ -20,7 +20,7 @@ const char* name_of(Access access) {
     return "copy";
 }
 
-/// Streams over `vectors` of memory `passes` times. Loads and stores bypass the L1.
+/// Streams `passes` times over `vectors` of memory. Loads and stores bypass the L1.
 template <Access kAccess>
 __global__ void stream(float4* data, std::size_t vectors, int passes, float* sink) {
     const std::size_t half = vectors / 2;
@@ -37,7 +37,7 @@ __global__ void stream(float4* data, std::size_t vectors, int passes, float* sin
             else
                 __stcg(data + half + i, __ldcg(data + i));
         }
-    if (sum == 1.5F)  // never: keeps the loads
+    if (sum == 1.5F)  // never true: keeps the compiler from removing the loads
         *sink = sum;
 }
 

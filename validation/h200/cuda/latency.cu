@@ -56,7 +56,7 @@ void measure_latency() {
               nothing<<<1, 32, 0, first>>>();
               check(cudaStreamSynchronize(first), "cudaStreamSynchronize");
           }));
-    // Kernels behind each other on a stream that is never empty: what lies between two of them.
+    // Back-to-back kernels on a stream that is never empty: measures the gap between two of them.
     constexpr int kChain = 1000;
     Times chain = time_on_gpu(5, [&] {
         for (int i = 0; i < kChain; ++i)

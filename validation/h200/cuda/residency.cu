@@ -4,8 +4,8 @@
 
 #include "micro.cuh"
 
-// Which blocks share an SM: a kernel like NCCL's sits on some SMs, and another's blocks go where
-// there is room. Each block writes down its SM and when it ran.
+// Finds out which blocks share an SM: a kernel like NCCL's occupies some SMs, and another kernel's
+// blocks go where there is room. Each block records its SM and its time.
 namespace {
 
 struct Seat {
@@ -40,7 +40,7 @@ std::vector<Seat> seats_of(const DeviceBuffer& buffer, int blocks) {
     return seats;
 }
 
-/// A resident kernel of `holders` blocks first, then one wave of the other kernel.
+/// Starts a resident kernel of `holders` blocks, then one wave of the other kernel.
 void measure(int holders, int threads, int shared_bytes, int sms) {
     constexpr int kHolderThreads = 544;  // NCCL's
     constexpr int kHolderShared = 82 * 1024;
@@ -61,7 +61,7 @@ void measure(int holders, int threads, int shared_bytes, int sms) {
     const DeviceBuffer others(static_cast<std::size_t>(blocks) * sizeof(Seat));
     sit<<<holders, kHolderThreads, kHolderShared, first>>>(20'000'000, held.as<Seat>());
     check(cudaGetLastError(), "launching the resident kernel");
-    // The holders sit for 20 ms; the wave comes long after they have sat down.
+    // The holders run for 20 ms; the wave starts long after they have become resident.
     const auto begun = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(2)) {
     }

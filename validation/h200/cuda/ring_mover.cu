@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kMostBlocks = 256;
 
-/// What one block has done, written by it alone.
+/// Progress of one block, written by that block only.
 struct alignas(64) BlockCount {
     unsigned long long bytes;
     unsigned long long start_ns;
@@ -20,7 +20,7 @@ __device__ unsigned long long global_time_ns() {
     return time;
 }
 
-/// A slice is a slot's worth of one step: reads slot and maybe user, writes slot and maybe user.
+/// Accesses for a slice in one step: reads slot and possibly user, writes slot and possibly user.
 struct Step {
     bool reads_slot;
     bool reads_user;
@@ -28,7 +28,7 @@ struct Step {
     bool writes_user;
 };
 
-/// The k-th of the 2N-1 steps of a ring all-reduce, as this GPU's memory sees them.
+/// The k-th of the 2N-1 steps of a ring all-reduce, as seen by this GPU's memory.
 __device__ Step step_of(int k, int ranks) {
     if (k == 0)
         return {false, true, true, false};  // send
@@ -41,11 +41,11 @@ __device__ Step step_of(int k, int ranks) {
     return {true, false, false, true};     // receive
 }
 
-// Vectors that a thread has under way: what gives NCCL's kernels their bandwidth and their some 90
+// Vectors in flight per thread: the source of NCCL's bandwidth and of its kernels' approximately 90
 // registers.
 constexpr int kUnroll = 8;
 
-/// One thread's part of a slice: kUnroll vectors from `i` on, a block's width apart.
+/// One thread's part of a slice: kUnroll vectors from `i` on, one block width apart.
 __device__ void move(
     const Step& step,
     const float4* from,
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(640) ring_mover_kernel(
         const int sides = step.reads_slot + step.reads_user + step.writes_slot + step.writes_user;
         bytes += sides * slot_vectors * sizeof(float4);
         at = (at + gridDim.x * slot_vectors) % user_vectors;
-        // Ahead of the rate the block waits where it is, as NCCL's does for its neighbour.
+        // A block ahead of its rate waits in place, as NCCL's does for its neighbour.
         if (threadIdx.x == 0 && ns_per_byte > 0)
             while (global_time_ns() - start < bytes * ns_per_byte && !*stop)
                 __nanosleep(100);
@@ -129,8 +129,8 @@ struct RingMover {
     float4* slots = nullptr;
     float4* user = nullptr;
     BlockCount* counts = nullptr;
-    int* stop = nullptr;         ///< in the host's memory, seen by both
-    int* stop_device = nullptr;  ///< the same by the GPU's address
+    int* stop = nullptr;  ///< in host memory, seen by both
+    int* stop_device = nullptr;  ///< its address on the GPU
     cudaStream_t stream = nullptr;
     ~RingMover() {
         cudaFree(slots);
