@@ -32,7 +32,7 @@ std::string sizes(const ChangeResult& change) {
     return fmt::format("{} to {}", change.from, change.to);
 }
 
-/// The state's way beside a step: how long it takes of what it has.
+/// Transfer of the state beside a step: its time, and the available window.
 std::string transfer_text(const ChangeResult& change) {
     if (!change.joining)
         return "-";
@@ -67,7 +67,7 @@ OrderedJson checkpoint_json(const CheckpointStepResult& step) {
         {"written_s", digits(step.written_s)}};
 }
 
-/// Steps that copy state to hosts; empty if there are none.
+/// Table of steps that copy state to hosts; empty if there are none.
 std::string checkpoints_table(const ExperimentResult& result) {
     std::vector<std::vector<std::string>> rows{
         {"checkpoint step",

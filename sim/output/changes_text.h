@@ -9,10 +9,10 @@
 
 namespace switchfold {
 
-/// What changes of members cost in each scenario, a row each, and what the runs came to; empty if
-/// none has any.
+/// Cost of changes in each scenario, one row per change, and totals of the runs; empty if there are
+/// none.
 [[nodiscard]] std::string changes_table(const ExperimentResult& result);
-/// Six digits of each number.
+/// Numbers are rounded to six digits.
 [[nodiscard]] OrderedJson changes_json(const ChangesResult& run);
 
 /// Header line of changes.csv, and one line.

@@ -12,7 +12,7 @@ namespace switchfold {
 namespace {
 
 constexpr const char* kLast = "result.json";
-/// What an earlier run may have left beside it.
+/// Files of an earlier run that may lie beside result.json.
 constexpr std::array kCompanions{
     "counters.csv",
     "effective-config.json",
@@ -45,8 +45,7 @@ ResultFolder::ResultFolder(std::filesystem::path folder) : folder_(std::move(fol
     std::filesystem::create_directories(folder_, error);
     if (error)
         throw IoError(folder_.string(), error.value(), "create the folder");
-    // One of its own: two runs that were given the same folder must not write into each other's
-    // files.
+    // A separate temporary folder: two runs into the same folder must not mix their files.
     partial_.emplace(folder_);
     std::filesystem::remove(folder_ / kLast, error);
     if (error)

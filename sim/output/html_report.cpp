@@ -12,7 +12,7 @@ namespace switchfold {
 
 namespace {
 
-/// Text as HTML shows it.
+/// Escapes text for HTML.
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char c : text)
@@ -29,7 +29,7 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-/// JSON that cannot end the element that it stands in: "</script>" and "<!--" need their "<".
+/// JSON that cannot close its script element: escapes the "<" of "</script>" and "<!--".
 std::string for_script(const OrderedJson& data) {
     std::string out;
     for (const char c : data.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)) {
@@ -59,7 +59,7 @@ std::string html_report(const std::string& title, const OrderedJson& data) {
         throw ConfigError("report", "", "cannot draw charts: " + why);
     std::string out;
     std::string page = asset("page");
-    // A marker stands between @ signs, in capitals.
+    // Markers are capitals between @ signs.
     for (std::size_t at = 0; at < page.size();) {
         const std::size_t open = page.find('@', at);
         const std::size_t close = open == std::string::npos ? open : page.find('@', open + 1);

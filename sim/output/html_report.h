@@ -7,9 +7,9 @@
 
 namespace switchfold {
 
-/// A page that draws `data` and needs nothing beside itself. `data` holds "kind" ("run" or "sweep")
-/// and what sim/output/report/KIND.js reads. Throws ConfigError if the simulator was built without
-/// the chart libraries.
+/// A self-contained page that draws `data`, which holds "kind" ("run" or "sweep") and the input of
+/// sim/output/report/KIND.js. Throws ConfigError if the simulator was built without the chart
+/// libraries.
 [[nodiscard]] std::string html_report(const std::string& title, const OrderedJson& data);
 
 }  // namespace switchfold

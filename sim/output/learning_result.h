@@ -8,13 +8,14 @@
 
 namespace switchfold {
 
-/// Mean over seeds and half the width of its 95 % interval (Student's t); no width of one seed.
+/// Mean over seeds and half the width of its 95 % confidence interval (Student's t); no width for a
+/// single seed.
 struct SeedMean {
     double mean = 0;
     std::optional<double> half_width;
 };
 
-/// A training from one seed.
+/// Training from one seed.
 struct LearningSeedResult {
     std::uint64_t seed = 0;
     double final_loss = 0;
@@ -30,8 +31,8 @@ struct LearningPointResult {
     SeedMean loss;
 };
 
-/// Root-mean-square distance of weights to a target: of those that passes saw, and of those that
-/// they began with.
+/// Root-mean-square distance to a target: of the weights that passes used, and of those before
+/// prediction.
 struct WeightDistance {
     double used = 0;
     double stale = 0;
@@ -39,11 +40,12 @@ struct WeightDistance {
 
 struct LearningStageResult {
     double forward_missed = 0;   ///< updates by earlier mini-batches, mean
-    double backward_missed = 0;  ///< likewise
+    double backward_missed = 0;  ///< the same for backward passes
     double between = 0;          ///< updates from a forward to its backward, mean
-    std::uint32_t copies = 1;    ///< of the weights, most at a time
+    std::uint32_t copies = 1;    ///< most copies of the weights at a time
     std::uint64_t parameters = 0;
-    /// Arrays as large as the weights that the optimizer and the method keep beside them.
+    /// Number of arrays as large as the weights that the optimizer and the method keep besides
+    /// them.
     std::uint32_t moments = 0;
     WeightDistance forward_to_batch_order;
     WeightDistance forward_to_round_trip;
@@ -51,7 +53,7 @@ struct LearningStageResult {
     WeightDistance backward_to_round_trip;
 };
 
-/// Weights that a pass saw, of the first passes of the first seed.
+/// Weights used by a pass; for the first passes of the first seed.
 struct VersionRow {
     std::uint32_t stage = 0;
     std::uint32_t micro_batch = 0;
@@ -70,41 +72,41 @@ struct LossRow {
     double loss = 0;
 };
 
-/// Against the same seeds of another scenario: what seeds have in common cancels.
+/// Comparison with the same seeds of another scenario, which cancels common variation.
 struct LearningComparison {
     std::string with;                       ///< scenario
-    std::optional<SeedMean> loss_less;      ///< final loss less that one's
-    std::optional<SeedMean> loss_ratio;     ///< final loss over that one's
-    std::optional<SeedMean> steps_ratio;    ///< steps to the target over that one's
-    std::optional<SeedMean> seconds_ratio;  ///< simulated seconds likewise
-    std::optional<SeedMean> gap_closed;     ///< share of the gap to the scenario gap_of
+    std::optional<SeedMean> loss_less;      ///< difference of final losses
+    std::optional<SeedMean> loss_ratio;     ///< ratio of final losses
+    std::optional<SeedMean> steps_ratio;    ///< ratio of steps to the target
+    std::optional<SeedMean> seconds_ratio;  ///< ratio of simulated seconds to the target
+    std::optional<SeedMean> gap_closed;     ///< share of the gap to scenario gap_of that is closed
 };
 
-/// Who trained after a change of members.
+/// Members after a change.
 struct MembershipRow {
-    std::uint32_t step = 0;     ///< after whose update
-    std::uint32_t members = 0;  ///< then
+    std::uint32_t step = 0;     ///< step after which it happened
+    std::uint32_t members = 0;  ///< number after the change
     std::uint32_t joined = 0;
     std::uint32_t left = 0;
-    bool identical = false;  ///< weights and moments of all, bit for bit
+    bool identical = false;  ///< weights and moments of all members are bitwise equal
 };
 
-/// What a scenario's simulated times do to the loss of a small network.
+/// Effect of a scenario's simulated times on the loss of a small network.
 struct LearningResult {
-    std::string weights;  ///< which ones passes see, or how replicas average theirs
+    std::string weights;  ///< weights that passes use, or how replicas average theirs
     double learning_rate = 0;
     std::optional<double> target;
     double step_us = 0;                  ///< simulated time of a step at the steady pace
     std::optional<SeedMean> final_loss;  ///< none if a seed diverged
-    /// None if a seed has not reached the target.
+    /// None if any seed has not reached the target.
     std::optional<SeedMean> steps_to_target;
     std::optional<SeedMean> seconds_to_target;
-    std::uint32_t reached = 0;   ///< seeds
-    std::uint32_t diverged = 0;  ///< seeds
+    std::uint32_t reached = 0;   ///< number of seeds
+    std::uint32_t diverged = 0;  ///< number of seeds
     std::vector<LearningSeedResult> seeds;
     std::vector<LearningPointResult> curve;
     std::vector<LearningStageResult> stages;
-    std::optional<LearningComparison> comparison;  ///< none of the one compared with
+    std::optional<LearningComparison> comparison;  ///< none for the reference scenario
     std::vector<MembershipRow> membership;         ///< of the first seed
     std::vector<LossRow> losses;                   ///< for learning.csv
     std::vector<VersionRow> versions;              ///< for versions.csv

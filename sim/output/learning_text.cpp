@@ -55,7 +55,7 @@ std::string mean_text(const SeedMean& value, double scale = 1) {
     return fmt::format("{:.4g} +- {:.2g}", value.mean * scale, *value.half_width * scale);
 }
 
-/// Of a target that not every seed reached nothing is averaged.
+/// Value to print; no mean is given unless every seed reached the target.
 std::string target_text(
     const LearningResult& learning, const std::optional<SeedMean>& value, double scale = 1) {
     if (!learning.target)
@@ -73,7 +73,7 @@ std::string final_text(const LearningResult& learning) {
     return fmt::format("{} of {} diverged", learning.diverged, learning.seeds.size());
 }
 
-/// The stage whose forwards miss most.
+/// The stage whose forwards miss the most updates.
 std::string missed_text(const LearningResult& learning) {
     double missed = 0;
     for (const LearningStageResult& stage : learning.stages)
@@ -81,7 +81,7 @@ std::string missed_text(const LearningResult& learning) {
     return fmt::format("{:.3g}", missed);
 }
 
-/// Seeds that ended in no number, by name.
+/// Seeds that diverged, by name.
 std::string divergence_lines(const ScenarioResult& scenario) {
     std::string lines;
     for (const LearningSeedResult& seed : scenario.learning->seeds)
@@ -99,7 +99,7 @@ std::string ratio_text(const std::optional<SeedMean>& ratio) {
     return ratio ? mean_text(*ratio) : "-";
 }
 
-/// Each scenario against the same seeds of another: where that is one for all, it stands in a line.
+/// Compares each scenario with the same seeds of another; a common reference is named in one line.
 std::string comparison_table(const ExperimentResult& result) {
     std::vector<std::vector<std::string>> rows{
         {"against the same seeds", "of", "final loss", "steps", "time to target", "gap closed"}};
@@ -124,7 +124,7 @@ std::string comparison_table(const ExperimentResult& result) {
            "ratios of each seed's figures, mean and 95 % interval: 1 outside of it differs.\n";
 }
 
-/// Who came and went, and whether all were alike then.
+/// Members that joined and left, and whether all were equal afterwards.
 std::string membership_lines(const ScenarioResult& scenario) {
     std::string lines;
     for (const MembershipRow& row : scenario.learning->membership)

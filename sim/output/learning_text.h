@@ -8,9 +8,9 @@
 
 namespace switchfold {
 
-/// What scenarios learned, a row each; empty if none did.
+/// Learning results, one row per scenario; empty if none has any.
 [[nodiscard]] std::string learning_table(const ExperimentResult& result);
-/// Six digits of each number; null for what is none.
+/// Numbers are rounded to six digits; non-finite ones become null.
 [[nodiscard]] OrderedJson learning_json(const LearningResult& learning);
 
 }  // namespace switchfold

@@ -27,7 +27,7 @@ int open_lock(const std::filesystem::path& folder) {
     return ::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
 }
 
-/// Whether the file is still the one in the folder: nobody has removed it meanwhile.
+/// Whether the lock file is still the one in the folder, that is, nobody has removed it meanwhile.
 bool is_there(int lock, const std::filesystem::path& folder) {
     struct stat held {};
     struct stat named {};
@@ -35,8 +35,8 @@ bool is_there(int lock, const std::filesystem::path& folder) {
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/// Removes the folder unless somebody lives in it. One that was made this very moment and has no
-/// lock yet may go, too: its owner finds out and makes another.
+/// Removes the folder unless its owner is alive. A folder created at this moment, not locked yet,
+/// may be removed too: its owner notices and creates another.
 void remove_if_left(const std::filesystem::path& folder) {
     const int lock = open_lock(folder);
     if (lock < 0)
@@ -83,7 +83,7 @@ PartialFolder::PartialFolder(const std::filesystem::path& in) {
         }
         if (lock_ < 0)
             continue;
-        // A file system without locks: nobody can take it for one that was left either.
+        // On a file system without locks nobody can mistake the folder for an abandoned one either.
         const bool taken = ::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
         if (taken && is_there(lock_, path_))
             return;

@@ -5,9 +5,9 @@
 
 namespace switchfold {
 
-/// A folder .partial-XXXXXX in another one, for files that are not complete yet. The destructor
-/// removes it. The constructor removes those that killed processes have left: a living owner holds
-/// a lock on the file .lock in its folder, and the system releases it when the process ends.
+/// A temporary folder .partial-XXXXXX inside another one, for incomplete files. The destructor
+/// removes it. The constructor removes those left by killed processes: a living owner holds a lock
+/// on the file .lock in its folder, which the system releases when the process ends.
 class PartialFolder {
 public:
     /// Throws IoError.

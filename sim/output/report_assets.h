@@ -7,14 +7,14 @@
 
 namespace switchfold {
 
-/// A part of a report's page: "page", "style", the scripts. scripts/make_report_assets.py writes
-/// the file that holds them when the simulator is built.
+/// A part of a report's page: "page", "style" or a script. scripts/make_report_assets.py generates
+/// the file with them during the build.
 struct ReportAsset {
     std::string_view name;
     std::string_view text;
 };
 [[nodiscard]] std::vector<ReportAsset> report_assets();
-/// Why the chart libraries are not among them; empty if they are.
+/// Why the chart libraries are missing; empty if they are included.
 [[nodiscard]] std::string report_assets_missing();
 
 }  // namespace switchfold

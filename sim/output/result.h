@@ -18,19 +18,19 @@ namespace switchfold {
 /// Slowdown of the backward pass's kernels of one class.
 struct KernelClassResult {
     std::string kernel_class;
-    std::uint64_t kernels = 0;  ///< all ranks and steps
-    double isolated_us = 0;     ///< of all of them, a rank and step
-    double slowdown = 0;        ///< of their time, over their isolated time
+    std::uint64_t kernels = 0;  ///< over all ranks and steps
+    double isolated_us = 0;     ///< sum of their isolated times, per rank and step
+    double slowdown = 0;        ///< ratio of their time to their isolated time
     std::optional<SlowdownByCause> causes;
 };
 
-/// The kernels of one name that lost most time, forward, backward and optimizer.
+/// The kernels of one name that lost most time, over forward, backward and optimizer.
 struct WorstKernelResult {
     std::string name;
     std::string kernel_class;
-    std::uint64_t kernels = 0;  ///< all ranks and steps
-    double isolated_us = 0;     ///< of all of them, a rank and step
-    double lost_us = 0;         ///< beyond that
+    std::uint64_t kernels = 0;  ///< over all ranks and steps
+    double isolated_us = 0;     ///< sum of their isolated times, per rank and step
+    double lost_us = 0;         ///< time beyond that
 };
 
 struct CollectiveResult {
@@ -42,10 +42,10 @@ struct CollectiveResult {
     std::uint64_t size_bytes = 0;
     double start_us = 0;
     double ready_us = 0;  ///< arrival of the last rank
-    double time_us = 0;   ///< from then to the end
+    double time_us = 0;   ///< from ready_us to the end
     double algorithm_bandwidth_GBps = 0;
     double bus_bandwidth_GBps = 0;
-    std::string fallback;  ///< why it did not run as asked; empty if it did
+    std::string fallback;  ///< reason why it did not run as requested; empty if it did
 };
 
 struct KernelRow {
@@ -63,27 +63,27 @@ struct KernelRow {
     double flops = 0;
 };
 
-/// A pass of a pipeline: what a rank does for one micro-batch on one stage.
+/// A pass of a pipeline: a rank's work for one micro-batch on one stage.
 struct PassRow {
     std::uint32_t rank = 0;
-    std::string_view pass;  ///< as schedule files write it, for example "F3@1"
+    std::string_view pass;  ///< in the notation of schedule files, for example "F3@1"
     std::string_view phase;
     double start_us = 0;
     double duration_us = 0;
 };
 
-/// What a rank holds from a moment on.
+/// Memory that a rank holds from a time on.
 struct MemoryRow {
     std::uint32_t rank = 0;
     double time_us = 0;
     MemoryBytes bytes;
 };
 
-/// The fullest rank at its fullest, the first time.
+/// The rank with the highest peak, at the first time it is reached.
 struct PeakMemoryResult {
     std::uint32_t rank = 0;
     double time_us = 0;
-    std::string pass;  ///< that runs then; of two beside each other both; empty if none
+    std::string pass;  ///< pass or concurrent passes at that time; empty if none
     MemoryBytes bytes;
 };
 
@@ -94,7 +94,7 @@ struct CounterSample {
     double value = 0;
 };
 
-/// A scenario as it would be if no rank were late.
+/// A scenario's results if no rank were late.
 struct TogetherResult {
     double iteration_us = 0;
     double exposed_communication_us = 0;
@@ -120,14 +120,14 @@ struct WorkloadResult {
 };
 
 struct ScenarioResult : ScenarioFigures {
-    std::map<std::string, std::string> set;       ///< what it sets, JSON by pointer
-    std::optional<WorkloadResult> workload;       ///< its own, if not that of the first scenario
+    std::map<std::string, std::string> set;  ///< JSON by pointer, for the parameters that it sets
+    std::optional<WorkloadResult> workload;  ///< if it differs from that of the first scenario
     std::optional<PeakMemoryResult> peak_memory;  ///< none without a plan
-    std::optional<TogetherResult> together;       ///< none if no rank is late that was not traced
+    std::optional<TogetherResult> together;       ///< none unless untraced ranks are late
     std::vector<KernelClassResult> kernel_classes;
-    std::vector<WorstKernelResult> worst_kernels;  ///< most lost first
+    std::vector<WorstKernelResult> worst_kernels;  ///< most time lost first
     std::vector<CollectiveResult> collectives;
-    std::vector<StatisticTable> statistics;  ///< of the same kinds in every scenario
+    std::vector<StatisticTable> statistics;  ///< the same kinds in every scenario
     std::vector<std::string> notes;
     std::vector<CounterSample> counters;
     std::optional<LearningResult> learning;
@@ -140,7 +140,7 @@ struct HostResult {
     std::uint64_t events = 0;
 };
 
-/// Changes when a field of result.json changes its meaning or is removed.
+/// Changes whenever a field of result.json changes its meaning or is removed.
 inline constexpr const char* kResultSchema = "switchfold-result-1";
 
 struct ExperimentResult {

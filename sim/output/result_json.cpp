@@ -13,7 +13,7 @@ namespace switchfold {
 
 namespace {
 
-/// Rounds to `decimals`, so that the last bits of sums say nothing; null for what is no number.
+/// Rounds to `decimals` to hide rounding noise; null for non-finite numbers.
 OrderedJson number(double value, int decimals) {
     if (!std::isfinite(value))
         return nullptr;
@@ -66,7 +66,7 @@ OrderedJson rows_json(const StatisticTable& table) {
     return out;
 }
 
-/// What the components' numbers are, once for all scenarios.
+/// Descriptions of the statistics, common to all scenarios.
 OrderedJson legend_json(const ExperimentResult& r) {
     OrderedJson out = OrderedJson::array();
     if (r.scenarios.empty())
@@ -168,7 +168,7 @@ OrderedJson scenario_json(const ScenarioResult& s) {
              {"algorithm_bandwidth_GBps", rate(c.algorithm_bandwidth_GBps)},
              {"bus_bandwidth_GBps", rate(c.bus_bandwidth_GBps)}});
     OrderedJson out{{"name", s.name}, {"overlap", s.overlap}};
-    // Only where a scenario differs from the experiment.
+    // Present only if a scenario differs from the experiment.
     if (!s.set.empty())
         out["set"] = set_json(s.set);
     if (s.workload)
@@ -214,7 +214,7 @@ std::string to_result_json(const ExperimentResult& r) {
          {{"wall_s", number(r.host.wall_s, 3)},
           {"peak_rss_bytes", r.host.peak_rss_bytes},
           {"events", r.host.events}}}};
-    // Names come from traces: what is no UTF-8 is replaced, a result is never lost to it.
+    // Names come from traces: invalid UTF-8 is replaced instead of failing.
     return out.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

@@ -16,7 +16,7 @@ namespace switchfold {
 
 namespace {
 
-/// A value of the file and where it stands, so that errors can say so.
+/// A value of the file with its pointer, for error messages.
 class Node {
 public:
     Node(const Json& json, const std::string& file, std::string pointer) :
@@ -50,7 +50,7 @@ public:
         expect(json_.is_boolean(), "true or false");
         value = json_.get<bool>();
     }
-    /// Null is what no number is written as.
+    /// Null stands for a non-finite number.
     void to(double& value) const {
         value = std::numeric_limits<double>::quiet_NaN();
         if (json_.is_null())

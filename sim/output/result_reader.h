@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// Reads back the result.json of a finished run's folder. Throws ConfigError if there is none, if
-/// it is of another schema or if something in it is missing or of the wrong type.
+/// Reads result.json from the folder of a finished run. Throws ConfigError if it does not exist,
+/// has another schema, or lacks a field or has one of the wrong type.
 [[nodiscard]] ExperimentResult read_result(const std::filesystem::path& folder);
 
 }  // namespace switchfold

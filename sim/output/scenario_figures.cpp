@@ -41,7 +41,7 @@ std::vector<const Figure*> shown_figures(const std::vector<const ScenarioFigures
 }
 
 std::vector<const Cause*> shown_causes(const std::vector<const ScenarioFigures*>& scenarios) {
-    // What a table prints as 0.0 %.
+    // Prints as 0.0 % below this.
     constexpr double kNothing = 5e-4;
     std::vector<const Cause*> shown;
     for (const Cause& cause : kCauses)

@@ -12,8 +12,8 @@
 
 namespace switchfold {
 
-/// Shares of a slowdown, as the slowdown itself: 0.16 is 16 % of the time without overlap. `other`
-/// is what is left when each mechanism is switched off alone; all add up to the whole.
+/// Shares of a slowdown, relative to the time without overlap: 0.16 is 16 %. `other` is the rest
+/// that remains when each mechanism is switched off alone; the shares add up to the whole.
 struct SlowdownByCause {
     double sm = 0;
     double l2 = 0;
@@ -23,12 +23,12 @@ struct SlowdownByCause {
     double other = 0;
 };
 
-/// A cause, declared once: files, tables, databases and pages list it from here.
+/// A cause, declared once; files, tables, databases and pages are derived from this list.
 struct Cause {
     std::string_view key;
     double SlowdownByCause::*member;
     std::string_view title;  ///< in charts and sentences
-    /// Tables leave it out where it is zero in every scenario: its mechanism is off by default.
+    /// Hidden in tables if zero in every scenario, because its mechanism is off by default.
     bool rare = false;
 };
 inline constexpr Cause kCauses[] = {
@@ -39,7 +39,7 @@ inline constexpr Cause kCauses[] = {
     {"clock", &SlowdownByCause::clock, "clock", true},
     {"other", &SlowdownByCause::other, "other"}};
 
-/// A scenario in a few numbers.
+/// Key figures of a scenario.
 struct ScenarioFigures {
     std::string name;
     bool overlap = true;
@@ -48,57 +48,59 @@ struct ScenarioFigures {
     double backward_us = 0;
     double optimizer_us = 0;
     double exposed_communication_us = 0;
-    double waiting_us = 0;                     ///< collectives are resident and wait for late ranks
-    double exposed_waiting_us = 0;             ///< of the exposed communication
+    double waiting_us = 0;          ///< time that resident collectives wait for late ranks
+    double exposed_waiting_us = 0;  ///< part of the exposed communication
     std::optional<double> exposed_copies_us;   ///< none without copies to or from a host
     double communication_blocks = 0;           ///< held by collectives, mean over the run
     double jumped_us = 0;                      ///< of the whole run, left out of long collectives
     double coarse_bytes = 0;                   ///< of all ranks, in packets that stand for several
     std::optional<double> backward_slowdown;   ///< none without a backward pass
     std::optional<double> speedup;             ///< none without a baseline
-    std::optional<double> alone_us;            ///< iteration with the machine to itself
-    std::optional<double> lost_to_others;      ///< none where nothing else runs on the machine
-    std::optional<double> rank_max_over_mean;  ///< none where all ranks are alike
+    std::optional<double>
+        alone_us;  ///< iteration with the machine to itself; none if it always has
+    std::optional<double> lost_to_others;      ///< none if nothing else runs on the machine
+    std::optional<double> rank_max_over_mean;  ///< none if all ranks are alike
     std::optional<double> rank_deviation_us;
-    std::optional<double> late_rank;  ///< none where nobody waits
+    std::optional<double> late_rank;  ///< none if no rank waits
     std::optional<double> waiting_for_late_rank_us;
-    std::optional<double> samples_per_s;      ///< of a generated step
-    std::optional<double> tflops_per_gpu;     ///< of the model's own arithmetic
-    std::optional<double> run_samples_per_s;  ///< that count, over a run whose members change
-    std::optional<double> run_training;       ///< share of its time in which what counts is trained
-    std::optional<double> bubble_share;       ///< of the time of the device that is at it longest
-    std::optional<double> peak_memory_gib;    ///< of the fullest GPU, by a plan's passes
-    std::optional<double> final_loss;         ///< of a small network trained along
-    std::optional<double> steps_to_target;    ///< of its loss
-    std::optional<double> time_to_target_us;  ///< simulated
-    std::optional<double> diverged_seeds;     ///< of it
-    /// Over those of the scenario that it is compared with, seed by seed, and half the widths of
-    /// their 95 % intervals.
+    std::optional<double> samples_per_s;   ///< for generated steps
+    std::optional<double> tflops_per_gpu;  ///< of the model's own arithmetic, for generated steps
+    std::optional<double>
+        run_samples_per_s;                  ///< without lost ones, over a run with changing members
+    std::optional<double> run_training;     ///< share of a run's time spent on training that counts
+    std::optional<double> bubble_share;     ///< of the device that is busy longest
+    std::optional<double> peak_memory_gib;  ///< of the fullest GPU, for plans
+    std::optional<double> final_loss;       ///< of the small network
+    std::optional<double> steps_to_target;  ///< of the small network
+    std::optional<double> time_to_target_us;  ///< simulated time of the small network's training
+    std::optional<double> diverged_seeds;     ///< of the small network
+    /// Ratios to the scenario compared with, seed by seed, each with half the width of its 95 %
+    /// interval.
     std::optional<double> loss_ratio;
     std::optional<double> loss_ratio_half_width;
     std::optional<double> time_ratio;
     std::optional<double> time_ratio_half_width;
     std::optional<double> gap_closed;  ///< share of a gap between losses
     std::optional<double> gap_closed_half_width;
-    std::optional<SlowdownByCause> causes;  ///< none if they were not looked for
+    std::optional<SlowdownByCause> causes;  ///< none if causes were not requested
     std::uint64_t events = 0;
 };
 
-/// One of these numbers, declared once: result.json and its reader, the printed table, a sweep's
-/// records, database and pages list it from here.
+/// One of these figures, declared once; result.json and its reader, the printed table, and a
+/// sweep's records, database and pages are derived from this list.
 struct Figure {
     std::string_view key;
     std::variant<double ScenarioFigures::*, std::optional<double> ScenarioFigures::*> member;
     Unit unit = Unit::kMicroseconds;  ///< or kBytes, kShare, kFactor, kCount
     std::string_view title;           ///< of its column in tables
     std::string_view meaning;
-    unsigned table_place = 0;        ///< among the columns of a table; 0: not there
-    std::string_view chart_title{};  ///< in reports of sweeps; empty: not there
-    /// Tables leave it out where the figure of this key is noticeable in no scenario, or missing in
-    /// all; empty: they always have it.
+    unsigned table_place = 0;        ///< position among a table's columns; 0: not shown
+    std::string_view chart_title{};  ///< in reports of sweeps; empty: not shown
+    /// Key of the figure on which a table column depends: it is hidden if that figure is noticeable
+    /// in no scenario or missing in all; empty: always shown.
     std::string_view shown_by{};
-    int decimals = 3;             ///< of a count, in files: of a scenario it is a mean
-    bool more_is_better = false;  ///< a factor's always is
+    int decimals = 3;  ///< of a count in files, because means over seeds or ranks are fractional
+    bool more_is_better = false;  ///< factors are always better when larger
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
         return std::visit(
@@ -395,14 +397,14 @@ inline constexpr Figure kFigures[] = {
      "gap closed +-",
      "Half the width of its 95 % interval; none of one seed."}};
 
-/// Whether a scenario's time of this kind is worth a table's column or a sentence: more than a
-/// hundredth of its iteration.
+/// Whether a time of this kind deserves a table column or a sentence: more than a hundredth of the
+/// scenario's iteration.
 [[nodiscard]] bool is_noticeable(double us, const ScenarioFigures& scenario);
 
-/// The figures that a table of these scenarios shows, in the order of its columns.
+/// The figures in a table of these scenarios, in column order.
 [[nodiscard]] std::vector<const Figure*>
 shown_figures(const std::vector<const ScenarioFigures*>& scenarios);
-/// And the causes.
+/// The causes in the same table.
 [[nodiscard]] std::vector<const Cause*>
 shown_causes(const std::vector<const ScenarioFigures*>& scenarios);
 

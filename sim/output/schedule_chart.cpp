@@ -19,7 +19,7 @@ struct Row {
     std::vector<TimedPass> passes;
 };
 
-/// \returns the number that the text begins with, and takes it off.
+/// \returns the number at the text's start and removes it.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
     std::uint32_t number = 0;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -36,7 +36,7 @@ std::string names_of(const Row& row) {
     return names;
 }
 
-/// One row of each kind.
+/// One representative row of each kind.
 std::vector<Row> distinct_rows(const std::vector<TimedPass>& passes, std::uint32_t& alike) {
     std::vector<Row> rows;
     for (const TimedPass& pass : passes) {
@@ -53,7 +53,7 @@ std::vector<Row> distinct_rows(const std::vector<TimedPass>& passes, std::uint32
     return rows;
 }
 
-/// As many rows as may be, evenly from the first to the last.
+/// At most `most` rows, evenly spaced from the first to the last.
 std::vector<Row> thinned(std::vector<Row> rows, std::size_t most) {
     if (rows.size() <= most)
         return rows;
@@ -71,7 +71,7 @@ void add_bars(const Row& row, ScheduleChart& chart) {
     stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
     chart.chunks = std::max(chart.chunks, static_cast<std::uint32_t>(stages.size()));
     const std::size_t first = chart.bars.size();
-    std::size_t latest = first;  // the bar that ends last of those before
+    std::size_t latest = first;  // the bar that ends last among the earlier ones
     for (const TimedPass& pass : row.passes) {
         ScheduleBar bar{pass};
         bar.chunk = static_cast<std::uint32_t>(

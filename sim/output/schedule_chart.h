@@ -19,7 +19,7 @@ struct PassName {
 [[nodiscard]] std::optional<PassName> parse_pass_name(std::string_view text);
 [[nodiscard]] std::string to_string(const PassName& name);
 
-/// A pass that ran.
+/// A pass with its times.
 struct TimedPass {
     std::uint32_t rank = 0;
     PassName name;
@@ -30,28 +30,29 @@ struct TimedPass {
 /// A bar of the chart.
 struct ScheduleBar {
     TimedPass pass;
-    std::uint32_t chunk = 0;  ///< number of its stage among those of the rank, from 0
-    bool beside = false;      ///< another pass of the rank runs at the same time
+    std::uint32_t chunk = 0;  ///< index of its stage among those of the rank, from 0
+    bool beside = false;      ///< another pass of the rank runs concurrently
 };
 
-/// The chart of a pipeline: a row a rank, the passes of it from left to right.
+/// The chart of a pipeline: one row per rank, with its passes from left to right.
 struct ScheduleChart {
     std::vector<std::uint32_t> ranks;  ///< of the rows, ascending
-    std::uint32_t alike = 0;        ///< ranks left out that run the same passes as an earlier one
-    std::uint32_t others = 0;       ///< ranks left out because there are too many rows
-    std::uint32_t chunks = 1;       ///< stages of the rank that holds most
-    bool cut = false;               ///< only the first passes are there
+    std::uint32_t alike = 0;           ///< omitted ranks that run the same passes as an earlier one
+    std::uint32_t others = 0;          ///< ranks omitted to limit the rows
+    std::uint32_t chunks = 1;          ///< most stages of a rank
+    bool cut = false;                  ///< only the first passes are shown
     std::vector<ScheduleBar> bars;  ///< row by row, by start
 };
 
-/// Rows beyond the limit are left out evenly, first and last stay; of longer rows all passes are
-/// shown that begin before one of the rows has had as many as it may.
+/// Rows beyond the limit are omitted evenly, keeping the first and the last. If rows have too many
+/// passes, all rows show the passes that begin before any row exceeds its limit.
 struct ScheduleChartLimits {
     std::size_t rows = 16;
-    std::size_t passes = 200;  ///< a row
+    std::size_t passes = 200;  ///< per row
 };
 
-/// Passes come rank by rank in the order of their issue, by which ranks that do the same are known.
+/// \pre passes are ordered by rank, then by issue; ranks with equal passes are recognised by that
+/// order.
 [[nodiscard]] ScheduleChart
 schedule_chart(const std::vector<TimedPass>& passes, const ScheduleChartLimits& limits = {});
 

@@ -39,7 +39,7 @@ std::string figure_text(const Figure& figure, std::optional<double> value) {
     return figure.unit == Unit::kMicroseconds ? time_text(*value) : percent(*value);
 }
 
-/// The workload's notes and the scenarios'; what every scenario says is said once.
+/// Notes of the workload and the scenarios; a note common to all scenarios appears once.
 std::vector<std::string> all_notes(const ExperimentResult& result) {
     std::vector<std::string> notes = result.workload.notes;
     const auto in_all = [&](const std::string& note) {
@@ -62,7 +62,7 @@ std::vector<std::string> all_notes(const ExperimentResult& result) {
     return notes;
 }
 
-/// Whether ranks wait for late ones longer than skew of a few steps of a ring explains.
+/// Whether ranks wait for late ones longer than the skew of a few ring steps explains.
 bool ranks_wait(const ExperimentResult& result) {
     return std::any_of(
         result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
@@ -75,7 +75,7 @@ std::string workload_line(const WorkloadResult& w) {
         "{} ranks, {} step{}, {}", w.ranks, w.steps, w.steps == 1 ? "" : "s", w.source);
 }
 
-/// Whether the rows are of workloads that run beside each other.
+/// Whether the rows are workloads that share the machine.
 bool shares_machine(const ExperimentResult& result) {
     return std::any_of(
         result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
@@ -83,7 +83,7 @@ bool shares_machine(const ExperimentResult& result) {
         });
 }
 
-/// What scenarios set, and the workloads that this makes.
+/// Parameters that scenarios set, and the resulting workloads.
 std::string set_lines(const ExperimentResult& result) {
     std::string lines;
     for (const ScenarioResult& s : result.scenarios) {
@@ -100,7 +100,7 @@ std::string set_lines(const ExperimentResult& result) {
     return lines;
 }
 
-/// What the answer would be with no rank late, if some are.
+/// Result without late ranks, if some are late.
 std::string together_line(const ExperimentResult& result) {
     std::string line;
     for (const ScenarioResult& s : result.scenarios) {
@@ -114,7 +114,7 @@ std::string together_line(const ExperimentResult& result) {
     return line.empty() ? "" : "With all ranks together: " + line + ".\n";
 }
 
-/// The kernels that lost most, of the first scenario with overlap.
+/// The kernels that lost most time, in the first scenario with overlap.
 std::string worst_table(const ExperimentResult& result) {
     for (const ScenarioResult& s : result.scenarios) {
         if (s.worst_kernels.empty() || !s.overlap)
@@ -158,7 +158,7 @@ std::string kernel_csv_header() {
 std::string kernel_csv_line(std::string_view scenario, const KernelRow& row) {
     double slowdown = row.isolated_us > 0 ? row.duration_us / row.isolated_us - 1.0 : 0.0;
     if (std::abs(slowdown) < 5e-7)
-        slowdown = 0;  // not "-0.000000"
+        slowdown = 0;  // avoids "-0.000000"
     return fmt::format(
         "{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.4f},{},{},{:.0f}\n",
         csv_field(scenario),
@@ -221,7 +221,7 @@ std::string counter_csv_line(std::string_view scenario, const CounterSample& sam
 
 namespace {
 
-/// A row a scenario: its figures, and the causes of its slowdown.
+/// One row per scenario: its figures, and the causes of its slowdown.
 std::string figures_table(const ExperimentResult& result) {
     std::vector<const ScenarioFigures*> scenarios;
     for (const ScenarioResult& s : result.scenarios)

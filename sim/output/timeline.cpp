@@ -24,7 +24,7 @@ std::string us(std::uint64_t ps) {
     return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
 }
 
-/// Tools that read Kineto's traces take the stream for a number.
+/// Tools that read Kineto's traces expect stream names to be numbers.
 std::uint32_t stream_number(const TimelineSlice& slice) {
     std::uint32_t number = 0;
     const char* end = slice.stream_name.data() + slice.stream_name.size();
@@ -48,7 +48,7 @@ TimelineWriter::TimelineWriter(
     std::uint32_t ranks,
     std::uint32_t sms) :
     path_(path), file_(std::make_unique<File>()) {
-    // zlib's gzip header carries no time stamp, so the bytes repeat.
+    // zlib's gzip header has no time stamp, so output is reproducible.
     file_->handle = gzopen(path.c_str(), "wb6");
     if (file_->handle == nullptr)
         throw IoError(path.string(), errno, "write the file");
@@ -190,7 +190,7 @@ void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to
             us(at.ps)));
     };
     end_of_arrow(R"("s")", from);
-    // Bound to the slice that holds it, not to the next one.
+    // Binds to the enclosing slice instead of the next one.
     end_of_arrow(R"("f", "bp": "e")", to);
 }
 

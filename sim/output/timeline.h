@@ -28,18 +28,18 @@ struct TimelineSlice {
     bool communication = false;
 };
 
-/// An end of an arrow: a moment within a slice of a track.
+/// An end of an arrow: a time within a slice of a track.
 struct TimelinePoint {
     std::uint32_t pid = 0;
     std::uint32_t track = 0;
     std::uint64_t ps = 0;
 };
 
-/// More than the ranks of any run, and a round number, so that a pid is readable.
+/// Exceeds the ranks of any run; a round number keeps pids readable.
 inline constexpr std::uint32_t kPidsOfScenario = 100'000;
 
-/// Writes timeline.json.gz: a Chrome trace in Kineto's conventions, one process a rank and
-/// scenario, counter tracks beside them. The same slices give the same bytes. Throws IoError.
+/// Writes timeline.json.gz: a Chrome trace in Kineto's conventions, with one process per rank and
+/// scenario, and counter tracks. The same slices give the same bytes. Throws IoError.
 class TimelineWriter {
 public:
     TimelineWriter(
@@ -53,13 +53,13 @@ public:
     TimelineWriter(TimelineWriter&&) = delete;
     TimelineWriter& operator=(TimelineWriter&&) = delete;
 
-    /// Names the process that a scenario's rank is shown as. \returns its pid: kPidsOfScenario
-    /// times the number of the scenario, by first use, plus the rank.
+    /// Creates the process for a scenario's rank. \returns its pid: kPidsOfScenario times the
+    /// scenario's index (by first use), plus the rank.
     std::uint32_t add_process(std::string_view scenario, std::uint32_t rank);
-    /// Leaves out a slice of no length: viewers draw it as endless.
+    /// Omits slices of zero length, which viewers draw as endless.
     void add(std::uint32_t pid, const TimelineSlice& slice);
-    /// A bar above the streams, for example "ProfilerStep#0", by which tools find the training
-    /// steps. `track` is the number of a stream that the process does not have.
+    /// A bar above the streams, for example "ProfilerStep#0", by which tools find training steps.
+    /// `track` must be a stream number that the process does not use.
     void add_annotation(
         std::uint32_t pid,
         std::uint32_t track,
@@ -67,10 +67,10 @@ public:
         std::string_view name,
         std::uint64_t start_ps,
         std::uint64_t end_ps);
-    /// Names a process that is not a rank, such as a scenario's switches. \returns its pid, above
-    /// those of all ranks.
+    /// Creates a process that is not a rank, for example a scenario's switches. \returns its pid,
+    /// above those of all ranks.
     std::uint32_t add_others(std::string_view scenario, std::string_view what);
-    /// A bar that is neither a kernel nor an annotation, on a track of any name.
+    /// A bar that is neither a kernel nor an annotation, on any track.
     void add_span(
         std::uint32_t pid,
         std::uint32_t track,
@@ -78,11 +78,11 @@ public:
         std::string_view name,
         std::uint64_t start_ps,
         std::uint64_t end_ps);
-    /// An arrow from one slice to another, of Kineto's kind "ac2g".
+    /// An arrow between two slices, of Kineto's kind "ac2g".
     void add_flow(const TimelinePoint& from, const TimelinePoint& to);
-    /// A counter track with a series a class, of those of which a row holds anything. GiB.
+    /// A counter track in GiB, with one series per memory class that is ever non-zero.
     void add(std::uint32_t pid, const std::vector<MemoryRow>& rows);
-    /// JSON knows no NaN or infinity: such samples are left out.
+    /// Omits non-finite samples, which JSON cannot express.
     void add(std::uint32_t pid, const CounterSample& sample);
     void close();
 
@@ -91,7 +91,7 @@ private:
     void event(std::string text_of_event);
     std::uint32_t
     add_named(std::string_view scenario, std::uint32_t number, const std::string& name);
-    /// \returns whether this was the first use of the track: then it has its name now.
+    /// \returns whether this was the first use of the track, which names it.
     bool name_track(std::uint32_t pid, std::uint32_t track, std::string_view name);
     struct File;
     std::filesystem::path path_;

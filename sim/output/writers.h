@@ -14,11 +14,11 @@
 
 namespace switchfold {
 
-/// result.json: the same bytes for the same results, but for "host".
+/// Content of result.json: equal results give equal bytes, except for "host".
 [[nodiscard]] std::string to_result_json(const ExperimentResult& result);
-/// The table that `run` prints.
+/// The table printed by `run`.
 [[nodiscard]] std::string to_table(const ExperimentResult& result);
-/// RFC 4180: quoted where it has to be.
+/// RFC 4180: quoted if necessary.
 [[nodiscard]] std::string csv_field(std::string_view text);
 /// Header line of kernels.csv, and one line.
 [[nodiscard]] std::string kernel_csv_header();
@@ -39,12 +39,12 @@ namespace switchfold {
 [[nodiscard]] std::string counter_csv_header();
 [[nodiscard]] std::string counter_csv_line(std::string_view scenario, const CounterSample& sample);
 
-/// Puts a run's files into a folder such that a killed run leaves nothing that reads as whole:
-/// files are written into a PartialFolder of its own, and commit() moves them out of it,
-/// result.json last. An old result.json goes first.
+/// Writes a run's files so that a killed run leaves nothing that looks complete: files are written
+/// into a PartialFolder, and commit() moves them out, result.json last. An old result.json is
+/// removed first.
 class ResultFolder {
 public:
-    /// Creates the folder and finds out whether it can be written. Throws IoError.
+    /// Creates the folder and checks that it is writable. Throws IoError.
     explicit ResultFolder(std::filesystem::path folder);
     ~ResultFolder() = default;
     ResultFolder(const ResultFolder&) = delete;
@@ -52,7 +52,7 @@ public:
     ResultFolder(ResultFolder&&) = delete;
     ResultFolder& operator=(ResultFolder&&) = delete;
 
-    /// Where to write the file that will be called `name`.
+    /// Path at which to write the file that will be named `name`.
     [[nodiscard]] std::filesystem::path stage(const std::string& name);
     void write(const std::string& name, std::string_view text);
     void commit();
@@ -63,7 +63,7 @@ private:
     std::vector<std::string> staged_;
 };
 
-/// Streams a text file; checks every write. Throws IoError.
+/// Streams a text file and checks every write. Throws IoError.
 class TextFile {
 public:
     explicit TextFile(std::filesystem::path path);
