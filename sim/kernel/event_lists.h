@@ -11,15 +11,15 @@ namespace switchfold {
 
 inline constexpr std::uint32_t kNoNode = UINT32_MAX;
 
-/// A linked list of nodes for each value of a digit of `kBits` bits, and a bitmap of the lists that
-/// are not empty: two bit scans find the first. Nodes lie in a vector and are linked by their
-/// `next`, the last one put first.
+/// A linked list of nodes for each value of a digit of `kBits` bits, and a bitmap of the non-empty
+/// lists: two bit scans find the first. Nodes lie in a vector and are linked by their `next`, most
+/// recently added first.
 template <std::size_t kBits>
 class NodeLists {
 public:
     NodeLists() { lists_.fill(kNoNode); }
     [[nodiscard]] bool empty() const { return words_used_ == 0; }
-    /// Of `digit` only the lowest bits count.
+    /// Only the lowest bits of `digit` count.
     template <class Nodes>
     void put(Nodes& nodes, std::uint64_t digit, std::uint32_t node) {
         const auto at = static_cast<std::size_t>(digit) % kDigits;
@@ -27,12 +27,12 @@ public:
         used_[at / kWord] |= std::uint64_t{1} << at % kWord;
         words_used_ |= std::uint64_t{1} << at / kWord;
     }
-    /// The lowest digit in use; there is one.
+    /// The lowest digit with a non-empty list. \pre there is one.
     [[nodiscard]] std::size_t first() const {
         const auto word = static_cast<std::size_t>(std::countr_zero(words_used_));
         return word * kWord + static_cast<std::size_t>(std::countr_zero(used_[word]));
     }
-    /// \returns the node that begins its list.
+    /// \returns the first node of the list, and empties the list.
     [[nodiscard]] std::uint32_t take(std::size_t digit) {
         const std::size_t word = digit / kWord;
         used_[word] &= ~(std::uint64_t{1} << digit % kWord);

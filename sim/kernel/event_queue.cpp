@@ -8,23 +8,23 @@ namespace switchfold {
 
 namespace {
 
-// A slot of no more events than this is sorted and not spread over its instants. What is posted
-// meanwhile seldom falls in between: hardly any delay is so short.
+// A slot with at most this many events is sorted instead of being spread over its instants. Events
+// posted meanwhile rarely fall into it, because hardly any delay is that short.
 constexpr std::size_t kFew = 32;
 // A slot is sorted in advance when it holds this many events ...
 constexpr std::size_t kInSight = 16;
 constexpr std::uint64_t kView = 4096;  // ... within so many ps
 
-/// The few events of a slot as they are sorted.
+/// Sorts the few events of a slot.
 struct Few {
     Few() { keys.fill(INT16_MAX); }
 
-    alignas(16) std::array<std::int16_t, kFew> keys;  ///< all different, but for what is left
+    alignas(16) std::array<std::int16_t, kFew> keys;  ///< distinct, except for unused entries
     std::array<std::uint32_t, kFew> nodes{};
 
-    /// Writes the nodes in the order of their keys, and something where `kMost` are more than there
-    /// are. Counts for each how many are smaller: there is no branch for the processor to guess,
-    /// and which of two events comes first is as good as random.
+    /// Writes the nodes in order of their keys; entries beyond the number of events are undefined.
+    /// Counts for each key how many are smaller: this avoids branches, which would be unpredictable
+    /// because the order of two events is random.
     template <std::size_t kMost>
     void sort_to(std::uint32_t* sorted) const {
         alignas(16) std::array<std::int16_t, kMost> smaller{};
@@ -93,7 +93,8 @@ bool EventQueue::join_if_few(std::uint32_t list) {
     for (std::uint32_t node = list; node != kNoNode; node = nodes_[node].next) {
         if (count == kFew)
             return false;
-        // An event's time within the slot, then its turn: the list begins with the last.
+        // Key: an event's time within the slot, then its position; the list begins with the last
+        // event.
         const auto within = static_cast<int>(nodes_[node].due & kInstants);
         few.keys[count] = static_cast<std::int16_t>(
             INT16_MIN + within * kTurns + (kTurns - 1 - static_cast<int>(count)));
@@ -137,7 +138,7 @@ void EventQueue::place_far(std::uint32_t node) {
 }
 
 void EventQueue::spread(std::uint32_t list) {
-    // The oldest first, so that events of one time stay in the order of posting.
+    // Oldest first, so that events of one instant keep the order of posting.
     std::uint32_t oldest = kNoNode;
     while (list != kNoNode)
         list = std::exchange(nodes_[list].next, std::exchange(oldest, list));
@@ -151,7 +152,7 @@ void EventQueue::refill() {
     take_first_list();
     if (!watched_)
         return;
-    // On to the events of the next few nanoseconds, so that look_ahead() sees some.
+    // Continues with the events of the next few nanoseconds, so that look_ahead() sees some.
     const std::uint64_t first = nodes_[front_[0]].due;
     while (end_ < kInSight && (!instants_.empty() || !near_.empty()) && base_ < first + kView)
         take_first_list();
@@ -159,8 +160,8 @@ void EventQueue::refill() {
 
 void EventQueue::take_first_list() {
     constexpr std::uint64_t kInstants = (std::uint64_t{1} << kInstantBits) - 1;
-    // Nothing may be posted between the end of this and what is spread here, so it goes on until
-    // some events are in front.
+    // Nothing may be posted between the end of this slot and what is spread here, so it continues
+    // until there are events in front.
     while (instants_.empty()) {
         if (near_.empty()) {
             spread_far_list();
@@ -176,7 +177,7 @@ void EventQueue::take_first_list() {
         spread(list);
     }
     const std::uint32_t list = instants_.take(instants_.first());
-    base_ = nodes_[list].due;  // of all of them
+    base_ = nodes_[list].due;  // of all events in the list
     join(list);
 }
 
@@ -186,7 +187,7 @@ void EventQueue::spread_far_list() {
     const std::uint32_t list = slots.take(slots.first());
     if (slots.empty())
         far_levels_ &= ~(1U << level);
-    // What lies in one slot differs in lower digits only.
+    // Times in one slot differ only in lower digits.
     const std::size_t lower = kFarFirst + level * kFarBits;
     base_ = nodes_[list].due >> lower << lower;
     spread(list);

@@ -13,18 +13,17 @@
 
 namespace switchfold {
 
-/// The two steps of prefetching for a handler: what its own fields point to, then what that points
-/// to.
+/// Two prefetch steps of a handler: what its own fields point to, then what that points to.
 enum class Prepare : std::uint8_t { kFirst, kSecond };
 
-/// How a handler's events behave while Scheduler::skip() leaves out periods of a motion.
+/// How a handler's events behave while Scheduler::skip() leaves out periods of a repeating motion.
 enum class InSkip : std::uint8_t {
-    kStays,   ///< part of the motion: they come later by what is left out
-    kPasses,  ///< they come meanwhile, at their time of the WorldClock
-    kEnds     ///< the same, but they may change the motion: nothing is left out beyond the first
+    kStays,   ///< part of the motion: they are postponed by the skipped time
+    kPasses,  ///< independent of the motion: they occur meanwhile, at their WorldClock time
+    kEnds     ///< the same, but they may change the motion: skipping stops at the first of them
 };
 
-/// Receives the events that it posted; `tag` is its own.
+/// Receives the events that it posted; `tag` is chosen by the handler.
 class EventHandler {
 public:
     virtual void on_event(std::uint64_t tag) = 0;
@@ -36,14 +35,13 @@ protected:
     ~EventHandler() = default;
 };
 
-/// Events in the order of their time, those of one time in the order of posting. No event may be
-/// posted before the last one taken, so a radix queue (Ahuja, Mehlhorn, Orlin, Tarjan 1990) serves:
-/// an event lies in the slot of the highest digit in which its time differs from the time up to
-/// which events have been sorted out, and only the first slot is ever taken apart. Digits are as
-/// wide as delays are common: most events, due within four microseconds, lie in a slot of 1,024
-/// ps from the start, and the few of one such slot are sorted. An event is touched two or three
-/// times however many wait, where a heap compares it with a path of others that do not lie in the
-/// cache.
+/// Events in order of time, and of posting at equal times. No event may be posted before the last
+/// one taken, so a radix queue suffices (Ahuja, Mehlhorn, Orlin, Tarjan 1990): an event lies in the
+/// slot of the highest digit in which its time differs from the time up to which events have been
+/// sorted out, and only the first slot is ever split. Digit widths follow common delays: most
+/// events, due within four microseconds, start in a slot of 1,024 ps, and the few events of such a
+/// slot are sorted. An event is touched two or three times however many wait; a heap would compare
+/// it with a path of other, uncached events.
 class EventQueue {
 public:
     struct Event {
@@ -55,7 +53,7 @@ public:
     [[nodiscard]] bool empty() const {
         return first_ == end_ && near_.empty() && instants_.empty() && far_levels_ == 0;
     }
-    /// `due` is no earlier than that of the last event taken.
+    /// \pre `due` is no earlier than that of the last event taken.
     void push(const Event& event) {
         const std::uint64_t differs = event.due ^ base_;
         if (free_ == kNoNode || event.due <= base_ || differs >> kFarFirst != 0) [[unlikely]]
@@ -66,13 +64,13 @@ public:
         else
             instants_.put(nodes_, event.due, node);
     }
-    /// When the first event is due; the queue is not empty.
+    /// Time of the first event. \pre the queue is not empty.
     [[nodiscard]] std::uint64_t next_due() {
         if (first_ == end_)
             refill();
         return nodes_[front_[first_]].due;
     }
-    /// Takes the first event, unless it is due after `limit` or there is none (then returns false).
+    /// Takes the first event; returns false if there is none or it is due after `limit`.
     bool pop(std::uint64_t limit, Event& event) {
         if (first_ == end_) {
             if (empty())
@@ -89,13 +87,13 @@ public:
         free_ = node;
         return true;
     }
-    /// From now on look_ahead() sees some events.
+    /// Enables look_ahead().
     void watch_ahead() { watched_ = true; }
     [[nodiscard]] bool watched() const { return watched_; }
     /// Distances, in events, at which look_ahead() works.
     enum Sight : std::size_t { kFar, kMiddle, kNear, kSights };
-    /// Tells `visit` the handlers of the events that come next, as far as they are sorted and no
-    /// more than `distance` of them; each once. Of a queue that is watched.
+    /// Calls `visit` once for each handler of the next `distance` events, as far as they are
+    /// sorted. \pre watched().
     template <class Visit>
     void look_ahead(Sight sight, std::size_t distance, const Visit& visit) {
         const std::size_t end = std::min(end_, first_ + distance);
@@ -105,7 +103,7 @@ public:
     }
 
 private:
-    // The digits of a time, from the lowest.
+    // Bits of a time's digits, from the lowest.
     static constexpr std::size_t kInstantBits = 10;
     static constexpr std::size_t kNearBits = 12;
     static constexpr std::size_t kFarBits = 6;
@@ -134,14 +132,14 @@ private:
     void spread_far_list();
     void spread(std::uint32_t list);
 
-    std::vector<std::uint32_t> front_;         ///< nodes, sorted: all events up to base_
-    std::size_t first_ = 0;                    ///< in front_, that has not been taken
-    std::size_t end_ = 0;                      ///< of those in front_
-    std::array<std::size_t, kSights> seen_{};  ///< ends of those that have been looked at
+    std::vector<std::uint32_t> front_;         ///< sorted nodes: all events up to base_
+    std::size_t first_ = 0;                    ///< index in front_ of the next event
+    std::size_t end_ = 0;                      ///< number of events in front_
+    std::array<std::size_t, kSights> seen_{};  ///< number of events already visited, by distance
     bool watched_ = false;
-    std::uint64_t base_ = 0;        ///< ps: all events in the lists below are due after
-    std::uint32_t free_ = kNoNode;  ///< nodes that hold no event
-    std::uint32_t far_levels_ = 0;  ///< levels that hold events: bits
+    std::uint64_t base_ = 0;        ///< ps: all events in the lists below are due later
+    std::uint32_t free_ = kNoNode;  ///< list of unused nodes
+    std::uint32_t far_levels_ = 0;  ///< bitmap of levels that hold events
     std::vector<Node> nodes_;
     NodeLists<kInstantBits> instants_;
     NodeLists<kNearBits> near_;

@@ -13,8 +13,8 @@ namespace switchfold {
 
 namespace {
 
-// What the next events need comes in while this one runs: first their handlers, which keep what
-// they use most right behind their EventHandler, then what those refer to.
+// Data of the next events are prefetched while this one runs: first their handlers, which keep the
+// most used fields right after their EventHandler, then what those point to.
 constexpr std::size_t kHandlerBytes = 256;
 constexpr std::size_t kFarEvents = 6;
 constexpr std::size_t kMiddleEvents = 4;
@@ -48,7 +48,7 @@ void Scheduler::arm(std::uint64_t due) {
     wake_.notify(sc_core::sc_time::from_value(armed_for_ - sc_core::sc_time_stamp().value()));
 }
 
-/// The events while periods are left out.
+/// Holds the events while periods are skipped.
 class Scheduler::Skip {
 public:
     using Event = EventQueue::Event;
@@ -58,7 +58,7 @@ public:
             add(event);
         disturbed_ = false;
     }
-    /// One that is due by the Scheduler's time.
+    /// Adds an event due by the Scheduler's time.
     void add(const Event& event) {
         if (event.handler->in_skip() == InSkip::kStays) {
             motion_.push_back(event);
@@ -68,9 +68,9 @@ public:
         beside_.push_back({{event.due + scheduler_.skipped_, event.handler, event.tag}, posted_++});
         std::push_heap(beside_.begin(), beside_.end(), Later{});
     }
-    /// Something beside the motion has made an event of the motion.
+    /// Whether something outside the motion has posted an event of the motion.
     [[nodiscard]] bool disturbed() const { return disturbed_; }
-    /// The first event beside the motion, due by the WorldClock; or null.
+    /// The first event outside the motion, due by the WorldClock; null if none.
     [[nodiscard]] const Event* next() const {
         return beside_.empty() ? nullptr : &beside_.front().event;
     }
@@ -80,7 +80,7 @@ public:
         beside_.pop_back();
         return event;
     }
-    /// Puts all into the queue again.
+    /// Returns all events to the queue.
     void end() {
         EventQueue queue;
         if (scheduler_.queue_.watched())
@@ -175,8 +175,8 @@ void Scheduler::drain() {
 
 void Scheduler::run_events() {
     const std::uint64_t kernel_now = sc_core::sc_time_stamp().value();
-    // Our own event is not pending here, so what is pending belongs to a foreign process (a test
-    // bench).
+    // The Scheduler's own event is not pending here, so pending activity belongs to a foreign
+    // process (a test bench).
     std::uint64_t limit = horizon_;
     alone_ = !sc_core::sc_pending_activity();
     if (!alone_) {

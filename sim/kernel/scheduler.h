@@ -12,14 +12,13 @@
 
 namespace switchfold {
 
-/// The timed queue of one simulation: every model posts its delays here, and SystemC sees one
-/// process and one event. It runs ahead of the SystemC kernel up to the next time at which anything
-/// else in the kernel could act, so the order is the one the kernel would give, at a fraction of
-/// its cost. Events of one instant run in the order they were posted. Models never call
-/// sc_event::notify themselves.
+/// The event queue of one simulation: all models post their delays here, and SystemC sees a single
+/// process and event. It runs ahead of the SystemC kernel up to the next time at which anything
+/// else in the kernel could act, so the order equals the kernel's at a fraction of the cost. Events
+/// of one instant run in order of posting. Models never call sc_event::notify themselves.
 class Scheduler final : public sc_core::sc_module {
 public:
-    /// More events than this at one instant means a loop without delay: SimulationError.
+    /// Limit on events at one instant; more mean a zero-delay loop: SimulationError.
     static constexpr std::uint64_t kInstantLimit = 5'000'000;
 
     explicit Scheduler(const sc_core::sc_module_name& name);
@@ -27,7 +26,7 @@ public:
     [[nodiscard]] Time now() const {
         return draining_ ? Time(local_now_) : Time(sc_core::sc_time_stamp().value());
     }
-    /// Posts an event. A time before now is our bug.
+    /// Posts an event. A time in the past throws InternalError.
     void at(Time due, EventHandler& handler, std::uint64_t tag) {
         if (!direct_ || due.count() < local_now_) [[unlikely]]
             return at_rest(due, handler, tag);
@@ -37,25 +36,24 @@ public:
         at(now() + delay, handler, tag);
     }
 
-    /// Leaves out `most` periods of a motion that repeats itself: that much time passes for the
-    /// WorldClock at once, and none for the motion, which goes on where it is. What passes beside
-    /// the motion (InSkip) comes meanwhile, and ends this when it makes an event of the motion or
-    /// when `undisturbed` is false after it. \returns what was left out: whole periods, unless it
-    /// was ended so.
+    /// Skips up to `most` periods of a repeating motion: the WorldClock advances by that time at
+    /// once, while the motion resumes where it is. Events outside the motion (InSkip) run
+    /// meanwhile; skipping ends when one posts an event of the motion or `undisturbed` is false
+    /// after it. \returns the time skipped: whole periods, unless it ended early.
     Time skip(Time period, std::uint64_t most, const std::function<bool()>& undisturbed);
-    /// Time left out so far.
+    /// Total time skipped.
     [[nodiscard]] Time skipped() const { return Time(skipped_); }
 
-    /// Prefetches the memory of coming events from now on: for machines larger than the caches.
+    /// Enables prefetching for coming events, for machines larger than the caches.
     void expect_large_machine() { queue_.watch_ahead(); }
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }
-    /// When the next event is due; there is one.
+    /// Time of the next event. \pre there is one.
     [[nodiscard]] Time next_due() { return Time(queue_.next_due()); }
     [[nodiscard]] std::uint64_t events() const { return events_; }
-    /// The exception that ended the simulation, if one did: SystemC would lose its type.
+    /// The exception that ended the simulation, if any; SystemC would lose its type.
     [[nodiscard]] std::exception_ptr failure() const { return failure_; }
-    /// The simulation may not run past this time before run_until() returns.
+    /// Limits the simulation to this time until run_until() returns.
     void set_horizon(Time horizon) { horizon_ = horizon.count(); }
     /// Time of the last event that ran.
     [[nodiscard]] Time last_event() const { return Time(local_now_); }
@@ -64,7 +62,7 @@ private:
     void drain();
     void run_events();
     void look_ahead();
-    /// What at() does between the runs of drain().
+    /// Implements at() between runs of drain().
     void at_rest(Time due, EventHandler& handler, std::uint64_t tag);
     void arm(std::uint64_t due);
     class Skip;
@@ -72,9 +70,9 @@ private:
     std::uint64_t local_now_ = 0;
     std::uint64_t skipped_ = 0;  ///< ps
     bool draining_ = false;
-    bool direct_ = false;       ///< events go right into the queue
-    Skip* skipping_ = nullptr;  ///< they go there
-    bool alone_ = true;         ///< nobody else acts in the SystemC kernel
+    bool direct_ = false;       ///< events go directly into the queue
+    Skip* skipping_ = nullptr;  ///< if set, events go there instead
+    bool alone_ = true;         ///< nothing else is active in the SystemC kernel
     std::uint64_t events_ = 0;
     EventQueue queue_;
     std::uint64_t horizon_ = UINT64_MAX;

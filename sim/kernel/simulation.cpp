@@ -11,10 +11,10 @@ namespace switchfold {
 
 namespace {
 
-// Simulated time between two calls of the progress hook; a slice costs the kernel some 100 ns.
+// Simulated time between two calls of the progress hook; a slice costs about 100 ns.
 constexpr std::uint64_t kSlicePs = 20'000'000;
-// A slice of more events than this is followed by one of half the length: the hook is called in
-// time even if events are a picosecond apart. The first slices are short for the same reason.
+// A slice with more events than this halves the next one, so that the hook is called in time even
+// if events are a picosecond apart. The first slices are short for the same reason.
 constexpr std::uint64_t kSliceEvents = 1'000'000;
 constexpr std::uint64_t kShortestSlicePs = 1'000;
 
@@ -26,7 +26,8 @@ void select(sc_core::sc_simcontext* context) {
 }  // namespace
 
 Simulation::Simulation() {
-    // Else the first kernel call of the process prints SystemC's banner. No other thread runs yet.
+    // Otherwise the first kernel call of the process prints SystemC's banner. No other thread runs
+    // yet.
     setenv("SC_COPYRIGHT_MESSAGE", "DISABLE", 1);  // NOLINT(concurrency-mt-unsafe)
     context_ = std::make_unique<sc_core::sc_simcontext>();
     select(context_.get());
@@ -56,7 +57,7 @@ Time Simulation::run(const Progress& progress) {
         while (!scheduler.failure()) {
             const std::uint64_t now = sc_core::sc_time_stamp().value();
             std::uint64_t slice = usual;
-            // After a slice in which nothing happened comes one as long as nothing does.
+            // After an idle slice, the next slice extends to the next event.
             const bool idle = std::exchange(before, scheduler.events()) == scheduler.events();
             if (idle && !scheduler.empty())
                 slice = std::max(slice, scheduler.next_due().count() - now);

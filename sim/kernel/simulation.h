@@ -11,8 +11,8 @@
 
 namespace switchfold {
 
-/// One SystemC kernel, so that a process can run many simulations, one after another and never two
-/// at once. Construct it first, build modules, run, destroy the modules, then let it go.
+/// One SystemC kernel; a process can run many simulations in sequence, never two at once. Construct
+/// it first, then build modules, run, destroy the modules, and finally destroy it.
 class Simulation {
 public:
     Simulation();
@@ -24,12 +24,12 @@ public:
 
     [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
 
-    /// Called between slices of simulated time, with the WorldClock's; returns false to stop the
-    /// run (the caller then reports it unfinished).
+    /// Called between slices of simulated time, with the WorldClock's time; return false to stop
+    /// the run (the caller then reports it as unfinished).
     using Progress = std::function<bool(Time now, std::uint64_t events)>;
 
-    /// Runs until no event is left or `progress` stops it. Rethrows, with its type, what a model
-    /// threw. \returns the WorldClock's time at the last event.
+    /// Runs until no event is left or `progress` stops it. Rethrows a model's exception with its
+    /// type. \returns the WorldClock's time of the last event.
     Time run(const Progress& progress = {});
 
 private:

@@ -8,17 +8,17 @@
 
 namespace switchfold {
 
-/// The time of the simulated machine, which users see: the Scheduler's time plus the time left out.
-/// Hosts, kernels and faults use it: they are no part of the motion whose periods are left out, and
-/// say so by in_skip().
+/// The time of the simulated machine, as shown to users: the Scheduler's time plus the skipped
+/// time. Used by hosts, kernels and faults, which do not belong to the repeating motion and say so
+/// by in_skip().
 class WorldClock {
 public:
     explicit WorldClock(Scheduler& scheduler) : scheduler_(scheduler) {}
 
     [[nodiscard]] Time now() const { return of(scheduler_.now()); }
-    /// A time of the Scheduler, by this clock.
+    /// Converts a time of the Scheduler to this clock.
     [[nodiscard]] Time of(Time time) const { return time + scheduler_.skipped(); }
-    /// Posts an event. A time before now is our bug.
+    /// Posts an event. A time in the past throws InternalError.
     void at(Time due, EventHandler& handler, std::uint64_t tag) {
         scheduler_.at(due - scheduler_.skipped(), handler, tag);
     }

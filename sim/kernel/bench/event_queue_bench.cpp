@@ -10,9 +10,9 @@
 namespace switchfold {
 namespace {
 
-/// Takes an event and posts another while range(0) of them wait. Delays are of 0.1 to 1 us, in
-/// steps of range(1) ps: 1 ps gives every event a time of its own, 100,000 ps puts a tenth of them
-/// at one instant, as the ranks of a ring do.
+/// Takes an event and posts another while range(0) events wait. Delays are 0.1 to 1 us in steps of
+/// range(1) ps: 1 ps gives every event its own time; 100,000 ps puts a tenth of them at one
+/// instant, as for the ranks of a ring.
 void hold(benchmark::State& state) {
     const auto waiting = static_cast<std::uint64_t>(state.range(0));
     const auto step = static_cast<std::uint64_t>(state.range(1));
@@ -38,7 +38,7 @@ BENCHMARK(hold)->ArgsProduct({{16, 256, 4096, 65536}, {1, 100'000}});
 
 BENCHMARK_MAIN();
 
-// libsystemc leaves sc_main undefined; it is never called, because main is ours.
+// libsystemc leaves sc_main undefined; it is never called, because this program has its own main.
 extern "C" int sc_main(int /*argc*/, char** /*argv*/) {
     return 1;
 }
