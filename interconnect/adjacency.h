@@ -10,12 +10,12 @@ namespace switchfold {
 
 struct Neighbour {
     std::uint32_t node;
-    std::uint32_t hop;  ///< from here to there (hop.h)
+    std::uint32_t hop;  ///< direction of the edge away from this node (hop.h)
 };
 /// By node, in the order of edges.
 using Adjacency = std::vector<std::vector<Neighbour>>;
 
-/// The neighbours of each node over the edges that `takes(edge)` is true of.
+/// The neighbours of each node over the edges for which `takes(edge)` is true.
 template <class Takes>
 [[nodiscard]] Adjacency adjacency_of(const Topology& topology, Takes takes) {
     Adjacency neighbours(topology.nodes.size());

@@ -34,7 +34,8 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     Time visible = now;
     if (memory_ != nullptr && packet.kind != PacketKind::kReduceResult &&
         packet.kind != PacketKind::kReadResponse)
-        visible = memory_->write(packet.payload);  // answers to loads end in registers
+        visible =
+            memory_->write(packet.payload);  // the requester keeps answers to loads in registers
     visible = std::max(visible, Time(packet.tail));
     const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
     if (back > 0 && is_store(packet.kind))

@@ -15,29 +15,29 @@
 
 namespace switchfold {
 
-/// The memory behind an endpoint, as packets use it.
+/// The memory behind an endpoint, as seen by packets.
 class EndpointMemory {
 public:
-    /// \returns when the bytes have been read, written; later calls finish later.
+    /// \returns when the bytes are read or written; later calls finish later.
     virtual Time read(std::uint32_t bytes) = 0;
     virtual Time write(std::uint32_t bytes) = 0;
-    /// Address that every access touches, for prefetching; or null.
+    /// Address that every access touches, for prefetching; may be null.
     [[nodiscard]] virtual const void* touched() const { return nullptr; }
 
 protected:
     ~EndpointMemory() = default;
 };
 
-/// Sender and receiver of packets at the endpoints: a collective, a copy. The fabric knows it by
-/// its number.
+/// Sender and receiver of packets at the endpoints: a collective or a copy. The fabric identifies
+/// it by its number.
 class PacketClient {
 public:
     /// A packet of this client has arrived at `rank`; its data are visible from `visible` (>= now)
     /// on. The client owns packet.values.
     virtual void on_packet(const Packet& packet, std::uint32_t rank, Time visible) = 0;
-    /// Functional mode: the numbers that a read or a fetch at `rank` returns; 0 for none.
+    /// Functional mode: the values that a read or a fetch at `rank` returns; 0 for none.
     virtual std::uint32_t supply(const Packet& packet, std::uint32_t rank) = 0;
-    /// A packet that had to wait for a credit at its source has left; `tag` is the packet's.
+    /// A packet that waited for a credit at its source has left; `tag` is the packet's.
     virtual void on_departure(std::uint64_t tag, Time departure) = 0;
     /// Called shortly before the packet arrives: may prefetch, must not change state.
     virtual void prepare(const Packet& /*packet*/) const {}
@@ -62,15 +62,15 @@ protected:
     const std::vector<PacketClient*>& clients_;
     Scheduler& scheduler_;
     EndpointMemory* memory_ = nullptr;
-    const void* touched_ = nullptr;  ///< by each of its accesses
+    const void* touched_ = nullptr;  ///< address that each of its accesses touches
     std::uint32_t rank_;
-    bool relays_;                ///< packets may be on their way through: a route ends with null
+    bool relays_;  ///< packets may pass through this GPU: routes end with a null entry
     std::uint64_t arrived_ = 0;  ///< packets
 };
 static_assert(sizeof(EndpointState) == 64);
 
-/// A GPU's side of the fabric: writes go to memory and are announced to their client, reads are
-/// answered from memory.
+/// A GPU's side of the fabric: stores writes in memory and tells their client, answers reads from
+/// memory.
 class Endpoint final : public EndpointState, public sc_core::sc_module, private EventHandler {
 public:
     Endpoint(
@@ -81,12 +81,12 @@ public:
         Scheduler& scheduler,
         bool relays = false);
 
-    /// Without one, memory is infinitely fast.
+    /// Without a memory, accesses take no time.
     void set_memory(EndpointMemory* memory) {
         memory_ = memory;
         touched_ = memory == nullptr ? nullptr : memory->touched();
     }
-    /// Packets that have arrived.
+    /// Number of packets that have arrived.
     [[nodiscard]] std::uint64_t arrived() const { return arrived_; }
     void attach(Link& incoming) { incoming.bind(*this, 0, false); }
 
@@ -104,12 +104,12 @@ private:
         Link* link;
     };
     void on_event(std::uint64_t tag) override;
-    /// Relays a packet for another GPU: writes it to memory and sends it on from there.
+    /// Relays a packet for another GPU: writes it to memory and then forwards it.
     Time pass_on(const Packet& packet, Link& from);
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 
-    RingQueue<Answer> answers_;  ///< being read from memory, answers and what passes, in the order
-                                 ///< in which they will be ready
+    RingQueue<Answer> answers_;  ///< answers and relayed packets being read from memory, in the
+                                 ///< order in which they become ready
     Time last_ready_;
 };
 

@@ -15,10 +15,11 @@ namespace switchfold {
 
 namespace {
 
-// With a kilobyte for each, the GPUs' share in it, more links do not fit a core's cache.
+// With a kilobyte per link, including the GPUs' share, more links exceed a core's cache.
 constexpr std::size_t kCachedLinks = 1024;
 
-/// slot % stripes; a division of 64 bits takes some processors several times as long as one of 32.
+/// slot % stripes; on some processors a 64-bit division takes several times as long as a 32-bit
+/// one.
 std::size_t stripe_of(std::uint64_t slot, std::size_t stripes) {
     if (slot > UINT32_MAX)
         return slot % stripes;
@@ -41,7 +42,7 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
         for (const bool back : {false, true}) {
             const std::string& from = nodes[back ? edge.b : edge.a].name;
             const std::string& to = nodes[back ? edge.a : edge.b].name;
-            // A bundle is one edge; a second edge between the same nodes gets its number.
+            // A bundle is one edge; further edges between the same nodes get a number.
             const std::string label = fmt::format("{}_to_{}_e{}", from, to, i);
             links_.push_back(std::make_unique<Link>(label.c_str(), kind, 2 * i + (back ? 1U : 0U)));
         }
@@ -102,7 +103,7 @@ std::uint32_t Fabric::add_route(const Path& path) {
     const auto start = static_cast<std::uint32_t>(context_.routes.size());
     for (const std::uint32_t hop : path.hops)
         context_.routes.push_back(links_[hop].get());
-    // A GPU sees there that a packet does not end with it.
+    // The null entry tells a GPU whether a packet continues.
     if (topology_.relays)
         context_.routes.push_back(nullptr);
     return start;
@@ -132,7 +133,7 @@ bool Fabric::find_ways(Connection& connection) {
         return false;
     connection.first_way = static_cast<std::uint32_t>(ways_.size());
     std::vector<std::uint32_t> weights;
-    // The ways back come after all ways there: what is used together lies together.
+    // All forward routes precede all return routes, for locality.
     for (const Path& path : paths) {
         weights.push_back(path.weight);
         ways_.push_back({links_[path.hops.front()].get(), add_route(path), 0});
@@ -185,7 +186,7 @@ void Fabric::find_ways_to_host() {
         for (const std::uint32_t hop : paths[rank])
             to_host_[rank].push_back(
                 {links_[hop].get(), usable_bandwidth(topology_, topology_.edges[edge_of(hop)])});
-        // A hop without a link stands for a way that was cut.
+        // A hop without a link means that the path was cut.
         if (paths[rank].empty() && !healthy[rank].empty())
             to_host_[rank].emplace_back();
     }

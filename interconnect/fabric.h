@@ -24,27 +24,28 @@
 
 namespace switchfold {
 
-/// A route of a connection: its first link, and the places in the route table where it and the
-/// route back begin.
+/// A route of a connection: its first link, and the positions in the route table at which it and the
+/// return route begin.
 struct Way {
     Link* first;
     std::uint32_t route;
     std::uint32_t reply;
 };
 
-/// A pair of GPUs that talk: the ways between them and the order in which its transfer units are
+/// A communicating pair of GPUs: the routes between them, and the order in which transfer units are
 /// striped over them.
 struct Connection {
-    const std::vector<std::uint32_t>* stripes = nullptr;  ///< which way each stripe takes
-    std::uint32_t first_way = 0;  ///< in the fabric's list of ways, where they follow each other
+    const std::vector<std::uint32_t>* stripes = nullptr;  ///< index of the route for each stripe
+    std::uint32_t first_way =
+        0;  ///< index of its first route in the fabric's list; the others follow
     std::uint32_t from = 0;
     std::uint32_t to = 0;
-    bool network = false;  ///< its routes lead through network interfaces
-    Time latency;  ///< unloaded, of the first way: links, switches and the first packet's time on
-                   ///< the wire
+    bool network = false;  ///< whether its routes pass through network interfaces
+    Time latency;  ///< unloaded, of the first route: links, switches, and the first packet's time
+                   ///< on the wire
 };
 
-/// Addresses to prefetch before a connection's transfer starts. They may be stale: hints only.
+/// Addresses to prefetch before a connection's transfer starts. Possibly stale, so hints only.
 struct TransferTrack {
     const Connection* connection = nullptr;
     const Way* way = nullptr;
@@ -53,13 +54,13 @@ struct TransferTrack {
     void fetch() const;
 };
 
-/// One tree of switches that reduces over a group.
+/// One tree of switches that reduces for a group.
 struct ReductionPlane {
     std::uint16_t id = 0;
     std::vector<Link*> uplinks;      ///< by member
-    std::vector<Switch*> switches;   ///< the root first
-    std::vector<const Link*> links;  ///< all that its traffic uses
-    Time way;  ///< unloaded, from the member that is farthest to the root: links and switches
+    std::vector<Switch*> switches;   ///< root first
+    std::vector<const Link*> links;  ///< all links that carry its traffic
+    Time way;  ///< unloaded latency from the farthest member to the root: links and switches
 };
 
 /// The GPUs of a reduction and the switches that serve it.
@@ -71,13 +72,13 @@ struct ReductionGroup {
     [[nodiscard]] bool uses(const Link& link) const;
 };
 
-/// A link on the way from a GPU to its host.
+/// A link on the path from a GPU to its host.
 struct HostHop {
     Link* link = nullptr;  ///< towards the host; the other direction is its reverse
-    Bandwidth healthy;     ///< usable bytes a second, before any fault
+    Bandwidth healthy;     ///< usable bytes per second, before faults
 };
 
-/// Told when a cable has gone out of service.
+/// Notified when a cable goes out of service.
 class FabricListener {
 public:
     virtual void on_link_down(const Link& there, const Link& back) = 0;
@@ -105,13 +106,13 @@ public:
     [[nodiscard]] ValuePool& values() { return values_; }
     [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
 
-    /// Throws SimulationError if there is no way from one to the other.
+    /// Throws SimulationError if no route exists.
     const Connection& connect(std::uint32_t from, std::uint32_t to);
 
-    /// The way of a GPU's copies to its host; empty where the topology describes none. Throws
-    /// SimulationError if cables out of service leave none of those there were.
+    /// Path of a GPU's copies to its host; empty if the topology describes none. Throws
+    /// SimulationError if cables out of service have cut all paths.
     [[nodiscard]] const std::vector<HostHop>& way_to_host(std::uint32_t rank);
-    /// Copies that move over links now, and bytes that they have moved.
+    /// Copies currently in progress on links, and bytes moved by all copies.
     struct HostTraffic {
         std::uint32_t copies = 0;
         std::uint64_t bytes = 0;
@@ -119,35 +120,38 @@ public:
     [[nodiscard]] HostTraffic& host_traffic() { return host_traffic_; }
     [[nodiscard]] const HostTraffic& host_traffic() const { return host_traffic_; }
 
-    /// Bytes of pushed lines that the group can have open at once before a table is full, if they
-    /// take turns over stripes and homes.
+    /// Bytes of pushed lines that the group can have open at once before a table is full, if lines
+    /// rotate over stripes and homes.
     [[nodiscard]] std::uint64_t push_room(const ReductionGroup& group) const;
 
     /// Input buffer of the narrowest link.
     [[nodiscard]] Bytes smallest_buffer() const;
 
-    /// Takes a cable out of service. Packets on it still arrive; connections find other routes.
+    /// Takes a cable out of service. Packets already on it arrive; connections switch to other
+    /// routes.
     void take_down(std::uint32_t edge);
-    /// The reduction units of this switch stop working.
+    /// Disables the reduction units of this switch.
     void fail_reductions(const std::string& node);
     void set_listener(FabricListener* listener) { listener_ = listener; }
-    /// Cables out of service, by their names.
+    /// Names of cables out of service.
     [[nodiscard]] std::vector<std::string> links_down() const;
 
     [[nodiscard]] std::uint32_t add_client(PacketClient& client);
     void remove_client(std::uint32_t client);
 
-    /// Takes a group in every switch that serves it: one level where all members hang on the same
-    /// switches, else a tree with a root. `refused` says which switch turned it down and why; then
-    /// nothing comes back. Throws SimulationError if no switches could ever serve these ranks.
+    /// Registers a group in every switch that serves it: a single level if all members are attached
+    /// to the same switches, otherwise a tree with a root. If a switch rejects it, returns null,
+    /// with the switch and the reason in `refused`. Throws SimulationError if no switches can serve
+    /// these ranks at all.
     std::unique_ptr<ReductionGroup>
     create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused);
     void remove_group(const ReductionGroup& group);
-    /// The group's collective gave up: switches drop its operands, also those that still arrive.
+    /// Called when the group's collective gives up: switches drop its operands, including those
+    /// still to arrive.
     void flush_group(const ReductionGroup& group);
 
-    /// What leaves a GPU. `slot` chooses the stripe. \returns when the last byte has left, or
-    /// nothing if the packet waits for a credit (its client is told then).
+    /// What a GPU sends. `slot` selects the stripe. \returns when the last byte leaves, or nothing
+    /// if the packet waits for a credit (its client is notified later).
     struct Transfer {
         PacketKind kind = PacketKind::kWrite;
         std::uint32_t payload = 0;
@@ -156,7 +160,8 @@ public:
         std::uint64_t slot = 0;
         std::uint32_t values = 0;
         std::uint32_t home = 0;  ///< pushes: the member that merges partial sums of the line
-        std::uint8_t lines = 1;  ///< pushes: that travel as a train, at most kLinesInTrain
+        std::uint8_t lines =
+            1;  ///< pushes: number of lines that travel as a train, at most kLinesInTrain
     };
     OptionalTime send(const Connection& connection, const Transfer& transfer);
     OptionalTime send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer);
@@ -166,12 +171,12 @@ public:
 
     [[nodiscard]] std::span<const std::unique_ptr<Link>> links() const { return links_; }
     [[nodiscard]] std::span<const std::unique_ptr<Switch>> switches() const { return switches_; }
-    /// Names what is stuck: links with packets that wait for credits, reduction units with stalled
-    /// requests.
+    /// Describes what is blocked: links with packets waiting for credits, reduction units with
+    /// stalled requests.
     [[nodiscard]] std::vector<std::string> blocked() const;
 
 private:
-    /// Tells the tag's client of a departure that a link reports.
+    /// Forwards a link's departures to the tag's client.
     struct DepartureRelay final : LinkListener {
         void on_departure(std::uint64_t tag, Time departure) override {
             client->on_departure(tag, departure);
@@ -180,7 +185,7 @@ private:
     };
     std::shared_ptr<LinkKind> kind_of(const TopologyEdge& edge);
     std::uint32_t add_route(const Path& path);
-    /// \returns false if there is none.
+    /// \returns false if no route exists.
     bool find_ways(Connection& connection);
     [[nodiscard]] const Way& way(const Connection& connection, std::uint64_t slot) const;
     void find_ways_to_host();
@@ -204,12 +209,12 @@ private:
     std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
     std::vector<Way> ways_;  ///< of all connections
     std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>>
-        stripes_;  ///< by the ways' weights; most connections have the same
+        stripes_;  ///< by the routes' weights; shared, because most connections have equal weights
     std::vector<PacketClient*> clients_;
     std::vector<std::unique_ptr<DepartureRelay>> relays_;
     std::vector<std::uint32_t> free_clients_;
     std::vector<bool> groups_used_;
-    std::vector<std::vector<HostHop>> to_host_;  ///< by rank; empty until asked for
+    std::vector<std::vector<HostHop>> to_host_;  ///< by rank; filled on demand
     HostTraffic host_traffic_;
 };
 

@@ -12,7 +12,7 @@ namespace switchfold {
 /// Injects faults at their times. Throws SimulationError for an unknown component.
 class FaultInjector final : private EventHandler {
 public:
-    /// `seed`: of the streams that bit errors are drawn from, one a link, by its name.
+    /// `seed`: for the random streams of bit errors, one per link, named after it.
     FaultInjector(Fabric& fabric, std::vector<FaultParams> faults, std::uint64_t seed);
 
 private:

@@ -15,7 +15,7 @@
 
 namespace switchfold {
 
-/// A cable that is taken out of service. Packets on it still arrive; no new ones are routed over
+/// A cable that goes out of service. Packets already on it arrive; no further ones are routed over
 /// it.
 struct LinkDownFault {
     static constexpr std::string_view kType = "link_down";
@@ -32,7 +32,7 @@ struct LinkDownFault {
     }
 };
 
-/// A cable that has lost some of its rate, both ways.
+/// A cable that loses part of its rate in both directions.
 struct LinkDegradedFault {
     static constexpr std::string_view kType = "link_degraded";
     std::string component;
@@ -52,8 +52,8 @@ struct LinkDegradedFault {
     }
 };
 
-/// A cable with bit errors, both ways. The link layer retransmits from the broken packet on (go
-/// back N), so each error costs a round trip of the link.
+/// A cable with bit errors in both directions. The link layer retransmits from the corrupted packet
+/// on (go-back-N), so each error costs a round trip of the link.
 struct BitErrorsFault {
     static constexpr std::string_view kType = "bit_errors";
     std::string component;
@@ -88,11 +88,12 @@ struct ReductionTimeoutFault {
 using FaultParams =
     std::variant<LinkDownFault, LinkDegradedFault, BitErrorsFault, ReductionTimeoutFault>;
 
-/// What is wrong with faults for this machine: (index, why), for components that it does not have.
+/// Faults of components that this machine does not have: (index, reason).
 [[nodiscard]] std::vector<std::pair<std::size_t, std::string>>
 check_faults(const Topology& topology, const std::vector<FaultParams>& faults);
 
-/// Edges that a link's name can mean: with its number exactly one, without all between its ends.
+/// Edges that a link's name refers to: exactly one if the name includes its number, otherwise all
+/// edges between the two ends.
 [[nodiscard]] std::vector<std::uint32_t>
 edges_named(const Topology& topology, std::string_view name);
 /// Name of the component that fails.

@@ -5,8 +5,8 @@
 
 namespace switchfold {
 
-// A hop is one direction of an edge, as a number: 2 * edge, + 1 when it runs from b to a. The
-// fabric's links are numbered so.
+// A hop is a direction of an edge, encoded as a number: 2 * edge, + 1 for the direction from b to
+// a. The fabric numbers its links in the same way.
 
 [[nodiscard]] constexpr std::uint32_t hop_from_a(std::uint32_t edge) {
     return 2 * edge;

@@ -10,8 +10,8 @@ namespace switchfold {
 
 namespace {
 
-/// The nearest node of this kind, over nodes of PCIe alone; UINT32_MAX if there is none. Fills the
-/// hop that led to each node on the way.
+/// The nearest node of this kind, reached over PCIe nodes only; UINT32_MAX if there is none.
+/// Records the hop that led to each node.
 std::uint32_t nearest(
     const Topology& topology,
     const Adjacency& neighbours,

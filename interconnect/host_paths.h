@@ -10,18 +10,18 @@
 
 namespace switchfold {
 
-/// For each GPU the hops (hop.h) that its copies to the host take: over the PCIe of its machine to
-/// the nearest memory, or to the nearest root complex where that has none. Empty where the topology
-/// describes none. `with_down`: also over cables that are out of order.
+/// For each GPU, the hops (hop.h) of its copies to the host: over its machine's PCIe to the nearest
+/// memory, or to the nearest root complex if that has no memory. Empty if the topology describes
+/// none. `with_down`: includes cables that are out of service.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>>
 host_paths(const Topology& topology, bool with_down = false);
 
-/// What links let through of copies one way, in payload bytes a second.
+/// Bounds on host copies in one direction, in payload bytes per second.
 struct HostBound {
-    Bandwidth alone;     ///< of one GPU, the slowest one's
-    Bandwidth together;  ///< of each where all GPUs copy, the slowest one's
+    Bandwidth alone;     ///< for one GPU alone; minimum over GPUs
+    Bandwidth together;  ///< per GPU if all copy at once; minimum over GPUs
 };
-/// Nothing where no GPU has a way to a host. `piece` bytes move at a time.
+/// Nothing if no GPU has a path to a host. Data move in pieces of `piece` bytes.
 [[nodiscard]] std::optional<HostBound> host_bound(const Topology& topology, Bytes piece);
 
 }  // namespace switchfold

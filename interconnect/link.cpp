@@ -10,20 +10,20 @@ namespace switchfold {
 
 namespace {
 
-/// Optimisation barrier: keeps the choice between two times free of branches, because which of them
-/// is later cannot be predicted.
+/// Optimisation barrier: keeps the maximum of two times branch-free, because which one is later
+/// cannot be predicted.
 template <class Number>
 Number computed(Number number) {
     asm("" : "+r"(number));  // NOLINT(hicpp-no-assembler)
     return number;
 }
 
-/// How much later `time` is than `than`; 0 if it is not.
+/// max(time - than, 0).
 std::uint64_t excess(std::uint64_t time, std::uint64_t than) {
     return computed(time > than ? time - than : 0);
 }
 
-/// The number, or 0.
+/// The number if the condition holds, otherwise 0.
 std::uint64_t only_if(bool condition, std::uint64_t number) {
     return number & computed(std::uint64_t{0} - (condition ? 1U : 0U));
 }
@@ -36,13 +36,13 @@ Link::Link(const sc_core::sc_module_name& name, std::shared_ptr<LinkKind> kind, 
 OptionalTime
 Link::send(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener) {
     const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
-    // Credits that came back are not looked at before they are needed, or many.
+    // Returned credits are collected only when needed, or when there are many.
     if (returning_.full() || !has_credit(channel))
         collect_credits(kind_->context.scheduler.now().count());
     if ((queued_ != 0 && !waiting_[channel].empty()) || !has_credit(channel)) [[unlikely]]
         return wait(packet, earliest, upstream, listener);
     const Time finish = commit(packet, earliest.count());
-    // The upstream place is given back with the bytes it took there.
+    // Releases the upstream buffer space, by the bytes the packet occupied there.
     if (upstream != nullptr)
         upstream->release(packet.channel, packet.wire, finish);
     return finish;
@@ -67,8 +67,8 @@ bool Link::can_send(PacketKind kind) {
 }
 
 bool Link::has_credit(std::size_t channel) const {
-    // A train of packets sets out when there is room for its first; the rest follows as the far end
-    // drains.
+    // A train of packets departs when there is room for its first packet; the rest follows as the
+    // far end drains.
     return used_[channel] < kind_->buffer;
 }
 
@@ -93,7 +93,7 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
         replay(wire);
     if (kind.shares_directions) [[unlikely]]
         hold_up_reverse(wire);
-    // The tail cannot leave before it has come in.
+    // The tail cannot leave before it has arrived.
     const std::uint64_t late = excess(packet.tail, busy_until_);
     const std::uint64_t end = busy_until_ + late;
     busy_until_ = end;
@@ -106,7 +106,7 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
         due -= (end - start) / packet.lines * (packet.lines - 1);
     ++packets_;
     payload_bytes_ += only_if(like.carries_data, packet.payload);
-    // Written where it will lie: a packet that was changed just before it is copied stalls the
+    // Writes the packet in its final place: copying a packet right after a change would stall the
     // copy.
     Packet& sent = put_in_flight(due);
     sent = packet;
@@ -114,7 +114,7 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
     sent.wire = wire;
     sent.channel = like.channel;
     sent.route = packet.route + (like.follows_route ? 1U : 0U);
-    // The table's entry lies beside the one that led here.
+    // The table entry after the current one.
     sent.onward =
         cut_through_ && like.follows_route ? kind.context.routes[packet.route + 1] : nullptr;
     return Time(end);
@@ -155,7 +155,8 @@ std::uint64_t Link::bytes_to_next_error(Errors& errors) {
 }
 
 void Link::replay(std::uint32_t bytes) {
-    // The far end asks for the broken packet; what has been sent since is sent again, too.
+    // The far end requests the corrupted packet again; everything sent since is retransmitted as
+    // well.
     std::uint64_t left = bytes;
     while (errors_->bytes_left < left) {
         left -= errors_->bytes_left;
@@ -216,7 +217,7 @@ std::uint64_t Link::next_in_flight() {
 }
 
 void Link::deliver() {
-    // What is needed once this packet is on its way comes in meanwhile.
+    // Prefetches what will be needed once this packet is on its way.
     if (in_flight_ > 1)
         prefetch(&kind_->context.in_flight[later_.front()]);
     prefetch(returning_.next_place());
@@ -235,7 +236,7 @@ void Link::deliver() {
 
 void Link::release(VirtualChannel channel, std::uint32_t bytes, Time when) {
     std::uint64_t due = when.count() + kind_->latency;
-    // Credits come back over one wire, in order.
+    // Credits return over one wire, in order.
     if (!returning_.empty())
         due = std::max(due, returning_.back().due);
     Returning& credit = returning_.push_back();

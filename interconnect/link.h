@@ -20,7 +20,7 @@
 
 namespace switchfold {
 
-/// Told when a packet that had to wait for credits gets onto the wire.
+/// Notified when a packet that waited for credits starts on the wire.
 class LinkListener {
 public:
     virtual void on_departure(std::uint64_t tag, Time departure) = 0;
@@ -29,8 +29,8 @@ protected:
     ~LinkListener() = default;
 };
 
-/// The fields of a link that every packet touches, packed into three cache lines in the order of
-/// use: a large machine's links exceed the cache.
+/// Hot fields of a link, packed into three cache lines in order of use, because a large machine's
+/// links exceed the cache.
 class alignas(64) LinkState : protected EventHandler {
 protected:
     struct Returning {
@@ -52,7 +52,7 @@ protected:
     std::uint64_t packets_ = 0;
     std::uint64_t payload_bytes_ = 0;
     std::uint64_t wire_bytes_ = 0;
-    Packet first_;  ///< of those in flight
+    Packet first_;  ///< first packet in flight
     std::uint32_t in_flight_ = 0;
     bool cut_through_ = false;
     bool pump_armed_ = false;
@@ -61,16 +61,16 @@ protected:
 
 static_assert(sizeof(LinkState) == 3 * 64);
 
-/// One direction of a point-to-point link, with virtual channels and credits. A packet that holds a
-/// credit is given its time on the wire at once, in the order of asking; without a credit it waits
+/// One direction of a point-to-point link, with virtual channels and credits. A packet with a
+/// credit is assigned its time on the wire at once, in order of requests; without a credit it waits
 /// in the queue of its virtual channel. The end of a busy period is kept to a fraction of a
-/// picosecond, so rounding never accumulates. The far end sees a packet when its head arrives (a
-/// switch) or when its tail does (an endpoint; of a train of lines, its first line).
+/// picosecond, so rounding never accumulates. The far end sees a packet when its head arrives
+/// (switch) or when its tail arrives (endpoint; for a train of lines, the tail of its first line).
 class Link final : private LinkState, public sc_core::sc_module {
 public:
     Link(const sc_core::sc_module_name& name, std::shared_ptr<LinkKind> kind, std::uint32_t id);
 
-    /// `port` is the sink's own number for this link.
+    /// `port`: the sink's number for this link.
     void bind(PacketSink& sink, std::uint32_t port, bool cut_through) {
         sink_ = &sink;
         port_ = port;
@@ -81,8 +81,8 @@ public:
     [[nodiscard]] Link& reverse() { return *reverse_; }
 
     /// Sends a packet that is ready at `earliest` (>= now). `upstream` is the link whose buffer it
-    /// leaves, or null. \returns when its last byte has left, or nothing if it waits for a credit
-    /// (the listener is told then).
+    /// leaves, or null. \returns when its last byte leaves, or nothing if it waits for a credit
+    /// (the listener is notified later).
     OptionalTime send(
         const Packet& packet,
         Time earliest,
@@ -92,53 +92,55 @@ public:
     /// Prefetches the fields that a packet touches.
     void fetch() const { prefetch(static_cast<const LinkState*>(this), sizeof(LinkState)); }
 
-    /// Whether such a packet (of any length) would get a credit now, without waiting.
+    /// Whether a packet of this kind would get a credit now, regardless of its length.
     [[nodiscard]] bool can_send(PacketKind kind);
 
-    /// Takes wire time for `wire` bytes of a host copy that carry `payload`: no packet, no credit,
-    /// in the order of asking with packets. \returns when the last of them has left.
+    /// Occupies the wire for `wire` bytes of a host copy with `payload` bytes of data: without a
+    /// packet or credit, in order with packets. \returns when the last byte leaves.
     Time carry(std::uint32_t payload, std::uint32_t wire);
 
-    /// Takes wire time for acknowledgements that travel against the data; they are no packets.
+    /// Occupies the wire for acknowledgements that travel against the data; they are not modelled
+    /// as packets.
     void add_overhead(std::uint32_t bytes);
 
-    /// Frees a packet's bytes in the far end's buffer at `when`; the credit takes the link's
-    /// latency to come back.
+    /// Frees a packet's bytes in the far end's buffer at `when`; the credit returns after the
+    /// link's latency.
     void release(VirtualChannel channel, std::uint32_t bytes, Time when);
 
-    /// Reduces the rate to this share of the one that it was built with, in millionths.
+    /// Reduces the rate to this share of its original value, in millionths.
     void degrade(std::uint32_t ppm);
-    /// From now on bits are wrong with this probability, drawn from a stream of the link's name.
+    /// From now on bits are corrupted with this probability, drawn from a random stream named after
+    /// the link.
     void inject_errors(double bit_error_rate, std::uint64_t seed);
 
     [[nodiscard]] std::uint32_t id() const { return id_; }
     [[nodiscard]] const PacketFormat& format() const { return kind_->params().format; }
-    /// Bytes that the acknowledgement of such a packet takes on the way back.
+    /// Wire bytes of such a packet's acknowledgement on the return direction.
     [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const {
         if (is_store(kind) && !kind_->acknowledges_writes)
             return 0;
         return format().acknowledge_bytes(kind, payload);
     }
     [[nodiscard]] LinkStatistics statistics() const;
-    /// Usable bytes a second of all lanes together.
+    /// Usable bytes per second of all lanes together.
     [[nodiscard]] Bandwidth bandwidth() const { return kind_->bandwidth(); }
     [[nodiscard]] Time latency() const { return Time(kind_->latency); }
-    /// When the last byte scheduled so far will have left.
+    /// When the last byte scheduled so far leaves.
     [[nodiscard]] Time busy_until() const { return Time(busy_until_); }
     [[nodiscard]] std::size_t waiting() const;
-    /// Bytes of credit missing from the far end's buffer: 0 when everything was returned.
+    /// Bytes of credit not returned by the far end; 0 when idle.
     [[nodiscard]] std::uint64_t outstanding(VirtualChannel channel) const;
 
 private:
     struct Waiting {
-        Packet packet;  ///< its wire bytes and channel are those of the buffer it waits in
+        Packet packet;  ///< its wire bytes and channel are those of the buffer that it waits in
         Link* upstream;
         LinkListener* listener;
         std::uint64_t earliest;
     };
-    /// Where the next bit error will be.
+    /// Position of the next bit error.
     struct Errors {
-        double log_good_byte;  ///< logarithm of the probability that a byte is right
+        double log_good_byte;  ///< logarithm of the probability that a byte is intact
         RandomStream stream;
         std::uint64_t bytes_left;
     };
@@ -154,22 +156,22 @@ private:
     void arm_pump(std::uint64_t now);
     [[nodiscard]] bool has_credit(std::size_t channel) const;
     void occupy(std::uint64_t start, std::uint32_t bytes);
-    /// Takes time of the other direction, which carries no bytes in it.
+    /// Takes time from the other direction, which cannot carry data meanwhile.
     void hold_up_reverse(std::uint32_t bytes);
     Time commit(const Packet& packet, std::uint64_t earliest);
-    /// A place for a packet that the far end sees at `due` (ps).
+    /// A slot for a packet that the far end sees at `due` (ps).
     Packet& put_in_flight(std::uint64_t due);
-    /// Makes the next one the first. \returns when (ps) it is due
+    /// Makes the next packet the first. \returns its due time (ps)
     std::uint64_t next_in_flight();
     OptionalTime wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener);
     void replay(std::uint32_t bytes);
     static std::uint64_t bytes_to_next_error(Errors& errors);
 
-    RingQueue<std::uint32_t, 8> later_;  ///< in flight behind the first: their places
+    RingQueue<std::uint32_t, 8> later_;  ///< slots of the other packets in flight
     std::uint32_t port_ = 0;
     std::uint32_t id_;
     std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
-    LinkStatistics statistics_;  ///< but for what is counted with every packet
+    LinkStatistics statistics_;  ///< except counters updated with every packet
     Link* reverse_ = nullptr;
     std::unique_ptr<Errors> errors_;
     std::shared_ptr<LinkKind> own_kind_;

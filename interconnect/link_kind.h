@@ -13,8 +13,8 @@ namespace switchfold {
 
 class Link;
 
-/// The packets in flight of all links, but for the first of each. One shared pool: a place just
-/// given back is taken next and still in the cache.
+/// Storage of the packets in flight on all links, except each link's first. A shared pool: the slot
+/// freed last is reused next, while it is still cached.
 class PacketPool {
 public:
     struct alignas(64) InFlight {
@@ -42,20 +42,20 @@ private:
 /// State that all links of a fabric share.
 struct LinkContext {
     Scheduler& scheduler;
-    std::vector<Link*> routes;  ///< hop after hop of every way of every connection
+    std::vector<Link*> routes;  ///< all routes of all connections, hop by hop
     PacketPool in_flight;
 };
 
-/// Constants of all links with the same parameters and lanes. Thousands of links read one copy,
-/// which stays in the cache.
+/// Constants common to all links with equal parameters and lanes. Thousands of links read one copy,
+/// which stays cached.
 class LinkKind {
 public:
     LinkKind(const LinkParams& params, std::uint32_t lanes, LinkContext& context);
 
-    /// The same with this share of the rate, in millionths.
+    /// The same kind at this share of its rate, in millionths.
     [[nodiscard]] LinkKind degraded(std::uint32_t ppm) const;
 
-    /// Bytes on the wire; most packets are of a kind and size seen before.
+    /// Bytes on the wire; cached for common kinds and sizes.
     [[nodiscard]] std::uint32_t wire_bytes(const Packet& packet) {
         Wire& known = wires_
             [(packet.payload / kGrain + static_cast<std::uint32_t>(packet.kind)) % wires_.size()];
@@ -64,23 +64,23 @@ public:
             return count_wire_bytes(packet, known);
         return known.bytes;
     }
-    /// Bytes that the other direction could have carried while so many went this way, of links
-    /// that share directions. Both at once reach `duplex` of twice the rate: each byte takes the
-    /// time of 1 / duplex.
+    /// For links whose directions share capacity: bytes that the other direction loses while
+    /// `bytes` are sent. Both directions together reach `duplex` of twice the rate, that is, each
+    /// byte takes 1 / duplex of its time.
     [[nodiscard]] std::uint32_t taken_from_reverse(std::uint32_t bytes) const {
         return static_cast<std::uint32_t>(bytes * (1 / params_.duplex - 1));
     }
     [[nodiscard]] const LinkParams& params() const { return params_; }
-    /// Usable bytes a second of all lanes together.
+    /// Usable bytes per second of all lanes together.
     [[nodiscard]] Bandwidth bandwidth() const { return bandwidth_; }
 
     LinkContext& context;
     std::uint64_t ps_per_byte;  ///< fixed point, 32 fractional bits
     std::uint64_t latency;      ///< ps
-    std::uint64_t head_time;    ///< ps, until a switch has seen enough to send the packet on
-    std::uint64_t buffer;       ///< bytes of each virtual channel's at the far end
+    std::uint64_t head_time;    ///< ps until a switch has received enough to forward the packet
+    std::uint64_t buffer;       ///< bytes of each virtual channel's buffer at the far end
     bool acknowledges_writes;
-    bool shares_directions;  ///< what goes one way takes time of the other
+    bool shares_directions;  ///< the directions share capacity
 
 private:
     struct Wire {

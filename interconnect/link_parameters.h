@@ -19,10 +19,10 @@ struct LinkParams {
     double duplex = 1;
     PacketFormat format;
 
-    /// Of so many lanes, after encoding and framing but with packet headers.
+    /// Rate of `lanes` lanes, after encoding and framing but including packet headers.
     [[nodiscard]] Bandwidth usable_bandwidth(std::uint32_t lanes) const {
         constexpr std::uint32_t kMillion = 1'000'000;
-        // 80 bits at the largest values that parameters may have.
+        // 80 bits for the largest allowed parameter values.
         const auto scaled =
             static_cast<unsigned __int128>((lane_bandwidth * lanes).count()) * efficiency_ppm;
         return Bandwidth(static_cast<std::uint64_t>(scaled / kMillion));

@@ -27,7 +27,7 @@ bool MaxFlow::label(const std::vector<std::uint32_t>& sources) {
                 continue;
             level_[to] = level_[node] + 1;
             if (sink_[to])
-                reached = true;  // flow does not go on from a sink
+                reached = true;  // flow does not continue from a sink
             else
                 queue.push_back(to);
         }

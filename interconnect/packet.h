@@ -14,31 +14,31 @@ namespace switchfold {
 enum class PacketKind : std::uint8_t {
     kWrite,           ///< store to a peer's memory
     kReadRequest,     ///< load from a peer's memory
-    kReadResponse,    ///< what the load returns
-    kReduceRequest,   ///< GPU to switch: read this region of every member, reduced
+    kReadResponse,    ///< data returned by a load
+    kReduceRequest,   ///< GPU to switch: read this region of every member and return the sum
                       ///< (multimem.ld_reduce)
     kReduceFetch,     ///< switch to each member: read your copy
-    kReduceData,      ///< member to switch: my copy
+    kReduceData,      ///< member to switch: its copy
     kReduceResult,    ///< switch to the requester: the sum
-    kMulticastWrite,  ///< store on its way to the switch that copies it (multimem.st)
-    kMulticastCopy,   ///< from there to every member
+    kMulticastWrite,  ///< store to be replicated, on its way to the switch (multimem.st)
+    kMulticastCopy,   ///< from that switch to every member
     kReducePush,      ///< operands or a partial sum on the way to the next adder
-    kReducePartial,   ///< last switch to the line's home: what it held of the sum, with its count
-    kCopyWrite,       ///< store of a copy engine to a peer's memory
-    kReduceCommand,   ///< GPU to switch: read this region of every member, and store the sum to all
+    kReducePartial,   ///< last switch to the line's home: its partial sum, with the count
+    kCopyWrite,       ///< a copy engine's store to a peer's memory
+    kReduceCommand,   ///< GPU to switch: read this region of every member and store the sum to all
 };
 
-/// Each kind of traffic has credits of its own, so that nothing waits behind what waits for it:
-/// requests make switches send down their trees (fetches, copies), and that makes members answer.
+/// Each kind of traffic has its own credits to prevent deadlock: requests make switches send down
+/// their trees (fetches, copies), and these make members answer.
 enum class VirtualChannel : std::uint8_t { kRequest, kDown, kResponse };
 inline constexpr std::size_t kVirtualChannels = 3;
 
-/// Properties of a kind that the fabric needs for every packet.
+/// Per-kind properties that the fabric needs for every packet.
 struct PacketTraits {
     VirtualChannel channel = VirtualChannel::kRequest;
-    bool follows_route = false;  ///< takes the hops of its route; the others go where a switch's
-                                 ///< group says
-    bool carries_data = true;    ///< its payload is in it, and not asked for
+    bool follows_route =
+        false;  ///< follows a route; other kinds follow the group's tree in each switch
+    bool carries_data = true;  ///< carries its payload, instead of requesting it
 };
 inline constexpr std::array<PacketTraits, 13> kPacketTraits{{
     {VirtualChannel::kRequest, true, true},    // kWrite
@@ -67,34 +67,34 @@ inline constexpr std::array<PacketTraits, 13> kPacketTraits{{
     return kind == PacketKind::kWrite || kind == PacketKind::kCopyWrite;
 }
 
-/// Most lines of a push that travel together.
+/// Maximum number of push lines that travel together.
 inline constexpr std::uint32_t kLinesInTrain = 8;
 
 class Link;
 
-/// One transfer unit on its way: a train of link packets that travel together. `transfer_unit`
-/// bounds its payload; timing comes from the wire bytes of the whole train, and a switch starts to
-/// forward it when its head is there.
+/// A transfer unit in flight: a train of link packets that travel together. `transfer_unit` bounds
+/// its payload; timing uses the wire bytes of the whole train, and a switch starts to forward it
+/// when its head has arrived.
 struct Packet {
-    std::uint64_t tag = 0;      ///< the sender's own, delivered untouched
-    std::uint64_t tail = 0;     ///< ps at which the last byte reaches the node it travels to
-    Link* onward = nullptr;     ///< on its way to a switch by a route: the link it takes from there
-    std::uint32_t payload = 0;  ///< bytes that it carries or asks for
-    std::uint32_t wire = 0;     ///< bytes on the wire of the current hop, headers included
-    std::uint32_t route = 0;    ///< where its next hop stands in the fabric's route table
+    std::uint64_t tag = 0;      ///< chosen by the sender and delivered unchanged
+    std::uint64_t tail = 0;     ///< ps at which the last byte reaches the next node
+    Link* onward = nullptr;     ///< on the way to a switch, if it follows a route: the next link
+    std::uint32_t payload = 0;  ///< bytes carried or requested
+    std::uint32_t wire = 0;     ///< bytes on the wire of the current hop, including headers
+    std::uint32_t route = 0;    ///< position of its next hop in the fabric's route table
     std::uint32_t reply = 0;   ///< read requests: route of the answer; reductions: port and session
-    std::uint32_t client = 0;  ///< which PacketClient of the destination gets it
-    std::uint32_t values = 0;  ///< functional mode: handle of the numbers it carries; 0 = none
-    std::uint16_t group = 0;   ///< multicast group of the reduction and multicast kinds
-    std::uint16_t count = 0;   ///< members whose numbers are in it; 0 in a sum says that it failed
+    std::uint32_t client = 0;  ///< number of the PacketClient that receives it
+    std::uint32_t values = 0;  ///< functional mode: handle of the values carried; 0 = none
+    std::uint16_t group = 0;   ///< multicast group, for reductions and multicasts
+    std::uint16_t count = 0;   ///< members whose values are included; 0 in a sum signals failure
     PacketKind kind = PacketKind::kWrite;
     VirtualChannel channel = VirtualChannel::kRequest;  ///< whose credit it holds on this hop
-    std::uint8_t widening = 1;                          ///< partial sums: times the element's width
+    std::uint8_t widening = 1;  ///< partial sums: multiple of the element's width
     std::uint8_t lines = 1;  ///< pushes and their sums: equal lines in this train; line i has tag +
-                             ///< i and as its home member (route + i) modulo the members
+                             ///< i and home (route + i) modulo the members
 };
 
-/// How a link cuts a transfer into packets and what each costs on the wire.
+/// How a link splits a transfer into packets, and their overhead on the wire.
 struct PacketFormat {
     Bytes flit{16};
     std::uint32_t header_flits = 1;
@@ -159,9 +159,9 @@ struct PacketFormat {
             static_cast<std::uint32_t>((copied ? copy_payload : max_payload).count());
         return payload == 0 ? 1 : (payload + limit - 1) / limit;
     }
-    /// Bytes on the wire of a transfer of `payload` bytes of data.
+    /// Bytes on the wire for a transfer of `payload` bytes.
     [[nodiscard]] std::uint32_t wire_bytes(PacketKind kind, std::uint32_t payload) const;
-    /// Bytes that its acknowledgement takes on the way back.
+    /// Bytes of its acknowledgement on the return direction.
     [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const;
 };
 

@@ -8,13 +8,13 @@ namespace switchfold {
 
 class Link;
 
-/// What a link ends in: takes every packet, since the sender held a credit for it.
+/// Far end of a link. It accepts every packet, since the sender held a credit.
 class PacketSink {
 public:
-    /// \returns when the packet's place in the input buffer is free again, or nothing if the sink
-    /// will call Link::release() itself later.
+    /// \returns when the packet's buffer space is free again, or nothing if the sink will call
+    /// Link::release() itself.
     virtual OptionalTime accept(const Packet& packet, Link& from) = 0;
-    /// The packet comes soon: time to ask for memory that it will touch.
+    /// Called shortly before the packet arrives, for prefetching.
     virtual void prepare(const Packet& /*packet*/) const {}
 
 protected:

@@ -10,7 +10,7 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kUnseen = UINT32_MAX;
-/// Counts of paths stop here: enough to spread pairs, far from overflow.
+/// Path counts saturate here: enough to spread pairs, far from overflow.
 constexpr std::uint64_t kManyWays = 1ULL << 62U;
 
 }  // namespace
@@ -45,8 +45,8 @@ bool PathFinder::passes(std::uint32_t node, const Rule& rule) const {
     }
 }
 
-/// Breadth first from the destination until the source is met; what is nearer to the destination
-/// than the source is then labelled completely.
+/// Breadth-first search from the destination until the source is reached; all nodes nearer to the
+/// destination than the source are then labelled.
 void PathFinder::search(std::uint32_t from, std::uint32_t to, const Rule& rule) {
     touched_.assign(1, to);
     distance_[to] = 0;
@@ -57,7 +57,7 @@ void PathFinder::search(std::uint32_t from, std::uint32_t to, const Rule& rule) 
             break;
         for (const Neighbour& n : neighbours_[node]) {
             if (ends_[n.node] != 0 && n.node != from)
-                continue;  // most neighbours of a large switch
+                continue;  // true of most neighbours of a large switch
             if (distance_[n.node] == kUnseen) {
                 if (n.node != from && !passes(n.node, rule))
                     continue;
@@ -129,7 +129,7 @@ std::uint32_t PathFinder::nearest_memory(std::uint32_t node, const Rule& rule) {
     return nearest;
 }
 
-/// Paths from stop to stop, one after the other.
+/// Paths through all stops, in sequence.
 std::vector<Path> PathFinder::staged(
     const std::vector<std::uint32_t>& stops,
     const Rule& rule,

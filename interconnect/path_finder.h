@@ -10,33 +10,31 @@
 
 namespace switchfold {
 
-/// One way from a GPU to another: its hops (hop.h), and how much of the pair's traffic should take
-/// it.
+/// A path from one GPU to another: its hops (hop.h), and the relative amount of the pair's traffic
+/// for it.
 struct Path {
     std::vector<std::uint32_t> hops;
-    std::uint32_t weight = 1;  ///< fewest lanes on the way
+    std::uint32_t weight = 1;  ///< fewest lanes along the path
 };
 
-/// Finds the ways between GPUs, as machines and NCCL choose them:
-/// - never through another GPU, but for relays, another pair's machine, or, inside a machine, a
-/// NIC;
-/// - inside a machine over the GPUs' own links if these lead there, else through a relay if there
-/// is
-///   one, else over PCIe and the host;
-/// - where peers cannot reach each other over PCIe, through host memory: of the sender's machine,
-///   between machines also of the receiver's.
-/// It keeps no table of pairs: each question is a breadth-first search over the two machines and
-/// the network.
+/// Finds the paths between GPUs, as machines and NCCL choose them:
+/// - never through another GPU (except relays), another pair's machine or, inside a machine, a NIC;
+/// - inside a machine over the GPUs' own links if they connect the pair, otherwise through a relay
+///   if there is one, otherwise over PCIe and the host;
+/// - through host memory if peers cannot access each other over PCIe: that of the sender's machine
+///   and, between machines, of the receiver's as well.
+/// It stores no table of pairs: each query is a breadth-first search over the two machines and the
+/// network.
 class PathFinder {
 public:
     explicit PathFinder(const Topology& topology);
-    /// Shortest paths, at most `limit` of them (0: what the topology says), evenly spread over all
-    /// that there are, in a fixed order. Empty if there is none.
+    /// At most `limit` shortest paths (0: the topology's limit), evenly spaced among all of them,
+    /// in a fixed order. Empty if there is none.
     [[nodiscard]] std::vector<Path>
     shortest(std::uint32_t from, std::uint32_t to, std::uint32_t limit = 0);
 
 private:
-    /// Which nodes a search may pass.
+    /// Nodes that a search may pass through.
     struct Rule {
         std::uint32_t machine_a = 0;
         std::uint32_t machine_b = 0;
@@ -63,9 +61,9 @@ private:
     const Topology& topology_;
     Relays relays_;
     Adjacency neighbours_;
-    std::vector<std::uint8_t> ends_;       ///< by node: 1 where paths end only, a GPU
-    std::vector<std::uint32_t> distance_;  ///< to the destination of the search
-    std::vector<std::uint64_t> ways_;      ///< shortest paths to it
+    std::vector<std::uint8_t> ends_;       ///< by node: 1 if paths may only end there (GPUs)
+    std::vector<std::uint32_t> distance_;  ///< to the search's destination
+    std::vector<std::uint64_t> ways_;      ///< number of shortest paths to it
     std::vector<std::uint32_t> touched_;
 };
 

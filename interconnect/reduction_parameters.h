@@ -14,11 +14,11 @@
 
 namespace switchfold {
 
-/// What a reduction unit does with work for which its table has no room.
+/// What a reduction unit does with work that does not fit its table.
 enum class WhenFull : std::uint8_t {
-    kStall,   ///< the packet keeps its place in the input buffer until an entry is free
-    kEvict,   ///< push: the line that was touched longest ago leaves as a partial sum; pull: stall
-    kRefuse,  ///< a group is admitted only if every unit can set entries aside for it
+    kStall,   ///< the packet stays in the input buffer until an entry is free
+    kEvict,   ///< push: the least recently touched line leaves as a partial sum; pull: stall
+    kRefuse,  ///< a group is admitted only if every unit can reserve entries for it
 };
 
 template <>
@@ -39,7 +39,7 @@ struct EnumNames<ElementType> {
          {ElementType::kBfloat16, "bfloat16"}}};
 };
 
-/// The reduction unit behind one switch port (one lane); a bundle of lanes has as many.
+/// The reduction unit behind one switch port (one lane); a bundle of lanes has one per lane.
 struct ReductionUnitParams {
     std::uint32_t entries = 256;
     Bytes buffer = kibibytes(128);

@@ -31,7 +31,7 @@ public:
         ReductionPlan plan;
         std::uint32_t least = kNone;
         for (const auto& [distance, node] : candidates()) {
-            // A root that is farther from a member has a taller tree, which only adds hops.
+            // A root that is farther from some member has a taller tree, which only adds hops.
             if (distance > least)
                 break;
             std::optional<std::uint32_t> height = grow(node, least, plan.trees.size());
@@ -63,7 +63,7 @@ private:
     [[nodiscard]] bool is_gpu(std::uint32_t node) const {
         return topology_.nodes[node].kind == NodeKind::kGpu;
     }
-    /// Operands come from members, over switches and NICs.
+    /// Whether a node may be part of a tree: operands travel from members over switches and NICs.
     [[nodiscard]] bool belongs(std::uint32_t node) const {
         switch (topology_.nodes[node].kind) {
         case NodeKind::kGpu:
@@ -76,14 +76,14 @@ private:
             return false;
         }
     }
-    /// Switches of the GPUs' own links, of the network, or of PCIe.
+    /// Whether it is a switch of the GPUs' own links, of the network, or of PCIe that can reduce.
     [[nodiscard]] bool can_reduce(std::uint32_t node) const {
         const NodeKind kind = topology_.nodes[node].kind;
         return (kind == NodeKind::kSwitch || kind == NodeKind::kPcie) && params(node).reduction &&
                params(node).multicast;
     }
 
-    /// Switches that can reduce, by their distance from the first member.
+    /// Switches that can reduce, by distance from the first member.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> candidates() {
         static_cast<void>(grow(ranks_.front(), kNone - 1, 0));
         std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
@@ -94,8 +94,8 @@ private:
         return found;
     }
 
-    /// Breadth first from the root; GPUs are leaves. Equal ways are taken in turns, so that trees
-    /// spread over the machine. \returns the height, or nothing above `limit`.
+    /// Breadth-first from the root, with GPUs as leaves. Alternates between equal choices, so that
+    /// trees spread over the machine. \returns the height, or nothing if above `limit`.
     std::optional<std::uint32_t> grow(std::uint32_t root, std::uint32_t limit, std::size_t turn) {
         parent_hop_.assign(topology_.nodes.size(), kNone);
         depth_.assign(topology_.nodes.size(), kNone);
@@ -122,7 +122,7 @@ private:
         return std::nullopt;
     }
 
-    /// The part of the last grown tree that leads to members.
+    /// The part of the last tree that leads to members.
     ReductionTree build(std::uint32_t root) {
         ReductionTree tree;
         tree.weight = UINT32_MAX;
@@ -191,7 +191,8 @@ private:
         return {};
     }
 
-    /// No switch can reduce and reach everybody: one that all hang on comes first in the answer.
+    /// Explains why no switch can reduce and reach all members; prefers a switch to which all are
+    /// attached.
     [[nodiscard]] std::string why_none() const {
         bool any = false;
         for (std::uint32_t node = 0; node < topology_.nodes.size(); ++node) {
@@ -214,7 +215,7 @@ private:
     std::span<const std::uint32_t> ranks_;
     Adjacency neighbours_;
     std::vector<std::uint32_t> member_;
-    std::vector<std::uint32_t> parent_hop_;  ///< of each node, towards the root
+    std::vector<std::uint32_t> parent_hop_;  ///< for each node, towards the root
     std::vector<std::uint32_t> depth_;
 };
 

@@ -41,7 +41,7 @@ void ReductionUnit::dismiss(std::uint16_t group) {
 
 bool ReductionUnit::room(const Packet& packet, TreeRole role, std::uint32_t bytes) const {
     const std::uint32_t needed = entries_for(packet.payload);
-    // A transfer unit larger than the whole table may pass alone; smaller ones wait for room.
+    // A transfer unit larger than the whole table may pass on its own; smaller ones wait for room.
     for (const Quota& q : quotas_)
         if (q.group == packet.group) {
             const std::uint32_t used = q.used[static_cast<std::size_t>(role)];
@@ -89,7 +89,7 @@ std::uint32_t ReductionUnit::take(const Packet& packet, TreeRole role, std::uint
 }
 
 ReductionUnit::Span ReductionUnit::through_adder(const Packet& operands, Time now) {
-    // Line by line as they come in: work that has not arrived yet does not hold up other lines'.
+    // Line by line as they arrive: work still to arrive does not delay other lines.
     if (operands.payload != timed_payload_) {
         timed_payload_ = operands.payload;
         const Bytes one = std::min(params_.line, Bytes(operands.payload));

@@ -14,9 +14,10 @@
 
 namespace switchfold {
 
-/// A switch below the root of one group may be the root of another, and each would wait for
-/// entries that the other holds: lines below the root have a table of their own (NVSwitch 3: two
-/// sets of entries, by virtual channel). They wait for members or for switches still further below.
+/// A switch below the root for one group may be the root for another, and each could wait for
+/// entries held by the other. To prevent deadlock, lines below the root have a separate table
+/// (NVSwitch 3: two sets of entries, by virtual channel); they wait only for members or for
+/// switches further below.
 enum class TreeRole : std::uint8_t { kRoot, kBelow };
 inline constexpr std::size_t kTreeRoles = 2;
 
@@ -66,24 +67,24 @@ struct ReductionUnitStatistics {
 };
 
 /// The table of open lines of one port bundle, its buffer and its adders. A line is open for a pull
-/// (a request whose answers are awaited) or for a push (operands that arrive by themselves, found
-/// by group, client and tag). It keeps no clock: the switch says what time it is.
+/// (a request awaiting answers) or for a push (operands that arrive unrequested, identified by
+/// group, client and tag). It has no clock: the switch passes the time.
 class ReductionUnit {
 public:
     struct Line {
         Packet packet;                      ///< pull: the request; push: the first operands
-        std::uint32_t missing = 0;          ///< answers, or members' operands
-        std::uint32_t count = 0;            ///< members whose operands are in
+        std::uint32_t missing = 0;          ///< missing answers, or members' operands
+        std::uint32_t count = 0;            ///< members whose operands have arrived
         std::vector<std::uint32_t> values;  ///< functional mode: operands
         Time touched;
-        Time added;                   ///< when the adders are through with the operands that are in
-        Time tail;                    ///< a sum on its way out: when its last byte can leave
-        std::uint32_t older = kNone;  ///< push: neighbours in the order of last operands
+        Time added;                   ///< when the adders finish the operands received
+        Time tail;                    ///< for a departing sum: when its last byte can leave
+        std::uint32_t older = kNone;  ///< push: neighbours in the order of the last operands
         std::uint32_t newer = kNone;
         TreeRole role = TreeRole::kRoot;
         bool open = false;
         bool push = false;
-        bool leaving = false;  ///< takes no operands any more
+        bool leaving = false;  ///< accepts no more operands
         bool failed = false;
     };
     /// When the first and the last byte of a sum can leave.
@@ -91,60 +92,60 @@ public:
         Time first;
         Time last;
     };
-    /// What a push came to.
+    /// Result of a push.
     struct Push {
         std::uint32_t line = 0;
-        std::optional<Span> ready;  ///< of the complete sum
-        bool fresh = false;         ///< it opened the line
+        std::optional<Span> ready;  ///< when the complete sum can leave
+        bool fresh = false;         ///< whether it opened the line
     };
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
     ReductionUnit(const ReductionUnitParams& params, std::uint32_t lanes);
 
-    /// Sets entries aside for a group, where the unit refuses groups it cannot serve. \returns
-    /// false if too few are left.
+    /// Reserves entries for a group, if the unit is configured to reject groups. \returns false if
+    /// too few are left.
     [[nodiscard]] bool admit(std::uint16_t group);
     void dismiss(std::uint16_t group);
 
-    /// Opens a line for a request that brings `answers`. `widening`: of its partial sum.
-    /// \returns its index, or nothing when entries or buffer are exhausted.
+    /// Opens a line for a request with `answers` answers. `widening`: of its partial sum.
+    /// \returns its index, or nothing if entries or buffer are exhausted.
     std::optional<std::uint32_t>
     open(const Packet& request, TreeRole role, std::uint32_t answers, std::uint32_t widening);
-    /// Adds one answer as it streams in from `now` to its tail. \returns when the sum is ready if
-    /// this was the last one.
+    /// Adds an answer that streams in from `now` to its tail. \returns when the sum can leave, if
+    /// this was the last answer.
     std::optional<Span> add(std::uint32_t line, const Packet& answer, Time now);
 
-    /// Bytes of lines that a group may have open in one role, however wide their sums.
+    /// Bytes of lines that a group may have open in one role, given the width of their sums.
     [[nodiscard]] std::uint64_t room_of(std::uint16_t group, std::uint32_t widening) const;
 
-    /// Gives up a pull: its sum is word of a time-out.
+    /// Aborts a pull: its sum signals a time-out.
     void fail(std::uint32_t line);
 
-    /// Adds pushed operands, as they stream in, to their line, which is complete with those of
-    /// `members`; opens it if need be. \returns nothing when there is no room.
+    /// Adds pushed operands, as they stream in, to their line; opens it if necessary. The line is
+    /// complete with the operands of `members`. \returns nothing if there is no room.
     std::optional<Push> push(
         const Packet& operands,
         TreeRole role,
         std::uint32_t members,
         std::uint32_t widening,
         Time now);
-    /// Whether operands like these have a line that takes them.
+    /// Whether there is a line that accepts these operands.
     [[nodiscard]] bool has_line(const Packet& operands) const {
         return lines_of_pushes_.contains(key(operands));
     }
-    /// The pushed line that was touched longest ago; kNone without one that could leave.
+    /// The least recently touched pushed line; kNone if none can leave.
     [[nodiscard]] std::uint32_t oldest(TreeRole role) const { return table(role).oldest; }
     /// Closes the line to operands. \returns when its partial sum can leave.
     Time expel(std::uint32_t line, Time now);
     void note_eviction() { ++statistics_.evictions; }
     void note_timeout() { ++statistics_.timeouts; }
 
-    /// Gives the entries and the buffer back.
+    /// Frees the line's entries and buffer.
     void close(std::uint32_t line, bool complete);
 
     void note_stall() { ++statistics_.stalled_requests; }
     void note_stall_end(Time waited) { statistics_.stall_time += waited; }
-    /// Whether lines are on their way out, so that room will come by itself.
+    /// Whether lines are departing, so that room will become free without further action.
     [[nodiscard]] bool leaving(TreeRole role) const { return table(role).leaving > 0; }
     [[nodiscard]] Line& line(std::uint32_t index) { return lines_[index]; }
     [[nodiscard]] std::size_t lines() const { return lines_.size(); }
@@ -168,7 +169,7 @@ private:
         std::uint16_t group;
         std::array<std::uint32_t, kTreeRoles> used;
     };
-    /// What one role has of the unit, each as much as the parameters say.
+    /// Resources of one role, each as large as the parameters say.
     struct Table {
         std::uint32_t oldest = kNone;
         std::uint32_t newest = kNone;
@@ -198,13 +199,13 @@ private:
     std::vector<std::uint32_t> line_bytes_;
     std::vector<std::uint32_t> free_;
     std::unordered_map<Key, std::uint32_t, KeyHash> lines_of_pushes_;
-    std::vector<Quota> quotas_;  ///< of admitted groups, where groups can be refused
+    std::vector<Quota> quotas_;  ///< of admitted groups, if groups can be rejected
     std::array<Table, kTreeRoles> tables_;
     Time adder_free_;
-    // Most operands are as long as those before them.
+    // Cached, since most operands have the same length as the previous ones.
     std::uint32_t timed_payload_ = 0;
-    Time payload_time_;  ///< in which the adders take so much
-    Time line_time_;     ///< and its first line
+    Time payload_time_;  ///< time of the adders for that payload
+    Time line_time_;     ///< and for its first line
 };
 
 }  // namespace switchfold

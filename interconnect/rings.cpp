@@ -15,8 +15,7 @@ namespace {
 using Ring = std::vector<std::uint32_t>;
 using Lanes = std::vector<std::vector<std::uint32_t>>;  ///< [from][to]
 
-/// Least lanes that a ring still finds, then all of them together: rings are taken where most is
-/// left.
+/// Fewest remaining lanes along a ring, then their sum: the ring with most is taken.
 std::pair<std::uint32_t, std::uint32_t> room(const Lanes& lanes, const Ring& ring) {
     std::pair<std::uint32_t, std::uint32_t> found{UINT32_MAX, 0};
     for (std::size_t i = 0; i < ring.size(); ++i) {
@@ -27,7 +26,7 @@ std::pair<std::uint32_t, std::uint32_t> room(const Lanes& lanes, const Ring& rin
     return found;
 }
 
-/// Most rings that can leave every GPU, each by a lane of its own.
+/// Upper bound on the number of rings: each needs a lane of its own out of every GPU.
 std::size_t most_rings(const Lanes& lanes) {
     std::uint32_t most = UINT32_MAX;
     for (const auto& row : lanes)
@@ -35,15 +34,14 @@ std::size_t most_rings(const Lanes& lanes) {
     return most;
 }
 
-/// Depth-first search for Hamiltonian cycles on the direct lanes that are left, each cycle for both
-/// of its directions. Small machines only: GPUs that are wired to each other come by the dozen at
-/// most.
+/// Depth-first search for Hamiltonian cycles on the remaining direct lanes, each cycle used in both
+/// directions. For small machines only: direct links connect at most a dozen GPUs.
 class PairedRingSearch {
 public:
     explicit PairedRingSearch(const Lanes& lanes) : lanes_(lanes) {}
 
-    /// Takes cycle after cycle, those with most lanes left first, goes back where none is left, and
-    /// keeps the largest set.
+    /// Takes one cycle after another, those with most remaining lanes first, backtracks when none
+    /// is left, and keeps the largest set.
     std::vector<Ring> run() {
         std::vector<Ring> rings;
         search(rings);
@@ -80,7 +78,7 @@ private:
         if (cycles.size() >= kCycles)
             return;
         if (path.size() == n) {
-            // Each undirected cycle once: the second node is smaller than the last.
+            // Each undirected cycle once: the second node must be smaller than the last.
             if (lanes_[path.back()][0] > 0 && path[1] < path.back())
                 cycles.push_back(path);
             return;
@@ -111,8 +109,8 @@ private:
     std::uint32_t visits_ = 0;
 };
 
-/// Where pairs leave lanes over (a full mesh of 8 has seven, an odd number), rings that run one way
-/// only: random ones, taken again from the start many times, always in the same sequence.
+/// Finds additional one-way rings if pairs leave lanes unused (a full mesh of 8 has seven lanes per
+/// GPU, an odd number): random rings with many restarts, in a fixed pseudo-random sequence.
 class OneWayRingSearch {
 public:
     explicit OneWayRingSearch(const Lanes& lanes) : lanes_(lanes) {}
@@ -149,7 +147,7 @@ private:
             return left_[here][0] > 0;
         if (++steps_ > kSteps)
             return false;
-        // Lanes left first, chance among equals.
+        // Most remaining lanes first; ties are broken at random.
         std::vector<std::pair<std::uint32_t, std::uint32_t>> choices;
         for (std::uint32_t next = 0; next < n; ++next)
             if (!used_[next] && left_[here][next] > 0)
@@ -166,7 +164,7 @@ private:
         return false;
     }
 
-    /// 16 bits of a linear congruential sequence (Knuth's MMIX constants).
+    /// The upper 16 bits of a linear congruential sequence (Knuth's MMIX constants).
     std::uint32_t random() {
         state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
         return static_cast<std::uint32_t>(state_ >> 48U);
@@ -186,7 +184,7 @@ std::vector<Ring> rings_on(const Lanes& lanes) {
     const std::size_t most = most_rings(lanes);
     if (lanes.size() == 2)
         return std::vector<Ring>(most, Ring{0, 1});
-    // Side by side, so that a number of channels that is not a multiple loads both ways alike.
+    // The two directions alternate, so that any number of channels loads both alike.
     std::vector<Ring> rings;
     for (const Ring& ring : PairedRingSearch(lanes).run()) {
         rings.push_back(ring);
@@ -201,8 +199,8 @@ std::vector<Ring> rings_on(const Lanes& lanes) {
     return rings;
 }
 
-/// Rings some of whose neighbours no link joins: a relay stands between, and the ring takes a lane
-/// to it and one from it. Takes ring after ring, each both ways where lanes are left for that.
+/// Rings in which some neighbours have no direct link: a relay connects them, and the ring takes a
+/// lane to it and one from it. Takes one ring after another, in both directions if lanes are left.
 class RelayedRingSearch {
 public:
     RelayedRingSearch(
@@ -212,7 +210,7 @@ public:
             for (std::uint32_t b = 0; b < ranks.size(); ++b)
                 if (const auto relay = relays.between(ranks[a], ranks[b]); relay && a != b) {
                     const auto member = std::find(ranks.begin(), ranks.end(), relay->gpu);
-                    if (member != ranks.end())  // only the group's own GPUs are lent
+                    if (member != ranks.end())  // only GPUs of the group may relay
                         between_[a][b] = static_cast<std::uint32_t>(member - ranks.begin());
                 }
     }
@@ -238,7 +236,7 @@ private:
     static constexpr std::uint32_t kNone = UINT32_MAX;
     static constexpr std::uint32_t kSteps = 20'000;
 
-    /// Takes the lanes of a hop. \returns false, with nothing taken, if some are gone.
+    /// Takes the lanes of a hop. \returns false, without taking any, if some are used up.
     bool take(std::uint32_t from, std::uint32_t to) {
         if (direct(from, to))
             return take_lane(from, to);
@@ -258,7 +256,7 @@ private:
         ++lanes_[from][between_[from][to]];
         ++lanes_[between_[from][to]][to];
     }
-    /// Joined by a link, whether or not lanes are left: their packets take it.
+    /// Whether a link joins them, even without remaining lanes: their packets use it.
     [[nodiscard]] bool direct(std::uint32_t from, std::uint32_t to) const {
         return all_[from][to] > 0;
     }
@@ -269,7 +267,8 @@ private:
         return true;
     }
 
-    /// Makes the path a ring, lanes taken. \returns false, as it was, if it cannot be one.
+    /// Turns the path into a ring and takes its lanes. \returns false, without changes, if
+    /// impossible.
     bool extend() {
         const std::uint32_t here = path_.back();
         if (path_.size() == lanes_.size())
@@ -299,8 +298,8 @@ private:
     }
 
     Lanes lanes_;
-    Lanes all_ = lanes_;         ///< before any was taken
-    std::vector<Ring> between_;  ///< [from][to]: the member that stands between
+    Lanes all_ = lanes_;         ///< before any were taken
+    std::vector<Ring> between_;  ///< [from][to]: the relaying member
     Ring path_;
     std::vector<bool> used_;
     std::uint32_t steps_ = 0;

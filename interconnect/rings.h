@@ -8,12 +8,11 @@
 
 namespace switchfold {
 
-/// Rings over `ranks`, each an order of all of them. Neighbours are joined by a direct edge, and no
-/// lane is used twice in one direction. \returns as many rings as are found; empty if there is
-/// none.
-/// - GPUs that hang on switches: every order is as good, so one ring in the given order.
-/// - No ring over direct edges, and a topology with relays: one of the group's GPUs may stand
-///   between neighbours, and its lanes count, too (NCCL's search falls back to NVB,
+/// Rings over `ranks`, each a permutation of them. Neighbours are joined by a direct edge, and no
+/// lane is used twice in the same direction. \returns all rings found; empty if there is none.
+/// - GPUs attached to switches: every order is equivalent, so one ring in the given order.
+/// - Without a ring over direct edges, in a topology with relays: a GPU of the group may relay
+///   between neighbours, and its lanes count as well (NCCL's search falls back to NVB,
 ///   graph/search.cc).
 [[nodiscard]] std::vector<std::vector<std::uint32_t>>
 find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks);

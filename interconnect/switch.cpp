@@ -137,8 +137,8 @@ OptionalTime Switch::copy(const Packet& packet, Link& from, bool acknowledge) {
     Packet next = packet;
     if (packet.kind == PacketKind::kMulticastWrite)
         next.kind = PacketKind::kMulticastCopy;
-    // The place in the buffer is free when the last copy has left; a copy that has to wait for a
-    // credit takes over the duty of freeing it.
+    // Buffer space is freed when the last copy has left; a copy that waits for a credit takes over
+    // the release.
     Time last = earliest;
     bool handed_over = false;
     statistics_.multicast_copies += members.down.size();

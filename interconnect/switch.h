@@ -20,14 +20,14 @@
 
 namespace switchfold {
 
-/// A switch's place in the tree of one group.
+/// A switch's place in one group's tree.
 struct SwitchGroup {
-    std::vector<Link*> down;     ///< links to the children; members in the order of their ranks
-    std::vector<Link*> towards;  ///< by member: the link that leads to it, null if none does
+    std::vector<Link*> down;     ///< links to the children; members in rank order
+    std::vector<Link*> towards;  ///< by member: the link towards it, or null
     Link* up = nullptr;          ///< towards the root; null at the root
-    std::uint32_t leaves = 0;    ///< members beneath
-    std::uint32_t answers = 0;   ///< that a fetch sent to all children brings back
-    bool reduces = true;         ///< false: passes operands on
+    std::uint32_t leaves = 0;    ///< members below
+    std::uint32_t answers = 0;   ///< number of answers to a fetch sent to all children
+    bool reduces = true;         ///< false: forwards operands
     bool flushed = false;        ///< its collective gave up: operands are dropped
     ElementType type = ElementType::kFloat32;
     [[nodiscard]] bool held() const { return !down.empty(); }
@@ -54,18 +54,19 @@ struct SwitchStatistics {
     }
 };
 
-/// Forwards packets. An arriving packet sits in the input buffer of its link, queues for its output
-/// by virtual channel (so one busy output does not hold up packets for another), and frees its
-/// place when its tail has left. Outputs serve whoever asked first. Copies multicast writes and,
+/// Forwards packets. An arriving packet occupies the input buffer of its link, queues for its
+/// output by virtual channel (so a busy output causes no head-of-line blocking), and frees its
+/// space when its tail has left. Outputs serve requests in order. Replicates multicast writes and,
 /// with a reduction unit behind every port, reduces:
-/// - pull, as NVLS: the unit of the requester's port fans the request out, adds the answers, and
-///   sends one sum back;
-/// - push, as Klenk et al. (ISCA 2020): operands that members write meet in the unit of the port
-///   that their sum leaves by (at the root the port of the line's home); when all have come, the
-///   root copies the sum to every member.
-/// A switch below the root sends one partial sum up. Also stands for NICs and PCIe switches, which
-/// only forward, and for host memory, which stores: what has come in whole has freed its place,
-/// however long it waits for the way out. Who writes bounds what is stored, by its own window.
+/// - pull, like NVLS: the unit of the requester's port fans the request out, adds the answers, and
+///   returns one sum;
+/// - push, after Klenk et al. (ISCA 2020): operands written by members meet in the unit of the port
+///   through which their sum leaves (at the root, the port of the line's home). When all have
+///   arrived, the root multicasts the sum to every member. A switch below the root sends one
+///   partial sum up.
+/// Also represents NICs and PCIe switches, which only forward, and host memory, which stores: a
+/// packet that has fully arrived there frees its buffer space, however long it waits for its
+/// output. The writers' windows bound the amount stored.
 class alignas(64) Switch final : public sc_core::sc_module,
                                  public PacketSink,
                                  private EventHandler {
@@ -77,14 +78,14 @@ public:
         Scheduler& scheduler,
         bool stores = false);
 
-    /// Joins a link that arrives here; its reverse leaves here.
+    /// Attaches a link that arrives here; its reverse departs here.
     void attach(Link& incoming, std::uint32_t lanes);
-    /// Admits one more group. \returns why the switch cannot; empty if it could.
+    /// Admits a group. \returns the reason for rejection; empty on success.
     [[nodiscard]] std::string add_group(std::uint16_t id, SwitchGroup group);
     void remove_group(std::uint16_t id);
-    /// Drops the group's open lines, and operands that still arrive for them.
+    /// Drops the group's open lines, and later operands for them.
     void flush_group(std::uint16_t id);
-    /// Bytes of pushed lines that the group can have open here at once, if their homes take turns.
+    /// Bytes of pushed lines that the group can have open here at once, if their homes rotate.
     [[nodiscard]] std::uint64_t push_room(std::uint16_t id);
     /// From now on every reduction here reports a time-out instead of a sum.
     void fail_reductions() { failed_ = true; }
@@ -93,7 +94,7 @@ public:
 
     [[nodiscard]] const SwitchParams& params() const { return params_; }
     [[nodiscard]] std::span<Link* const> incoming() const { return incoming_; }
-    /// Null where the switch cannot reduce.
+    /// Null if the switch cannot reduce.
     [[nodiscard]] const ReductionUnit* unit(std::size_t port) const {
         return ports_[port].unit.get();
     }
@@ -118,7 +119,7 @@ private:
             return stalled[static_cast<std::size_t>(role)];
         }
     };
-    /// Sums of the lines of a train that were complete with the same operands: they leave as one.
+    /// Sums of a train's lines that the same operands completed: they leave as one train.
     struct SumTrain {
         struct Line {
             std::uint32_t port;
@@ -138,7 +139,8 @@ private:
     OptionalTime accept_train(const Packet& train, Link& from);
     [[nodiscard]] Packet line_of(const Packet& train, std::uint32_t index);
     bool open_pull(std::uint32_t port, const Packet& packet);
-    /// With when the sum can leave, if it is complete; nothing where there is no room.
+    /// Result of the push, with the time at which a complete sum can leave; nothing if there is no
+    /// room.
     std::optional<ReductionUnit::Push> add_push(std::uint32_t port, const Packet& packet, Time now);
     bool merge_push(std::uint32_t port, const Packet& packet, Time now);
     void stall(std::uint32_t port, TreeRole role, const Packet& packet, Link& from);
@@ -152,7 +154,7 @@ private:
     void line_ready(std::uint32_t port, std::uint32_t line);
     void train_ready(std::uint32_t train);
     void send_line(std::uint32_t port, std::uint32_t line);
-    /// Gives the line's place back. \returns its sum, whole or in part.
+    /// Closes the line. \returns its sum, complete or partial.
     Packet close_line(Port& port, std::uint32_t line);
     void copy_down(const Packet& sum);
     void send_sum(const Packet& sum);
@@ -170,7 +172,7 @@ private:
     }
     void no_group(std::uint16_t id) const;
 
-    // What every packet needs comes first.
+    // Fields that every packet needs come first.
     Scheduler& scheduler_;
     bool stores_;
     SwitchStatistics statistics_;

@@ -8,7 +8,7 @@ namespace switchfold {
 
 namespace {
 
-// A reduction's answers name the port and the line they belong to; so do the unit's own events.
+// Tags of a reduction's answers, and of the unit's own events, encode port and line.
 constexpr std::uint32_t kLineBits = 20;
 constexpr std::uint32_t kLineMask = (1U << kLineBits) - 1;
 
@@ -21,7 +21,7 @@ std::uint64_t event_tag(UnitEvent what, std::uint32_t port, std::uint32_t line) 
 }  // namespace
 
 void Switch::stall(std::uint32_t port, TreeRole role, const Packet& packet, Link& from) {
-    // The packet keeps its place in the input buffer: a full unit pushes back on its senders.
+    // The packet stays in the input buffer: a full unit exerts back-pressure on its senders.
     ports_[port].unit->note_stall();
     ports_[port].stalled_as(role).push_back({packet, &from, scheduler_.now()});
 }
@@ -69,7 +69,7 @@ Time Switch::accept_answer(const Packet& packet, Link& from) {
     const std::uint32_t index = packet.reply & kLineMask;
     ReductionUnit& unit = *ports_[port].unit;
     if (packet.values != 0) {
-        // Sums are in the order of the children, whoever answers first.
+        // Children are summed in a fixed order, whatever the order of arrival.
         const std::vector<Link*>& down = group(packet.group).down;
         auto& slots = unit.line(index).values;
         slots.resize(std::max(slots.size(), down.size()), 0);
@@ -86,7 +86,8 @@ Time Switch::accept_answer(const Packet& packet, Link& from) {
 }
 
 Time Switch::leaves_at(std::uint32_t port, std::uint32_t index, ReductionUnit::Span ready) {
-    // The sum follows the adders at the link's own pace, no earlier than it can go in one piece.
+    // The sum leaves at the link's rate behind the adders, no earlier than it can leave without
+    // gaps.
     ReductionUnit::Line& line = ports_[port].unit->line(index);
     const Time length =
         serialization_time(Bytes(line.packet.payload), ports_[port].out->bandwidth());
@@ -121,8 +122,8 @@ OptionalTime Switch::accept_push(const Packet& packet, Link& from) {
     if (packet.lines > 1)
         return accept_train(packet, from);
     const std::uint32_t port = push_port(members, packet);
-    // Operands of an open line never wait behind those of lines that found no room: what an entry
-    // waits for must get through.
+    // Operands of an open line must not wait behind those of lines without room: the open entry
+    // waits for them.
     const TreeRole role = role_in(members);
     const bool may_open = ports_[port].stalled_as(role).empty();
     if ((may_open || ports_[port].unit->has_line(packet)) && merge_push(port, packet, now))
@@ -136,7 +137,7 @@ std::optional<ReductionUnit::Push>
 Switch::add_push(std::uint32_t port, const Packet& packet, Time now) {
     const SwitchGroup& members = group(packet.group);
     ReductionUnit& unit = *ports_[port].unit;
-    // A failed unit never sees a line complete.
+    // A failed unit never completes a line.
     const std::uint32_t wanted = failed_ ? ReductionUnit::kNone : members.leaves;
     auto pushed = unit.push(
         packet,
@@ -149,7 +150,7 @@ Switch::add_push(std::uint32_t port, const Packet& packet, Time now) {
     SWITCHFOLD_CHECK(pushed->line <= kLineMask, "{}: too many open reductions", name());
     if (failed_)
         unit.line(pushed->line).failed = true;
-    const Time crossing = params_.latency;  // of the last operands, to the unit
+    const Time crossing = params_.latency;  // of the last operands, on the way to the unit
     if (pushed->ready)
         pushed->ready = {pushed->ready->first + crossing, pushed->ready->last + crossing};
     else if (pushed->fresh)
@@ -240,8 +241,8 @@ Packet Switch::close_line(Port& port, std::uint32_t index) {
     const bool complete = !line.failed && line.count == members.leaves;
     const bool whole = complete && members.up == nullptr;
     const Accumulation accumulation = params_.reduction->accumulation;
-    // A flushed group's pulls go on: whoever asked is not there any more, but lines at other
-    // switches wait for their answers.
+    // A flushed group's pulls continue: the requester is gone, but lines at other switches wait for
+    // answers.
     const bool dropped = line.push && members.flushed;
     if (line.failed || dropped) {
         for (const std::uint32_t handle : line.values)
@@ -261,7 +262,7 @@ void Switch::send_line(std::uint32_t port, std::uint32_t index) {
         send_sum(sum);
         return;
     }
-    // A command's sum goes to all; word of a failure to who gave it.
+    // A command's sum goes to all members; a failure is reported to the sender only.
     if (sum.kind == PacketKind::kReduceCommand && sum.count > 0) {
         copy_down(sum);
         return;
@@ -283,7 +284,7 @@ void Switch::send_sum(const Packet& sum) {
     } else if (complete) {
         copy_down(next);
     } else {
-        // A partial sum that no adder on the way can complete, or word of a failure.
+        // A partial sum that no further adder can complete, or a failure report.
         next.kind = PacketKind::kReducePartial;
         Link* home = members.towards[sum.route];
         (home != nullptr ? home : members.up)->send(next, now);
@@ -325,8 +326,7 @@ void Switch::drain(std::uint32_t port_index, TreeRole role) {
 }
 
 void Switch::merge_stalled(std::uint32_t port_index, TreeRole role, const Packet& like) {
-    // Operands for the line just opened wait further back; in front of them may wait some that only
-    // they can make room for.
+    // Operands for the line just opened may be queued behind others that only they can unblock.
     Port& port = ports_[port_index];
     const Time now = scheduler_.now();
     auto& queue = port.stalled_as(role);

@@ -7,7 +7,7 @@ namespace switchfold {
 
 namespace {
 
-/// When the first `lines` lines of a train are there whose head comes in now.
+/// When the first `lines` lines of a train whose head arrives now have arrived.
 Time lines_in(const Packet& train, Time now, std::uint32_t lines) {
     const Time tail(train.tail);
     return tail <= now ? now : now + (tail - now) * lines / train.lines;
@@ -23,7 +23,7 @@ Packet Switch::line_of(const Packet& train, std::uint32_t index) {
     const auto members = static_cast<std::uint32_t>(group(train.group).towards.size());
     line.route = (train.route + index) % members;
     line.tail = lines_in(train, scheduler_.now(), index + 1).count();
-    // Its share of the place in the input buffer.
+    // Its share of the input buffer.
     line.wire /= train.lines;
     if (index == 0)
         line.wire += train.wire % train.lines;
@@ -59,7 +59,7 @@ OptionalTime Switch::accept_train(const Packet& train, Link& from) {
     const Time now = scheduler_.now();
     const Time arrived = std::max(now, Time(train.tail));
     SumTrain sums;
-    std::uint32_t merged = 0;  // bytes that need their place no longer than they come in
+    std::uint32_t merged = 0;  // bytes that can be freed on arrival
     for (std::uint32_t i = 0; i < train.lines; ++i) {
         const Packet line = line_of(train, i);
         const std::uint32_t port = push_port(members, line);
@@ -90,7 +90,7 @@ OptionalTime Switch::accept_train(const Packet& train, Link& from) {
 }
 
 void Switch::leave_together(const SumTrain& sums) {
-    // It starts when no line has to wait for its sum behind those in front of it.
+    // It starts late enough that no line waits for its sum behind earlier ones.
     Time start;
     Time before;
     for (std::uint32_t i = 0; i < sums.count; ++i) {

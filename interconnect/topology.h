@@ -15,14 +15,15 @@
 
 namespace switchfold {
 
-/// Traffic starts and ends at GPUs. Other nodes forward it; a GPU does only as a relay.
+/// GPUs are sources and destinations of traffic. Other nodes forward it; a GPU does so only as a
+/// relay.
 enum class NodeKind : std::uint8_t {
     kGpu,
-    kSwitch,  ///< of the GPUs' own links or of the network between machines; a torus's router
+    kSwitch,  ///< of the GPUs' own links, of the network between machines, or a torus's router
     kNic,
     kPcie,    ///< PCIe switch
-    kHost,    ///< root complex: where a socket's PCIe ends
-    kMemory,  ///< host memory, where transfers change links if peers cannot reach each other
+    kHost,    ///< root complex: the root of a socket's PCIe
+    kMemory,  ///< host memory, which transfers pass through if peers cannot access each other
 };
 
 /// Whether nodes of this kind are part of PCIe.
@@ -65,53 +66,53 @@ struct TopologyNode {
     NodeKind kind = NodeKind::kGpu;
     std::string name;
     std::uint32_t switch_class = 0;  ///< index into Topology::switches; not for GPUs
-    std::uint32_t machine = 0;       ///< the computer that it is part of, counted from 0
+    std::uint32_t machine = 0;       ///< index of its computer, from 0
 };
 
-/// A cable or a bundle of cables: two directions, alike.
+/// A cable or a bundle of cables, equal in both directions.
 struct TopologyEdge {
     std::uint32_t a = 0;
     std::uint32_t b = 0;
     std::uint32_t lanes = 1;
     std::uint32_t link_class = 0;  ///< index into Topology::links
-    bool down = false;             ///< out of order: nothing is routed over it
+    bool down = false;             ///< out of service: nothing is routed over it
 };
 
-/// The graph of a machine or of a cluster. GPUs come first: node i is rank i, and the ranks of one
+/// The graph of a machine or cluster. GPUs come first: node i is rank i, and the ranks of one
 /// computer are consecutive.
 struct Topology {
     std::vector<TopologyNode> nodes;
     std::vector<TopologyEdge> edges;
     std::vector<LinkParams> links;
     std::vector<SwitchParams> switches;
-    /// Upper limit of the shortest paths over which a pair of GPUs spreads its traffic.
+    /// Limit on the shortest paths over which a pair of GPUs spreads its traffic.
     std::uint32_t paths_per_pair = 64;
-    /// Where there are more shortest paths than that, each pair takes others; false: always the
-    /// first ones, in the order of edges (a torus: dimension by dimension).
+    /// If there are more shortest paths, each pair uses different ones; false: always the first
+    /// ones in edge order (in a torus: dimension-ordered).
     bool spread_paths = true;
-    /// Whether a GPU with links to both may relay between two GPUs of its machine that no link
-    /// joins.
+    /// Whether a GPU linked to two GPUs of its machine may relay between them if no link joins
+    /// them.
     bool relays = false;
-    /// Whether peers cannot reach each other over PCIe: what one sends another is written to host
-    /// memory and read from there.
+    /// Whether peers cannot access each other over PCIe: data are written to host memory and read
+    /// from there.
     bool through_memory = false;
 
     [[nodiscard]] std::uint32_t gpus() const;
-    /// Computers, each with its own GPUs and NICs.
+    /// Number of computers, each with its own GPUs and NICs.
     [[nodiscard]] std::uint32_t machines() const;
     [[nodiscard]] std::uint32_t machine_of(std::uint32_t rank) const { return nodes[rank].machine; }
-    /// The node that a hop leads to.
+    /// The node at the end of a hop.
     [[nodiscard]] std::uint32_t end_of(std::uint32_t hop) const {
         const TopologyEdge& edge = edges[edge_of(hop)];
         return runs_from_b(hop) ? edge.a : edge.b;
     }
 };
 
-/// For each GPU the NICs of its machine that are nearest by PCIe, in node order; none where the
+/// For each GPU, the NICs of its machine that are nearest by PCIe, in node order; none if the
 /// machine has no NIC.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> nearest_nics(const Topology& topology);
 
-/// A repeating order in which index i comes up weights[i] times, spread evenly: {2,1} -> 0,1,0.
+/// A repeating order in which index i occurs weights[i] times, evenly distributed: {2,1} -> 0,1,0.
 [[nodiscard]] std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weights);
 
 }  // namespace switchfold

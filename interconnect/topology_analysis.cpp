@@ -16,7 +16,7 @@ bool is_pcie(const Topology& topology, const TopologyEdge& edge) {
     return is_pcie(topology.nodes[edge.a].kind) || is_pcie(topology.nodes[edge.b].kind);
 }
 
-/// Whether the GPUs hang together without PCIe.
+/// Whether the GPUs are connected without PCIe.
 bool joined_without_pcie(const Topology& topology) {
     const Adjacency neighbours =
         adjacency_of(topology, [&](const TopologyEdge& edge) { return !is_pcie(topology, edge); });
@@ -55,7 +55,7 @@ Bandwidth cut(MaxFlow& flow, const std::vector<bool>& side) {
 Bandwidth least_of_all_halvings(MaxFlow& flow, std::uint32_t gpus) {
     Bandwidth least(UINT64_MAX);
     std::vector<bool> side(gpus);
-    // GPU 0 is on one side, without loss of generality.
+    // GPU 0 is on one side without loss of generality.
     for (std::uint32_t set = 1; set < 1U << gpus; set += 2) {
         const auto members = static_cast<std::uint32_t>(std::popcount(set));
         if (members != gpus / 2 && members != gpus - gpus / 2)
@@ -70,7 +70,7 @@ Bandwidth least_of_all_halvings(MaxFlow& flow, std::uint32_t gpus) {
 Bandwidth least_of_some_halvings(MaxFlow& flow, std::uint32_t gpus) {
     Bandwidth least(UINT64_MAX);
     std::vector<bool> side(gpus);
-    // Alternating blocks, from halves of the ranks down to a block for each of a few machines.
+    // Alternating blocks, from half of the ranks down to one block per few machines.
     for (std::uint32_t block = (gpus + 1) / 2; block >= 1; block /= 2) {
         std::uint32_t members = 0;
         for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
@@ -140,7 +140,7 @@ Bandwidth ring_bound(
     std::span<const std::vector<std::uint32_t>> rings,
     std::uint32_t unit) {
     PathFinder finder(topology);
-    // Wire bytes on each direction of each edge for one payload byte passed on by each ring.
+    // Wire bytes in each direction of each edge, per payload byte that each ring passes on.
     std::vector<double> load(topology.edges.size() * 2, 0);
     for (const auto& ring : rings)
         for (std::size_t i = 0; i < ring.size(); ++i) {
@@ -160,7 +160,7 @@ Bandwidth ring_bound(
                         share * format.acknowledge_bytes(PacketKind::kWrite, unit);
                 }
         }
-    double worst = 0;  // seconds for one byte of each ring
+    double worst = 0;  // seconds per byte of each ring
     for (std::uint32_t hop = 0; hop < load.size(); ++hop)
         worst = std::max(
             worst,

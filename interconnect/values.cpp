@@ -11,8 +11,8 @@ namespace switchfold {
 
 namespace {
 
-/// Keeps `kept` mantissa bits of a float32, ties to even. The value must be in the target's normal
-/// range.
+/// Keeps `kept` mantissa bits of a float32, rounding ties to even. \pre the value is in the
+/// target's normal range.
 float keep_mantissa(float value, unsigned kept) {
     const unsigned dropped = 23 - kept;
     auto bits = std::bit_cast<std::uint32_t>(value);
@@ -26,7 +26,7 @@ float keep_mantissa(float value, unsigned kept) {
 float round_to_half(float value) {
     constexpr float kSmallestNormal = 0x1p-14F;
     constexpr float kSubnormalStep = 0x1p-24F;
-    constexpr float kOverflow = 65520.0F;  // half way between the largest half and the next step
+    constexpr float kOverflow = 65520.0F;  // halfway between the largest half and the next step
     const float magnitude = std::fabs(value);
     if (magnitude >= kOverflow)
         return std::copysign(INFINITY, value);

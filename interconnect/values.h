@@ -6,17 +6,17 @@
 
 namespace switchfold {
 
-/// Types that a reduction can add. Sums of 16-bit types are rounded to the type after each addition
-/// unless the adder is said to keep float32 in between.
+/// Types that a reduction can add. Sums of 16-bit types are rounded to the type after each
+/// addition, unless the adder keeps float32 intermediate sums.
 enum class ElementType : std::uint8_t { kFloat32, kFloat16, kBfloat16 };
 /// Bytes of one element.
 [[nodiscard]] constexpr std::uint32_t width_of(ElementType type) {
     return type == ElementType::kFloat32 ? 4 : 2;
 }
 
-/// In what precision an adder keeps a sum until it is complete.
+/// Precision in which an adder keeps a sum until it is complete.
 enum class Accumulation : std::uint8_t { kElement, kFloat32 };
-/// How many times wider than the element a partial sum is.
+/// Ratio of a partial sum's width to the element's.
 [[nodiscard]] constexpr std::uint32_t widening(ElementType type, Accumulation accumulation) {
     return accumulation == Accumulation::kFloat32 ? 4 / width_of(type) : 1;
 }
@@ -24,20 +24,20 @@ enum class Accumulation : std::uint8_t { kElement, kFloat32 };
 /// Rounds to the nearest value of the type, ties to even; overflow gives infinity.
 [[nodiscard]] float round_to(ElementType type, float value);
 
-/// Functional mode: the numbers that packets carry. A handle is what travels; 0 means no numbers.
-/// Each copy of a packet holds a share of its handle and drops it when it is done.
+/// Functional mode: the values that packets carry. A packet carries a handle; 0 means no values.
+/// Each copy of a packet holds a reference to its handle and drops it when done.
 class ValuePool {
 public:
     [[nodiscard]] std::uint32_t put(std::vector<float> values);
-    /// `count` numbers of `from`, beginning with number `first`.
+    /// Stores `count` values of `from`, starting with index `first`.
     [[nodiscard]] std::uint32_t
     put_part(const std::vector<float>& from, std::uint64_t first, std::uint64_t count);
     [[nodiscard]] const std::vector<float>& get(std::uint32_t handle) const;
-    /// Copies the numbers to `to`, from its number `first` on, and drops the handle. 0 is nothing.
+    /// Copies the values to `to`, from index `first` on, and drops the handle. 0 has no effect.
     void take(std::uint32_t handle, std::vector<float>& to, std::uint64_t first);
     void share(std::uint32_t handle);
     void drop(std::uint32_t handle);
-    /// Handles in use: 0 at the end of a run, else a packet was lost.
+    /// Handles in use; 0 at the end of a run unless a packet was lost.
     [[nodiscard]] std::size_t live() const { return live_; }
 
 private:
@@ -50,8 +50,8 @@ private:
     std::size_t live_ = 0;
 };
 
-/// Adds operands in their order. A sum that is `whole` is rounded to the type at its end; a partial
-/// one keeps the accumulator's precision. \returns the sum; the operands are dropped.
+/// Adds operands in order. A sum that is `whole` is rounded to the type at the end; a partial one
+/// keeps the accumulator's precision. \returns the sum; the operands are dropped.
 [[nodiscard]] std::uint32_t fold(
     ValuePool& pool,
     const std::vector<std::uint32_t>& operands,

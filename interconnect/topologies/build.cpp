@@ -56,7 +56,7 @@ void check_ports(
         const auto ports = topology.switches[node.switch_class].ports;
         if (!ports || lanes[i] <= *ports || told[node.switch_class])
             continue;
-        told[node.switch_class] = true;  // one of each kind says enough
+        told[node.switch_class] = true;  // one message per class suffices
         checker.error(
             fmt::format("{}/ports", classes[node.switch_class]),
             fmt::format(

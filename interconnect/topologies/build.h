@@ -12,7 +12,7 @@
 
 namespace switchfold {
 
-/// Each returns the index of what it added.
+/// Each function returns the index of what it added.
 std::uint32_t add_node(
     Topology& topology,
     NodeKind kind,
@@ -22,7 +22,7 @@ std::uint32_t add_node(
 std::uint32_t add_link_class(Topology& topology, const LinkParams& link);
 std::uint32_t add_switch_class(Topology& topology, const SwitchParams& node);
 
-/// GPUs of one machine; their names are their ranks.
+/// Adds GPUs of one machine; their names are their ranks.
 void add_gpus(Topology& topology, std::uint32_t count);
 void join(
     Topology& topology,
@@ -31,13 +31,13 @@ void join(
     std::uint32_t lanes,
     std::uint32_t link_class);
 
-/// Refuses switches with more lanes than ports. `classes` are the pointers of the switch classes'
-/// parameters, in their order in the topology.
+/// Rejects switches with more lanes than ports. `classes` holds the pointers to the switch classes'
+/// parameters, in the topology's order.
 void check_ports(
     const Topology& topology, ParamChecker& checker, const std::vector<std::string_view>& classes);
 
-/// For every GPU that has no path to some GPU before it: the pair of them. Beyond 512 GPUs only the
-/// first GPU and each one's predecessor are tried.
+/// For every GPU without a path to some earlier GPU, that pair. Beyond 512 GPUs only paths to the
+/// first GPU and to the predecessor are checked.
 [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>>
 separate_gpus(const Topology& topology);
 

@@ -18,7 +18,7 @@ bool has_pcie(const Topology& topology) {
     });
 }
 
-/// What the GPU's PCIe link leads to.
+/// The node at the other end of the GPU's PCIe link.
 std::uint32_t pcie_of(const Topology& topology, std::uint32_t gpu) {
     for (const TopologyEdge& edge : topology.edges)
         for (const auto& [near, far] : {std::pair{edge.a, edge.b}, std::pair{edge.b, edge.a}})
@@ -28,7 +28,7 @@ std::uint32_t pcie_of(const Topology& topology, std::uint32_t gpu) {
     return UINT32_MAX;
 }
 
-/// Lays copies of one machine side by side: all GPUs first, then each machine's other nodes.
+/// Replicates a machine: all GPUs first, then the other nodes of each copy.
 Topology repeat(const Topology& machine, std::uint32_t times) {
     Topology all;
     all.links = machine.links;

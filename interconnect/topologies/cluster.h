@@ -16,13 +16,13 @@
 
 namespace switchfold {
 
-/// What a single machine can be.
+/// Alternatives for a single machine.
 using MachineTopologyParams =
     std::variant<SwitchedTopology, BoardsTopology, DirectTopology, FullMeshTopology, PcieTopology>;
 
-/// The NICs of each machine. NIC i of n hangs beside GPU i * gpus / n: on that GPU's PCIe switch,
-/// which is added here, or, where the machine has PCIe already, on what the GPU's PCIe link leads
-/// to. GPU g of n hangs on PCIe switch g * pcie_switches / n.
+/// The NICs of each machine. NIC i of n is attached beside GPU i * gpus / n: to that GPU's PCIe
+/// switch, which is added here, or, if the machine already has PCIe, to the other end of the GPU's
+/// PCIe link. GPU g of n is attached to PCIe switch g * pcie_switches / n.
 struct NicParams {
     std::uint32_t count = 0;
     std::uint32_t pcie_switches = 0;

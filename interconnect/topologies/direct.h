@@ -23,15 +23,15 @@ struct DirectEdge {
     }
 };
 
-/// Refuses edges to GPUs that are not there, to themselves, and pairs that stand twice.
+/// Rejects edges to GPUs that do not exist, self-loops, and duplicate pairs.
 void check_edges(
     const std::vector<DirectEdge>& edges,
     std::uint32_t gpus,
     std::string_view pointer,
     ParamChecker& checker);
 
-/// GPUs wired to each other, as a hybrid cube mesh. What no direct link joins goes through a GPU
-/// with links to both or through the host.
+/// GPUs wired directly to each other, for example as a hybrid cube mesh. Pairs without a direct
+/// link communicate through a GPU with links to both, or through the host.
 struct DirectTopology {
     static constexpr std::string_view kType = "direct";
     std::uint32_t gpus = 8;

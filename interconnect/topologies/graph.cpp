@@ -12,7 +12,7 @@ namespace switchfold {
 
 namespace {
 
-/// Names end up in those of simulated components.
+/// Restricted, because names become part of component names.
 bool is_name(const std::string& text) {
     const auto fits = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

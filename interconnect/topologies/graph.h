@@ -66,7 +66,7 @@ struct GraphLink {
     }
 };
 
-/// Any machine: nodes by name, and what joins them.
+/// An arbitrary machine: named nodes and the links between them.
 struct GraphTopology {
     static constexpr std::string_view kType = "graph";
     std::vector<GraphNode> nodes;

@@ -23,7 +23,7 @@ void refuse_surplus(std::uint64_t ends, std::uint64_t most, ParamChecker& checke
             fmt::format("joins at most {} ends; expected room for the {} there are", most, ends));
 }
 
-/// Of a network alone, so that ports are counted without its ends' other links.
+/// The network alone, so that ports are counted without its ends' other links.
 Topology alone(std::span<const NetworkPort> ends) {
     Topology topology;
     for (std::size_t i = 0; i < ends.size(); ++i)
@@ -116,7 +116,7 @@ void FatTreeNetwork::check_ends(std::span<const NetworkPort> ends, ParamChecker&
 
 void FatTreeNetwork::build_pod(
     Topology& topology, std::uint32_t pod, std::span<const NetworkPort> ends) const {
-    // Two classes of links and one of switches were added last.
+    // Two link classes and one switch class were added last.
     const auto trunk = static_cast<std::uint32_t>(topology.links.size() - 1);
     const std::uint32_t wire = trunk - 1;
     const auto kind = static_cast<std::uint32_t>(topology.switches.size() - 1);
@@ -145,14 +145,14 @@ void FatTreeNetwork::build(Topology& topology, std::span<const NetworkPort> ends
         return;
     }
     const std::size_t pod_ends = std::size_t{ports / 2} * ends_per_leaf();
-    std::vector<std::uint32_t> spines;  // of all pods, `uplinks()` each
+    std::vector<std::uint32_t> spines;  // of all pods, uplinks() per pod
     for (std::uint32_t pod = 0; pod * pod_ends < ends.size(); ++pod) {
         const auto rest = ends.subspan(pod * pod_ends);
         build_pod(topology, pod, rest.first(std::min(pod_ends, rest.size())));
         for (std::uint32_t s = uplinks(); s > 0; --s)
             spines.push_back(static_cast<std::uint32_t>(topology.nodes.size()) - s);
     }
-    // Spine s of every pod is joined to the same k/2 core switches.
+    // Spine s of every pod connects to the same k/2 core switches.
     for (std::uint32_t s = 0; s < uplinks(); ++s)
         for (std::uint32_t c = 0; c < ports / 2; ++c) {
             const std::uint32_t core =
@@ -203,7 +203,8 @@ void DragonflyPlusNetwork::build(Topology& topology, std::span<const NetworkPort
         const std::uint32_t leaf = i / ends_per_leaf;
         join(topology, ends[i].node, first + leaf / leaves * size + leaf % leaves, 1, wire);
     }
-    // The global links of a group in turn lead to the next groups; each group numbers the others.
+    // A group's global links lead to the following groups in turn; numbers are relative to each
+    // group.
     const std::uint32_t each = spines * global_links / (groups - 1);
     for (std::uint32_t turn = 0; turn < each; ++turn)
         for (std::uint32_t a = 0; a < groups; ++a)

@@ -12,14 +12,14 @@
 
 namespace switchfold {
 
-/// What a network joins: a NIC, or a GPU that hangs on the network itself.
+/// An end of a network: a NIC, or a GPU attached to the network directly.
 struct NetworkPort {
     std::uint32_t node = 0;
     std::uint32_t machine = 0;
-    std::uint32_t rail = 0;  ///< its number within its machine
+    std::uint32_t rail = 0;  ///< index within its machine
 };
 
-/// One switch, as large as needed: nothing but the ends' own links is shared.
+/// One switch of sufficient size: only the ends' own links are shared.
 struct SingleSwitchNetwork {
     static constexpr std::string_view kType = "switch";
     LinkParams link;
@@ -34,8 +34,8 @@ struct SingleSwitchNetwork {
     void build(Topology& topology, std::span<const NetworkPort> ends) const;
 };
 
-/// Rail-optimised: the NICs of the same number of all machines share a leaf switch, and spines join
-/// the leaves.
+/// Rail-optimised: NICs with the same index in all machines share a leaf switch; spines connect the
+/// leaves.
 struct RailNetwork {
     static constexpr std::string_view kType = "rail";
     std::uint32_t machines_per_leaf = 32;
@@ -78,8 +78,8 @@ struct RailNetwork {
 };
 
 /// Folded Clos of equal switches with k ports. Two levels: every leaf has a link to every spine.
-/// Three levels: pods of k/2 leaves, and core switches that join the pods. A leaf has
-/// `oversubscription` times as many ends as uplinks.
+/// Three levels: pods of k/2 leaves, connected by core switches. A leaf has `oversubscription`
+/// times as many ends as uplinks.
 struct FatTreeNetwork {
     static constexpr std::string_view kType = "fat_tree";
     std::uint32_t levels = 2;
@@ -124,8 +124,8 @@ private:
     void build_pod(Topology& topology, std::uint32_t pod, std::span<const NetworkPort> ends) const;
 };
 
-/// Dragonfly+: groups of leaves and spines, each leaf joined to each spine of its group, and the
-/// spines' global links spread evenly over the other groups. Routes are minimal.
+/// Dragonfly+: groups of leaves and spines; each leaf connects to each spine of its group, and the
+/// spines' global links are distributed evenly over the other groups. Routes are minimal.
 struct DragonflyPlusNetwork {
     static constexpr std::string_view kType = "dragonfly_plus";
     std::uint32_t groups = 2;

@@ -14,9 +14,8 @@
 
 namespace switchfold {
 
-/// GPUs that have nothing but the PCIe of a host, and bridges of NVLink between some of them if
-/// there are any. Where peers cannot reach each other, their traffic is written to the host's
-/// memory and read from there.
+/// GPUs connected only by a host's PCIe and, optionally, NVLink bridges between some of them. If
+/// peers cannot access each other, their traffic is written to host memory and read from there.
 struct PcieTopology : PcieTree {
     static constexpr std::string_view kType = "pcie";
     std::uint32_t gpus = 4;

@@ -10,8 +10,8 @@
 
 namespace switchfold {
 
-/// The PCIe of a machine and the host that it leads to: root complexes (sockets) joined to each
-/// other, PCIe switches below them, GPUs spread evenly, memory behind each root complex.
+/// A machine's PCIe and host: interconnected root complexes (sockets), PCIe switches below them,
+/// GPUs distributed evenly, and memory behind each root complex.
 struct PcieTree {
     std::uint32_t roots = 1;
     std::uint32_t switches = 0;
@@ -51,7 +51,7 @@ struct PcieTree {
             field("memory", &PcieTree::memory, "Host memory: latency of a write and a read.")};
     }
     void check(ParamChecker& checker) const;
-    /// Adds it to a machine that has its GPUs already.
+    /// Adds the tree to a machine that already has its GPUs.
     void add_to(Topology& topology) const;
 };
 

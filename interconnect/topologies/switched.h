@@ -13,7 +13,7 @@
 
 namespace switchfold {
 
-/// Every GPU is joined to every switch of one layer: DGX A100, HGX H100, NVL72.
+/// Every GPU is connected to every switch of one layer: DGX A100, HGX H100, NVL72.
 struct SwitchedTopology {
     static constexpr std::string_view kType = "switched";
     std::uint32_t gpus = 8;
@@ -45,8 +45,8 @@ struct SwitchedTopology {
     [[nodiscard]] Topology build() const;
 };
 
-/// Boards of GPUs and switches: every GPU is joined to the switches of its board, and each switch
-/// to the one of the same number on every other board. DGX-2 has two boards.
+/// Boards of GPUs and switches: every GPU is connected to its board's switches, and each switch to
+/// the switch of the same index on every other board. DGX-2 has two boards.
 struct BoardsTopology {
     static constexpr std::string_view kType = "boards";
     std::uint32_t boards = 2;

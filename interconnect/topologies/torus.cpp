@@ -38,8 +38,7 @@ Topology TorusTopology::build() const {
             add_node(topology, NodeKind::kSwitch, fmt::format("router{}", g), 0, 0),
             1,
             0);
-    // Edges in the order of dimensions, so that the first shortest path goes dimension by
-    // dimension.
+    // Edges are ordered by dimension, so that the first shortest path is dimension-ordered.
     std::uint32_t stride = gpus;
     for (const std::uint32_t d : dimensions) {
         stride /= d;
@@ -77,7 +76,7 @@ Topology NetworkTopology::build() const {
     add_gpus(topology, gpus);
     std::visit([&](const auto& n) { n.build(topology, ports_of(gpus)); }, network);
     for (TopologyNode& node : topology.nodes)
-        node.machine = 0;  // one domain: its switches are the GPUs' own
+        node.machine = 0;  // one domain: its switches are those of the GPUs' own links
     return topology;
 }
 

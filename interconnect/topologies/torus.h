@@ -12,9 +12,9 @@
 
 namespace switchfold {
 
-/// A torus of two or three dimensions, as TPUs are joined: every GPU has a router, and routers
-/// forward what is not for their own, dimension by dimension. The last dimension runs fastest
-/// through the ranks. A dimension of two has one link of two lanes' worth.
+/// A torus of two or three dimensions, as used for TPUs: every GPU has a router, and routers
+/// forward in dimension order. The last dimension varies fastest with the rank. A dimension of size
+/// two has a single link of double width.
 struct TorusTopology {
     static constexpr std::string_view kType = "torus";
     std::vector<std::uint32_t> dimensions;
@@ -41,7 +41,7 @@ struct TorusTopology {
     [[nodiscard]] Topology build() const;
 };
 
-/// GPUs that hang on a network themselves, as one domain.
+/// GPUs attached directly to a network, as one domain.
 struct NetworkTopology {
     static constexpr std::string_view kType = "network";
     std::uint32_t gpus = 16;
