@@ -24,8 +24,8 @@
 
 namespace switchfold {
 
-/// A route of a connection: its first link, and the positions in the route table at which it and the
-/// return route begin.
+/// A route of a connection: its first link, and the positions in the route table at which it and
+/// the return route begin.
 struct Way {
     Link* first;
     std::uint32_t route;

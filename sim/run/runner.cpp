@@ -39,7 +39,7 @@ public:
 
     ExperimentResult run() {
         const HostClock clock;
-        // Before the long work, so that a folder that cannot be written is found out first.
+        // Created before the long work, so that an unwritable folder is noticed at once.
         std::optional<ResultFolder> folder;
         if (options_.out)
             folder.emplace(*options_.out);
@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    /// The text is made only if somebody reads it.
+    /// The text is computed only if logging is enabled.
     template <class Text>
     void log(Text text) const {
         if (options_.log)
@@ -84,7 +84,7 @@ private:
         });
     }
 
-    /// What each scenario runs; all run one where none sets anything.
+    /// Prepares what each scenario runs; without `set`, all share one.
     void prepare() {
         const std::vector<Variant> variants = variants_of(loaded_);
         variant_of_.assign(experiment_.scenarios.size(), 0);
@@ -97,8 +97,8 @@ private:
         leave_out_scenarios();
     }
 
-    /// Of an experiment without scenarios of its own those that the machine cannot run. They set
-    /// nothing; only of a folded plan do they run graphs of their own.
+    /// Removes default scenarios that the machine cannot run. Default scenarios set nothing; only
+    /// those of a folded plan have separate graphs.
     void leave_out_scenarios() {
         std::set<std::string> left_out;
         for (const Shared& shared : variants_)
@@ -126,11 +126,11 @@ private:
 
     struct Planned {
         std::size_t main = 0;
-        std::size_t together = 0;          ///< no rank late; main where none is anyway
-        std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
+        std::size_t together = 0;          ///< no rank late; equals main if none is late anyway
+        std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not requested
     };
 
-    /// What some scenarios run, and their run without overlap.
+    /// A variant of the experiment, and its run without overlap.
     struct Shared {
         PreparedVariant prepared;
         std::size_t baseline = SIZE_MAX;
@@ -194,7 +194,7 @@ private:
         }
     }
 
-    /// Lays out runs over many steps in which members come and go.
+    /// Composes runs over many steps with changing members.
     void change_members(ExperimentResult& result) const {
         std::vector<ChangeScenario> scenarios;
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
@@ -249,7 +249,7 @@ private:
     }
 
     void plan() {
-        // The long runs first, so that the short ones fill up the cores at the end.
+        // Long runs first, so that short ones fill the cores at the end.
         const auto& scenarios = experiment_.scenarios;
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
             planned_.emplace_back();
@@ -266,7 +266,7 @@ private:
             if (!scenarios[i].overlap || !variant.computes() || !variant.experiment->causes)
                 continue;
             for (std::size_t off = 0; off < kMechanismCount; ++off) {
-                // What the machine does not have need not be switched off.
+                // Mechanisms that the machine does not have need not be switched off.
                 const bool there =
                     kMechanisms[off].on != &Contention::clock || any_clock_drop(variant.system);
                 planned_[i].without.push_back(
@@ -276,8 +276,8 @@ private:
         plan_baselines();
     }
 
-    /// Slowdown is against the same machine and workload without overlap: without such a scenario
-    /// a hidden one is the baseline.
+    /// Slowdown is relative to the same machine and workload without overlap; if no scenario
+    /// provides it, a hidden one is added as the baseline.
     void plan_baselines() {
         const auto& scenarios = experiment_.scenarios;
         for (std::size_t v = 0; v < variants_.size(); ++v) {
@@ -291,14 +291,14 @@ private:
         }
     }
 
-    /// What an iteration takes, us; a sample of it where the workload says how many there are, so
-    /// that plans with steps of different size can be compared.
+    /// Time of an iteration (us), per sample if the workload states samples, so that plans with
+    /// different step sizes can be compared.
     [[nodiscard]] static double pace_of(const ExecutionGraph& graph, double iteration) {
         return graph.training.samples > 0 ? iteration / graph.training.samples : iteration;
     }
 
-    /// The pace that speed-ups are over: of the first scenario without overlap, else of the hidden
-    /// one beside the first scenario. None for collectives alone.
+    /// Pace that speed-ups are relative to: that of the first scenario without overlap, otherwise
+    /// of the hidden baseline of the first scenario. None for workloads of collectives only.
     [[nodiscard]] std::optional<double> baseline_pace() const {
         const auto& scenarios = experiment_.scenarios;
         const auto first = std::find_if(
@@ -313,7 +313,7 @@ private:
         return pace_of(serial, phase_times(serial, outcomes_[run], serial.steps).iteration);
     }
 
-    /// Time of the backward pass without overlap, us; 0 where nothing computes.
+    /// Backward pass without overlap, us; 0 if nothing computes.
     [[nodiscard]] double alone_of(std::size_t scenario, std::uint32_t steps) const {
         const Shared& shared = shared_by(scenario);
         if (!shared.prepared.computes())
@@ -325,7 +325,7 @@ private:
         return !planned_[scenario].without.empty();
     }
 
-    /// Outcome and graph of a scenario with everything on or without one mechanism.
+    /// Outcome and graph of a scenario with all mechanisms on, or without one.
     [[nodiscard]] std::pair<const ExecutionGraph&, const Outcome&>
     run_without(std::size_t scenario, std::size_t mechanism) const {
         const Planned& planned = planned_[scenario];
@@ -335,7 +335,7 @@ private:
         return {task == planned.main ? variant.workload.graph : variant.start, outcomes_[task]};
     }
 
-    /// The steps that were run again stand for all of them.
+    /// Causes are measured on the repeated first steps and represent all steps.
     [[nodiscard]] SlowdownByCause causes_of(std::size_t scenario, double whole) const {
         const double alone = alone_of(scenario, kCauseSteps);
         return find_causes(whole, [&](std::size_t mechanism) {
@@ -371,7 +371,7 @@ private:
         return results;
     }
 
-    /// The scenario as it would be with all ranks together.
+    /// The scenario's result if no rank were late.
     [[nodiscard]] TogetherResult together_of(std::size_t scenario, double alone) const {
         const PhaseTimes times = phase_times(
             graph_of(scenario), outcomes_[planned_[scenario].together], graph_of(scenario).steps);
@@ -406,7 +406,7 @@ private:
         return result;
     }
 
-    /// But for its speed-up.
+    /// Everything except its speed-up.
     [[nodiscard]] ScenarioResult scenario_result(std::size_t i) const {
         const ScenarioParams& scenario = experiment_.scenarios[i];
         const PreparedVariant& variant = prepared_of(i);
@@ -427,7 +427,7 @@ private:
         if (alone > 0) {
             const double slowdown = s.backward_us / alone - 1.0;
             s.backward_slowdown = slowdown;
-            // Where nothing runs beside compute, no mechanism can slow it.
+            // Without overlap no mechanism can slow compute.
             if (has_causes(i) || !scenario.overlap) {
                 s.causes.emplace().other = slowdown;
                 if (has_causes(i))
@@ -458,9 +458,9 @@ private:
     LoadedExperiment loaded_;
     const Experiment& experiment_;
     const RunOptions& options_;
-    std::deque<Shared> variants_;          ///< runs refer to them
+    std::deque<Shared> variants_;          ///< referred to by runs
     std::vector<std::size_t> variant_of_;  ///< by scenario
-    std::vector<Job> jobs_;                ///< one a simulation
+    std::vector<Job> jobs_;                ///< one per simulation
     std::vector<Planned> planned_;
     std::vector<Outcome> outcomes_;
 };

@@ -14,14 +14,15 @@ namespace switchfold {
 
 struct RunOptions {
     unsigned jobs = 1;
-    bool in_process = false;  ///< run scenarios here, one after another: the caller is a worker
+    bool in_process =
+        false;  ///< run scenarios in this process, in sequence: for callers that are workers
     bool timeline = false;
     std::optional<std::filesystem::path> out;  ///< folder for result.json and its companions
     std::function<void(const WorkerProgress&)> progress;
-    std::function<void(const std::string&)> log;  ///< told what is done, a line a step
+    std::function<void(const std::string&)> log;  ///< receives one line per step of the work
 };
 
-/// Runs an experiment's scenarios and writes the files if a folder is given. Throws ConfigError,
+/// Runs an experiment's scenarios and, if a folder is given, writes the files. Throws ConfigError,
 /// IoError, SimulationError.
 [[nodiscard]] ExperimentResult
 run_experiment(const LoadedExperiment& loaded, const RunOptions& options);

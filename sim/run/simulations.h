@@ -16,11 +16,11 @@ namespace switchfold {
 /// All mechanisms on except this one of kMechanisms; kMechanismCount: all on.
 [[nodiscard]] Contention without(std::size_t mechanism);
 
-/// What an experiment and one of its scenarios say of every simulation.
+/// Options common to all simulations of an experiment and one of its scenarios.
 [[nodiscard]] SimulateOptions
 simulate_options(const Experiment& experiment, const ScenarioParams& scenario);
 
-/// A simulation as a job. Machine and graph must live until it has run.
+/// A simulation as a job. Machine and graph must outlive it.
 [[nodiscard]] Job simulation(
     std::string label,
     const SystemParams& system,
@@ -28,8 +28,7 @@ simulate_options(const Experiment& experiment, const ScenarioParams& scenario);
     const CollectivePolicies& policies,
     const SimulateOptions& options);
 
-/// Runs simulations as the options say. \returns their outcomes, in the jobs' order. Throws a
-/// failed one's error.
+/// Runs simulations. \returns their outcomes in job order. Throws the error of a failed one.
 [[nodiscard]] std::vector<Outcome>
 run_simulations(std::span<const Job> jobs, const RunOptions& options);
 

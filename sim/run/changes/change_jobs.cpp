@@ -16,7 +16,7 @@ namespace {
 
 using changes::Members;
 
-/// Operations of the transfer stand before all others of a rank, and bear its name.
+/// Operations of the transfer precede all others of a rank and have a name of their own.
 bool is_transfer(const ExecutionGraph& graph, const Operation& operation) {
     return graph.names[operation.name] == changes::kStateTransfer;
 }

@@ -16,10 +16,10 @@
 
 namespace switchfold {
 
-/// What a run asks the simulator: each step and each transfer once, however often it repeats.
+/// Simulations that a run needs: each step and each transfer once, however often it repeats.
 class ChangeJobs {
 public:
-    /// `system`: with the experiment's faults. All are kept as references.
+    /// `system`: including the experiment's faults. All arguments must outlive this object.
     ChangeJobs(
         std::string name,
         const SystemParams& system,
@@ -29,18 +29,18 @@ public:
         bool overlap,
         const RunParams& run);
 
-    /// What is wrong with the step of these members is added to `problems`.
+    /// Requests the step of these members; adds what is wrong with it to `problems`.
     void want_step(const changes::Members& members, PlanProblems& problems);
     void want_joining(
         const changes::Members& old_members,
         const changes::Members& joiners,
         PlanProblems& problems);
-    /// Their step with the copies of a checkpoint beside it.
+    /// Requests their step with the copies of a checkpoint beside it.
     void want_checkpoint(const changes::Members& members, PlanProblems& problems);
-    /// From the first of the sources, or from all, to the others.
+    /// Requests a transfer from the first of the sources, or from all, to the other members.
     void want_transfer(const changes::Members& sources, const changes::Members& to);
 
-    /// Appends the jobs; their results go to keep() in the same order.
+    /// Appends the jobs; pass their results to keep() in the same order.
     void add_to(std::vector<Job>& jobs) const;
     void keep(std::size_t job, const std::string& bytes);
     [[nodiscard]] std::size_t size() const { return wanted_.size(); }
@@ -54,12 +54,13 @@ public:
 private:
     enum class Kind : std::uint8_t { kStep, kJoining, kTransfer, kCheckpoint };
     using Key = std::tuple<Kind, changes::Members, changes::Members>;
-    /// What a simulation tells.
+    /// Results of a simulation.
     struct Times {
-        Time end;                ///< of the first members' last operation
-        Time ready;              ///< of a source's update, but for the transfer
-        Time transfer;           ///< its last byte is there
-        std::vector<Time> sent;  ///< when each of the first members has sent or copied its part
+        Time end;       ///< end of the first members' last operation
+        Time ready;     ///< when a source's update could begin without the transfer
+        Time transfer;  ///< arrival of its last byte
+        std::vector<Time>
+            sent;  ///< for each of the first members, when it has sent or copied its part
     };
     struct Wanted {
         Key key;
@@ -68,7 +69,7 @@ private:
     };
     [[nodiscard]] bool has(const Key& key) const { return places_.contains(key); }
     void want(Key key, ExecutionGraph graph);
-    /// As StepGraphs has it, or none of it overlapped.
+    /// The step from StepGraphs, or a version without overlap.
     [[nodiscard]] ExecutionGraph
     step_graph(const changes::Members& members, PlanProblems& problems) const;
     [[nodiscard]] const Times& times(const Key& key) const;

@@ -113,7 +113,7 @@ private:
     [[nodiscard]] const Members& before(std::size_t change) const {
         return change == 0 ? first_ : steps_[change - 1].members;
     }
-    /// State lies on those of the new members that were there before.
+    /// Members that hold the state: those that were there before the change.
     [[nodiscard]] Members sources(std::size_t change) const {
         return all_but(steps_[change].members, steps_[change].added);
     }
@@ -126,13 +126,13 @@ private:
                 (method == Method::kRestart && params_.costs->readers == changes::Readers::kOne)) &&
                steps_[change].members.size() > 1;
     }
-    /// Who has the state first: of a restart, who has read it.
+    /// Members that have the state first; in a restart, those that read it.
     [[nodiscard]] Members first_with_state(std::size_t change) const {
         const Members kept = sources(change);
         return {kept.empty() ? steps_[change].members.front() : kept.front()};
     }
 
-    /// Whether the run has checkpoints for which nobody waits.
+    /// Whether the run has asynchronous checkpoints.
     [[nodiscard]] bool copies() const {
         return params_.checkpoint && params_.checkpoint->asynchronous;
     }
@@ -261,7 +261,7 @@ private:
         return timed;
     }
 
-    /// Each makes a stretch of the run.
+    /// Limits their number, because each forms a stretch of the run.
     void check_checkpoints() const {
         constexpr double kMost = 100'000;
         const double step = to_seconds(jobs_.step(first_));
@@ -369,7 +369,7 @@ private:
     }
 
     [[nodiscard]] ChangesResult told(const changes::RunTimeline& timeline) const {
-        constexpr double kMicroseconds = 1e6;  // in a second
+        constexpr double kMicroseconds = 1e6;  // per second
         ChangesResult r;
         r.state_bytes = static_cast<double>(graphs_.state().count());
         for (std::size_t i = 0; i < timeline.changes.size(); ++i)
@@ -403,7 +403,7 @@ private:
         return r;
     }
 
-    /// One of each number of members, in their order.
+    /// One entry per number of members, in order.
     void add_checkpoint_steps(ChangesResult& r) const {
         std::map<std::size_t, const Members*> sets{{first_.size(), &first_}};
         for (const changes::Step& step : steps_)
@@ -422,7 +422,7 @@ private:
     }
 
     void add_notes(ChangesResult& r) const {
-        constexpr double kMilliseconds = 1e3;  // in a second
+        constexpr double kMilliseconds = 1e3;  // per second
         for (const ChangeResult& change : r.changes)
             if (change.joining && !change.joining->fits)
                 r.notes.push_back(fmt::format(
@@ -473,7 +473,7 @@ std::vector<ChangesResult> run_changes(
     const BlameRun& blame) {
     std::deque<OneRun> runs;
     std::vector<Job> jobs;
-    std::vector<std::pair<std::size_t, std::size_t>> of;  // run, its job
+    std::vector<std::pair<std::size_t, std::size_t>> of;  // run, index of its job
     for (const ChangeScenario& scenario : scenarios) {
         OneRun& one = runs.emplace_back(scenario, file, blame);
         one.jobs().add_to(jobs);

@@ -15,23 +15,23 @@
 
 namespace switchfold {
 
-/// A scenario whose run has changes.
+/// A scenario whose run has changes of members.
 struct ChangeScenario {
     std::string name;
-    std::size_t index = 0;  ///< of the experiment's scenarios
+    std::size_t index = 0;  ///< among the experiment's scenarios
     const Experiment* experiment = nullptr;
-    const SystemParams* system = nullptr;  ///< with the experiment's faults
+    const SystemParams* system = nullptr;  ///< including the experiment's faults
     CollectivePolicies policies;
     SimulateOptions options;
     bool overlap = true;
 };
 
-/// What is wrong with a scenario's run, pointers into the experiment and sentences, as the error of
-/// the file that it stands in.
+/// Converts problems of a scenario's run (pointers into the experiment, sentences) to an error of
+/// the file that contains it.
 using BlameRun = std::function<ConfigError(std::size_t scenario, const PlanProblems& problems)>;
 
-/// Simulates the step of each set of members, and what travels at changes, once, and lays the runs
-/// out. `file`: the experiment's.
+/// Simulates each distinct step and transfer of the runs once, and composes the runs. `file`: the
+/// experiment's.
 [[nodiscard]] std::vector<ChangesResult> run_changes(
     const std::vector<ChangeScenario>& scenarios,
     const std::filesystem::path& file,

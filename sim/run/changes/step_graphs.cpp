@@ -91,10 +91,10 @@ PlanProblems why_not_run(
     return problems;
 }
 
-/// Samples of members: the first `more` of them have one more.
+/// Samples of members: the first `more` have one more than the others.
 struct StepGraphs::Share {
     changes::BatchShare samples;
-    /// Whether the i-th of the members has one more.
+    /// Whether the i-th member has one more.
     [[nodiscard]] bool takes_more(std::size_t i) const { return i < samples.more; }
 };
 

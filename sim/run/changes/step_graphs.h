@@ -17,32 +17,33 @@ namespace switchfold {
 struct Experiment;
 struct PlanParams;
 
-/// Why members of a plan's run cannot change; pointers below the run's parameters ("/changes/0").
-/// A member is a replica that is one GPU and holds all of the state. `kinds` of GPUs; `gpus`: of
-/// the machine.
+/// Reasons why the members of a plan's run cannot change; pointers are relative to the run's
+/// parameters ("/changes/0"). Each member must be a replica on one GPU that holds the whole state.
+/// `kinds`: of GPUs; `gpus`: of the machine.
 [[nodiscard]] PlanProblems why_not_run(
     const RunParams& run,
     const TrainingWorkloadParams& workload,
     std::size_t kinds,
     std::uint32_t gpus);
 
-/// Makes the steps of an experiment's run, for any set of members.
+/// Generates the steps of an experiment's run for any set of members.
 class StepGraphs {
 public:
-    /// For a run that has no problems. `folder` is what paths are relative to.
+    /// \pre the run has no problems. Paths are relative to `folder`.
     StepGraphs(const Experiment& experiment, std::filesystem::path folder);
 
     [[nodiscard]] changes::Members first_members() const;
-    /// Of a step of so many members, all together.
+    /// Total samples of a step with this number of members.
     [[nodiscard]] std::uint64_t samples(std::size_t members) const;
-    /// Weights, moments and the weights' 32-bit copy, of one member.
+    /// Weights, moments and the weights' 32-bit copy of one member.
     [[nodiscard]] Bytes state() const { return state_; }
 
-    /// Their step. Adds to `problems` why there is none: memory, a batch smaller than the members.
+    /// The members' step. Adds to `problems` if it is impossible: memory, a batch smaller than the
+    /// number of members.
     [[nodiscard]] ExecutionGraph
     step(const changes::Members& members, PlanProblems& problems) const;
-    /// The old members' step with all of the new ones in its collectives: joiners get the state
-    /// beside it and bring a zero gradient.
+    /// The old members' step, with joiners in its collectives: they receive the state beside it and
+    /// contribute a zero gradient.
     [[nodiscard]] ExecutionGraph joining_step(
         const changes::Members& old_members,
         const changes::Members& joiners,

@@ -22,7 +22,7 @@ struct EnumNames<AverageMethod> {
          {AverageMethod::kBlockMomentum, "block_momentum"}}};
 };
 
-/// Replicas that come together only now and then; docs/exchange.md.
+/// Replicas that exchange weights only occasionally; docs/exchange.md.
 struct AverageParams : AveragePlan {
     static constexpr auto fields() {
         return std::tuple{

@@ -23,10 +23,10 @@ struct EnumNames<LstmWeights> {
     static constexpr auto kNames = kLstmWeightsNames;
 };
 
-/// How many parts, or the layers of each.
+/// Number of parts, or the layers of each.
 struct CutParts {
     std::uint32_t count = 2;
-    std::vector<std::vector<std::string>> layers;  ///< empty: a method finds them
+    std::vector<std::vector<std::string>> layers;  ///< empty: chosen by a method
 };
 void read_value(const Cursor& c, CutParts& out);
 [[nodiscard]] OrderedJson write_value(const CutParts& value);

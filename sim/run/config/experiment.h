@@ -32,11 +32,11 @@
 
 namespace switchfold {
 
-/// A machine: its GPUs, how they are joined, and how collectives run on them.
+/// A machine: its GPUs, their interconnect, and the parameters of collectives.
 struct SystemParams {
     std::string name;
     PathOr<GpuParams> gpu;
-    std::vector<GpuKindParams> gpus;  ///< of ranks with another; RankGpus tells a rank's
+    std::vector<GpuKindParams> gpus;  ///< for ranks with a different GPU; see RankGpus
     PathOr<TopologyParams> topology;
     PathOr<CollectiveParams> collectives;
     std::vector<std::string> measured_as;
@@ -69,7 +69,7 @@ struct SystemParams {
     void check(ParamChecker& checker) const;
 };
 
-/// Traces of any kind that is read, one file a rank, or one that stands for all.
+/// Traces in any supported format, one file per rank, or one that represents all ranks.
 struct TraceWorkloadParams {
     static constexpr std::string_view kType = "trace";
     std::vector<std::string> files;
@@ -101,7 +101,7 @@ struct TraceWorkloadParams {
     }
 };
 
-/// One collective and nothing else.
+/// A single collective.
 struct CollectiveWorkloadParams {
     static constexpr std::string_view kType = "collective";
     CollectiveKind collective = CollectiveKind::kAllReduce;
@@ -136,7 +136,7 @@ struct ScenarioParams {
     std::optional<std::uint32_t> max_ctas = {};
     std::optional<std::uint32_t> communication_sms = {};
     std::map<std::string, AnyValue> set = {};
-    /// With the limit of blocks that the scenario puts on all of them.
+    /// Including the scenario's limit on blocks.
     [[nodiscard]] CollectivePolicies policies() const;
     void check(ParamChecker& checker) const;
     static constexpr auto fields() {
@@ -302,16 +302,16 @@ struct Experiment {
                 "(docs/coprocessor.md).")};
     }
     void check(ParamChecker& checker) const;
-    /// Whether a machine of GPUs is described; its name is required.
+    /// Whether a machine of GPUs is given; its name is a required field.
     [[nodiscard]] bool has_system() const { return !system->name.empty(); }
 };
 
-/// A workload and where it stands in the experiment, as "/workload".
+/// A workload and its pointer in the experiment, for example "/workload".
 struct WorkloadAt {
     std::string pointer;
     const Workload& workload;
 };
-/// The one, or all that share the machine.
+/// The single workload, or all that share the machine.
 [[nodiscard]] std::vector<WorkloadAt> workloads_of(const Experiment& experiment);
 
 /// The experiment's only workload, if it is of this kind; else null.
@@ -320,7 +320,7 @@ template <class Params>
     return experiment.workload ? std::get_if<Params>(&*experiment.workload) : nullptr;
 }
 
-/// A file that a workload names, and where: "/table".
+/// A file that a workload names, with the pointer: "/table".
 struct NamedFile {
     std::string pointer;
     std::string path;  ///< relative to the experiment's file
@@ -328,7 +328,7 @@ struct NamedFile {
 };
 [[nodiscard]] std::vector<NamedFile> files_of(const Workload& workload);
 
-/// What an experiment without scenarios runs.
+/// Scenarios of an experiment that defines none.
 [[nodiscard]] std::vector<ScenarioParams> default_scenarios(const Experiment& experiment);
 
 }  // namespace switchfold

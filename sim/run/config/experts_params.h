@@ -37,7 +37,7 @@ struct EnumNames<ExpertsOperation> {
          {ExpertsOperation::kCombine, "combine"}}};
 };
 
-/// The exchanges of one mixture-of-experts layer and nothing else.
+/// The exchanges of a single mixture-of-experts layer.
 struct ExpertsWorkloadParams {
     static constexpr std::string_view kType = "experts";
     static constexpr std::uint32_t kMostTokens = 1U << 20U;

@@ -26,8 +26,8 @@ struct EnumNames<changes::Writers> {
         {{changes::Writers::kOne, "one"}, {changes::Writers::kEveryRank, "every_rank"}}};
 };
 
-/// What hosts and libraries take when a device set changes. A file says all of it, with sources:
-/// nothing has a default here.
+/// Host and library times of membership changes. All fields are required; the file states their
+/// sources.
 struct HostCostsParams : changes::HostCosts {
     static constexpr auto fields() {
         using P = HostCostsParams;

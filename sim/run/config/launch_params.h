@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// What a rank's host takes to call the next thing; docs/plans.md.
+/// Time between two calls of a rank's host; docs/plans.md.
 struct LaunchParams : LaunchTimes {
     static constexpr auto fields() {
         using P = LaunchParams;

@@ -208,7 +208,7 @@ struct LearningMemberParams : learning::MemberChange {
     }
 };
 
-/// Numbers that are trained along the simulated time; docs/learning.md.
+/// Training of a small network along the simulated time; docs/learning.md.
 struct LearningParams {
     LearningNetworkParams network;
     LearningDataParams data;

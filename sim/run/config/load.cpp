@@ -22,8 +22,9 @@ namespace switchfold {
 
 namespace {
 
-/// Paths stay as written: the dump must not depend on where the repository lies. What a scenario
-/// sets is written as it was read, whole where a file holds it.
+/// Writes the effective configuration. Paths are kept as written, because the dump must not depend
+/// on the repository's location. A scenario's `set` is written as read; objects from files are
+/// written out in full.
 void write_out(LoadedExperiment& loaded) {
     OrderedJson json = write_value(loaded.experiment);
     if (loaded.experiment.many_core)
@@ -52,7 +53,7 @@ void check_components(
 
 namespace {
 
-/// Ranks that stand twice, in one list or in two.
+/// Rejects ranks that occur twice, in one list or in two.
 void check_ranks(const Experiment& experiment, ParamChecker& checker) {
     const std::uint32_t gpus = build_topology(experiment.system->topology).gpus();
     std::map<std::uint32_t, const PlacedWorkloadParams*> taken;
@@ -119,7 +120,7 @@ CollectivePolicies ScenarioParams::policies() const {
     CollectivePolicies all = collectives;
     if (!all.all_reduce)
         all.all_reduce = all_reduce;
-    // Of a partition a kernel's blocks take an SM each.
+    // In a partition of the SMs, each block of a kernel takes one SM.
     const std::uint32_t most = communication_sms.value_or(UINT32_MAX);
     if (max_ctas || communication_sms)
         all.most_blocks = std::min(max_ctas.value_or(most), most);
@@ -186,7 +187,7 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     }
     if (workload_of<ExpertsWorkloadParams>(experiment) != nullptr)
         return {{"deepep_normal", true, {}}};
-    // A training framework that wants the switch's gain registers its gradient buckets; nccl-tests
+    // Training frameworks that use in-switch reduction register their gradient buckets; nccl-tests
     // by default does not.
     by_switch.registered = true;
     if (!experiment.workloads.empty())
@@ -196,7 +197,7 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
 
 namespace {
 
-/// Completes an experiment and looks for what is wrong across its parts.
+/// Completes an experiment and checks it across its parts.
 class Completer {
 public:
     Completer(Experiment experiment, const std::filesystem::path& file) {
@@ -273,14 +274,14 @@ private:
         }
     }
 
-    /// What a scenario's set makes of the experiment.
+    /// Checks the experiment that results from a scenario's `set`.
     void check_change(std::size_t scenario) {
         const Experiment& made = loaded_.of(scenario);
         const auto tell = [&](const Problem& problem) {
             problems_.push_back(
                 blamed_on_set(problem, loaded_.file.string(), scenarios()[scenario].set, scenario));
         };
-        // What it shares with the experiment has been looked at.
+        // Parts shared with the experiment have been checked already.
         if (write_value(made.workload) != write_value(loaded_.experiment.workload) ||
             write_value(made.workloads) != write_value(loaded_.experiment.workloads))
             check_files(made, tell);
@@ -334,7 +335,8 @@ bool is_folded(const Experiment& experiment) {
     return training != nullptr && training->plan && training->plan->fold;
 }
 
-/// Passes of a folded plan are measured with their collectives.
+/// Whether two scenarios have equal collectives: passes of a folded plan are measured together with
+/// them.
 bool same_communication(const LoadedExperiment& loaded, std::size_t a, std::size_t b) {
     const ScenarioParams& x = loaded.experiment.scenarios[a];
     const ScenarioParams& y = loaded.experiment.scenarios[b];

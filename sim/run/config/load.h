@@ -14,43 +14,43 @@
 
 namespace switchfold {
 
-/// An experiment as it will run: scenarios filled in, paths resolved, the whole configuration as
+/// A complete experiment: with default scenarios, resolved paths, and the whole configuration as
 /// text.
 struct LoadedExperiment {
     Experiment experiment;
     std::filesystem::path file;
     std::string effective_config;    ///< JSON, every field
-    std::string digest;              ///< of that text
-    bool default_scenarios = false;  ///< the experiment names none
-    /// By scenario: the experiment as its `set` makes it, none where it sets nothing. Equal sets
+    std::string digest;              ///< hash of that text
+    bool default_scenarios = false;  ///< the experiment defines no scenarios
+    /// By scenario: the experiment with its `set` applied, null if it sets nothing. Equal sets
     /// share one.
     std::vector<std::shared_ptr<const Experiment>> changed;
 
-    /// What a scenario runs.
+    /// The experiment that a scenario runs.
     [[nodiscard]] const Experiment& of(std::size_t scenario) const {
         return scenario < changed.size() && changed[scenario] ? *changed[scenario] : experiment;
     }
 };
 
-/// What some of an experiment's scenarios run.
+/// An experiment that some of the scenarios run.
 struct Variant {
     const Experiment* experiment = nullptr;
     std::vector<std::size_t> scenarios;
 };
-/// One for scenarios that run the same, in the order of their first scenarios.
+/// Groups scenarios that run the same experiment, in order of their first scenario.
 [[nodiscard]] std::vector<Variant> variants_of(const LoadedExperiment& loaded);
 
-/// Takes out scenarios, by name.
+/// Removes scenarios by name.
 void leave_out(LoadedExperiment& loaded, const std::set<std::string>& scenarios);
 
-/// Throws ConfigError with everything that is wrong.
+/// Throws ConfigError with all problems.
 [[nodiscard]] LoadedExperiment
 load_experiment(const std::filesystem::path& file, std::span<const Override> overrides);
-/// The same of an experiment that stands in `file` as JSON.
+/// The same for an experiment given as the JSON content of `file`.
 [[nodiscard]] LoadedExperiment load_experiment(
     const Json& json, const std::filesystem::path& file, std::span<const Override> overrides);
-/// For callers that make an experiment themselves, whose scenarios set nothing; `file` is what its
-/// paths are relative to.
+/// For experiments constructed by the program, whose scenarios set nothing; their paths are
+/// relative to `file`.
 [[nodiscard]] LoadedExperiment
 complete_experiment(Experiment experiment, const std::filesystem::path& file);
 [[nodiscard]] SystemParams

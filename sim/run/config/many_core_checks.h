@@ -7,10 +7,10 @@
 
 namespace switchfold {
 
-/// What an experiment on a many-core coprocessor has that means something only on GPUs.
+/// Rejects settings that apply only to GPUs in an experiment on a many-core coprocessor.
 void check_many_core(const Experiment& experiment, ParamChecker& checker);
 
-/// Without scenarios of its own: transfers one after the other with compute, and beside it.
+/// Default scenarios: transfers in sequence with compute, and beside it.
 [[nodiscard]] std::vector<ScenarioParams> many_core_scenarios();
 
 }  // namespace switchfold

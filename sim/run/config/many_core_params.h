@@ -32,7 +32,7 @@ struct EnumNames<offload::GradientSum> {
         {{offload::GradientSum::kAtomics, "atomics"}, {offload::GradientSum::kCopies, "copies"}}};
 };
 
-/// The way between host and coprocessor; both directions work apart.
+/// The link between host and coprocessor; its directions are independent.
 struct OffloadLinkParams {
     Bandwidth bandwidth;
     Time latency;

@@ -26,7 +26,8 @@ struct EnumNames<Updater> {
     static constexpr auto kNames = kUpdaterNames;
 };
 
-/// What of a generated step stays on the GPU, and when weights are updated; docs/memory_plans.md.
+/// What stays on the GPU during a generated step, and when weights are updated;
+/// docs/memory_plans.md.
 struct MemoryChoiceParams : MemoryChoice {
     static constexpr auto fields() {
         return std::tuple{

@@ -22,12 +22,12 @@ bool is_name(const std::string& text) {
     return std::find(names.begin(), names.end(), text) != names.end();
 }
 
-/// No name has a dot or a slash.
+/// Names of networks contain neither dots nor slashes.
 bool looks_like_a_path(const std::string& text) {
     return text.find_first_of("./\\") != std::string::npos;
 }
 
-/// What results call a network that has no name.
+/// Name in results for a network without one.
 template <class Shape>
 std::string title_of(const Shape& shape) {
     return fmt::format("{} of {} blocks, width {}", Shape::kType, shape.layers, shape.hidden);

@@ -17,7 +17,7 @@
 
 namespace switchfold {
 
-/// A network whose layers were timed on a GPU.
+/// A network with layer times measured on a GPU.
 struct ProfileParams {
     static constexpr std::string_view kType = "profile";
     std::string file;
@@ -36,12 +36,12 @@ struct ProfileParams {
 
 using NetworkShape = std::variant<GptShape, LlamaShape, MixtureShape, ProfileParams>;
 
-/// A network by its name in the zoo, as the path of a table, or by its shape.
+/// A network, by its built-in name, as the path of a table, or by its shape.
 struct NeuralNetworkParams {
-    std::string text;  ///< name or path; empty where there is a shape
+    std::string text;  ///< name or path; empty if a shape is given
     std::optional<NetworkShape> shape;
 
-    /// The file that it is in, relative to that of the experiment; empty if it is in none.
+    /// The file that contains it, relative to the experiment's; empty if there is none.
     [[nodiscard]] std::filesystem::path file() const;
 };
 
@@ -52,8 +52,8 @@ struct SchemaOf<NeuralNetworkParams> {
     static OrderedJson make();
 };
 
-/// What the parameters name, read or computed. `folder` is what paths are relative to. Throws
-/// ConfigError and IoError for a file that cannot be used.
+/// Reads or computes the network. Paths are relative to `folder`. Throws ConfigError and IoError
+/// for an unusable file.
 [[nodiscard]] Network
 make_network(const NeuralNetworkParams& params, const std::filesystem::path& folder);
 

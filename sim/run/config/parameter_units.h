@@ -12,10 +12,10 @@
 
 namespace switchfold {
 
-// What the fields of these types generate is compiled in a unit a type, side by side: all of it
-// together takes a compiler half a minute. Only those units and load.cpp include this.
+// Templates of these types are instantiated in one unit per type, compiled in parallel: all
+// together take half a minute. Only those units and load.cpp include this.
 
-// As scripts/update_schemas names them.
+// File names as in scripts/update_schemas.
 template <>
 inline constexpr std::string_view kSchemaFile<SystemParams> = "system.schema.json";
 template <>
@@ -27,7 +27,7 @@ inline constexpr std::string_view kSchemaFile<GpuParams> = "gpu.schema.json";
 template <>
 inline constexpr std::string_view kSchemaFile<ProcessorParams> = "processor.schema.json";
 
-/// Reader, writer and schema of T: declared with `extern`, made with nothing.
+/// Reader, writer and schema of T: declared with `extern`, instantiated with an empty `linkage`.
 #define SWITCHFOLD_PARAMETERS(linkage, T)                                                          \
     linkage template void read_value(const Cursor& c, T& out);                                     \
     linkage template OrderedJson write_value(const T& value);                                      \

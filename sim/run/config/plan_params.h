@@ -78,10 +78,10 @@ struct EnumNames<GradientSums> {
         {{GradientSums::kFused, "fused"}, {GradientSums::kSeparate, "separate"}}};
 };
 
-/// How replicas share a global batch.
+/// How replicas divide a global batch.
 struct DivisionParams {
     bool balanced = false;
-    std::vector<std::uint32_t> samples;  ///< by replica; empty: as the word says
+    std::vector<std::uint32_t> samples;  ///< by replica; empty: by the method
 };
 void read_value(const Cursor& c, DivisionParams& out);
 [[nodiscard]] OrderedJson write_value(const DivisionParams& value);
@@ -90,13 +90,13 @@ struct SchemaOf<DivisionParams> {
     static OrderedJson make();
 };
 
-/// The partition of a pipeline: the first layer of each stage, by name or number, or how to find
+/// A pipeline's partition: the first layer of each stage, by name or number, or a method that finds
 /// them.
 struct PartitionParams {
-    std::vector<std::string> first;  ///< empty: as a word says
+    std::vector<std::string> first;  ///< empty: found by a method
     bool equal = false;
     bool planner = false;
-    bool replicated = false;  ///< the planner chooses replicas of stages too
+    bool replicated = false;  ///< the planner also chooses the replicas of stages
 };
 void read_value(const Cursor& c, PartitionParams& out);
 [[nodiscard]] OrderedJson write_value(const PartitionParams& value);
@@ -105,18 +105,19 @@ struct SchemaOf<PartitionParams> {
     static OrderedJson make();
 };
 
-/// How a network is trained on the ranks of a workload; docs/plans.md. What a workload says for all
-/// its ways of training (precision, buckets) is not among the keys.
+/// How a network is trained on the ranks of a workload; docs/plans.md. Excludes settings that the
+/// workload has for all strategies (precision, buckets).
 struct PlanParams : ParallelPlan {
-    bool fold = false;  ///< ranks that do the same are simulated once
+    bool fold = false;  ///< equal ranks are simulated once
     PartitionParams cut;
     std::uint32_t global_batch = 0;
     DivisionParams division;
     Bandwidth link_bandwidth = gigabytes_per_second(10);
-    std::optional<MemoryChoiceParams> memory;  ///< none: all stays, and updates follow the passes
+    std::optional<MemoryChoiceParams>
+        memory;  ///< none: everything stays, and updates follow the passes
     PathOr<LaunchParams> calls;
-    std::optional<AverageParams> average;  ///< none: gradients of every step are added up
-    std::optional<CutParams> layer_cut;    ///< none: stages follow each other
+    std::optional<AverageParams> average;  ///< none: gradients are summed in every step
+    std::optional<CutParams> layer_cut;    ///< none: stages are sequential
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return std::tuple{

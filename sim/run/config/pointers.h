@@ -8,10 +8,10 @@
 
 namespace switchfold {
 
-/// Whether one of two JSON pointers is the other or leads to it.
+/// Whether one JSON pointer equals the other or is a prefix of it.
 [[nodiscard]] bool related(std::string_view a, std::string_view b);
 
-/// In the order in which they are to be applied: what holds a value comes before the value.
+/// Sorts overrides into the order of application: a value before the values inside it.
 void order_overrides(std::vector<Override>& overrides);
 
 }  // namespace switchfold

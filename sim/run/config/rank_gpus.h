@@ -11,16 +11,16 @@
 
 namespace switchfold {
 
-/// Which GPU each rank of a system has. GPUs with the same parameters are one kind, wherever they
-/// are written. It refers to the system, which has to stay.
+/// Maps a system's ranks to GPUs. GPUs with equal parameters form one kind, wherever they are
+/// defined. The system must outlive this object.
 class RankGpus {
 public:
-    /// All ranks have this one.
+    /// All ranks have this GPU.
     // NOLINTNEXTLINE(google-explicit-constructor): a GPU is a system of equal ones
     RankGpus(const GpuParams& all) : kinds_{&all} {}
     // NOLINTNEXTLINE(google-explicit-constructor): a system says it
     RankGpus(const SystemParams& system);
-    /// Of a workload whose rank i is on the system's GPU `places[i]`.
+    /// For a workload whose rank i runs on the system's GPU `places[i]`.
     RankGpus(const SystemParams& system, const std::vector<std::uint32_t>& places);
 
     [[nodiscard]] const std::vector<const GpuParams*>& kinds() const { return kinds_; }
@@ -34,7 +34,7 @@ public:
 
 private:
     std::vector<const GpuParams*> kinds_;
-    std::map<std::uint32_t, std::uint32_t> kind_;  ///< by rank, where it is not the first
+    std::map<std::uint32_t, std::uint32_t> kind_;  ///< by rank; ranks of the first kind are omitted
 };
 
 /// Whether the clock of any of its GPUs drops under load.

@@ -9,12 +9,12 @@
 
 namespace switchfold {
 
-/// Ranks as a file lists them: a number, "0-3,8" or an array of numbers.
+/// A list of ranks in a file: a number, "0-3,8" or an array of numbers.
 struct RankList {
-    std::vector<std::uint32_t> ranks;  ///< in the order in which they are written
+    std::vector<std::uint32_t> ranks;  ///< in the order written
 };
 void read_value(const Cursor& c, RankList& out);
-/// As an array.
+/// Written as an array.
 [[nodiscard]] OrderedJson write_value(const RankList& value);
 template <>
 struct SchemaOf<RankList> {

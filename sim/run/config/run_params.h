@@ -44,7 +44,7 @@ struct EnumNames<changes::Transfer> {
          {changes::Transfer::kInSwitch, "in_switch"}}};
 };
 
-/// After a number of steps, or a time with its unit.
+/// A number of steps, or a time with its unit.
 struct MomentParams : changes::Moment {};
 void read_value(const Cursor& c, MomentParams& out);
 [[nodiscard]] OrderedJson write_value(const MomentParams& value);
@@ -149,7 +149,7 @@ struct FailureParams {
     void check(ParamChecker& checker) const;
 };
 
-/// A run over many steps in which members come and go; docs/elastic.md.
+/// A run over many steps in which members join and leave; docs/elastic.md.
 struct RunParams {
     std::uint64_t steps = 0;
     Time time;
@@ -161,7 +161,7 @@ struct RunParams {
     std::optional<CheckpointParams> checkpoint;
     std::optional<FailureParams> failures;
 
-    /// As they stand here, with their methods.
+    /// The changes as written, with their methods.
     [[nodiscard]] std::vector<changes::Change> written() const;
     static constexpr auto fields() {
         using P = RunParams;

@@ -17,12 +17,12 @@ namespace {
 
 constexpr const char* kCommandLine = "--set";
 
-/// Its text: equal sets have equal ones.
+/// Canonical text: equal sets have equal texts.
 std::string text_of(const ScenarioSet& set) {
     return write_value(set).dump();
 }
 
-/// Reads the experiment with one set, and says what of its problems the set brings.
+/// Reads the experiment with one set applied, and identifies the problems caused by the set.
 class SetReader {
 public:
     SetReader(const WrittenExperiment& written, const ScenarioSet& set, std::size_t scenario) :
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    /// A value that the command line or a sweep put into the set is blamed on them.
+    /// Values set by the command line or a sweep are blamed on these.
     [[nodiscard]] std::string file_of(const std::string& pointer) const {
         const bool overridden = std::any_of(
             written_.overrides.begin(), written_.overrides.end(), [&](const Override& change) {
@@ -82,7 +82,7 @@ std::string why_not_set(std::string_view pointer) {
     if (related(pointer, "/name"))
         return "the experiment has one name for all scenarios; expected the scenario's own name, "
                "beside set";
-    // What is of the system is easily taken for the experiment's own.
+    // Parts of the system are easily mistaken for parts of the experiment.
     for (const std::string_view part : {"/gpu", "/topology", "/collectives"})
         if (related(pointer, part))
             return fmt::format(
@@ -146,7 +146,7 @@ std::vector<std::shared_ptr<const Experiment>> apply_sets(
     std::vector<std::shared_ptr<const Experiment>> made(sets.size());
     if (std::all_of(sets.begin(), sets.end(), [](const ScenarioSet& s) { return s.empty(); }))
         return made;
-    std::set<std::string> before;  // what is wrong with the experiment itself
+    std::set<std::string> before;  // problems of the experiment itself
     for (const Problem& problem : problems)
         before.insert(problem.text());
     std::map<std::string, std::shared_ptr<const Experiment>> known;

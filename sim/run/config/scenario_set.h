@@ -14,33 +14,34 @@
 
 namespace switchfold {
 
-/// What a scenario sets: values by JSON pointers into the experiment.
+/// Values that a scenario sets, by JSON pointer into the experiment.
 using ScenarioSet = std::map<std::string, AnyValue>;
 
-/// Why a scenario cannot set what this pointer names, and what was expected; empty if it can.
+/// Why a scenario cannot set the value at this pointer, and what was expected; empty if it can.
 [[nodiscard]] std::string why_not_set(std::string_view pointer);
 
-/// A problem of what scenario `index` runs, told as one of its set: of the entry that leads to the
-/// wrong value or lies in it, else of the whole. `file`: the experiment's.
+/// Converts a problem of the experiment that scenario `index` runs to a problem of its set: of the
+/// entry that leads to the wrong value or lies in it, otherwise of the whole set. `file`: the
+/// experiment's.
 [[nodiscard]] Problem blamed_on_set(
     const Problem& problem, const std::string& file, const ScenarioSet& set, std::size_t index);
 
-/// An experiment as it stands in a file, with what the command line or a sweep overrides.
+/// An experiment as written in a file, with overrides from the command line or a sweep.
 struct WrittenExperiment {
     const Json& json;
     const std::filesystem::path& file;
     std::span<const Override> overrides;
 };
 
-/// Without what scenarios set. Throws ConfigError with everything that is wrong.
+/// Reads it without the scenarios' sets. Throws ConfigError with all problems.
 [[nodiscard]] Experiment read_experiment(const WrittenExperiment& written);
 
-/// The sets as the JSON says them, by scenario: for experiments that are wrong elsewhere.
+/// The sets as written, by scenario; for experiments with errors elsewhere.
 [[nodiscard]] std::vector<ScenarioSet> written_sets(const WrittenExperiment& written);
 
-/// The experiments that the sets make, by scenario; none for a scenario that sets nothing. Equal
-/// sets share one. What is wrong with them is added to `problems`, which has what is wrong without
-/// them, each blamed on its entry.
+/// The experiments with each set applied, by scenario; null for scenarios that set nothing. Equal
+/// sets share one. Problems are added to `problems`, which holds those without any set, and blamed
+/// on their entries.
 [[nodiscard]] std::vector<std::shared_ptr<const Experiment>> apply_sets(
     const WrittenExperiment& written,
     const std::vector<ScenarioSet>& sets,

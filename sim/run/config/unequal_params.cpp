@@ -10,7 +10,7 @@ namespace switchfold {
 
 namespace {
 
-/// Which entry named a rank first.
+/// Records which entry named a rank first.
 class NamedRanks {
 public:
     NamedRanks(std::uint32_t gpus, ParamChecker& checker) : gpus_(gpus), checker_(checker) {}

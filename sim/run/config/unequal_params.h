@@ -12,7 +12,7 @@
 
 namespace switchfold {
 
-/// Ranks whose GPU is not the system's `gpu`.
+/// Ranks whose GPU differs from the system's `gpu`.
 struct GpuKindParams {
     RankList ranks;
     PathOr<GpuParams> gpu;
@@ -28,7 +28,7 @@ struct GpuKindParams {
     }
 };
 
-/// A rank that is slower, or comes later, than its GPU says.
+/// A rank that is slower than its GPU, or starts its steps later.
 struct SlowRankParams {
     std::uint32_t rank = 0;
     double compute = 1;
@@ -51,11 +51,11 @@ struct SlowRankParams {
     }
 };
 
-/// Tells of ranks that stand twice, or are not among the `gpus` of a machine, with their place in
-/// the list of kinds.
+/// Reports ranks that occur twice or exceed the machine's `gpus`, with their position in the list
+/// of kinds.
 void check_kinds(
     const std::vector<GpuKindParams>& kinds, std::uint32_t gpus, ParamChecker& checker);
-/// The same of slow ranks.
+/// The same for slow ranks.
 void check_slow_ranks(
     const std::vector<SlowRankParams>& slow, std::uint32_t gpus, ParamChecker& checker);
 

@@ -11,10 +11,10 @@
 
 namespace switchfold {
 
-/// How late ranks come to a collective that were not traced.
+/// How late untraced ranks arrive at a collective.
 enum class Peers : std::uint8_t {
-    kAsTraced,  ///< as the traced rank's residence shows it
-    kTogether,  ///< never
+    kAsTraced,  ///< as derived from the traced rank's residence
+    kTogether,  ///< never late
 };
 template <>
 struct EnumNames<Peers> {
@@ -22,7 +22,7 @@ struct EnumNames<Peers> {
         {{Peers::kAsTraced, "as_traced"}, {Peers::kTogether, "together"}}};
 };
 
-// How configurations call what a workload moves.
+// Names of collectives and datatypes in configurations.
 
 template <>
 struct EnumNames<CollectiveKind> {

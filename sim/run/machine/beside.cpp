@@ -11,7 +11,7 @@ namespace switchfold {
 
 namespace {
 
-/// Ends when all ranks have done their part.
+/// Records when all ranks have done their part.
 struct Ended final : CollectiveListener {
     void on_collective_end(std::uint32_t /*operation*/) override { ++count; }
     std::uint32_t count = 0;
@@ -27,8 +27,8 @@ public:
     }
 
     Time run(const KernelOperation& kernel) {
-        // A phase starts a little before the kernel even if it has been there for long: rates have
-        // settled after some windows.
+        // A phase that is already active starts this much before the kernel, enough for rates to
+        // settle over some windows.
         constexpr double kSettleUs = 20;
         lead_ = phases_.empty() ? 0 : std::min(lead_, kSettleUs);
         tickets_.resize(phases_.size());
@@ -98,8 +98,8 @@ private:
             gpu_.retire_resident(std::exchange(ticket, 0));
     }
 
-    /// What the collective moves in half a microsecond, unless the memory is behind by more than it
-    /// would keep under way.
+    /// Issues the collective's bytes of half a microsecond, unless the memory lags behind by more
+    /// than the collective would keep in flight.
     void packet(std::size_t index) {
         const CommunicationPhase& phase = phases_[index];
         const Time now = simulation_.scheduler().now();
@@ -126,7 +126,7 @@ private:
     const std::vector<CommunicationPhase>& phases_;
     KernelLaunch launch_;
     std::vector<std::uint64_t> tickets_;
-    std::map<std::size_t, Time> moving_;  ///< when what a phase has asked for is served
+    std::map<std::size_t, Time> moving_;  ///< when the phase's requests so far are served
     double lead_ = 0;                     ///< us before the launch
     Time launched_;
     Time ended_;
@@ -181,7 +181,7 @@ traffic_of(const SystemParams& system, const CollectiveOperation& operation, std
     CollectiveTraffic traffic;
     traffic.time = traffic.after_last = alone.record.end - alone.record.ready;
     if (operation.kind == CollectiveKind::kAllToAll) {
-        // Who is late finds that the others have exchanged what they could.
+        // A late rank finds that the others have exchanged what they could.
         punctual.peers_late = traffic.time * 2;
         const CollectiveRecord late = run_alone(system, punctual, ranks).record;
         traffic.after_last = late.end - late.ready;

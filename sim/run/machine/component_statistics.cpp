@@ -15,7 +15,7 @@ namespace switchfold {
 
 namespace {
 
-/// What of a link only the whole run tells.
+/// Statistics of a link that are only known at the end of the run.
 struct LinkUse {
     double utilization = 0;
     static constexpr auto statistics() {
@@ -27,7 +27,7 @@ struct LinkUse {
     }
 };
 
-/// What of a reduction unit only the whole run tells.
+/// Statistics of a reduction unit that are only known at the end of the run.
 struct UnitUse {
     double busy_share = 0;
     static constexpr auto statistics() {
@@ -58,7 +58,7 @@ struct Tables {
     }
 };
 
-/// A module's name without those of the modules that it is in.
+/// A module's own name, without its parents'.
 std::string last_name(const sc_core::sc_object& object) {
     const std::string name = object.name();
     return name.substr(name.rfind('.') + 1);
@@ -71,7 +71,7 @@ double utilization(const LinkStatistics& counted, const Link& link, Time end) {
            to_seconds(end);
 }
 
-/// Of every unit of the machine, in the order in which they are counted.
+/// Visits every unit of the machine, in the order of TrafficStatistics.
 template <class Visit>
 void for_each_unit(Machine& machine, const Visit& visit) {
     for (const auto& node : machine.fabric().switches())
@@ -101,7 +101,7 @@ Time repeated(Time time, double times) {
     return Time(repeated(time.count(), times));
 }
 
-/// Every number of `to` becomes change(of to, of a, of b).
+/// Replaces every number of `to` by change(to, a, b).
 template <class S, class Change>
 void change_each(
     std::vector<S>& to, const std::vector<S>& a, const std::vector<S>& b, const Change& change) {

@@ -17,7 +17,7 @@ namespace switchfold {
 
 class Machine;
 
-/// What the components that data pass have counted.
+/// Counters of the components that data pass through.
 struct TrafficStatistics {
     std::vector<LinkStatistics> links;
     std::vector<SwitchStatistics> switches;
@@ -25,13 +25,13 @@ struct TrafficStatistics {
     std::vector<MemoryStatistics> memory;        ///< by rank
 };
 
-/// Counts what the components cannot: what collectives have left out.
+/// Adds counts that the components miss: those of skipped parts of collectives.
 class MachineCounts final : public TrafficCounts {
 public:
     explicit MachineCounts(Machine& machine) : machine_(machine) {}
     void mark() override;
     void repeat(double times) override;
-    /// All counts of the machine, with those.
+    /// All counters of the machine, including skipped parts.
     [[nodiscard]] TrafficStatistics counted() const;
 
 private:
@@ -40,7 +40,7 @@ private:
     TrafficStatistics left_out_;
 };
 
-/// What every link, switch, reduction unit, GPU and memory counted. `end`: of the run.
+/// Statistics of every link, switch, reduction unit, GPU and memory. `end`: end of the run.
 [[nodiscard]] std::vector<StatisticTable>
 collect_statistics(Machine& machine, const MachineCounts& counts, Time end);
 

@@ -18,7 +18,7 @@ namespace switchfold {
 
 namespace {
 
-/// With its name where there are several kinds.
+/// Includes the name if there are several kinds.
 std::string describe_gpu(const GpuParams& gpu, bool named) {
     return fmt::format(
         "  {}SMs {}, L2 {} at {}, HBM {} peak, {:.0f} GB/s achieved by mixed streams\n",
@@ -30,7 +30,7 @@ std::string describe_gpu(const GpuParams& gpu, bool named) {
         achievable_bytes_per_second(gpu.memory.hbm, 0.5) * 1e-9);
 }
 
-/// What host copies can reach; empty where the topology has no way to a host.
+/// Bounds on host copies; empty if the topology has no path to a host.
 std::string describe_host(const Topology& topology, const GpuParams& gpu, bool named) {
     const CopyParams& copy = gpu.copy;
     const std::string whose = named ? " of " + gpu.name : "";

@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// A system in words: GPUs, what joins them, what its graph and its memory can carry at most, and
-/// how all-reduces of each size run.
+/// A system in words: GPUs, interconnect, bounds given by its graph and memory, and the algorithm
+/// of all-reduces by size.
 [[nodiscard]] std::string describe_system(const SystemParams& system);
 
 /// The system's graph for Graphviz (`dot -Tsvg`, `sfdp` for large ones).

@@ -8,11 +8,11 @@
 
 namespace switchfold {
 
-/// Nodes and links by kind, bisection, diameter, rings, and the bus bandwidth that no all-reduce
-/// over all GPUs can exceed with writes of `transfer_unit`.
+/// Nodes and links by kind, bisection, diameter, rings, and upper bounds on the bus bandwidth of an
+/// all-reduce over all GPUs with writes of `transfer_unit`.
 [[nodiscard]] std::string describe_topology(const Topology& topology, Bytes transfer_unit);
 
-/// The graph in Graphviz' language: machines as boxes, widths of links by their lanes.
+/// The graph in Graphviz's language, with machines as boxes and line widths by number of lanes.
 [[nodiscard]] std::string draw_topology(const Topology& topology, const std::string& name);
 
 }  // namespace switchfold

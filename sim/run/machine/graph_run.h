@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// What `validate collectives` reads of an outcome.
+/// The part of an outcome that `validate collectives` reads.
 struct GraphRun {
     std::vector<CollectiveResult> collectives;
 };

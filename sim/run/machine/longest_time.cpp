@@ -17,10 +17,10 @@ namespace {
 constexpr double kReserve = 10;
 constexpr double kReserveSeconds = 1;
 constexpr double kPiece = 8192;         // bytes
-constexpr double kMemoryShare = 0.01;   // what a packet gets beside a hundred kernels
-constexpr std::size_t kMostHops = 256;  // of the longest way
+constexpr double kMemoryShare = 0.01;   // assumed share for a packet beside a hundred kernels
+constexpr std::size_t kMostHops = 256;  // of the longest path
 
-/// The slowest that data move in a machine.
+/// The slowest data movement in a machine.
 class SlowestData {
 public:
     explicit SlowestData(const SystemParams& system) {
@@ -38,7 +38,7 @@ public:
                 to_seconds(node.latency) +
                     (node.reduction ? to_seconds(node.reduction->timeout) : 0.0));
         double slower = 1;
-        double errors = 0;  // a bit
+        double errors = 0;  // per bit
         for (const FaultParams& fault : system.faults) {
             if (const auto* degraded = std::get_if<LinkDegradedFault>(&fault))
                 slower = std::min(slower, degraded->bandwidth_ppm * 1e-6);
@@ -123,7 +123,7 @@ private:
 Time longest_time(const SystemParams& system, const ExecutionGraph& graph) {
     const SlowestData data(system);
     const RankGpus gpus(system);
-    // Ranks that share their operations, on equal GPUs, do the same at the same time.
+    // Ranks that share operations on equal GPUs run them at the same time.
     std::set<std::pair<const RankGraph*, std::uint32_t>> seen;
     double seconds = 0;
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
@@ -133,8 +133,8 @@ Time longest_time(const SystemParams& system, const ExecutionGraph& graph) {
         for (const Operation& operation : graph.ranks[rank]->operations)
             seconds += need.of(operation);
     }
-    // In whole milliseconds, which read well.
-    constexpr double kMost = 1e10;  // as many as a Time holds, and some
+    // Rounded to whole milliseconds, for readability.
+    constexpr double kMost = 1e10;  // slightly more than a Time can hold
     const double milliseconds = std::ceil(1e3 * (kReserveSeconds + kReserve * seconds));
     return microseconds(1000) * static_cast<std::uint64_t>(std::min(milliseconds, kMost));
 }

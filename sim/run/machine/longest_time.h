@@ -7,10 +7,10 @@
 
 namespace switchfold {
 
-/// Simulated time that no sound run of a graph takes: ten times what it needs if all that different
-/// ranks do happens one after the other, if all data of a collective go over the slowest link, each
-/// piece of 8 KiB after the one before has arrived and been read and written at a hundredth of the
-/// memory's bandwidth.
+/// Upper bound on the simulated time of any sound run of a graph: ten times the time needed if all
+/// operations of different ranks run in sequence and all data of a collective cross the slowest
+/// link in pieces of 8 KiB, each sent after the previous one has arrived and been read and written
+/// at a hundredth of the memory bandwidth.
 [[nodiscard]] Time longest_time(const SystemParams& system, const ExecutionGraph& graph);
 
 }  // namespace switchfold

@@ -15,7 +15,7 @@
 
 namespace switchfold {
 
-/// A rank's GPU behind the interfaces of collectives and packets.
+/// Adapts a rank's GPU to the interfaces of collectives and packets.
 class GpuPort final : public RankPort, public EndpointMemory, private BlocksListener {
 public:
     GpuPort(std::uint32_t rank, Gpu& gpu, CopyEngine& copies) :
@@ -53,13 +53,13 @@ private:
 };
 
 struct MachineOptions {
-    std::uint32_t ranks = 0;    ///< the first of the system's GPUs
-    std::vector<Group> groups;  ///< of ranks, as collectives name them
+    std::uint32_t ranks = 0;    ///< uses the first of the system's GPUs
+    std::vector<Group> groups;  ///< of ranks; collectives refer to them by index
     CollectivePolicies policies;
     Contention contention;
-    std::uint64_t functional_seed = 0;    ///< 0: collectives carry no numbers
-    std::uint64_t fault_seed = 1;         ///< of bit errors
-    std::uint32_t communication_sms = 0;  ///< of each GPU, which kernels may not use
+    std::uint64_t functional_seed = 0;    ///< 0: collectives carry no values
+    std::uint64_t fault_seed = 1;         ///< for bit errors
+    std::uint32_t communication_sms = 0;  ///< per GPU, not available to kernels
 };
 
 /// The simulated machine: fabric, GPUs with memory and copy engines, the collective engine. Lives

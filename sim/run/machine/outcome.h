@@ -11,12 +11,12 @@
 
 namespace switchfold {
 
-struct CollectiveRecord;  // models/collectives/engine.h, which needs SystemC
+struct CollectiveRecord;  // defined in models/collectives/engine.h, which needs SystemC
 
-/// One simulation's outcome. Everything in it can be sent from one process to another.
+/// The outcome of one simulation; can be sent between processes.
 struct Outcome {
     std::vector<std::vector<OperationTimes>> times;  ///< [rank][operation]
-    std::vector<CollectiveRecord> collectives;       ///< read them by collective_results()
+    std::vector<CollectiveRecord> collectives;       ///< converted by collective_results()
     std::vector<StatisticTable> statistics;
     std::vector<CounterSample> counters;
     std::vector<std::string> notes;
@@ -25,7 +25,7 @@ struct Outcome {
     std::uint64_t coarse_bytes = 0;  ///< payload that travelled in packets of several rounds
     std::uint64_t events = 0;
 
-    // Defined where a collective's record is complete.
+    // Defined where CollectiveRecord is complete.
     Outcome();
     ~Outcome();
     Outcome(Outcome&& other) noexcept;

@@ -23,7 +23,7 @@ namespace {
 
 using Replays = std::vector<std::unique_ptr<RankReplay>>;
 
-/// Samples what the timeline shows beside the bars, for the first rank.
+/// Samples the timeline's counters, for the first rank.
 class Sampler {
 public:
     Sampler(Machine& machine, Outcome& outcome, const Scheduler& scheduler) :
@@ -32,7 +32,7 @@ public:
         if (now <= last_)
             return;
         const double us = to_microseconds(now);
-        // What is left out goes on at the rates at which it was before.
+        // Skipped time continues at the rates before it.
         const Time left_out = scheduler_.skipped() - skipped_;
         const double seconds = to_seconds(now - last_ - left_out);
         skipped_ += left_out;
@@ -62,7 +62,7 @@ public:
 
 private:
     void put(const char* track, double us, double value) {
-        // Only changes: a track holds its value until the next sample.
+        // Records changes only: a track holds its value until the next sample.
         auto [at, fresh] = values_.try_emplace(track, -1.0);
         static_cast<void>(fresh);
         if (at->second == value)
@@ -95,7 +95,7 @@ void note_cut_kernels(Machine& machine, Outcome& outcome) {
             statistics.oversized_kernels));
 }
 
-/// Asks the watchdog at each slice of a run, and keeps why it had to end.
+/// Calls the watchdog at each slice of a run, and keeps the reason if it ends the run.
 class Guard {
 public:
     Guard(
@@ -125,7 +125,7 @@ public:
         why_ = watchdog_.check(state);
         return why_.empty();
     }
-    /// Why the run was given up; empty if it was not.
+    /// Why the run was aborted; empty if it was not.
     [[nodiscard]] const std::string& why() const { return why_; }
 
 private:
@@ -174,7 +174,7 @@ private:
             text));
 }
 
-/// Bit errors come at random, and each holds up its link.
+/// Whether runs can skip repetitions: bit errors occur at random times and delay their link.
 bool repeats_itself(const SystemParams& system) {
     return std::none_of(system.faults.begin(), system.faults.end(), [](const FaultParams& fault) {
         return std::holds_alternative<BitErrorsFault>(fault);

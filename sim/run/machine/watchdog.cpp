@@ -8,7 +8,7 @@
 namespace switchfold {
 
 namespace {
-// Looks at the progress for each idle_events.
+// Progress checks per idle_events.
 constexpr std::uint64_t kLooks = 16;
 }  // namespace
 

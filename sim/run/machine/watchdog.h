@@ -10,7 +10,8 @@
 
 namespace switchfold {
 
-/// Limits beyond which a simulation is given up: exit code 3, with who waits for what.
+/// Limits beyond which a simulation is aborted with exit code 3 and a description of what waits for
+/// what.
 struct LimitParams {
     Time real_time;
     Time simulated_time;
@@ -39,27 +40,28 @@ struct LimitParams {
 struct RunState {
     Time now;
     std::uint64_t events = 0;
-    std::uint64_t progress = 0;  ///< operations that have ended and packets that have arrived
+    std::uint64_t progress = 0;  ///< operations ended plus packets arrived
     Time real_time;
 };
 
-/// Detects a simulation that will not end: events without progress (timers are none), more
+/// Detects a simulation that will not end: many events without progress (timers do not count), more
 /// simulated time than the workload can need, or more real time than the user allows.
 class Watchdog {
 public:
-    /// `longest`: simulated time that the workload could need, where the limits name none.
+    /// `longest`: limit on simulated time if `limits` states none.
     Watchdog(const LimitParams& limits, Time longest);
 
-    /// Whether check() wants to know the progress, which may be costly to count.
+    /// Whether check() needs the progress, which may be costly to count.
     [[nodiscard]] bool wants_progress(std::uint64_t events) const { return events >= next_look_; }
-    /// `state.progress` counts only if it was wanted. \returns why the run must end, or nothing.
+    /// `state.progress` is used only if wants_progress(). \returns why the run must end, or an
+    /// empty text.
     [[nodiscard]] std::string check(const RunState& state);
 
 private:
     LimitParams limits_;
     std::uint64_t next_look_ = 0;
     std::uint64_t progress_ = 0;
-    std::uint64_t progress_at_ = 0;  ///< events, when it was last seen to change
+    std::uint64_t progress_at_ = 0;  ///< number of events when progress was last seen
 };
 
 }  // namespace switchfold

@@ -5,7 +5,7 @@
 
 namespace switchfold {
 
-/// Runs an experiment on a many-core coprocessor or its host. Throws what run_experiment() throws.
+/// Runs an experiment on a many-core coprocessor or its host. Throws like run_experiment().
 [[nodiscard]] ExperimentResult
 run_many_core(const LoadedExperiment& loaded, const RunOptions& options);
 

@@ -26,13 +26,13 @@ std::string_view word_of(offload::Phase phase) {
     }
 }
 
-/// What a region does most of; the classes are those of kernels.
+/// The dominant work of a region, as a kernel class.
 std::string_view class_of(const offload::Region& region) {
     return std::holds_alternative<offload::ElementLoop>(region.parts.front()) ? "elementwise"
                                                                               : "gemm";
 }
 
-/// Calls `visit` with each step's number and begin.
+/// Calls `visit` with each step's index and begin.
 void for_each_step(const OffloadedRun& run, const std::function<void(std::uint32_t, Time)>& visit) {
     std::uint32_t step = 0;
     for (std::size_t chunk = 0; chunk < run.chunks.size(); ++chunk)

@@ -9,17 +9,17 @@
 
 namespace switchfold {
 
-/// A scenario that has run.
+/// A completed scenario.
 struct RanOffload {
     std::string name;
     const ManyCoreParams* params = nullptr;
     OffloadedRun run;
 };
 
-/// Stages kernels.csv: a row a region and step.
+/// Stages kernels.csv: one row per region and step.
 void write_regions(ResultFolder& folder, const std::vector<RanOffload>& scenarios);
 
-/// Stages timeline.json.gz: the regions, and a stream a direction of the link.
+/// Stages timeline.json.gz: the regions, and one stream per direction of the link.
 void write_offload_timeline(ResultFolder& folder, const std::vector<RanOffload>& scenarios);
 
 }  // namespace switchfold

@@ -16,25 +16,25 @@ namespace switchfold {
 struct OffloadedRun {
     offload::ParallelProgram program;
     ThreadLayout layout;
-    std::vector<RegionTime> regions;  ///< of a step, in the program's order
+    std::vector<RegionTime> regions;  ///< per step, in program order
     std::vector<Time> region_times;   ///< the same, rounded
     Time step;                        ///< their sum
     std::vector<std::uint32_t> steps_of_chunk;
     std::vector<OffloadTimes> chunks;
-    std::uint64_t memory_bytes = 0;  ///< that the processor needs
+    std::uint64_t memory_bytes = 0;  ///< needed on the processor
     [[nodiscard]] Time end() const { return chunks.back().out_end; }
 };
 
-/// To the nearest picosecond.
+/// Rounds to the nearest picosecond.
 [[nodiscard]] Time rounded_time(double seconds);
 
-/// Compute of one phase, of a step.
+/// Compute time of one phase, per step.
 [[nodiscard]] Time time_of(const OffloadedRun& run, offload::Phase phase);
 
-/// `hidden`: transfers run beside compute. On the host nothing travels.
+/// `hidden`: transfers run beside compute. On the host there are no transfers.
 [[nodiscard]] OffloadedRun run_offloaded(const ManyCoreParams& params, bool hidden);
 
-/// Why the processor's memory does not hold it; empty if it does.
+/// Why it does not fit the processor's memory; empty if it does.
 [[nodiscard]] std::string why_too_large(const ManyCoreParams& params, const OffloadedRun& run);
 
 }  // namespace switchfold

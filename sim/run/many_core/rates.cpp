@@ -17,7 +17,7 @@ double stream_rate(
     std::uint32_t threads_per_core,
     std::uint64_t elements) {
     constexpr std::uint64_t kWord = 8;
-    // Loops count 32-bit lanes.
+    // 64-bit values take two of the 32-bit lanes that loops count.
     constexpr std::uint64_t kHalves = 2;
     const bool two = kernel == StreamKernel::kAdd || kernel == StreamKernel::kTriad;
     offload::ElementLoop loop;

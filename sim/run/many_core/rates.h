@@ -11,10 +11,10 @@ namespace switchfold {
 /// Reads a processor's file. Throws ConfigError.
 [[nodiscard]] ProcessorParams load_processor(const std::filesystem::path& file);
 
-/// The kernels of STREAM: arrays that are read, and one that is written without being read.
+/// The STREAM kernels: the result is written without being read.
 enum class StreamKernel : std::uint8_t { kCopy, kScale, kAdd, kTriad };
 
-/// Bytes a second, as STREAM counts them, of arrays of so many 64-bit numbers.
+/// Bytes per second as counted by STREAM, for arrays of this many 64-bit numbers.
 [[nodiscard]] double stream_rate(
     const ProcessorParams& processor,
     StreamKernel kernel,
@@ -22,7 +22,7 @@ enum class StreamKernel : std::uint8_t { kCopy, kScale, kAdd, kTriad };
     std::uint32_t threads_per_core,
     std::uint64_t elements);
 
-/// Operations a second of vectors on all cores with so many threads each, nothing else.
+/// Vector operations per second on all cores with this many threads each, without memory accesses.
 [[nodiscard]] double
 arithmetic_rate(const ProcessorParams& processor, std::uint32_t threads_per_core);
 

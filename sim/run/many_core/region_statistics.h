@@ -8,7 +8,7 @@
 
 namespace switchfold {
 
-/// Of a parallel region, a step.
+/// Statistics of a parallel region, per step.
 struct RegionStatistics {
     Time time;
     Time begin_and_end;

@@ -39,9 +39,9 @@ PlanParams params_of(const PlanCandidate& candidate, const TrainingWorkloadParam
     return params;
 }
 
-/// What a worker tells of a candidate.
+/// A worker's evaluation of a candidate.
 struct Judged {
-    std::string refused;  ///< why it cannot be at all: the key, a blank, a sentence
+    std::string refused;  ///< reason for rejection: key, space, sentence
     double memory_bytes = 0;
     bool fits = false;
     bool fold = false;
@@ -76,7 +76,7 @@ std::vector<Judged> decode_judged(const std::string& bytes) {
     return all;
 }
 
-/// Judges candidates one after the other.
+/// Evaluates candidates in sequence.
 class Judge {
 public:
     explicit Judge(const LoadedExperiment& loaded) :
@@ -86,12 +86,12 @@ public:
         roomy_(gpu_),
         cuts_(std::make_shared<MachineCuts>(*experiment_.system)),
         machine_gpus_(gpus_of_machine(*experiment_.system)) {
-        // The planner compares needs with the memory itself, to tell by how much they miss.
+        // The planner compares the needs with the memory itself, to report the difference.
         roomy_.memory.capacity = roomy_.memory.reserve = Bytes(0);
     }
 
     Judged operator()(const PlanCandidate& candidate) {
-        // Candidates that differ by their scenario alone follow each other.
+        // Candidates that differ only in their scenario are adjacent.
         const std::string name = name_of(candidate.plan);
         if (candidate.memory || name != name_) {
             name_ = candidate.memory ? "" : name;
@@ -110,7 +110,7 @@ private:
     void prepare(const PlanCandidate& candidate) {
         TrainingWorkloadParams workload = workload_of(experiment_);
         workload.plan = params_of(candidate, workload);
-        // Plans whose stages do the same are cut alike.
+        // Plans with equal work per stage have the same partition.
         const std::string stages = stages_key(candidate.plan);
         const bool balanced = workload.plan->cut.first.empty() && !workload.plan->cut.equal &&
                               !workload.plan->cut.planner && !workload.plan->cut.replicated;
@@ -146,7 +146,7 @@ private:
         }
     }
 
-    /// What the times of a plan's stages depend on.
+    /// Everything that the times of a plan's stages depend on.
     static std::string stages_key(const ParallelPlan& plan) {
         return fmt::format(
             "{} {} {} {} {} {}",
@@ -158,7 +158,7 @@ private:
             static_cast<int>(plan.recompute));
     }
 
-    /// A step whose data travel to the host and back: its kernels, or its copies one way.
+    /// Bound for a step with host copies: its kernels, or its copies in one direction.
     [[nodiscard]] PlanBound of_copies(const PreparedPlan& prepared) const {
         const StageWork& work = prepared.step->work();
         PlanBound bound;
@@ -178,10 +178,11 @@ private:
     GpuParams roomy_;
     std::shared_ptr<const MachineCuts> cuts_;
     std::uint32_t machine_gpus_;
-    std::string name_;  ///< of the plan that is prepared
+    std::string name_;  ///< name of the prepared plan
     std::optional<PreparedPlan> prepared_;
-    Judged judged_;  ///< of it, but for the bound by links
-    std::map<std::string, std::vector<std::string>> cuts_of_;  ///< first layers, by stages_key()
+    Judged judged_;  ///< its evaluation without the bound by links
+    std::map<std::string, std::vector<std::string>>
+        cuts_of_;  ///< first layers of stages, by stages_key()
 };
 
 class SpaceMaker {
@@ -216,7 +217,7 @@ private:
             fail("/workload/type", "is nothing that plans are chosen for; expected training");
         if (experiment_.learning)
             fail("/learning", "trains along a plan that is given; expected none beside a planner");
-        // A bound looks at one rank of a device, and takes it for all.
+        // A bound examines one rank per device, which represents all.
         if (!experiment_.system->gpus.empty())
             fail("/system/gpus", "has GPUs of other kinds; expected one kind for a planner");
         if (!experiment_.ranks.empty())
@@ -424,7 +425,7 @@ private:
     const LoadedExperiment& loaded_;
     const Experiment& experiment_;
     unsigned jobs_;
-    std::vector<std::size_t> chosen_;  ///< scenarios
+    std::vector<std::size_t> chosen_;  ///< indices of scenarios
     std::vector<PlanCandidate> all_;
     CandidateSpace space_;
 };

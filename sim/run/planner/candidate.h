@@ -15,24 +15,24 @@
 
 namespace switchfold {
 
-/// A plan of the space and what its collectives run by.
+/// A plan of the space with its scenario's collective policy.
 struct PlanCandidate {
     ParallelPlan plan;
     std::optional<MemoryChoiceParams> memory;
-    std::size_t scenario = 0;  ///< of the experiment
-    bool fold = false;         ///< simulated so
+    std::size_t scenario = 0;  ///< index among the experiment's
+    bool fold = false;         ///< simulated by folding
     PlanBound bound;
-    double memory_bytes = 0;  ///< of the fullest device, by the plan's own count
+    double memory_bytes = 0;  ///< of the fullest device, by the plan's own accounting
 };
 
-/// What is searched, and what was left out of it before anything ran.
+/// The space to be searched, and what was excluded before any simulation.
 struct CandidateSpace {
     std::uint32_t gpus = 0;
     std::uint64_t combinations = 0;
-    std::vector<PlanCandidate> candidates;  ///< that fit, by rising bound
+    std::vector<PlanCandidate> candidates;  ///< those that fit, by ascending bound
     std::map<std::string, EnumeratedPlans::Refused> refused;
-    std::uint64_t too_large = 0;  ///< plans that fit in no GPU's memory
-    /// The one that misses by least, and by how many bytes.
+    std::uint64_t too_large = 0;  ///< plans that exceed every GPU's memory
+    /// The plan that exceeds it by least, and the excess in bytes.
     std::string closest_miss;
     double closest_miss_bytes = 0;
     std::vector<std::string> notes;
@@ -41,12 +41,12 @@ struct CandidateSpace {
 /// "data 8, micro-batch 8 x 1, in_switch"
 [[nodiscard]] std::string name_of(const PlanCandidate& candidate, const Experiment& experiment);
 
-/// The experiment that a candidate is: one scenario, no planner.
+/// The experiment of a candidate: one scenario, no planner.
 [[nodiscard]] LoadedExperiment
 experiment_of(const PlanCandidate& candidate, const LoadedExperiment& loaded);
 
-/// Enumerates and bounds, in `jobs` processes. Throws ConfigError for an experiment that is no
-/// training, for keys that contradict it, and for a space that is empty, with what empties it.
+/// Enumerates candidates and computes bounds, in `jobs` processes. Throws ConfigError if the
+/// experiment is not a training, for contradictory keys, and for an empty space, with the reasons.
 [[nodiscard]] CandidateSpace candidate_space(const LoadedExperiment& loaded, unsigned jobs);
 
 }  // namespace switchfold

@@ -10,8 +10,8 @@ namespace switchfold {
 
 namespace {
 
-/// All cuts into blocks of ranks up to here; beyond, those of the first machine and between
-/// machines stand for the rest: a bound may look at fewer.
+/// Up to here, all cuts into blocks of ranks are used; above, only those of the first machine and
+/// between machines, which still gives a valid bound.
 constexpr std::uint32_t kFewGpus = 32;
 
 }  // namespace
@@ -60,11 +60,11 @@ double MachineLinks::collective(
             ranks.begin(), ranks.end(), [&](std::uint32_t rank) { return cut.side[rank]; }));
         if (inside == 0 || inside == n)
             continue;
-        double crosses = 0;  // bytes, one way
+        double crosses = 0;  // bytes in one direction
         switch (kind) {
         case CollectiveKind::kAllReduce:
-            // The sum of one side has to come to the other, wherever it is added up. Around a ring
-            // a part goes twice.
+            // One side's sum must reach the other side, wherever it is added. In a ring, each part
+            // crosses twice.
             crosses = runs_as_ring(kind) ? 2 * (n - 1) / n * bytes : bytes;
             break;
         case CollectiveKind::kAllGather:
@@ -93,7 +93,7 @@ double MachineLinks::port(CollectiveKind kind, double bytes, std::size_t ranks) 
     case CollectiveKind::kAllReduce:
         out = runs_as_ring(kind) ? 2 * (n - 1) / n * bytes : bytes;
         break;
-    case CollectiveKind::kAllGather:  // the switches may copy
+    case CollectiveKind::kAllGather:  // switches may replicate
         out = (runs_as_ring(kind) ? n - 1 : 1) / n * bytes;
         break;
     case CollectiveKind::kReduceScatter:

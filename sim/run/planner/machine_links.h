@@ -10,17 +10,17 @@
 
 namespace switchfold {
 
-/// Ways to part a system's GPUs in two, and what can flow from one part to the other.
+/// Ways to divide a system's GPUs in two, and the bandwidth between the parts.
 class MachineCuts {
 public:
     explicit MachineCuts(const SystemParams& system);
 
     struct Cut {
         std::vector<bool> side;  ///< by GPU
-        double rate = 0;         ///< bytes a second, one way
+        double rate = 0;         ///< bytes per second in one direction
     };
     [[nodiscard]] const std::vector<Cut>& cuts() const { return cuts_; }
-    /// Bytes a second, one way, over all links of the GPU that has most.
+    /// Bytes per second in one direction over all links of the best-connected GPU.
     [[nodiscard]] double port_rate() const { return port_rate_; }
 
 private:
@@ -28,8 +28,8 @@ private:
     double port_rate_ = 0;
 };
 
-/// Whatever an algorithm does, its data have to cross every cut between its ranks. Latencies,
-/// headers, memory and what else is under way come on top.
+/// Lower bounds on communication: whatever the algorithm, data must cross every cut between the
+/// ranks. Ignores latencies, headers, memory and concurrent traffic.
 class MachineLinks : public LinkFloor {
 public:
     MachineLinks(std::shared_ptr<const MachineCuts> cuts, const CollectivePolicies& policies) :
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] double message(double bytes, std::uint32_t from, std::uint32_t to) const override;
 
 private:
-    /// Rings of NCCL's kernels pass everything on from rank to rank.
+    /// Whether NCCL's kernels for this kind pass data from rank to rank along a ring.
     [[nodiscard]] bool runs_as_ring(CollectiveKind kind) const;
 
     std::shared_ptr<const MachineCuts> cuts_;

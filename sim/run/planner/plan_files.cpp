@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A path that the experiment's file states, as one in `folder` has to; what follows # stays.
+/// Rewrites a path of the experiment's file for a file in `folder`; text after # is kept.
 std::string
 moved(const std::string& written, const LoadedExperiment& loaded, const fs::path& folder) {
     const std::size_t mark = written.find('#');
@@ -37,7 +37,7 @@ void move_path(
         *found = moved(found->get<std::string>(), loaded, folder);
 }
 
-/// The experiment as its file says it, or, where the command line changed it, in full.
+/// The experiment as in its file or, if the command line changed it, in full.
 OrderedJson written(const LoadedExperiment& loaded) {
     std::error_code ignored;
     if (fs::is_regular_file(loaded.file, ignored)) {
@@ -45,7 +45,7 @@ OrderedJson written(const LoadedExperiment& loaded) {
             if (load_experiment(loaded.file, {}).digest == loaded.digest)
                 return OrderedJson::parse(load_json(loaded.file).dump());
         } catch (const ConfigError&) {
-            // Only the command line makes it right.
+            // The file is valid only with the command line's changes.
         }
     }
     return OrderedJson::parse(loaded.effective_config);

@@ -9,20 +9,20 @@
 
 namespace switchfold {
 
-/// What a candidate chooses, as the `plan` of a workload says it.
+/// A candidate's choices, in the form of a workload's `plan`.
 [[nodiscard]] OrderedJson plan_json(const PlanCandidate& candidate);
 
-/// The experiment of a candidate as a file in `folder` says it: what the experiment's file says,
-/// with the plan and its one scenario, and paths that lead from there to where they led before.
+/// A candidate's experiment for a file in `folder`: the content of the experiment's file with the
+/// plan and its one scenario, and with paths rewritten to lead to the same files.
 [[nodiscard]] std::string experiment_text(
     const PlanCandidate& candidate,
     const LoadedExperiment& loaded,
     const std::filesystem::path& folder);
 
-/// A line a plan that was simulated, the fastest first.
+/// One line per simulated plan, fastest first.
 [[nodiscard]] std::string plans_csv(const LoadedExperiment& loaded, const PlannerResult& result);
 
-/// plan.json and plans.csv.
+/// Writes plan.json and plans.csv.
 void write_plan_files(
     const std::filesystem::path& folder,
     const LoadedExperiment& loaded,

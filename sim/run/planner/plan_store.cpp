@@ -16,15 +16,15 @@ namespace switchfold {
 
 namespace {
 
-/// All that the candidates share: the experiment without its space, so that a space that has grown
-/// keeps what was simulated.
+/// Hash of what all candidates share: the experiment without its space, so that simulations remain
+/// valid when the space grows.
 std::string digest_of_base(const LoadedExperiment& loaded) {
     Experiment base = loaded.experiment;
     base.planner.reset();
     return DigestMaker().of(complete_experiment(std::move(base), loaded.file));
 }
 
-/// Columns of the database: what a plan chooses.
+/// Columns of the database: a plan's choices.
 std::vector<std::pair<std::string, Json>>
 choices_of(const PlanCandidate& candidate, const Experiment& experiment) {
     std::vector<std::pair<std::string, Json>> choices;

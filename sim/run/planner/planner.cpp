@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Of the candidate's one scenario; only times are asked for, so collectives carry no numbers.
+/// For the candidate's single scenario; only times matter, so collectives carry no values.
 SimulateOptions options_of(const Experiment& experiment, bool contention) {
     SimulateOptions options = simulate_options(experiment, experiment.scenarios.front());
     options.functional_seed = 0;
@@ -116,8 +116,8 @@ private:
         return (options_.budget.simulations && begun_ >= *options_.budget.simulations) ||
                (options_.budget.seconds && elapsed() >= *options_.budget.seconds);
     }
-    /// Whether a candidate may still beat the best. With overlap for free only those count that
-    /// have run with contention.
+    /// Whether a candidate may still beat the best. For free overlap, only candidates already
+    /// simulated with contention count.
     [[nodiscard]] bool is_open(std::size_t i, bool contention) const {
         return !failed_[i] && seconds_[contention ? 1 : 0][i] == kNever &&
                (contention || seconds_[1][i] < kNever) &&
@@ -126,7 +126,7 @@ private:
     [[nodiscard]] std::vector<std::size_t> open(bool contention) const {
         std::vector<std::size_t> all;
         const double limit = best(contention);
-        // By rising bound: none behind the first that is too high.
+        // By ascending bound: none after the first that is too high.
         for (std::size_t i = 0; i < candidates().size(); ++i) {
             if (candidates()[i].bound.seconds() >= limit)
                 break;
@@ -138,7 +138,7 @@ private:
 
     void search(bool contention) {
         log(contention ? "searching" : "searching with overlap for free");
-        // A few for each process: the best is asked again before each begins.
+        // A few per process; before each one starts, its bound is compared with the best again.
         const std::size_t processes =
             std::size_t{std::max(1U, options_.jobs)} * (options_.slurm ? options_.slurm->tasks : 1);
         const std::size_t most = 4 * processes;
@@ -171,7 +171,7 @@ private:
         tell(contention);
     }
 
-    /// What a process sees of the search is as it was when it began.
+    /// Each process sees the search as of the process's start.
     void run_here(const std::vector<std::size_t>& next, bool contention) {
         std::vector<Job> jobs;
         for (const std::size_t i : next)
@@ -201,7 +201,7 @@ private:
                 double seconds = 0;
                 std::memcpy(&seconds, result.bytes.data(), sizeof seconds);
                 store_->keep(i, contention, seconds);
-                // As a search that goes on reads it.
+                // Rounded as when reading stored results.
                 seconds_[contention ? 1 : 0][i] = seconds * kMicroseconds / kMicroseconds;
             }
             tell(contention);
@@ -241,8 +241,8 @@ private:
     void summarise() {
         for (std::size_t i = 0; i < candidates().size(); ++i) {
             result_.failed += failed_[i] ? 1 : 0;
-            // What ran before the best was known, and would not have run after, depends on how
-            // many ran at a time.
+            // Simulations that a sequential search would have skipped depend on the number of
+            // processes, so they are removed.
             if (seconds_[1][i] == kNever ||
                 (candidates()[i].bound.seconds() >= best(true) && seconds_[1][i] > best(true)))
                 continue;
@@ -275,8 +275,8 @@ private:
     std::optional<PlanStore> store_;
     std::vector<std::vector<double>> seconds_;  ///< without and with contention, by candidate
     std::vector<bool> failed_;
-    bool only_ = false;        ///< what was named runs, whatever the search would say
-    std::uint64_t begun_ = 0;  ///< simulations of this search
+    bool only_ = false;        ///< run exactly the named candidates
+    std::uint64_t begun_ = 0;  ///< simulations started by this search
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 

@@ -8,9 +8,9 @@
 
 namespace switchfold {
 
-/// Bytes that carry an outcome from a worker to its parent, on the same machine.
+/// Encodes an outcome for the way from a worker to its parent, on the same machine.
 [[nodiscard]] std::string encode(const Outcome& outcome);
-/// Throws InternalError if the bytes are not a whole outcome.
+/// Throws InternalError if the bytes are not a complete outcome.
 [[nodiscard]] Outcome decode(std::string_view bytes);
 
 }  // namespace switchfold

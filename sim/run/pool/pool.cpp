@@ -24,7 +24,7 @@ namespace switchfold {
 
 namespace {
 
-/// What a worker sends: frames of a kind, a length, and that many bytes.
+/// Messages of a worker: frames of a kind, a length, and that many bytes.
 enum class Frame : std::uint8_t { kProgress, kResult, kBadInput, kUnfinished, kInternal };
 
 struct ProgressFrame {
@@ -39,7 +39,7 @@ void write_all(int file, const void* data, std::size_t size) {
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            _exit(1);  // the parent is gone: nobody to tell
+            _exit(1);  // the parent is gone
         at += done;
         size -= static_cast<std::size_t>(done);
     }
@@ -71,7 +71,7 @@ void work(const Job& job, std::uint64_t most_bytes, int file) {
     const JobProgress report = [file, last = std::chrono::steady_clock::now()](
                                    double share, std::uint64_t events) mutable {
         const auto now = std::chrono::steady_clock::now();
-        // The last word is never dropped.
+        // The final report is never dropped.
         if (share < 1 && now - last <= std::chrono::milliseconds(100))
             return;
         last = now;
@@ -93,7 +93,7 @@ void work(const Job& job, std::uint64_t most_bytes, int file) {
     }
 }
 
-// AddressSanitizer's shadow counts as data, and is terabytes.
+// AddressSanitizer's shadow counts as data and takes terabytes.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kCanLimit = false;
 #elif defined(__has_feature)
@@ -106,11 +106,11 @@ constexpr bool kCanLimit = true;
 constexpr bool kCanLimit = true;
 #endif
 
-/// Before anything runs in a worker.
+/// Sets a worker's limits before anything runs in it.
 void confine(const PoolOptions& options, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent)
-        _exit(1);  // it died before we asked
+        _exit(1);  // the parent died before prctl
     if (kCanLimit && options.most_bytes > 0) {
         const rlimit limit{options.most_bytes, options.most_bytes};
         give_back_reserve();
@@ -119,7 +119,7 @@ void confine(const PoolOptions& options, pid_t parent) {
     }
 }
 
-/// The number of the next job. \returns false if there is none.
+/// Reads the number of the next job. \returns false if there is none.
 bool next_job(int orders, std::size_t& job) {
     ssize_t count = 0;
     do
@@ -128,7 +128,7 @@ bool next_job(int orders, std::size_t& job) {
     return count == sizeof job;
 }
 
-/// An error of a worker, with the text it was born with.
+/// A worker's error, with its original text.
 class WorkerSimulationError : public SimulationError {
 public:
     explicit WorkerSimulationError(std::string text) :
@@ -143,7 +143,7 @@ struct Worker {
     std::size_t job = 0;
     bool busy = false;
     pid_t pid = -1;
-    int orders = -1;  ///< where the numbers of jobs go to; -1: there are no more for it
+    int orders = -1;  ///< pipe for job numbers; -1: no more jobs for it
     int file = -1;
     std::string received;
     double share = 0;
@@ -216,17 +216,17 @@ private:
         give(workers_.back());
     }
 
-    /// What a worker does all its life.
+    /// Main loop of a worker.
     [[noreturn]] void serve(pid_t parent, int orders, int results) {
         confine(options_, parent);
-        // Else the orders of the others would not end with the parent.
+        // Otherwise other workers' pipes would stay open after the parent's end.
         for (const Worker& other : workers_) {
             ::close(other.file);
             close_orders(other.orders);
         }
         for (std::size_t job = 0; next_job(orders, job);)
             work(jobs_[job], options_.most_bytes, results);
-        // Not exit(): the parent's buffers and destructors are not ours.
+        // Not exit(): buffers and destructors belong to the parent.
         _exit(0);
     }
 
@@ -239,7 +239,7 @@ private:
             ::close(orders);
     }
 
-    /// The next job, or the end: a worker that is to run one job, or all that are left.
+    /// Sends the next job, or the end to a worker that runs a single job or if none are left.
     void give(Worker& worker) {
         if (next_ == jobs_.size()) {
             close_orders(std::exchange(worker.orders, -1));
@@ -250,7 +250,7 @@ private:
         worker.share = 0;
         worker.events = 0;
         worker.result = {};
-        // A worker that is gone does not take it: its end says so.
+        // If the worker has died, its end is handled elsewhere.
         const ssize_t written = write_order(worker.orders, worker.job);
         static_cast<void>(written);
         if (!options_.reuse)
@@ -258,7 +258,7 @@ private:
     }
 
     static ssize_t write_order(int orders, std::size_t job) {
-        // Not the end of this process, should the worker be gone.
+        // SIGPIPE from a dead worker must not end this process.
         struct sigaction ignore {};
         struct sigaction before {};
         ignore.sa_handler = SIG_IGN;
@@ -280,7 +280,7 @@ private:
                 bury(i);
     }
 
-    /// \returns false at the end of the worker's words.
+    /// \returns false at the end of the worker's output.
     bool read_some(Worker& worker) {
         std::array<char, 1U << 16U> block{};
         const ssize_t count = ::read(worker.file, block.data(), block.size());
@@ -344,7 +344,7 @@ private:
         ended_(worker.job, std::move(worker.result));
     }
 
-    /// The worker has ended, with its job or without.
+    /// Handles the end of a worker, with or without a result of its job.
     void bury(std::size_t index) {
         Worker worker = std::move(workers_[index]);
         workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(index));

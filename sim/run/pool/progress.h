@@ -6,10 +6,10 @@
 
 namespace switchfold {
 
-/// Tells how far a job is: share of the job from 0 to 1, events so far.
+/// Reports a job's progress: its share from 0 to 1, and the events so far.
 using JobProgress = std::function<void(double share, std::uint64_t events)>;
 
-/// How far a run of several jobs is.
+/// Progress of several jobs.
 struct WorkerProgress {
     double share = 0;  ///< of all jobs
     std::uint64_t events = 0;

@@ -15,12 +15,13 @@
 
 namespace switchfold {
 
-/// A mechanism by which communication slows kernels, and where a report keeps its share.
+/// A mechanism by which communication slows kernels, and the member of a report that holds its
+/// share.
 struct Mechanism {
     bool Contention::*on;
     double SlowdownByCause::*share;
 };
-/// Those that are switched off one at a time to find causes.
+/// Mechanisms that are switched off one at a time to find causes.
 inline constexpr Mechanism kMechanisms[] = {
     {&Contention::sm, &SlowdownByCause::sm},
     {&Contention::l2, &SlowdownByCause::l2},
@@ -29,13 +30,13 @@ inline constexpr Mechanism kMechanisms[] = {
     {&Contention::clock, &SlowdownByCause::clock}};
 inline constexpr std::size_t kMechanismCount = std::size(kMechanisms);
 
-/// Each cause is the slowdown removed when its mechanism is switched off; `other` is the rest of
+/// Each cause is the slowdown removed by switching its mechanism off; `other` is the rest of
 /// `whole`. slowdown(i) is the slowdown without mechanism i, slowdown(kMechanismCount) that with
-/// all of them. `whole` may cover more steps than those runs: causes are scaled to it.
+/// all of them. `whole` may cover more steps than those runs, so causes are scaled to it.
 [[nodiscard]] SlowdownByCause
 find_causes(double whole, const std::function<double(std::size_t without)>& slowdown);
 
-/// Time of the backward pass's kernels by class, all ranks, of the first `steps` steps.
+/// Time of the backward pass's kernels by class, over all ranks, for the first `steps` steps.
 struct ClassTime {
     std::uint64_t kernels = 0;
     double isolated_us = 0;
@@ -44,7 +45,7 @@ struct ClassTime {
 [[nodiscard]] std::map<std::string, ClassTime>
 class_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps);
 
-/// The `count` names whose kernels lost most time. Times are a rank's and step's.
+/// The `count` kernel names that lost most time. Times are per rank and step.
 [[nodiscard]] std::vector<WorstKernelResult>
 worst_kernels(const ExecutionGraph& graph, const Outcome& outcome, std::size_t count);
 

@@ -34,7 +34,7 @@ public:
             add(rank, graph.ranks[rank]->operations, outcome.times[rank]);
     }
 
-    /// Picoseconds by rank that works.
+    /// Busy picoseconds, by active rank.
     [[nodiscard]] std::vector<double> busy() const {
         std::vector<double> times;
         for (const auto& intervals : kernels_) {
@@ -47,8 +47,8 @@ public:
         return times;
     }
 
-    /// Picoseconds by rank that all others together compute nothing and wait for it, the last in a
-    /// collective.
+    /// Picoseconds, by active rank, during which all others compute nothing and wait for it, the
+    /// last to arrive at a collective.
     [[nodiscard]] std::vector<double> waited_for() const {
         std::vector<double> waited(kernels_.size(), 0);
         for (const auto& [key, parts] : collectives_) {
@@ -99,7 +99,7 @@ void compare_ranks(const ExecutionGraph& graph, const Outcome& outcome, Scenario
     const auto late = std::max_element(waited.begin(), waited.end());
     const double each = *late * share / static_cast<double>(busy.size() - 1);
     out.waiting_for_late_rank_us = each;
-    constexpr double kWorthTelling = 0.001;  // of an iteration
+    constexpr double kWorthTelling = 0.001;  // share of an iteration worth reporting
     if (each <= kWorthTelling * out.iteration_us)
         return;
     out.late_rank = static_cast<double>(late - waited.begin());

@@ -6,9 +6,9 @@
 
 namespace switchfold {
 
-/// How much the ranks of a run differ in the time that their kernels take, and which of them the
-/// others wait for in collectives while they compute nothing: figures and a note of the scenario.
-/// Nothing where fewer than two ranks work.
+/// Compares kernel times over the ranks of a run, and finds ranks for which all others wait in
+/// collectives without computing; sets figures and a note of the scenario. No effect with fewer
+/// than two active ranks.
 void compare_ranks(const ExecutionGraph& graph, const Outcome& outcome, ScenarioResult& out);
 
 }  // namespace switchfold

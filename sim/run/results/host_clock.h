@@ -7,7 +7,7 @@
 
 namespace switchfold {
 
-/// What a run takes of the host, from when this is made.
+/// Host resources used by a run since this object's construction.
 class HostClock {
 public:
     void tell(HostResult& out) const;

@@ -17,7 +17,7 @@ namespace {
 using learning::Distance;
 using learning::TrainingRun;
 
-/// Student's t that 97.5 % stay below, by degrees of freedom.
+/// 97.5 % quantile of Student's t by degrees of freedom.
 double student(std::size_t freedom) {
     constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                  2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
@@ -26,7 +26,7 @@ double student(std::size_t freedom) {
     if (freedom <= std::size(kTable))
         return kTable[freedom - 1];
     constexpr double kNormal = 1.96;
-    constexpr double kTail = 2.4;  // t is this over the freedom above the normal's
+    constexpr double kTail = 2.4;  // correction over the normal's quantile is this / freedom
     return kNormal + kTail / static_cast<double>(freedom);
 }
 
@@ -76,7 +76,7 @@ void add_seeds(
     }
 }
 
-/// All seeds measure at the same steps; those that diverged stop early.
+/// All seeds are evaluated at the same steps; diverged ones stop early.
 void add_curve(const std::vector<TrainingRun>& runs, LearningResult& result) {
     const auto longest =
         std::max_element(runs.begin(), runs.end(), [](const TrainingRun& a, const TrainingRun& b) {
@@ -189,7 +189,7 @@ LearningResult learning_result(
 }
 
 void set_figures(const LearningResult& learning, ScenarioFigures& figures) {
-    constexpr double kMicroseconds = 1e6;  // in a second
+    constexpr double kMicroseconds = 1e6;  // per second
     figures.diverged_seeds = learning.diverged;
     if (learning.final_loss)
         figures.final_loss = learning.final_loss->mean;

@@ -12,21 +12,20 @@
 
 namespace switchfold {
 
-/// Mean and 95 % interval of values, one a seed.
+/// Mean and 95 % interval of values, one per seed.
 [[nodiscard]] SeedMean mean_of(std::span<const double> values);
-/// Mean of the one over mean of the other, drawn in pairs, with the interval of its linear form
-/// (as of a ratio estimator): that of one - ratio x other, over the other's mean. None where the
-/// other's mean is zero.
+/// Ratio of the means of paired values. Its interval is that of the linear form one - ratio x other
+/// (ratio estimator), divided by the other's mean. None if the other's mean is zero.
 [[nodiscard]] std::optional<SeedMean>
 ratio_of_means(std::span<const double> one, std::span<const double> other);
 
-/// What a scenario's trainings say, one a seed from the first on.
+/// Summarises a scenario's trainings, one per seed, starting with the first.
 [[nodiscard]] LearningResult learning_result(
     const LearningParams& learning,
     WeightPolicy policy,
     const std::vector<learning::TrainingRun>& runs);
 
-/// The figures that sweeps keep of it.
+/// Sets the figures that sweeps store.
 void set_figures(const LearningResult& learning, ScenarioFigures& figures);
 
 }  // namespace switchfold

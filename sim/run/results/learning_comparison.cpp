@@ -60,7 +60,7 @@ void compare_targets(
     std::vector<double> seconds;
     for (std::size_t i = 0; i < one.seeds.size(); ++i) {
         if (*other.seeds[i].steps_to_target == 0)
-            return;  // at the target from the start
+            return;  // the target is reached from the start
         steps.push_back(
             static_cast<double>(*one.seeds[i].steps_to_target) / *other.seeds[i].steps_to_target);
         seconds.push_back(*one.seeds[i].seconds_to_target / *other.seeds[i].seconds_to_target);

@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// Compares each scenario's trainings with those of the one that it names, seed by seed, where both
-/// have the same seeds and measure the same loss.
+/// Compares each scenario's trainings with those of its reference scenario, seed by seed, if both
+/// have the same seeds and loss.
 void compare(const std::vector<LearningScenario>& scenarios, std::vector<LearningResult>& results);
 
 }  // namespace switchfold

@@ -24,13 +24,13 @@ namespace {
 
 using learning::TrainingRun;
 
-constexpr double kMicroseconds = 1e6;  // in a second
+constexpr double kMicroseconds = 1e6;  // per second
 
 /// What the trainings of a scenario follow.
 struct Followed {
-    std::optional<LearningTimes> times;       ///< none where replicas average
-    learning::ReplicaTimes replicas;          ///< where they do
-    std::vector<double> step_ends;            ///< where they share unevenly, come or go; else empty
+    std::optional<LearningTimes> times;  ///< none for replicas that average
+    learning::ReplicaTimes replicas;     ///< for replicas that average
+    std::vector<double> step_ends;       ///< for unequal shares or changing members; else empty
     std::vector<learning::TrainingRun> runs;  ///< by seed
 };
 
@@ -56,7 +56,7 @@ TrainingRun trained(
     const std::filesystem::path& folder) {
     learning::Task task = scenario.learning->task();
     if (seed > 0)
-        task.most_versions = 0;  // those of the first are kept
+        task.most_versions = 0;  // only the first seed records them
     const ParallelPlan& plan = scenario.plan->plan();
     const std::uint64_t number = scenario.learning->seed + seed;
     if (!followed.times)
@@ -66,7 +66,7 @@ TrainingRun trained(
     return learning::learn(task, plan.weights, followed.times->timeline, number, folder);
 }
 
-/// What is said about replicas that average.
+/// Adds notes on averaging replicas.
 void add_times(const Followed& followed, const LearningParams& learning, LearningResult& result) {
     const learning::ReplicaTimes& times = followed.replicas;
     const auto [fastest, slowest] = std::minmax_element(times.step.begin(), times.step.end());
@@ -121,7 +121,7 @@ std::vector<LearningResult> learn_along(
     const RunJobs& run) {
     std::deque<Followed> all;
     std::vector<Job> jobs;
-    std::vector<std::pair<std::size_t, std::size_t>> of;  // scenario, seed by job
+    std::vector<std::pair<std::size_t, std::size_t>> of;  // scenario and seed, by job
     for (const LearningScenario& scenario : scenarios) {
         const Followed& one = all.emplace_back(followed(scenario));
         for (std::uint32_t i = 0; i < scenario.learning->seeds; ++i) {

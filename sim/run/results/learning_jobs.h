@@ -16,7 +16,7 @@
 
 namespace switchfold {
 
-/// A scenario that has run, and what is to be trained along its times.
+/// A completed scenario with what is to be trained along its times.
 struct LearningScenario {
     std::string name;
     const LearningParams* learning = nullptr;
@@ -29,15 +29,15 @@ struct LearningScenario {
 using RunJobs = std::function<void(
     std::span<const Job> jobs, const std::function<void(std::size_t, JobResult)>& ended)>;
 
-/// Trains along each scenario's times, a job for each seed. `folder`: what paths are relative to.
-/// Throws what reading of samples throws.
+/// Trains along each scenario's times, one job per seed. Paths are relative to `folder`. Throws
+/// what reading of samples throws.
 [[nodiscard]] std::vector<LearningResult> learn_along(
     const std::vector<LearningScenario>& scenarios,
     const std::filesystem::path& folder,
     const RunJobs& run);
 
 [[nodiscard]] std::string encode(const learning::TrainingRun& run);
-/// Throws InternalError if they are not a whole run.
+/// Throws InternalError if the bytes are not a complete run.
 [[nodiscard]] learning::TrainingRun decode_training(std::string_view bytes);
 
 }  // namespace switchfold

@@ -20,7 +20,7 @@ namespace {
 using learning::RanPass;
 using learning::RanPasses;
 
-constexpr double kSecond = 1e-12;  // in a picosecond
+constexpr double kSecond = 1e-12;  // per picosecond
 
 PassKind pass_kind(const std::string& word) {
     if (word == "F")
@@ -43,8 +43,8 @@ ran_pass(const Span& span, const std::string& name, const std::vector<OperationT
         static_cast<double>(times[span.last].end.count()) * kSecond};
 }
 
-/// Passes by replica. Ranks that share a layer or a sample do the same; the first stands for them.
-/// A folded plan runs one replica, which stands for the others.
+/// Passes by replica. Ranks that share a layer or a sample run the same passes; the first
+/// represents them. A folded plan simulates one replica, which represents all.
 std::vector<RanPasses>
 passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
     const ParallelPlan& plan = step.plan();
@@ -73,7 +73,7 @@ passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& o
     return replicas;
 }
 
-/// As many mini-batches as the steps need, and whole turns more than were simulated.
+/// The schedule with enough mini-batches for the steps, in whole turns beyond those simulated.
 PipelineSchedule longer_schedule(const PlannedStep& step, std::uint32_t steps) {
     ParallelPlan plan = step.plan();
     const std::uint32_t turn = mini_batches_a_turn(plan);
@@ -127,7 +127,7 @@ LearningTimes learning_times(
 learning::ReplicaTimes
 replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
     const std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
-    // Gradients travel between the last pass and the update; weights are as many bytes.
+    // Gradients are reduced between the last pass and the update; weights have the same size.
     const double round = round_us(graph, outcome) * 1e-6;
     learning::ReplicaTimes times{{}, std::numeric_limits<double>::infinity(), 0};
     for (const RanPasses& replica : replicas) {
@@ -138,12 +138,12 @@ replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcom
                 update = std::min(update, ran.begin);
             else
                 passes = std::max(passes, ran.end);
-        // The replica that is last waits for nobody: its time between is the exchange alone.
+        // The last replica waits for nobody: its time in between is the exchange alone.
         times.exchange = std::min(times.exchange, update - passes);
         times.step.push_back(round - (update - passes));
     }
-    // An all-reduce moves 2 (K - 1) / K of the weights each way at its bus bandwidth, a replica and
-    // the centre all of them twice.
+    // An all-reduce moves 2 (K - 1) / K times the weights in each direction at its bus bandwidth;
+    // exchanging with a centre moves the weights twice.
     const auto replicas_there = static_cast<double>(times.replicas());
     if (times.replicas() > 1)
         times.with_centre = times.exchange * replicas_there / (replicas_there - 1);

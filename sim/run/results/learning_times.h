@@ -13,7 +13,7 @@
 
 namespace switchfold {
 
-/// What a plan's simulated passes say to a training of so many steps.
+/// Times for a training of `steps` steps, from a plan's simulated passes.
 struct LearningTimes {
     learning::WeightTimeline timeline;
     double step_us = 0;  ///< at the steady pace
@@ -25,8 +25,8 @@ struct LearningTimes {
     const Outcome& outcome,
     std::uint32_t steps);
 
-/// What a step of each replica takes that exchanges nothing, and what exchanges take: that of all
-/// together as simulated, of one with a centre at the same bus bandwidth.
+/// Step time of each replica without exchanges, and times of exchanges: the simulated one for all
+/// together; for one replica with a centre, derived from the same bus bandwidth.
 [[nodiscard]] learning::ReplicaTimes
 replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome);
 

@@ -32,10 +32,10 @@ changes_of(const RankGraph& rank, const std::vector<OperationTimes>& times) {
     return changes;
 }
 
-/// Of each class, on top of what is held all along.
+/// By class, in addition to what is held throughout.
 using Added = std::array<std::int64_t, kMemoryClasses.size()>;
 
-/// What is there at the begin may go in between: it has to be there again at the end.
+/// Memory held at the begin may be freed meanwhile, but must be back at the end.
 void check_conserved(
     const Added& added, const MemoryBytes& held, std::uint32_t rank, Time at, bool is_end) {
     for (std::size_t i = 0; i < added.size(); ++i) {
@@ -88,7 +88,7 @@ memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint3
         std::int64_t& of_class = added[static_cast<std::size_t>(change.what)];
         of_class += change.bytes;
         row.bytes[change.what] = operations.held[change.what] + static_cast<double>(of_class);
-        // What is freed at a moment is there for what begins then.
+        // Memory freed at a time is available to what begins at that time.
         const bool is_last = i + 1 == changes.size();
         if (!is_last && changes[i + 1].at == change.at)
             continue;

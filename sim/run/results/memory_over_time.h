@@ -11,13 +11,13 @@
 
 namespace switchfold {
 
-/// What a rank of a generated step holds, from moment to moment: a row for each moment at which
-/// that changes. Empty for a rank whose memory does not. Throws InternalError naming rank and class
-/// if more was freed than is there, or if anything but what it holds all along is left in the end.
+/// Memory held by a rank of a generated step: one row for each time at which it changes. Empty if
+/// it never changes. Throws InternalError naming rank and class if more is freed than was held, or
+/// if the end differs from the begin.
 [[nodiscard]] std::vector<MemoryRow>
 memory_over_time(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t rank);
 
-/// The fullest rank at its fullest; none where no rank's memory changes.
+/// The rank with the highest peak; none if no rank's memory changes.
 [[nodiscard]] std::optional<PeakMemoryResult>
 peak_memory(const ExecutionGraph& graph, const Outcome& outcome);
 

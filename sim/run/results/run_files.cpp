@@ -14,7 +14,7 @@ namespace switchfold {
 
 namespace {
 
-/// A table that is there only if it has rows.
+/// A table that is created with its first row.
 class Table {
 public:
     Table(ResultFolder& folder, std::string name, std::string header) :

@@ -8,11 +8,11 @@
 
 namespace switchfold {
 
-/// What one simulation shows of a graph: figures, collectives, statistics and notes, without what
-/// needs a run to compare with.
+/// Results of one simulation: figures, collectives, statistics and notes, except those that compare
+/// runs.
 [[nodiscard]] ScenarioResult measured_scenario(const ExecutionGraph& graph, const Outcome& outcome);
 
-/// Its name, whether it overlaps, and what it sets.
+/// Sets name, overlap and the values that the scenario sets.
 void tell_scenario(const ScenarioParams& scenario, ScenarioResult& out);
 
 }  // namespace switchfold

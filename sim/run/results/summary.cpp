@@ -15,7 +15,7 @@ namespace switchfold {
 
 namespace {
 
-/// Records of groups' collectives by group and sequence; transfers between two ranks are of none.
+/// Collective records by group and sequence; excludes transfers between two ranks.
 using RecordsOfGroups = std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveRecord*>;
 
 RecordsOfGroups records_of_groups(const Outcome& outcome) {
@@ -26,8 +26,8 @@ RecordsOfGroups records_of_groups(const Outcome& outcome) {
     return records;
 }
 
-/// How long a collective moved data: from its last rank's coming, and of an exchange also before
-/// that, as long as there was something to exchange.
+/// How long a collective moved data: from its last rank's arrival; for an all-to-all also earlier,
+/// as long as there was data to exchange.
 Time moving_time(const CollectiveRecord& record) {
     if (record.stalled == Time())
         return record.end - record.ready;
@@ -84,7 +84,7 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
                 continue;
             const CollectiveRecord& record = *at->second;
             sum.blocks += static_cast<double>(stretch.end - stretch.start) * record.choice.channels;
-            if (record.kind != CollectiveKind::kSendReceive)  // a late rank holds up one peer alone
+            if (record.kind != CollectiveKind::kSendReceive)  // a late rank delays a single peer
                 waiting.push_back(
                     {std::max(stretch.start, record.stalled.count()),
                      std::min(stretch.end, record.ready.count())});
@@ -133,7 +133,7 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
 
 namespace {
 
-/// Who moves the data, in the column of protocols.
+/// What moves the data, shown in the column of protocols.
 std::string_view mover_of(const Choice& choice) {
     switch (choice.kernels) {
     case Kernels::kCopyEngine:

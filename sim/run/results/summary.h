@@ -11,26 +11,26 @@
 
 namespace switchfold {
 
-/// Mean over the ranks, per step, us.
+/// Means over the ranks, per step, us.
 struct PhaseTimes {
     double iteration = 0;
-    double forward = 0;  ///< time that the phase's kernels keep the GPU busy
+    double forward = 0;  ///< busy time of the phase's kernels
     double backward = 0;
     double optimizer = 0;
-    double exposed = 0;          ///< a collective is resident and nothing else runs
-    double waiting = 0;          ///< a collective is resident and waits for a late rank
-    double exposed_waiting = 0;  ///< of the exposed time
-    std::optional<double> exposed_copies;  ///< to or from the host, while no kernel runs
-    double blocks = 0;           ///< of collectives on a GPU, mean over the time
+    double exposed = 0;                    ///< a collective is resident and nothing else runs
+    double waiting = 0;                    ///< a collective is resident and waits for a late rank
+    double exposed_waiting = 0;            ///< part of the exposed time
+    std::optional<double> exposed_copies;  ///< copies to or from the host while no kernel runs
+    double blocks = 0;  ///< mean number of collectives' blocks on a GPU, over time
 };
-/// Of the first `steps` steps only; iteration is always over the whole run.
+/// For the first `steps` steps; `iteration` is always over the whole run.
 [[nodiscard]] PhaseTimes
 phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps);
 
 [[nodiscard]] std::vector<CollectiveResult>
 collective_results(const ExecutionGraph& graph, const Outcome& outcome);
 
-/// When collectives were resident on a rank, merged.
+/// Intervals in which collectives were resident on a rank, merged.
 [[nodiscard]] std::vector<Interval>
 collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times);
 

@@ -28,7 +28,7 @@ public:
     void add() {
         const RankGraph* last = nullptr;
         for (std::uint32_t r = 0; r < graph_.ranks.size(); ++r) {
-            // Ranks that share a trace look alike: one of them is enough.
+            // Of ranks that share a trace, only the first is shown.
             if (graph_.ranks[r].get() == last)
                 continue;
             last = graph_.ranks[r].get();
@@ -77,7 +77,7 @@ private:
         }
     }
 
-    /// The kernel that ended last of those on other streams that the operation waited for.
+    /// The operation that ended last among those on other streams that `operation` waited for.
     static std::optional<std::uint32_t> awaited(
         const RankGraph& rank,
         const Operation& operation,
@@ -91,14 +91,14 @@ private:
         return found;
     }
 
-    /// Within the slice: at its very end viewers take the next one.
+    /// The last point inside a slice: at its very end, viewers would pick the next one.
     static std::uint64_t last_moment(const OperationTimes& times) {
         constexpr std::uint64_t kNanosecond = 1000;
         return std::max(
             times.start.count(), times.end.count() - std::min(times.end.count(), kNanosecond));
     }
 
-    /// From the start of a step's first operation to that of the next step's.
+    /// From the start of a step's first operation to that of the next step.
     void
     add_steps(std::uint32_t pid, const RankGraph& rank, const std::vector<OperationTimes>& times) {
         std::map<std::uint32_t, std::uint64_t> starts;
@@ -125,7 +125,7 @@ private:
         }
     }
 
-    /// On a track below the steps, and on another what runs beside: slices of a track must not
+    /// Passes go on a track below the steps, concurrent ones on another: slices of a track must not
     /// overlap.
     void
     add_passes(std::uint32_t pid, const RankGraph& rank, const std::vector<OperationTimes>& times) {
@@ -135,7 +135,7 @@ private:
         std::stable_sort(spans.begin(), spans.end(), [&](const Span* a, const Span* b) {
             return times[a->first].start < times[b->first].start;
         });
-        std::vector<Time> ends;  // of the tracks
+        std::vector<Time> ends;  // by track
         for (const Span* span : spans) {
             const Time start = times[span->first].start;
             const auto free = std::find_if(
@@ -154,7 +154,7 @@ private:
         }
     }
 
-    /// When the switches reduced, a track a group; from rank 0's kernel of the collective.
+    /// Reductions in switches, one track per group, taken from rank 0's collectives.
     void add_switches(std::uint32_t rank_pid) {
         std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveRecord*> reduced;
         for (const CollectiveRecord& record : outcome_.collectives)

@@ -9,9 +9,9 @@
 
 namespace switchfold {
 
-/// Adds a scenario: a process a rank (ranks that share a trace once), its steps and streams, an
-/// arrow from the kernel that a collective waited for, the counters of rank 0; and a process of the
-/// switches with what they reduced, an arrow from rank 0's collective to it.
+/// Adds a scenario: one process per rank (ranks that share a trace once), its steps and streams,
+/// arrows from the operation that a collective waited for, the counters of rank 0; and one process
+/// for the switches' reductions, with arrows from rank 0's collectives.
 void add_to_timeline(
     TimelineWriter& writer,
     const std::string& scenario,

@@ -9,9 +9,9 @@ namespace switchfold {
 
 namespace {
 
-constexpr double kMicrosecond = 1e-6;  // in a picosecond
+constexpr double kMicrosecond = 1e-6;  // per picosecond
 
-/// The end of a round: that of its last pass anywhere.
+/// End of a round: end of its last pass on any rank.
 std::uint64_t
 end_of_round(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t round) {
     std::uint64_t end = 0;
@@ -22,7 +22,7 @@ end_of_round(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t 
     return end;
 }
 
-/// From the round that ends the warm-up to the last before the drain.
+/// Window from the end of the warm-up to the last round before the drain.
 struct Steady {
     Interval time;
     std::uint32_t rounds = 1;
@@ -39,8 +39,8 @@ std::optional<Steady> steady_of(const ExecutionGraph& graph, const Outcome& outc
         {end_of_round(graph, outcome, from), end_of_round(graph, outcome, until)}, until - from};
 }
 
-/// Of a rank, within a window or, without one, from its first pass to its last: the length, and
-/// what of it passes fill. Updates end a step, they are no part of it.
+/// Length and busy time of a rank's passes within a window or, without one, from its first pass to
+/// its last. Excludes updates, which end a step.
 struct Use {
     double window = 0;
     double busy = 0;
@@ -86,7 +86,7 @@ std::optional<TrainingPace> training_pace(const ExecutionGraph& graph, const Out
     TrainingPace pace;
     pace.samples_per_s = facts.samples / seconds;
     pace.tflops_per_gpu = facts.flops / seconds / static_cast<double>(graph.ranks.size()) * 1e-12;
-    // Over the time of the device that is at it longest; at a steady pace all are as long.
+    // Relative to the device that is active longest; at a steady pace all are equal.
     const std::optional<Steady> steady =
         facts.rounds > 1 ? steady_of(graph, outcome) : std::nullopt;
     double longest = 0;

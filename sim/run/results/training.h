@@ -10,15 +10,15 @@
 
 namespace switchfold {
 
-/// Simulated time of a step, or of a mini-batch at the steady pace of a pipeline that is never
-/// drained, us.
+/// Simulated time (us) per step, or per mini-batch at the steady pace of a pipeline that is never
+/// drained.
 [[nodiscard]] double round_us(const ExecutionGraph& graph, const Outcome& outcome);
 
-/// What a generated step of training reaches. None for traces and collectives.
+/// Throughput of a generated training step; none for traces and collectives.
 struct TrainingPace {
     double samples_per_s = 0;
-    double tflops_per_gpu = 0;           ///< of the model's arithmetic
-    std::optional<double> bubble_share;  ///< none without the passes of a plan
+    double tflops_per_gpu = 0;           ///< by the model's arithmetic
+    std::optional<double> bubble_share;  ///< none without a plan's passes
 };
 [[nodiscard]] std::optional<TrainingPace>
 training_pace(const ExecutionGraph& graph, const Outcome& outcome);

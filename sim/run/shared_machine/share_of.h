@@ -9,13 +9,14 @@
 
 namespace switchfold {
 
-/// One workload's part of a run that several shared: its ranks, its collectives, its first steps.
+/// One workload's part of a shared run: its ranks, its collectives, its first steps.
 struct ShareOfRun {
     ExecutionGraph graph;
-    Outcome outcome;  ///< ends with the last of these steps, and counts from the workload's begin
+    Outcome
+        outcome;  ///< ends with the last of these steps; times are relative to the workload's begin
 };
 
-/// When each step of a graph ended, over its ranks.
+/// End of each step of a graph, over its ranks.
 [[nodiscard]] std::vector<Time> ends_of_steps(const ExecutionGraph& part, const Outcome& outcome);
 
 /// The first `steps` steps of a part that began at `begin`.

@@ -28,19 +28,19 @@ namespace switchfold {
 
 namespace {
 
-/// More repetitions of a short workload beside a long one show nothing new.
+/// Limit on repetitions of a short workload beside a long one; more add no information.
 constexpr std::uint32_t kMostRepetitions = 256;
 
-/// One of the workloads, as some scenarios run it.
+/// One of the workloads, in one variant.
 struct Tenant {
     const PlacedWorkloadParams* params = nullptr;
     PreparedWorkload workload;
     ExecutionGraph serial;        ///< without overlap; empty if nothing computes
-    std::size_t serial_once = 0;  ///< its run with the machine to itself
+    std::size_t serial_once = 0;  ///< its run alone on the machine
     [[nodiscard]] bool computes() const { return switchfold::computes(params->workload); }
 };
 
-/// What some scenarios run.
+/// The workloads of one variant.
 struct Sharing {
     const Experiment* experiment = nullptr;
     SystemParams system;
@@ -50,12 +50,12 @@ struct Sharing {
 /// A scenario: its workloads alone, then together.
 struct Shared {
     Sharing* sharing = nullptr;
-    std::vector<std::size_t> once;      ///< jobs of the first round, by tenant: alone, one time
-    ExecutionGraph whole;               ///< all of them, as often as they run
-    std::vector<ExecutionGraph> parts;  ///< each tenant's share of it
-    std::vector<std::size_t> alone;     ///< jobs of the second round: alone, as often
+    std::vector<std::size_t> once;      ///< jobs of the first round, by tenant: alone, once
+    ExecutionGraph whole;               ///< all workloads, with their repetitions
+    std::vector<ExecutionGraph> parts;  ///< each tenant's part of it
+    std::vector<std::size_t> alone;  ///< jobs of the second round: alone, with the same repetitions
     std::size_t together = 0;
-    std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not looked for
+    std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not requested
 };
 
 class SharedMachine {
@@ -112,7 +112,7 @@ private:
         }
         if (left_out.empty())
             return;
-        // They set nothing: all scenarios run the same.
+        // Default scenarios set nothing, so all run the same.
         for (std::size_t i = scenarios().size(); i-- > 0;)
             if (left_out.contains(scenarios()[i].name))
                 scenarios_.erase(scenarios_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -165,8 +165,8 @@ private:
         return jobs_.size();
     }
 
-    /// How often each runs: as its parameters say, else until the longest has run once, also if
-    /// all share what they need alone and it takes as many times longer.
+    /// Repetitions of each workload: as configured, otherwise enough to last until the longest has
+    /// run once, even if sharing slows that one down in proportion.
     [[nodiscard]] std::vector<std::uint32_t> repetitions(const Shared& shared) const {
         const std::vector<Tenant>& tenants = shared.sharing->tenants;
         std::vector<double> once;
@@ -244,7 +244,7 @@ private:
         return jobs_.size();
     }
 
-    /// The end of the first of the other workloads to end.
+    /// The earliest end among the other workloads.
     [[nodiscard]] static Time
     others_end(const Shared& shared, const Outcome& outcome, std::size_t tenant) {
         Time first = Time(UINT64_MAX);
@@ -254,7 +254,7 @@ private:
         return first;
     }
 
-    /// Steps of a tenant that ended while all others ran; 0 if none did.
+    /// Number of a tenant's steps that ended while all others ran.
     [[nodiscard]] static std::uint32_t
     crowded_steps(const Shared& shared, const Outcome& outcome, std::size_t tenant) {
         const Time others = others_end(shared, outcome, tenant);
@@ -278,7 +278,7 @@ private:
         tell_scenario(scenarios()[i], s);
         s.name = label_of(i, w);
         s.workload = tenant.workload.report;
-        s.workload->notes.clear();  // they stand at the head, once
+        s.workload->notes.clear();  // listed once, for the whole result
         s.statistics = outcome.statistics;
         if (tenant.workload.unequal)
             compare_ranks(own.graph, own.outcome, s);
@@ -289,7 +289,7 @@ private:
         s.alone_us = phase_times(alone.graph, alone.outcome, steps).iteration;
         // A collective of one rank takes no time.
         s.lost_to_others = *s.alone_us > 0 ? s.iteration_us / *s.alone_us - 1.0 : 0.0;
-        // Between repetitions a pipeline stands still as it does between steps.
+        // Between repetitions a pipeline idles as between steps.
         s.bubble_share.reset();
         if (crowded == 0)
             tell_uncrowded(shared, w, outcome, own, s);
@@ -298,7 +298,7 @@ private:
         return s;
     }
 
-    /// Its only step ran on when others had ended.
+    /// Notes that its only step continued after others had ended.
     static void tell_uncrowded(
         const Shared& shared,
         std::size_t w,
@@ -319,7 +319,7 @@ private:
                 kPercent * beside));
     }
 
-    /// Of the backward pass over itself alone without overlap, and what it comes from.
+    /// Slowdown of the backward pass relative to itself alone and without overlap, with its causes.
     template <class Share>
     void tell_slowdown(
         std::size_t i, std::size_t w, const Share& share, const ShareOfRun& own, ScenarioResult& s)
@@ -365,7 +365,7 @@ private:
         return result;
     }
 
-    /// What the machine is shared by.
+    /// Report on all workloads that share the machine.
     [[nodiscard]] WorkloadResult whole_report() const {
         WorkloadResult all;
         all.type = "shared";
@@ -386,7 +386,7 @@ private:
 
     void write(ResultFolder& folder, const ExperimentResult& result) const {
         folder.write("effective-config.json", loaded_.effective_config);
-        std::vector<std::string> labels;  // rows refer to them
+        std::vector<std::string> labels;  // referred to by rows
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
                 labels.push_back(label_of(i, w));
@@ -411,7 +411,7 @@ private:
     const RunOptions& options_;
     std::deque<Sharing> sharings_;
     std::vector<Shared> scenarios_;
-    std::vector<Job> jobs_;  ///< of the round that is on
+    std::vector<Job> jobs_;  ///< of the current round
     std::vector<Outcome> once_;
     std::vector<Outcome> outcomes_;
 };

@@ -5,9 +5,9 @@
 
 namespace switchfold {
 
-/// Runs an experiment whose workloads share the machine: each alone, then all together, in each
-/// scenario. The result has a row for each scenario and workload, "SCENARIO: WORKLOAD". Throws what
-/// run_experiment() throws.
+/// Runs an experiment whose workloads share the machine: in each scenario every workload alone,
+/// then all together. The result has one row per scenario and workload, "SCENARIO: WORKLOAD".
+/// Throws like run_experiment().
 [[nodiscard]] ExperimentResult
 run_shared_machine(const LoadedExperiment& loaded, const RunOptions& options);
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether `name` is what `pattern` says, in which * stands for any characters.
+/// Whether `name` matches `pattern`, in which * stands for any characters.
 bool matches(std::string_view name, std::string_view pattern) {
     if (pattern.empty())
         return name.empty();
@@ -28,7 +28,7 @@ bool matches(std::string_view name, std::string_view pattern) {
     return false;
 }
 
-/// As the experiment's file would name them, so that nothing depends on where the repository lies.
+/// Paths as the experiment's file would name them, independent of the repository's location.
 std::vector<Json> expand_files(const std::string& pattern, const SweepFiles& files) {
     const fs::path written = pattern;
     const fs::path full = written.is_absolute() ? written : files.sweep.parent_path() / written;
@@ -75,7 +75,7 @@ std::string label_of(const Json& value, std::size_t index) {
     return value.is_structured() ? fmt::format("#{}", index + 1) : value.dump();
 }
 
-/// The operator at the start of a filter's text; empty if there is none.
+/// The operator at the start of a filter's text; empty if none.
 std::string_view operator_of(std::string_view text) {
     for (const std::string_view sign : {"<=", ">=", "<", ">"})
         if (text.starts_with(sign))

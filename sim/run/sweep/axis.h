@@ -12,40 +12,40 @@
 
 namespace switchfold {
 
-/// One value of an axis: what goes to each of its pointers, and what results call it.
+/// One value of an axis: the value for each of its pointers, and its name in results.
 struct AxisValue {
     std::vector<Json> values;
     std::string label;
     std::optional<Measure> measure;
 };
 
-/// An axis with its values written out.
+/// An axis with all its values.
 struct Axis {
     std::string name;
     std::vector<std::string> pointers;
     std::vector<AxisValue> values;
-    /// That of all of its values; none if they are no numbers or of different kinds.
+    /// Common kind of all its values; none if they are not numbers or of different kinds.
     [[nodiscard]] std::optional<MeasureKind> kind() const;
 };
 
-/// Where the relative paths of a sweep start.
+/// Base folders for a sweep's relative paths.
 struct SweepFiles {
     std::filesystem::path sweep;
-    std::filesystem::path experiment;  ///< the sweep's own file if it holds the experiment
+    std::filesystem::path experiment;  ///< the sweep's own file if it contains the experiment
 };
 
-/// More values than any axis needs, and few enough to hold.
+/// Limit on an axis' values.
 inline constexpr std::size_t kMostAxisValues = 100'000;
 
-/// Writes an axis out; notes what is wrong under `pointer`, the axis' place in the sweep's file.
+/// Expands an axis; adds problems under `pointer`, the axis' position in the sweep's file.
 [[nodiscard]] Axis expand_axis(
     const AxisParams& params,
     const SweepFiles& files,
     const std::string& pointer,
     std::vector<Problem>& problems);
 
-/// Whether an axis' value fits what a filter says of its axis; throws std::invalid_argument if
-/// nothing ever can.
+/// Whether an axis' value passes a filter's condition; throws std::invalid_argument if no value
+/// ever can.
 [[nodiscard]] bool fits(const Axis& axis, const AxisValue& value, const Json& wanted);
 
 }  // namespace switchfold

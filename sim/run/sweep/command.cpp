@@ -20,7 +20,7 @@ constexpr int kNoProgram = 127;
     ::dup2(output, STDERR_FILENO);
     std::vector<char*> arguments;
     for (const std::string& word : words)
-        arguments.push_back(const_cast<char*>(word.c_str()));  // execvp does not change them
+        arguments.push_back(const_cast<char*>(word.c_str()));  // execvp does not modify them
     arguments.push_back(nullptr);
     ::execvp(arguments.front(), arguments.data());
     _exit(kNoProgram);

@@ -6,16 +6,16 @@
 
 namespace switchfold {
 
-/// What another program said.
+/// Output of another program.
 struct CommandOutput {
-    int status = 0;    ///< exit status; 127: there is no such program
+    int status = 0;    ///< exit status; 127: not found
     std::string text;  ///< standard output and error
 };
 
-/// Runs a program, found by PATH, and waits for its end. Throws IoError if it cannot be started.
+/// Runs a program found by PATH and waits for it. Throws IoError if it cannot be started.
 [[nodiscard]] CommandOutput run_command(const std::vector<std::string>& words);
 
-/// A word as a shell reads it back.
+/// Quotes a word for the shell.
 [[nodiscard]] std::string shell_word(const std::string& word);
 
 }  // namespace switchfold

@@ -37,7 +37,7 @@ std::optional<std::string> optional_text(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
 }
 
-/// A row a scenario: whose, which, the columns of its record, and on what.
+/// One row per scenario: run, scenario, the columns of its record, and the host.
 std::string scenarios_table() {
     std::string columns = "digest TEXT, position INTEGER";
     for (const RecordColumn& column : record_columns())
@@ -52,7 +52,7 @@ std::string csv_cell(const Statement& row, int column) {
     return row.is_null(column) ? std::string() : csv_field(row.text(column));
 }
 
-/// Whether the attached part is past its creation.
+/// Whether the attached part has been fully created.
 bool has_runs(Sqlite& database) {
     Statement read(database, "SELECT 1 FROM part.sqlite_master WHERE name = 'runs'");
     return read.step();
@@ -161,7 +161,7 @@ void SweepDatabase::write_axes(const SweepPlan& plan) {
     }
 }
 
-/// One row a point and scenario, each axis by its name, its number beside it.
+/// One row per point and scenario, with each axis by name and numeric value.
 void SweepDatabase::write_view(const SweepPlan& plan) {
     std::string columns = "p.point AS point, p.digest AS digest";
     std::string joins;
@@ -262,10 +262,10 @@ std::uint64_t SweepDatabase::merge(const std::filesystem::path& other) {
         database_.run("DETACH DATABASE part");
         return 0;
     }
-    // Not IMMEDIATE, which would keep the other's writer waiting.
+    // Not IMMEDIATE, which would block the other database's writer.
     database_.run("BEGIN");
     open_ = true;
-    // Of what both have, a run that ended well is better than one that failed.
+    // If both have a run, a successful one replaces a failed one.
     database_.run("CREATE TEMP TABLE taken AS SELECT p.digest AS digest FROM part.runs p"
                   " LEFT JOIN main.runs m ON m.digest = p.digest"
                   " WHERE m.digest IS NULL OR (m.status = 'failed' AND p.status = 'done')");

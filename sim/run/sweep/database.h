@@ -14,44 +14,44 @@
 
 namespace switchfold {
 
-/// Changes when a table or column of the database changes its meaning or goes.
+/// Changes whenever a table or column changes its meaning or is removed.
 inline constexpr const char* kSweepSchema = "switchfold-sweep-2";
 inline constexpr const char* kDatabaseName = "sweep.db";
 
-/// What a sweep has of its points.
+/// State of a sweep's points.
 struct SweepCount {
     std::uint64_t points = 0;
     std::uint64_t done = 0;
     std::uint64_t failed = 0;
 };
 
-/// The database of a sweep, one file: docs/sweeps.md says what is in it. Results are kept by the
-/// digest of their experiment; a sweep that was changed keeps those that it still needs.
+/// A sweep's database, one file, described in docs/sweeps.md. Results are stored by their
+/// experiment's digest; a modified sweep keeps those that it still needs.
 class SweepDatabase {
 public:
-    /// Creates the file if it is not there. Throws ConfigError if it is of another sweep, version
-    /// or schema; IoError.
+    /// Creates the file if it does not exist. Throws ConfigError if it belongs to another sweep,
+    /// version or schema; IoError.
     SweepDatabase(const std::filesystem::path& file, const SweepPlan& plan);
 
-    /// Digests of the experiments that ended well.
+    /// Digests of experiments that succeeded.
     [[nodiscard]] std::set<std::string> done();
-    /// And of those that failed.
+    /// Digests of experiments that failed.
     [[nodiscard]] std::set<std::string> ended();
-    /// Iteration of the first scenario of those that ended well, by digest, us.
+    /// Iteration (us) of the first scenario of successful experiments, by digest.
     [[nodiscard]] std::map<std::string, double> iterations();
-    /// As if they had never run.
+    /// Removes failed runs.
     void forget_failed();
-    /// Keeps a run, in place of a failed one before. It is on the disk within half a second if
-    /// tick() is called as often, and after flush().
+    /// Stores a run, replacing a failed one. It reaches the disk within half a second if tick() is
+    /// called as often, and after flush().
     void record(const RunRecord& run);
     void tick();
     void flush();
-    /// Takes over the runs of another database of the same plan. \returns how many are new.
+    /// Imports the runs of another database of the same plan. \returns the number of new ones.
     std::uint64_t merge(const std::filesystem::path& other);
     [[nodiscard]] SweepCount count();
     /// Failed points, in order: name and error; at most `most`.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> failures(std::size_t most);
-    /// The view `results` as RFC 4180.
+    /// Writes the view `results` as RFC 4180.
     void write_csv(const std::filesystem::path& file);
 
 private:
@@ -64,7 +64,7 @@ private:
     void begin();
     std::filesystem::path path_;
     Sqlite database_;
-    bool open_ = false;  ///< a transaction
+    bool open_ = false;  ///< a transaction is open
     std::chrono::steady_clock::time_point opened_;
 };
 

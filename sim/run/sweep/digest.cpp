@@ -34,7 +34,7 @@ std::string file_digest(const std::filesystem::path& path) {
     return text_of(hash);
 }
 
-/// Files that workloads read, which the effective configuration only names.
+/// Files that workloads read and that the effective configuration only names.
 std::vector<std::string> paths_of(const Experiment& experiment) {
     std::vector<std::string> paths;
     for (const WorkloadAt& at : workloads_of(experiment))

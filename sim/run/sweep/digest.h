@@ -8,16 +8,16 @@
 
 namespace switchfold {
 
-/// Names experiments by all that their results depend on: the effective configuration and what is
-/// in the files of the workload, traces or a table of layers. Reads each file once. Names things,
-/// guards nothing (FNV-1a, 64 bits).
+/// Identifies experiments by everything that their results depend on: the effective configuration
+/// and the content of the workload's files (traces, table of layers). Reads each file once. Not
+/// cryptographic (FNV-1a, 64 bits).
 class DigestMaker {
 public:
     /// Throws IoError if such a file cannot be read.
     [[nodiscard]] std::string of(const LoadedExperiment& loaded);
 
 private:
-    std::map<std::string, std::string> files_;  ///< path to digest of its bytes
+    std::map<std::string, std::string> files_;  ///< path to hash of its bytes
 };
 
 }  // namespace switchfold

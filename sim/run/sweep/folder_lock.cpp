@@ -38,8 +38,8 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
     file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode);
     if (file_ < 0)
         throw IoError(path.string(), errno, "write into the folder");
-    // A record lock belongs to the process, so that forked workers do not hold it; network file
-    // systems know it too.
+    // A record lock belongs to the process, so forked workers do not hold it; it also works on
+    // network file systems.
     struct flock lock {};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;

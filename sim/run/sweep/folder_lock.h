@@ -5,10 +5,10 @@
 
 namespace switchfold {
 
-/// Keeps a folder for one sweep at a time, as long as it lives; a killed process leaves nothing.
+/// Reserves a folder for one sweep during its lifetime; the lock disappears with a killed process.
 class FolderLock {
 public:
-    /// Creates the folder. Throws IoError, or ConfigError if another process has it.
+    /// Creates the folder. Throws IoError, or ConfigError if another process holds the lock.
     explicit FolderLock(const std::filesystem::path& folder);
     ~FolderLock();
     FolderLock(const FolderLock&) = delete;

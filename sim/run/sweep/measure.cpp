@@ -16,7 +16,7 @@ namespace {
 constexpr double kPsPerUs = 1e6;
 constexpr double kGiga = 1e9;
 
-/// Reads the text with one of the units' parsers, which throw if it is none of theirs.
+/// Parses the text with one of the units' parsers, which throw on failure.
 template <class Parse>
 std::optional<Measure>
 attempt(std::string_view text, MeasureKind kind, double scale, const Parse& parse) {
@@ -49,7 +49,7 @@ std::string measure_text(MeasureKind kind, std::uint64_t count) {
     }
 }
 
-/// A whole number stays one: parameters that count do not take 8.0.
+/// Whole numbers stay integers: counts do not accept 8.0.
 Json json_number(double number) {
     constexpr double kWhole = 9.0e15;
     if (number == std::floor(number) && std::abs(number) < kWhole)
@@ -157,7 +157,7 @@ std::vector<Json> expand_range(std::string_view text, std::size_t most) {
         values.push_back(std::move(value));
     };
     if (range.from.kind == MeasureKind::kNumber) {
-        // From the start each time: sums drift.
+        // Computed from the start each time, since repeated steps would accumulate rounding errors.
         double factor = 1;
         for (std::size_t i = 0;; ++i) {
             const double value =

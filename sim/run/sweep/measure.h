@@ -11,20 +11,20 @@
 
 namespace switchfold {
 
-/// What a number counts.
+/// The quantity that a number measures.
 enum class MeasureKind : std::uint8_t { kNumber, kBytes, kTime, kBandwidth, kFrequency };
 
-/// A number as a configuration may say it: "25 MiB", "700 ns", 8.
+/// A number as written in a configuration: "25 MiB", "700 ns", 8.
 struct Measure {
     MeasureKind kind = MeasureKind::kNumber;
-    std::uint64_t count = 0;  ///< of the kind's base unit: B, ps, B/s, Hz; of kNumber: none
+    std::uint64_t count = 0;  ///< in the kind's base unit: B, ps, B/s, Hz; unused for kNumber
     double number = 0;        ///< in unit_of(kind)
     auto operator<=>(const Measure&) const = default;
 };
 
-/// The unit that plots give a kind: "B", "us", "GB/s", "GHz"; empty for a bare number.
+/// Unit of a kind in plots: "B", "us", "GB/s", "GHz"; empty for a plain number.
 [[nodiscard]] std::string_view unit_of(MeasureKind kind);
-/// A text with a unit or a number; nothing if it is neither.
+/// Interprets a number or a text with a unit; nothing for other values.
 [[nodiscard]] std::optional<Measure> measure_of(const Json& value);
 [[nodiscard]] std::optional<Measure> parse_measure(std::string_view text);
 

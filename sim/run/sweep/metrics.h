@@ -5,10 +5,9 @@
 
 namespace switchfold {
 
-/// The columns of a sweep's results that reports draw, first those of a single collective: a list
-/// of
-/// {"key", "title", "unit" ("us", "GB/s" or "share"), "less" (is better), "log" (axis),
-/// "of_collective"}. The database keeps it for whoever draws.
+/// The columns of a sweep's results that reports draw, those of a single collective first: a list
+/// of {"key", "title", "unit" ("us", "GB/s" or "share"), "less" (is better), "log" (axis),
+/// "of_collective"}. Stored in the database for all readers.
 [[nodiscard]] OrderedJson sweep_metrics();
 
 }  // namespace switchfold

@@ -19,7 +19,7 @@ namespace switchfold {
 
 namespace {
 
-/// Enough to see what is wrong.
+/// Limit on reported problems.
 constexpr std::size_t kMostProblems = 20;
 
 class Planner {
@@ -125,7 +125,7 @@ private:
                 }
                 const Axis& axis = plan_.axes[static_cast<std::size_t>(found - names.begin())];
                 try {
-                    // An array is read up to the first that fits: look at each of its words.
+                    // An array matches if any of its entries does: check each entry.
                     for (const Json& one :
                          wanted.json.is_array() ? wanted.json : Json::array({wanted.json}))
                         static_cast<void>(fits(axis, axis.values.front(), one));
@@ -149,7 +149,7 @@ private:
         });
     }
 
-    /// All combinations that the filters leave, the last axis fastest.
+    /// All combinations that pass the filters, with the last axis varying fastest.
     void enumerate() {
         SweepPoint point;
         point.at.assign(plan_.axes.size(), 0);
@@ -173,7 +173,7 @@ private:
         for (SweepPoint& point : plan_.points) {
             try {
                 const LoadedExperiment loaded = load_point(plan_, point);
-                // A trace is not read for this: it may be large.
+                // Traces are not read here, since they may be large.
                 for (const Variant& variant : variants_of(loaded))
                     if (const auto& workload = variant.experiment->workload;
                         workload && !computes(*workload))
@@ -191,13 +191,13 @@ private:
         }
     }
 
-    /// Blames a problem on the value that brought it; each is told once.
+    /// Attributes a problem to the value that caused it; reports each once.
     void note(const SweepPoint& point, const Problem& problem) {
         Problem told = problem;
         if (problem.file == "--set") {
             told = blamed(point, problem);
         } else if (told.file == plan_.files.sweep.string()) {
-            // An experiment in place, or a combination that cannot be.
+            // The experiment is in place, or the combination is invalid.
             told.pointer = "/experiment" + told.pointer;
             told.message += fmt::format(" (at {})", name_of(plan_, point));
         } else if (told.file == plan_.files.experiment.string()) {

@@ -11,14 +11,14 @@
 
 namespace switchfold {
 
-/// One experiment of a sweep: which value of each axis, and what names the experiment that this
-/// makes. Points of the same digest are the same experiment.
+/// One experiment of a sweep: the index of each axis' value, and the resulting experiment's digest.
+/// Points with equal digests are the same experiment.
 struct SweepPoint {
     std::vector<std::uint32_t> at;
     std::string digest;
 };
 
-/// A sweep whose every point has been read and found to be a right experiment.
+/// A sweep in which every point has been read and is valid.
 struct SweepPlan {
     std::string name;
     SweepFiles files;
@@ -27,14 +27,14 @@ struct SweepPlan {
     std::vector<SweepPoint> points;
 };
 
-/// More points than this are a mistake: they would not be planned, let alone run.
+/// Limit on points; more are a mistake.
 inline constexpr std::size_t kMostPoints = 1'000'000;
 
-/// Reads a sweep's file and every point of it. Throws ConfigError with what is wrong, of points the
-/// first twenty problems, blamed on the axis' value that brings them.
+/// Reads a sweep's file and all its points. Throws ConfigError with all problems, for points the
+/// first twenty, attributed to the axis' value that causes them.
 [[nodiscard]] SweepPlan plan_sweep(const std::filesystem::path& file);
 
-/// What a point puts into the experiment.
+/// The values that a point sets in the experiment.
 [[nodiscard]] std::vector<Override> overrides_of(const SweepPlan& plan, const SweepPoint& point);
 /// "size=1 KiB, algorithm=ring"
 [[nodiscard]] std::string name_of(const SweepPlan& plan, const SweepPoint& point);

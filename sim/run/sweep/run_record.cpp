@@ -54,7 +54,7 @@ RecordColumn of_cause(const Cause& cause) {
         }};
 }
 
-/// Of the one collective; a text that says nothing is none.
+/// A column of the single collective; empty texts become null.
 template <class T>
 RecordColumn of_collective(std::string name, T RecordedCollective::*member) {
     return {
@@ -95,7 +95,7 @@ RunRecord record_of(const ExperimentResult& result) {
         to.collectives = from.collectives.size();
         for (const CollectiveResult& c : from.collectives)
             to.collectives_us += c.time_us;
-        // A dispatch and its combine are two.
+        // A dispatch and its combine count as two.
         const bool alone = result.workload.type == "collective" ||
                            (result.workload.type == "experts" && from.collectives.size() == 1);
         if (alone && !from.collectives.empty()) {

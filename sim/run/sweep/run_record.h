@@ -13,7 +13,7 @@
 
 namespace switchfold {
 
-/// The one collective that a scenario ran, where the workload is a single one.
+/// The collective of a scenario, for workloads of a single one.
 struct RecordedCollective {
     std::string algorithm;
     std::string protocol;
@@ -26,46 +26,46 @@ struct RecordedCollective {
     double bus_bandwidth_GBps = 0;
 };
 
-/// What a sweep keeps of a scenario.
+/// The results of a scenario that a sweep stores.
 struct RecordedScenario : ScenarioFigures {
     std::uint64_t collectives = 0;
-    double collectives_us = 0;  ///< of all of them together
+    double collectives_us = 0;  ///< sum over all
     std::optional<RecordedCollective> collective;
 };
 
-/// What depends on the machine that ran it, and on nothing else.
+/// Everything that depends on the host that ran it.
 struct RecordedHost {
     std::string name;
     double wall_s = 0;
     std::uint64_t peak_rss_bytes = 0;
 };
 
-/// How an experiment of a sweep ended.
+/// Result of a sweep's experiment.
 struct RunRecord {
     std::string digest;
-    int exit_code = 0;  ///< as of `switchfold run`
+    int exit_code = 0;  ///< exit code of `switchfold run`
     std::string error;
-    std::string machine;  ///< the system's name
+    std::string machine;  ///< name of the system
     std::vector<RecordedScenario> scenarios;
     RecordedHost host;
 };
 
-/// One column of what a sweep keeps of a scenario: its name and type in the database, and how a
-/// value gets out of a record and in again; null where a scenario has none.
+/// One column of a stored scenario: name and type in the database, and functions that read its
+/// value from a record and write it back; null if a scenario has none.
 struct RecordColumn {
     std::string name;
     std::string_view type;
     std::function<Json(const RecordedScenario&)> get;
     std::function<void(RecordedScenario&, const Json&)> set;
 };
-/// All of them, in order: the workers' records, the database and its CSV list them from here.
+/// All columns, in order; the workers' records, the database and its CSV are derived from them.
 [[nodiscard]] std::vector<RecordColumn> record_columns();
 
-/// What a sweep keeps of a result; digest, machine and host's name are the caller's to fill in.
+/// The part of a result that a sweep stores, except digest, machine and host name.
 [[nodiscard]] RunRecord record_of(const ExperimentResult& result);
-/// Bytes that carry a record from a worker to its parent.
+/// Encodes a record for the way from a worker to its parent.
 [[nodiscard]] std::string encode(const RunRecord& record);
-/// Throws std::logic_error if they are not a whole record.
+/// Throws std::logic_error if the bytes are not a complete record.
 [[nodiscard]] RunRecord decode_record(std::string_view bytes);
 
 }  // namespace switchfold

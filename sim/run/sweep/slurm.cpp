@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Slurm's MaxArraySize is 1001 unless the cluster says otherwise.
+/// Slurm's default MaxArraySize is 1001.
 constexpr std::size_t kMostTasks = 1000;
 
 std::string one_line(std::string text) {
@@ -77,7 +77,7 @@ private:
             options_.log(text);
     }
 
-    /// Jobs of a sweep that was killed are ended; what they have done is kept.
+    /// Cancels jobs of a killed sweep and imports their results.
     void take_leftovers() {
         std::error_code ignored;
         for (const fs::directory_entry& round : fs::directory_iterator(jobs_folder_, ignored)) {
@@ -90,13 +90,13 @@ private:
         fs::remove_all(jobs_folder_, ignored);
     }
 
-    /// \returns whether it brought anything.
+    /// \returns whether it produced any results.
     bool run_round(const std::vector<const SweepPoint*>& missing, std::size_t before) {
         const fs::path folder = jobs_folder_ / fmt::format("round-{}", ++round_);
         make_folder(folder);
         const std::size_t tasks =
             std::min({missing.size(), std::size_t{std::max(1U, slurm_.tasks)}, kMostTasks});
-        // Dealt like cards: neighbours take about as long, so that all tasks do.
+        // Dealt round-robin: neighbouring points take about equally long, so tasks are balanced.
         std::vector<std::string> shares(tasks);
         for (std::size_t i = 0; i < missing.size(); ++i)
             shares[i % tasks] += missing[i]->digest + "\n";
@@ -179,7 +179,7 @@ private:
         return text + "\n";
     }
 
-    /// A queue that does not answer for a while is no end of the job.
+    /// Temporary failures of squeue do not count as the end of the job.
     bool is_queued(const std::string& id) {
         const CommandOutput said = run_command({"squeue", "--noheader", "--jobs", id});
         if (said.status == 0) {
@@ -228,7 +228,7 @@ private:
     fs::path jobs_folder_;
     SweepProgress told_;
     unsigned round_ = 0;
-    unsigned silent_ = 0;  ///< times in a row that squeue failed
+    unsigned silent_ = 0;  ///< consecutive failures of squeue
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -125,7 +125,7 @@ void Statement::run() {
 }
 
 void Statement::put(int index, std::string_view value) {
-    // SQLite takes a null pointer for NULL.
+    // A null pointer would be bound as NULL.
     sqlite3_bind_text(
         statement_,
         index,

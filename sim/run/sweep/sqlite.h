@@ -28,7 +28,7 @@ public:
     Statement(Statement&&) = delete;
     Statement& operator=(Statement&&) = delete;
 
-    /// Binds all parameters in order; what is none becomes NULL.
+    /// Binds all parameters in order; empty optionals become NULL.
     template <class... T>
     Statement& bind(const T&... values) {
         reset();
@@ -36,11 +36,11 @@ public:
         (put(++index, values), ...);
         return *this;
     }
-    /// The same of numbers, texts, truths and nulls.
+    /// The same for numbers, texts, booleans and nulls.
     Statement& bind_all(const std::vector<Json>& values);
     /// \returns whether there is a row. Throws IoError.
     bool step();
-    /// Runs to the end.
+    /// Steps to the end.
     void run();
 
     [[nodiscard]] std::string text(int column) const;
@@ -74,7 +74,7 @@ private:
     sqlite3_stmt* statement_ = nullptr;
 };
 
-/// An open SQLite file. Errors are IoErrors that name it: a full disk, a file that is none.
+/// An open SQLite file. Errors are IoErrors naming it: a full disk, a file that is not a database.
 class Sqlite {
 public:
     enum class Mode : std::uint8_t { kRead, kWrite };
@@ -94,7 +94,7 @@ private:
     sqlite3* handle_ = nullptr;
 };
 
-/// A name or a text as SQL writes them.
+/// Quotes a name or text for SQL.
 [[nodiscard]] std::string sql_name(std::string_view name);
 [[nodiscard]] std::string sql_text(std::string_view text);
 

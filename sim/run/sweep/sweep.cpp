@@ -23,7 +23,7 @@ std::string host_name() {
     return name.data();
 }
 
-/// An equal part of the machine's memory for each worker, with some for the rest.
+/// Memory limit per worker: an equal part of the machine's memory, with some reserved.
 std::uint64_t part_of_memory(unsigned jobs) {
     const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));

@@ -15,10 +15,10 @@
 
 namespace switchfold {
 
-/// How far a sweep is.
+/// Progress of a sweep.
 struct SweepProgress {
-    std::uint64_t runs = 0;  ///< to be done this time; points of one digest are one
-    double ended = 0;        ///< of them, with the parts of those under way
+    std::uint64_t runs = 0;  ///< to do in this run; points with equal digests count once
+    double ended = 0;        ///< completed runs, plus the shares of running ones
     std::uint64_t failed = 0;
     double elapsed_s = 0;
 };
@@ -26,7 +26,7 @@ struct SweepProgress {
 struct SweepOptions {
     std::filesystem::path out;
     unsigned jobs = 1;
-    std::uint64_t worker_bytes = 0;  ///< memory of a worker; 0: its part of the machine's
+    std::uint64_t worker_bytes = 0;  ///< memory limit per worker; 0: an equal part of the machine's
     std::optional<std::set<std::string>> only;  ///< digests to run; none: all
     std::function<void(const SweepProgress&)> progress;
     std::function<void(const std::string&)> log;
@@ -34,20 +34,20 @@ struct SweepOptions {
 
 struct SweepSummary {
     SweepCount count;
-    std::uint64_t ran = 0;                                      ///< experiments that ran this time
-    std::uint64_t kept = 0;                                     ///< that were there from before
-    std::vector<std::pair<std::string, std::string>> failures;  ///< the first: point, error
+    std::uint64_t ran = 0;                                      ///< experiments run this time
+    std::uint64_t kept = 0;                                     ///< results from earlier runs
+    std::vector<std::pair<std::string, std::string>> failures;  ///< the first ones: point, error
 };
 
-/// The experiments that are still to be run, one of each digest, in the order of the points.
+/// The experiments still to be run, one per digest, in the order of the points.
 [[nodiscard]] std::vector<const SweepPoint*> missing_points(
     const SweepPlan& plan, const std::set<std::string>& done, const SweepOptions& options);
 
-/// Runs what is missing in worker processes, and writes sweep.db and results.csv. An experiment
-/// that fails is kept with its error. Throws ConfigError, IoError; what has ended is kept.
+/// Runs missing experiments in worker processes, and writes sweep.db and results.csv. A failed
+/// experiment is stored with its error. Throws ConfigError, IoError; completed results are kept.
 [[nodiscard]] SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options);
 
-/// What is to be said once all have run; writes results.csv.
+/// Summary after all have run; writes results.csv.
 [[nodiscard]] SweepSummary
 summarise(SweepDatabase& database, const SweepOptions& options, std::uint64_t ran);
 

@@ -29,7 +29,7 @@ void check_values(const ValuesParams& values, ParamChecker& checker) {
                         "files");
 }
 
-/// Whether the database's view has such a column for every sweep.
+/// Whether the database's view has such a column in every sweep.
 bool is_a_column(const std::string& name) {
     for (const std::string_view fixed :
          {"point", "digest", "status", "exit_code", "error", "machine"})
@@ -61,7 +61,7 @@ void AxisParams::check(ParamChecker& checker) const {
 void SweepParams::check(ParamChecker& checker) const {
     if (axes.empty())
         checker.error("/axes", "is empty; expected at least one axis");
-    // SQLite joins at most 64 tables, and an axis takes two.
+    // SQLite joins at most 64 tables, and an axis uses two.
     constexpr std::size_t kMostAxes = 24;
     if (axes.size() > kMostAxes)
         checker.error("/axes", fmt::format("are {}; expected at most {}", axes.size(), kMostAxes));

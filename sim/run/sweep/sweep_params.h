@@ -12,7 +12,7 @@
 
 namespace switchfold {
 
-/// Where values go, and which: exactly one of the three ways to say so.
+/// Pointers to set and their values, given in exactly one of the three ways.
 struct ValuesParams {
     std::string pointer;
     std::vector<AnyValue> values;
@@ -85,7 +85,7 @@ struct AxisParams {
                 "Other parameters that change in step with this one: as many values.")};
     }
     void check(ParamChecker& checker) const;
-    /// Its own values, in the form of those that are zipped to it.
+    /// Its own values, in the same form as those zipped with it.
     [[nodiscard]] ValuesParams own() const { return {pointer, values, range, files}; }
 };
 

@@ -12,11 +12,11 @@ namespace switchfold {
 
 namespace {
 
-/// What the page reads of the view, beside the axes and the metrics.
+/// Columns of the view that the page reads, besides axes and metrics.
 constexpr std::array<std::string_view, 7> kColumns{
     "status", "error", "scenario", "machine", "ran_ranks", "ran_algorithm", "size_bytes"};
 
-/// More rows make the page larger than 5 MB.
+/// Limit on rows; more make the page larger than 5 MB.
 constexpr std::size_t kMostRows = 20'000;
 
 OrderedJson cell(const Statement& row, int column) {

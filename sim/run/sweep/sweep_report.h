@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// What sim/output/report/sweep.js draws of a sweep's folder: axes, and a row a point and scenario.
-/// `measured` is left empty. Throws ConfigError, IoError.
+/// The data that sim/output/report/sweep.js draws for a sweep's folder: axes, and one row per point
+/// and scenario. `measured` is left empty. Throws ConfigError, IoError.
 [[nodiscard]] OrderedJson sweep_report_data(const std::filesystem::path& folder);
 
 }  // namespace switchfold

@@ -16,7 +16,7 @@ std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGra
         CollectiveKind kind;
         std::uint32_t group;
         std::uint32_t blocks;
-        std::uint32_t ordinal;  ///< within its step
+        std::uint32_t ordinal;  ///< index within its step
         auto operator<=>(const Key&) const = default;
     };
     std::map<Key, Time> shortest;
@@ -55,7 +55,7 @@ std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGra
             sizes[key] = Bytes(16);
             continue;
         }
-        // One pass moves half of what an all-reduce of the same size does.
+        // A single pass moves half of what an all-reduce of the same size moves.
         const bool twice = key.kind == CollectiveKind::kAllReduce;
         std::uint64_t low = 16;
         std::uint64_t high = 1ULL << 36U;

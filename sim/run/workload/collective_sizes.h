@@ -8,9 +8,9 @@
 
 namespace switchfold {
 
-/// Replaces unknown collective sizes by what the machine would move in the measured time: the
-/// shortest of the occurrences of the same collective over the steps, since the others waited
-/// longer for peers. \returns how many.
+/// Replaces unknown collective sizes by what the machine would move in the measured time. Of the
+/// occurrences of a collective over the steps, the shortest is used, because others waited for
+/// peers. \returns the number of sizes replaced.
 std::uint32_t estimate_collective_sizes(const SystemParams& system, ExecutionGraph& graph);
 
 }  // namespace switchfold

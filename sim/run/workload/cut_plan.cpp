@@ -17,7 +17,7 @@ namespace switchfold {
 
 namespace {
 
-/// What a workload's plan asks for beside a cut that is not in its ParallelPlan.
+/// Rejects settings of a workload's plan outside ParallelPlan that cannot be combined with a cut.
 void refuse_others(const PlanParams& params, PlanProblems& problems) {
     const auto refuse = [&](const char* key, bool asked, const char* expected) {
         if (asked)
@@ -40,7 +40,7 @@ std::string in_milliseconds(double seconds) {
     return fmt::format("{:.4g} ms", seconds * 1e3);
 }
 
-/// "lstm.1, head, attention.qkv and 9 more": the heaviest by name.
+/// "lstm.1, head, attention.qkv and 9 more": the layers with most work by name.
 std::string told_layers(const CutGraph& graph, const std::vector<std::uint32_t>& layers) {
     if (layers.empty())
         return "nothing";

@@ -5,7 +5,7 @@
 
 namespace switchfold {
 
-/// As prepare_plan(), of a plan with a cut.
+/// prepare_plan() for a plan with a cut.
 [[nodiscard]] std::optional<PreparedPlan> prepare_cut(
     const TrainingWorkloadParams& workload,
     const RankGpus& gpus,

@@ -35,7 +35,7 @@ std::string_view name_of(DivisionMethod method) {
     return "";
 }
 
-/// "190, 68, 42"; of many the first and how many there are.
+/// "190, 68, 42"; long lists are shortened to the first values and the total number.
 template <class T>
 std::string listed(const std::vector<T>& values) {
     constexpr std::size_t kMost = 16;
@@ -83,11 +83,11 @@ public:
     }
 
 private:
-    /// What a replica computes in a step, and on which kinds of GPUs.
+    /// Work of a replica in a step, and the kinds of its GPUs.
     struct Replica {
         std::set<std::uint32_t> kinds;
         ReplicaGpus gpus;
-        std::uint32_t micro_batch = 1;  ///< at most
+        std::uint32_t micro_batch = 1;  ///< upper limit
         std::uint32_t samples = 0;
     };
 
@@ -95,7 +95,7 @@ private:
 
     [[nodiscard]] std::uint32_t data_of(std::uint32_t rank) const { return map_.place(rank).data; }
 
-    /// Kinds of GPUs of the ranks of these devices, of one replica or, without it, of all.
+    /// Kinds of GPUs of the ranks of these devices, for one replica or, without it, for all.
     [[nodiscard]] std::set<std::uint32_t>
     kinds_of(const std::set<std::uint32_t>& devices, std::optional<std::uint32_t> replica) const {
         std::set<std::uint32_t> kinds;
@@ -115,7 +115,7 @@ private:
         return stages;
     }
 
-    /// Cuts the network for all ranks alike: their replicas sum gradients of the same weights.
+    /// Cuts the network equally for all ranks, because replicas sum gradients of the same weights.
     void cut() {
         if (plan_.partition.empty())
             plan_.partition = balanced_partition(network_, gpus_of_stages({}), plan_);
@@ -130,7 +130,7 @@ private:
         plan_.last_micro_batch = 0;
     }
 
-    /// The largest micro-batch that a replica's GPUs can hold.
+    /// The largest micro-batch that fits a replica's GPUs.
     [[nodiscard]] std::uint32_t room_of(const Replica& replica) {
         std::uint32_t most = largest_;
         for (const std::uint32_t kind : replica.kinds) {
@@ -215,7 +215,7 @@ private:
         return sum == params_.global_batch;
     }
 
-    /// By the times of replicas; equal replicas share a table.
+    /// Balances by replicas' times; equal replicas share a table.
     std::optional<BatchDivision> balance(std::uint32_t batch) {
         std::map<std::pair<ReplicaGpus, std::uint32_t>, std::vector<double>> tables;
         std::vector<StepTimes> devices;
@@ -230,7 +230,7 @@ private:
         return divide(devices, batch);
     }
 
-    /// How long the replicas with samples compute.
+    /// Compute times of the replicas with samples.
     StepSpread spread(const std::vector<std::uint32_t>& samples) {
         std::vector<double> seconds;
         for (std::size_t i = 0; i < replicas_.size(); ++i)
@@ -289,7 +289,7 @@ private:
         }
     }
 
-    /// A replica's plan; `given` is the schedule that all its ranks have to follow.
+    /// A replica's plan; `given` is the schedule that all its ranks must follow.
     [[nodiscard]] ParallelPlan plan_of(const Replica& replica) const {
         ParallelPlan plan = plan_;
         const MicroBatches parts = micro_batches(replica.samples, replica.micro_batch);
@@ -301,7 +301,7 @@ private:
         return plan;
     }
 
-    /// Whether replicas exchange what depends on their micro-batches, and these differ.
+    /// Rejects unequal micro-batches if replicas exchange data that depends on them.
     void check_exchanges() {
         std::set<std::uint32_t> counts;
         std::set<std::uint32_t> samples;
@@ -335,7 +335,7 @@ private:
         using Like =
             std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::set<std::uint32_t>>;
         std::map<Like, const PlannedStep*>
-            made;  // kind, samples, micro-batch, kinds of the replica
+            made;  // by kind, samples, micro-batch, kinds of the replica
         std::map<std::uint32_t, const PlannedStep*> first;  // by replica
         out_.by_rank.assign(map_.ranks(), nullptr);
         for (std::uint32_t rank = 0; rank < map_.ranks(); ++rank) {
@@ -350,7 +350,7 @@ private:
                 add_problems(problems_of(plan, network_));
                 if (!problems_.empty())
                     return;
-                // A schedule that is searched for one kind's times is that of the whole replica.
+                // A schedule searched for one kind's times applies to the whole replica.
                 if (of_replica != nullptr && !plan.given)
                     plan.given = std::make_shared<PipelineSchedule>(of_replica->schedule());
                 out_.steps.push_back(std::make_unique<PlannedStep>(
@@ -369,7 +369,7 @@ private:
                 problems_.push_back(problem);
     }
 
-    /// Each rank against its own GPU.
+    /// Checks each rank against its own GPU.
     void check_memory_of_ranks() {
         std::map<std::pair<std::uint32_t, const PlannedStep*>, std::set<std::uint32_t>> devices;
         for (std::uint32_t rank = 0; rank < map_.ranks(); ++rank)
@@ -414,7 +414,7 @@ private:
     ReplicaTimes replica_times_;
     PlanProblems& problems_;
     std::vector<Replica> replicas_;
-    std::uint32_t largest_ = 1;                    ///< micro-batch that the plan allows
+    std::uint32_t largest_ = 1;                    ///< largest micro-batch allowed by the plan
     std::map<std::uint32_t, std::uint32_t> room_;  ///< samples of a micro-batch, by kind
     DividedPlan out_;
 };

@@ -14,17 +14,17 @@
 
 namespace switchfold {
 
-/// A step whose ranks differ: in their GPUs, or in the samples of their replica.
+/// A step whose ranks differ in their GPUs or in the samples of their replica.
 struct DividedPlan {
-    std::vector<std::unique_ptr<PlannedStep>> steps;  ///< of ranks that are alike one
-    std::vector<const PlannedStep*> by_rank;          ///< none where a replica has no samples
-    bool equal_samples = true;                        ///< of replicas, and of micro-batches
+    std::vector<std::unique_ptr<PlannedStep>> steps;  ///< one per set of equal ranks
+    std::vector<const PlannedStep*> by_rank;          ///< null if the replica has no samples
+    bool equal_samples = true;                        ///< over replicas and micro-batches
     std::vector<std::string> notes;                   ///< for the results
 };
 
-/// Divides the plan's batch and makes every rank's step, for times of the kinds of GPUs that its
-/// ranks have (none for others). `plan` is of the share of a replica if all were equal. None if
-/// there are problems, with pointers below the plan.
+/// Divides the plan's batch and builds every rank's step, given kernel times for the kinds of GPUs
+/// in use (none for others). `plan` describes the share of a replica if all were equal. Nothing if
+/// there are problems; their pointers are relative to the plan.
 [[nodiscard]] std::optional<DividedPlan> divided_plan(
     const PlanParams& params,
     const ParallelPlan& plan,
@@ -33,10 +33,10 @@ struct DividedPlan {
     const std::vector<std::optional<KernelTimes>>& times,
     PlanProblems& problems);
 
-/// Samples of the global batch that a replica has at most, if all have as many.
+/// Most samples of the global batch per replica, if divided evenly.
 [[nodiscard]] std::uint32_t even_share(const PlanParams& params);
 
-/// What to know of batch normalisation where a plan takes several micro-batches; empty if nothing.
+/// A caveat on batch normalisation if a plan uses several micro-batches; empty if none.
 [[nodiscard]] std::string told_normalisation(const ParallelPlan& plan, const Network& network);
 
 }  // namespace switchfold

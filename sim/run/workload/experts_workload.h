@@ -10,16 +10,16 @@
 
 namespace switchfold {
 
-/// A dispatch, a combine, or one after the other, over all of `ranks` ranks. Their bytes are what
-/// the busiest rank sends or receives, its own tokens among them, a copy for each rank that wants
-/// one.
+/// A dispatch, a combine, or both in sequence, over all of `ranks` ranks. Their bytes are those
+/// that the busiest rank sends or receives, including its own tokens, with one copy for each rank
+/// that needs a token.
 [[nodiscard]] ExecutionGraph
 experts_step(ExpertsOperation operation, const ExpertExchange& exchange, std::uint32_t ranks);
 
 /// The workload's exchange; `seed` is the experiment's.
 [[nodiscard]] ExpertExchange exchange_of(const ExpertsWorkloadParams& workload, std::uint64_t seed);
 
-/// What exchanges need to know of the system.
+/// Properties of the system that exchanges depend on.
 [[nodiscard]] ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks);
 
 }  // namespace switchfold

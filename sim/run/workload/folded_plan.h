@@ -6,18 +6,18 @@
 
 namespace switchfold {
 
-/// A plan that can be folded, for a machine.
+/// Folds a plan for a machine. \pre it can be folded.
 [[nodiscard]] FoldedStep folded_step(const PlannedStep& step, const SystemParams& system);
 
-/// The step of a folded plan on a machine: simulates its probe in this process, as simulate() does,
-/// and gives the pieces the times that they took there.
+/// The step of a folded plan on a machine: simulates its probe in this process, like simulate(),
+/// and sets the pieces' times accordingly.
 [[nodiscard]] ExecutionGraph measured_step(
     const FoldedStep& folded,
     const SystemParams& system,
     const CollectivePolicies& policies,
     const SimulateOptions& options);
 
-/// The same with the probe in a process of its own, whose errors are thrown here.
+/// The same with the probe in a separate process, whose errors are rethrown here.
 [[nodiscard]] ExecutionGraph measured_step_apart(
     const FoldedStep& folded,
     const SystemParams& system,

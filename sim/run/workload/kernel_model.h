@@ -10,16 +10,15 @@
 
 namespace switchfold {
 
-/// What kernel times are computed from, of a GPU as its description states it.
+/// The inputs of kernel-time models, from a GPU's description.
 [[nodiscard]] GpuRates gpu_rates(const GpuParams& gpu);
 
-/// What a description lacks for kernel times, in words: "states no arithmetic/vector_rate". Empty
-/// if nothing.
+/// What a description lacks for kernel times: "states no arithmetic/vector_rate". Empty if nothing.
 [[nodiscard]] std::string why_no_kernel_times(const GpuParams& gpu);
 
-/// Times of a GPU's kernels: the model's, or with `table` (relative to `folder`; empty: none) the
-/// measured ones. Throws ConfigError if the table is wrong, InternalError for a GPU that lacks what
-/// why_no_kernel_times() says.
+/// Kernel times of a GPU: from the model, or measured ones from `table` (relative to `folder`;
+/// empty: none). Throws ConfigError if the table is invalid, InternalError if why_no_kernel_times()
+/// is not empty.
 [[nodiscard]] KernelTimes
 kernel_times(const GpuParams& gpu, const std::string& table, const std::filesystem::path& folder);
 

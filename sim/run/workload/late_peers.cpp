@@ -13,7 +13,7 @@ LatePeers derive_late_peers(const SystemParams& system, ExecutionGraph& graph) {
         std::tuple<CollectiveKind, Bytes, std::size_t, std::uint32_t, std::uint32_t, std::string>;
     std::map<Shape, TransferTime> known;
     return set_peers_late(graph, [&](CollectiveOperation collective, const Group& group) {
-        // An estimated size is what this machine's own channels move in the shortest residence.
+        // An estimated size was derived with this machine's own channels: use them here as well.
         if (collective.kind == CollectiveKind::kAllReduce &&
             collective.size_source == SizeSource::kEstimatedFromDuration) {
             collective.thread_blocks = collective.threads_per_block = 0;

@@ -6,8 +6,8 @@
 
 namespace switchfold {
 
-/// set_peers_late() with what this machine needs for the transfers, each kind and size run once
-/// alone with the blocks and the protocol of the trace. Sizes must be known or estimated.
+/// Calls set_peers_late() with this machine's transfer times: each kind and size is simulated once
+/// alone, with the trace's blocks and protocol. \pre sizes are known or estimated.
 LatePeers derive_late_peers(const SystemParams& system, ExecutionGraph& graph);
 
 }  // namespace switchfold

@@ -12,7 +12,7 @@ namespace switchfold {
 
 namespace {
 
-/// Why a replica has no sample; empty if each has one.
+/// Why some replica gets no sample; empty if all do.
 std::string why_no_part(const LearningParams& learning, std::uint32_t replicas) {
     if (learning.shares.empty())
         return {};
@@ -37,7 +37,7 @@ std::string why_no_averages(const ParallelPlan& plan, const PipelineSchedule& sc
     return {};
 }
 
-/// Shares and members are of replicas that have the whole network.
+/// Shares and members require replicas of the whole network.
 void check_replicas(
     const LearningParams& learning,
     const ParallelPlan& plan,

@@ -8,14 +8,15 @@
 
 namespace switchfold {
 
-/// Micro-batches of an update, those of all replicas.
+/// Micro-batches per update, over all replicas.
 [[nodiscard]] std::uint32_t micro_batches_a_step(const PlannedStep& step);
-/// Mini-batches in which replicas of stages and updates come round again, where nothing flushes.
+/// Mini-batches after which the pattern of stage replicas and updates repeats, without flush.
 [[nodiscard]] std::uint32_t mini_batches_a_turn(const ParallelPlan& plan);
-/// At least so many must be simulated to see the steady pace.
+/// Least number that must be simulated to see the steady pace.
 [[nodiscard]] std::uint32_t mini_batches_to_see_the_pace(const ParallelPlan& plan);
 
-/// Why a small network cannot be trained along a plan; pointers below the learning's parameters.
+/// Why a small network cannot be trained along a plan; pointers are relative to the learning's
+/// parameters.
 [[nodiscard]] PlanProblems why_not_learned(const LearningParams& learning, const PlannedStep& step);
 
 }  // namespace switchfold

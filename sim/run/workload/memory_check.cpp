@@ -13,7 +13,7 @@ namespace switchfold {
 
 namespace {
 
-/// Samples of a micro-batch for which there is room beside all else that the device holds.
+/// Samples of a micro-batch that fit beside everything else on the device.
 double fitting(double capacity, const ParallelPlan& plan, const MemoryBytes& device) {
     const double of_samples = device[MemoryClass::kActivations] + device[MemoryClass::kWorkspace];
     const double rest = capacity - (device.all() - of_samples);

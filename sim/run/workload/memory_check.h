@@ -11,16 +11,16 @@
 
 namespace switchfold {
 
-/// Refuses what the GPU cannot hold, with the largest micro-batch that it can. \returns what the
-/// fullest of the devices needs, in words.
+/// Rejects plans that exceed the GPU's memory, suggesting the largest micro-batch that fits.
+/// \returns the needs of the fullest device, in words.
 [[nodiscard]] std::string check_memory(
     const GpuParams& gpu,
     const ParallelPlan& plan,
     const std::vector<MemoryBytes>& devices,
     PlanProblems& problems);
 
-/// The largest micro-batch of a step that the GPU can hold on these devices, up to that of the
-/// plan; 0 if not even one sample fits.
+/// The largest micro-batch that fits the GPU on these devices, up to that of the plan; 0 if not
+/// even one sample fits.
 [[nodiscard]] std::uint32_t largest_micro_batch(
     const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices);
 

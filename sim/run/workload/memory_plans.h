@@ -13,24 +13,25 @@
 
 namespace switchfold {
 
-/// A training experiment as planners of memory see it: one GPU's iteration and its machine.
+/// A training experiment as seen by memory planners: one GPU's iteration and its machine.
 struct MemoryWorkload {
     std::string network;
     std::string gpu;
     std::uint32_t batch = 1;     ///< samples
-    std::uint64_t capacity = 0;  ///< of the GPU, bytes; 0: not known
+    std::uint64_t capacity = 0;  ///< of the GPU, bytes; 0: unknown
     CopyRates rates;             ///< between the GPU and its host
     AccessSchedule schedule;
     std::vector<UpdateLayer> layers;  ///< by layer of the network
     std::vector<ChainUnit> chain;     ///< for recomputation
-    std::uint64_t hidden_copies = 0;  ///< bytes each way that a forward or backward pass hides
-    std::uint64_t bucket = 0;         ///< bytes of gradients that travel together
+    std::uint64_t hidden_copies =
+        0;                     ///< bytes in each direction that a forward or backward pass can hide
+    std::uint64_t bucket = 0;  ///< bytes of gradients that are reduced together
     std::uint64_t first_bucket = 0;
 };
 
-/// Kernels of each layer, alone on the GPU, and their access schedule. Throws ConfigError for a
-/// workload that is no training, a GPU without kernel times, and plans that share a layer among
-/// ranks: their parts of layers are not planned yet.
+/// Isolated kernel times of each layer, and the layers' access schedule. Throws ConfigError for a
+/// workload that is not a training, a GPU without kernel times, and plans that divide layers among
+/// ranks, which memory planners do not support.
 [[nodiscard]] MemoryWorkload
 memory_workload(const LoadedExperiment& loaded, bool update_in_backward);
 

@@ -28,7 +28,7 @@ namespace switchfold {
 
 namespace {
 
-/// A layer by its name or number.
+/// Finds a layer by name or number.
 std::optional<std::uint32_t> layer_named(const Network& network, const std::string& word) {
     const auto found =
         std::find_if(network.layers.begin(), network.layers.end(), [&](const Layer& layer) {
@@ -87,8 +87,8 @@ ParallelPlan plan_of(
     return plan;
 }
 
-/// Fills in the partition that PipeDream's planner finds, and the replicas of stages if it may
-/// choose them.
+/// Sets the partition found by PipeDream's planner, and the replicas of stages if it may choose
+/// them.
 void plan_partition(
     const PlanParams& params,
     const Network& network,
@@ -118,7 +118,7 @@ void plan_partition(
     const auto found = plan_pipeline(planner_layers(network, times, plan), options);
     if (found) {
         use(*found, plan);
-        // As many as the replicas that were chosen share evenly.
+        // Rounded to a multiple that the chosen replicas share evenly.
         const std::uint32_t turns = rounds_of_replicas(plan);
         if (params.cut.replicated)
             plan.mini_batches = (plan.mini_batches + turns - 1) / turns * turns;
@@ -166,8 +166,8 @@ std::string told_memory(const PlannedMemory& planned) {
         gradients);
 }
 
-/// What stays on the GPU. Refuses what cannot be planned or does not fit, with the largest
-/// micro-batch that does.
+/// Plans what stays on the GPU. Rejects what cannot be planned or does not fit, suggesting the
+/// largest micro-batch that fits.
 void use_memory(
     const GpuParams& gpu,
     const PlanParams& params,
@@ -255,7 +255,7 @@ std::vector<std::optional<KernelTimes>> kernel_times_of(
     return times;
 }
 
-/// What a plan asks for that ranks which differ cannot have.
+/// Rejects settings that unequal ranks do not support.
 void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& problems) {
     if (several_kinds && (params.cut.planner || params.cut.replicated))
         problems.emplace_back(
@@ -271,7 +271,7 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
                               : "global_batch divides a batch"));
 }
 
-/// Leaves one replica of a plan whose replicas train by themselves.
+/// Reduces a plan of independently training replicas to one replica.
 void use_average(const PlanParams& params, bool divides, ParallelPlan& plan, PlanProblems& found) {
     if (divides || params.memory || params.fold)
         found.emplace_back(

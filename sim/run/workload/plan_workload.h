@@ -19,27 +19,27 @@ namespace switchfold {
 
 class PlannedCut;
 
-/// A training workload with a plan, as its generator reads it.
+/// A training workload with a plan, ready for its generator.
 struct PreparedPlan {
-    /// Of a divided plan that of an equal share on one GPU; none where layers are cut.
+    /// For a divided plan: an equal share on one GPU; null if layers are cut.
     std::unique_ptr<PlannedStep> step;
-    std::shared_ptr<const PlannedCut> cut;  ///< if parts of layers and branches are on the GPUs
+    std::shared_ptr<const PlannedCut> cut;  ///< for a network divided by layers and branches
     std::optional<DividedPlan> divided;     ///< if ranks differ, or global_batch is divided
-    std::optional<PlannedMemory> memory;    ///< if the plan says what stays on the GPU
-    std::optional<AveragePlan> average;     ///< if replicas train by themselves: `step` is one's
+    std::optional<PlannedMemory> memory;    ///< if the plan controls what stays on the GPU
+    std::optional<AveragePlan> average;  ///< if replicas train independently: `step` is that of one
     std::uint32_t ranks = 0;
     std::vector<std::string> notes;  ///< for the results
     [[nodiscard]] ExecutionGraph graph() const;
 };
 
-/// The plan of a workload without what needs its network: types and buckets that the workload says
-/// for all its ways of training.
+/// The plan of a workload as far as it does not depend on the network: types and buckets common to
+/// all strategies.
 [[nodiscard]] ParallelPlan plan_without_network(const TrainingWorkloadParams& workload);
 
-/// Reads and checks all of it: the network, layers that the partition names, the schedule's file,
-/// whether the plan suits the network, how it divides a batch, the memory of each GPU. None if
-/// there are problems, with pointers below the plan; ConfigError and IoError for files that are
-/// wrong. `folder` is what paths are relative to.
+/// Reads and checks everything: the network, layers named by the partition, the schedule's file,
+/// whether the plan suits the network, the division of the batch, the memory of each GPU. Nothing
+/// if there are problems, whose pointers are relative to the plan; throws ConfigError and IoError
+/// for invalid files. Paths are relative to `folder`.
 [[nodiscard]] std::optional<PreparedPlan> prepare_plan(
     const TrainingWorkloadParams& workload,
     const RankGpus& gpus,

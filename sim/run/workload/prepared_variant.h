@@ -9,23 +9,23 @@
 
 namespace switchfold {
 
-/// Causes cost a run a mechanism and scenario: they are measured on this many steps and scaled to
-/// the whole.
+/// Causes need one run per mechanism and scenario: they are measured on this many steps and scaled
+/// to the whole.
 inline constexpr std::uint32_t kCauseSteps = 2;
 
 /// Whether the workload computes beside its collectives.
 [[nodiscard]] bool computes(const Workload& workload);
 
-/// The experiment's machine, with what the experiment adds to its faults.
+/// The experiment's machine, including the experiment's faults.
 [[nodiscard]] SystemParams with_faults(const Experiment& experiment);
 
-/// What some scenarios run: machine and workload as their runs need them.
+/// Machine and workload of some scenarios, ready to run.
 struct PreparedVariant {
     const Experiment* experiment = nullptr;
-    SystemParams system;  ///< with the experiment's faults
+    SystemParams system;  ///< including the experiment's faults
     PreparedWorkload workload;
     ExecutionGraph serial;  ///< without overlap; empty if nothing computes
-    ExecutionGraph start;   ///< the first steps, for causes; empty if they are not looked for
+    ExecutionGraph start;   ///< the first steps, for causes; empty if they are not requested
 
     [[nodiscard]] bool computes() const { return switchfold::computes(*experiment->workload); }
     [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
@@ -33,7 +33,7 @@ struct PreparedVariant {
     }
 };
 
-/// Throws ConfigError as prepare_workload() does.
+/// Throws ConfigError like prepare_workload().
 [[nodiscard]] PreparedVariant
 prepare_variant(const LoadedExperiment& loaded, const Variant& variant);
 

@@ -91,7 +91,7 @@ public:
     }
 
 private:
-    /// A rank that was not traced is made up only when the user asks for it.
+    /// Untraced ranks are generated only at the user's request.
     void complete_ranks(const TraceWorkloadParams& w, TraceWorkload& trace, std::uint32_t ranks) {
         const auto traced = static_cast<std::uint32_t>(trace.files.size());
         std::vector<std::string>& notes = out_.report.notes;
@@ -110,9 +110,9 @@ private:
             fail_missing(trace, ranks);
     }
 
-    /// How late the ranks come for which one trace stands.
+    /// Sets how late the ranks arrive that one trace represents.
     void set_peers(std::optional<Peers> asked, const TraceFileReport& traced) {
-        // A benchmark's times are of all ranks together, and nobody waited in a made-up run.
+        // A benchmark's times cover all ranks together, and in a generated run nobody waited.
         const auto& ranks = out_.graph.ranks;
         const bool residences = std::any_of(
             ranks.begin(), ranks.end(), [](const auto& rank) { return has_residences(*rank); });

@@ -58,7 +58,7 @@ private:
             "matrix_rate and of their bytes at the bandwidth that streams reach");
     }
 
-    /// Of a step that is the same but for its times on each kind, the ranks of one kind.
+    /// Takes the ranks of one kind from a step whose ranks differ only in times.
     void use_ranks(ExecutionGraph of_kind, const RankGpus& gpus, std::uint32_t kind) {
         if (out_.graph.ranks.empty()) {
             out_.graph = std::move(of_kind);
@@ -162,7 +162,7 @@ private:
         return prepared.cut ? "data x gpus of the cut" : "data x context x tensor x pipeline";
     }
 
-    /// What follows stages that follow each other.
+    /// Rejects settings that require sequential stages.
     void refuse_with_cut() const {
         if (context_.experiment().run)
             context_.fail(
@@ -174,7 +174,7 @@ private:
                 "gives no order of passes that learning follows; expected none");
     }
 
-    /// What takes all ranks for alike.
+    /// Rejects settings that require equal ranks.
     void refuse_unequal(const TrainingWorkloadParams& w, const DividedPlan& divided) const {
         if (w.plan->fold && divided.steps.size() > 1)
             context_.fail(

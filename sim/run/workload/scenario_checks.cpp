@@ -27,7 +27,7 @@ public:
             for (const auto& [kind, over] : collectives) {
                 const bool all_reduce = kind == CollectiveKind::kAllReduce;
                 if (!all_reduce && !scenarios[i].collectives.named(kind))
-                    continue;  // it follows all-reduces as far as it can
+                    continue;  // follows all-reduces as far as possible
                 const CollectivePolicy policy = scenarios[i].policies().of(kind);
                 const bool classic = policy.kernels == Kernels::kClassic;
                 const std::string reason = classic
@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    /// What collectives of one kind are over: a group, and the type of what moves.
+    /// Groups and data types of the collectives of one kind.
     using Over = std::set<std::pair<std::uint32_t, Datatype>>;
 
     [[nodiscard]] std::map<CollectiveKind, Over> collectives_by_kind() const {
@@ -83,7 +83,8 @@ private:
         return found;
     }
 
-    /// Why the machine cannot run the workload's collectives of this kind so; empty if it can.
+    /// Why the machine cannot run the workload's collectives of this kind with the algorithm; empty
+    /// if it can.
     [[nodiscard]] std::string why_not_all(
         Algorithm algorithm,
         CollectiveKind kind,
@@ -98,7 +99,7 @@ private:
         return {};
     }
 
-    /// Why the machine cannot run them with the policy's kernels.
+    /// The same for the policy's kernels.
     [[nodiscard]] std::string why_not_all(
         const CollectivePolicy& policy,
         CollectiveKind kind,

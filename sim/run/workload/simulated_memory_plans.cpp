@@ -16,7 +16,7 @@ namespace switchfold {
 
 namespace {
 
-/// The experiment of the scenario that is simulated, without its other scenarios.
+/// The experiment with only the scenario to be simulated.
 Experiment one_scenario(const LoadedExperiment& loaded) {
     const std::vector<ScenarioParams>& scenarios = loaded.experiment.scenarios;
     const auto overlapped =
@@ -33,8 +33,8 @@ Experiment one_scenario(const LoadedExperiment& loaded) {
     return experiment;
 }
 
-/// What its copies would be, without simulating; its refusal, if it does not fit. None where this
-/// rule is another planner's on such a network.
+/// Plans copies without simulating; the refusal if the plan does not fit. Nothing if the rule
+/// equals another planner's for this network.
 std::optional<std::string>
 refusal_of(const Experiment& experiment, const std::filesystem::path& file, PinPlanner planner) {
     PlanProblems problems;

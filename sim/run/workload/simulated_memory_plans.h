@@ -13,26 +13,26 @@
 
 namespace switchfold {
 
-/// What a planner's plan takes in the simulated step, copies and collectives beside its kernels.
+/// Result of a planner's plan in the simulated step, with copies and collectives beside its
+/// kernels.
 struct SimulatedMemoryPlan {
     PinPlanner planner = PinPlanner::kNone;
     Staging staging = Staging::kWindow;
-    std::uint64_t memory = 0;  ///< bytes for everything
-    std::string refusal;       ///< why there is none; the rest is empty then
-    double seconds = 0;        ///< of an iteration
-    double peak_gib = 0;       ///< of the fullest rank's memory
+    std::uint64_t memory = 0;  ///< total bytes
+    std::string refusal;       ///< reason why there is no plan; then the rest is empty
+    double seconds = 0;        ///< per iteration
+    double peak_gib = 0;       ///< of the fullest rank
 };
 
 struct SimulatedMemoryOptions {
     std::vector<std::uint64_t> memories;  ///< bytes
     UpdatePolicy updates = UpdatePolicy::kBatch;
     std::uint64_t granule = 64 * 1024;                       ///< of the exact programme, bytes
-    std::function<void(const SimulatedMemoryPlan&)> before;  ///< told what is simulated next
+    std::function<void(const SimulatedMemoryPlan&)> before;  ///< called before each simulation
 };
 
-/// Every planner that plans are compared by (compare_planners) in every memory, in the first
-/// scenario of the experiment whose collectives run beside kernels. Throws what run_experiment
-/// does, but for plans that do not fit.
+/// Simulates every planner of compare_planners at every size of memory, in the experiment's first
+/// scenario with overlap. Throws like run_experiment(), except for plans that do not fit.
 [[nodiscard]] std::vector<SimulatedMemoryPlan>
 simulate_memory_plans(const LoadedExperiment& loaded, const SimulatedMemoryOptions& options);
 

@@ -26,7 +26,7 @@ std::string network_name(const TrainingWorkloadParams& workload, const Network& 
     return workload.network->shape ? network.name : workload.network->text;
 }
 
-/// Kernels of these strategies take what the GPU's rates say.
+/// These strategies derive kernel times from the GPU's rates; measured layer times are rejected.
 void check_times(const Network& network) {
     for (const Layer& layer : network.layers)
         if (layer.forward_us || layer.backward_us)

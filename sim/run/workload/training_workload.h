@@ -10,14 +10,14 @@
 
 namespace switchfold {
 
-/// The workload's network, read or computed. `folder` is what paths are relative to. Throws
-/// ConfigError and IoError for a file that cannot be used.
+/// The workload's network, read or computed. Paths are relative to `folder`. Throws ConfigError and
+/// IoError for an unusable file.
 [[nodiscard]] Network
 network_of(const TrainingWorkloadParams& workload, const std::filesystem::path& folder);
 
-/// The step as such GPUs run it: matrix kernels at their matrix_rate, streaming ones at the
-/// bandwidth that mixed streams reach. `folder` is what paths are relative to. Throws
-/// ConfigError for a network that cannot be used, InternalError if the GPU states no matrix_rate.
+/// The step on GPUs of this kind: matrix kernels at their matrix_rate, streaming ones at the
+/// bandwidth of mixed streams. Paths are relative to `folder`. Throws ConfigError for an unusable
+/// network, InternalError if the GPU states no matrix_rate.
 [[nodiscard]] ExecutionGraph training_step(
     const TrainingWorkloadParams& workload,
     const GpuParams& gpu,

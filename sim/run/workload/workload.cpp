@@ -103,7 +103,7 @@ void check_named(const WorkloadContext& context, const char* pointer, const std:
         context.fail(pointer, fmt::format("is \"{}\"; expected the name of a scenario", name));
 }
 
-/// Which weights a pass sees, a plan says.
+/// Learning requires a plan, which determines the weights that a pass uses.
 void check_learning(const WorkloadContext& context) {
     const Experiment& experiment = context.experiment();
     if (!experiment.learning)
@@ -116,7 +116,7 @@ void check_learning(const WorkloadContext& context) {
     check_named(context, "/learning/gap_of", experiment.learning->gap_of);
 }
 
-/// Ranks that are slower, or later, than their GPUs say.
+/// Applies the experiment's slow or late ranks.
 void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared) {
     std::vector<SlowRank> slow;
     const std::vector<SlowRankParams>& ranks = context.experiment().ranks;
@@ -146,7 +146,7 @@ void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared)
     prepared.unequal = true;
 }
 
-/// Who a run's members are, a plan says.
+/// A run over steps requires a plan, which determines its members.
 void check_run(const WorkloadContext& context) {
     const Experiment& experiment = context.experiment();
     if (!experiment.run)
@@ -165,7 +165,7 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
     check(prepared.graph);
     check_scenarios(context, prepared);
     if (prepared.folded && prepared.left_out.empty()) {
-        // The step has collectives that the probe has not: what devices agree on.
+        // The step has collectives that the probe lacks: agreement between devices.
         const std::vector<Time> any(prepared.folded->pieces().size(), nanoseconds(1));
         prepared.graph = prepared.folded->graph(any);
         check(prepared.graph);

@@ -15,23 +15,24 @@ namespace switchfold {
 
 /// An experiment's workload, ready to run on its machine.
 struct PreparedWorkload {
-    ExecutionGraph graph;  ///< of a folded plan with times that stand for those of its probe
+    ExecutionGraph graph;                      ///< for a folded plan with placeholder times
     std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
-    std::shared_ptr<const PlannedStep> plan;   ///< kept for an experiment with learning
+    std::shared_ptr<const PlannedStep> plan;   ///< kept for experiments with learning
     WorkloadResult report;
     bool unequal = false;            ///< ranks differ in GPUs, samples or speed
-    bool peers_late = false;         ///< some rank that was not traced is
+    bool peers_late = false;         ///< some untraced rank is late
     std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
 };
 
-/// Reads or makes the workload that scenarios share and fits it to the machine. Throws ConfigError:
-/// a group larger than the machine, an algorithm that its switches cannot do, missing ranks.
+/// Reads or generates the workload of some scenarios and fits it to the machine. Throws
+/// ConfigError: a group larger than the machine, an algorithm that its switches do not support,
+/// missing ranks.
 [[nodiscard]] PreparedWorkload
 prepare_workload(const LoadedExperiment& loaded, const Variant& variant);
 /// One of the workloads that share the machine, on its GPUs.
 [[nodiscard]] PreparedWorkload
 prepare_placed(const LoadedExperiment& loaded, const Variant& variant, std::size_t index);
-/// The first scenario's.
+/// That of the first scenario.
 [[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);
 
 }  // namespace switchfold
