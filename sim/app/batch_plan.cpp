@@ -72,7 +72,7 @@ std::vector<std::string> devices_of(const BatchArguments& arguments, const StepT
     return devices;
 }
 
-/// What the table says of a GPU, in micro-batches or padded if asked for.
+/// Step times of a GPU from the table, in micro-batches or padded if requested.
 std::vector<double>
 seconds_of(const BatchArguments& arguments, const std::string& gpu, const MeasuredSteps& steps) {
     std::vector<double> seconds = seconds_by_samples(steps);
@@ -129,7 +129,7 @@ OrderedJson spread_json(const StepSpread& spread) {
         {"deviation_seconds", spread.deviation}};
 }
 
-/// A batch, the devices that share it, and how.
+/// A batch, the devices that share it, and the method.
 struct Answer {
     const BatchArguments& arguments;
     std::vector<std::string> names;

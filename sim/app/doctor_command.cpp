@@ -41,7 +41,7 @@ std::optional<std::filesystem::path> program(const char* name) {
     return std::nullopt;
 }
 
-/// A shared library whose name begins so, in the folders that loaders look into and CUDA's own.
+/// Finds a shared library by the beginning of its name, in the loader's folders and CUDA's.
 std::optional<std::filesystem::path> library(std::string_view begins) {
     std::vector<std::filesystem::path> folders = folders_of("LD_LIBRARY_PATH");
     for (const char* usual :
@@ -71,7 +71,7 @@ std::uint64_t memory_free_kb() {
     return 0;
 }
 
-/// What is there, or what it would be for and how to get it.
+/// Something found, or else what it is needed for and how to get it.
 struct Finding {
     std::string_view what;
     std::optional<std::string> found;

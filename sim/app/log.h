@@ -12,8 +12,8 @@ class logger;
 
 namespace switchfold {
 
-/// What the program tells of its work, on stderr: with --verbose every step, with --quiet not even
-/// progress. Errors are no part of it.
+/// Messages about the program's work, on stderr: all steps with --verbose, nothing (not even
+/// progress) with --quiet. Excludes errors.
 class Log {
 public:
     Log();

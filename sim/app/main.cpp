@@ -23,12 +23,12 @@ int bad_arguments(const std::string& text) {
     return static_cast<int>(switchfold::ExitCode::kBadInput);
 }
 
-/// What is wrong with the first words, if one of them is none of the commands; else empty.
+/// An error message if one of the first words is an unknown command; else empty.
 std::string unknown_command(const CLI::App& app, std::span<char*> words) {
     if (words.empty() || words[0][0] == '-')
         return {};
     const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-    // Words of a command that takes some are its own to judge.
+    // Arguments of a command that takes positional words are checked by that command.
     const auto takes_words = app.get_options([](const CLI::Option* option) {
         return option->get_positional();
     });
@@ -48,7 +48,7 @@ std::string unknown_command(const CLI::App& app, std::span<char*> words) {
         fmt::join(known, ", "));
 }
 
-/// Results that did not reach standard output were not delivered.
+/// Throws if output could not be written to standard output.
 void flush_output() {
     errno = 0;
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
         "switchfold"};
     app.set_version_flag("--version", fmt::format("switchfold {}", version()));
     app.require_subcommand(1);
-    app.fallthrough();  // -v may stand before the command or after it
+    app.fallthrough();  // -v may precede or follow the command
     Log log;
     log.add_options(app);
     Chosen chosen;
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
     }
 }
 
-// libsystemc exports main and leaves sc_main undefined; ours is the main above.
+// libsystemc exports main and leaves sc_main undefined; the main above is used.
 extern "C" int sc_main(int /*argc*/, char** /*argv*/) {
     return 1;
 }

@@ -7,9 +7,9 @@
 
 namespace switchfold {
 
-/// The rows of a table of measured all-reduces whose machine is known, for the page of a sweep:
-/// machine, ranks, ran (ring, tree, in_switch, auto), size_bytes, time_us, bus_bandwidth_GBps,
-/// table. Throws ConfigError.
+/// Rows of a table of measured all-reduces with a known machine, for a sweep's page: machine,
+/// ranks, ran (ring, tree, in_switch, auto), size_bytes, time_us, bus_bandwidth_GBps, table. Throws
+/// ConfigError.
 [[nodiscard]] OrderedJson measured_points(const std::filesystem::path& table);
 
 }  // namespace switchfold

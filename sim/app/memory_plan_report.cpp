@@ -71,8 +71,8 @@ std::string plan_line(const ComparedPlan& compared) {
         to_milliseconds(compared.replay->at_least));
 }
 
-/// Whose gain it is: pinned bytes in percent of what first_fit pins, copies in percent of what it
-/// moves.
+/// Splits the gain by origin: pinned bytes in percent of those that first_fit pins, copies in
+/// percent of those that it makes.
 std::string gain_line(const ComparedMemory& compared) {
     for (const ComparedPlan& one : compared.plans) {
         if (one.plan.planner != PinPlanner::kFirstFit || !compared.by_programme)

@@ -11,32 +11,32 @@
 
 namespace switchfold {
 
-/// What a policy needs for gradients, and how long the backward pass and the updates take.
+/// Memory that an update policy needs for gradients, and the time of backward pass and updates.
 struct ComparedUpdate {
     std::string what;
     UpdateReplay replay;
 };
 [[nodiscard]] std::vector<ComparedUpdate> compare_updates(const MemoryWorkload& workload);
 
-/// Recomputation of a chain of blocks: what a rule or the exact planner needs and costs.
+/// Recomputation of a chain of blocks: memory and cost by a rule or the exact planner.
 struct ComparedRecompute {
     std::string what;
     RecomputeCost cost;
 };
 [[nodiscard]] std::vector<ComparedRecompute> compare_recompute(const MemoryWorkload& workload);
 
-/// All that is compared.
+/// All comparisons.
 struct MemoryComparison {
     std::vector<ComparedMemory> memories;
     std::vector<ComparedUpdate> updates;
     std::vector<ComparedRecompute> recomputes;
-    std::vector<SimulatedMemoryPlan> simulated;  ///< if it is asked for
+    std::vector<SimulatedMemoryPlan> simulated;  ///< if requested
 };
 
-/// Tables: planners by size of memory, whose gain is whose, update policies, recomputation.
+/// Tables: planners by size of memory, origin of the gain, update policies, recomputation.
 [[nodiscard]] std::string
 memory_plan_text(const MemoryWorkload& workload, const MemoryComparison& comparison);
-/// The same as JSON, bytes and seconds.
+/// The same as JSON, in bytes and seconds.
 [[nodiscard]] std::string
 memory_plan_json(const MemoryWorkload& workload, const MemoryComparison& comparison);
 

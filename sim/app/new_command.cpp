@@ -15,7 +15,7 @@ namespace switchfold {
 
 namespace {
 
-/// As the file that is written finds it: relative to its folder where it is near, else absolute.
+/// The path to write in a file in `folder`: relative if `to` is close, else absolute.
 std::filesystem::path
 seen_from(const std::filesystem::path& folder, const std::filesystem::path& to) {
     const auto whole = std::filesystem::weakly_canonical(to);

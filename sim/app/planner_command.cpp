@@ -42,7 +42,7 @@ SlurmOptions slurm_of(const PlannerArguments& arguments) {
     return slurm;
 }
 
-/// "200" simulations, or "90 s".
+/// Parses "200" (simulations) or "90 s".
 PlannerBudget budget_of(const std::string& text) {
     PlannerBudget budget;
     if (text.empty())
@@ -131,7 +131,7 @@ void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
         ->check(CLI::Range(1U, 1024U));
     arguments->slurm.add_to(command);
     command.callback([&command, arguments, &chosen, &log] {
-        // A command of its own says what to do.
+        // Subcommands set their own action.
         if (command.get_subcommands().empty())
             chosen = [arguments, &log] { return plan(*arguments, log); };
     });

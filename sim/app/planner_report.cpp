@@ -83,10 +83,10 @@ private:
         return name_of(candidate(plan), loaded_.experiment);
     }
     [[nodiscard]] double best() const { return result_.simulated.front().seconds; }
-    /// By how much the best is above what no plan can be below, as a share of the best.
+    /// Gap between the best plan and the lower bound on all plans, as a share of the best.
     [[nodiscard]] double gap() const { return 1 - result_.least_bound / best(); }
 
-    /// The best and its runners-up, and with them the best if overlap were free.
+    /// The best plan and its runners-up, and the best with free overlap.
     [[nodiscard]] std::set<std::size_t> shown() const {
         std::set<std::size_t> all;
         const std::size_t most = 1 + loaded_.experiment.planner->runners_up;

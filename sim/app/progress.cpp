@@ -13,7 +13,7 @@ namespace switchfold {
 
 namespace {
 
-/// At the pace so far; "?" as long as there is none to go by.
+/// Extrapolated from the pace so far; "?" if unknown.
 std::string time_left(double share, double elapsed_s) {
     constexpr double kEnough = 0.01;
     return share > kEnough ? fmt::format("{:.0f} s", elapsed_s * (1 / share - 1)) : "?";

@@ -11,10 +11,10 @@
 namespace switchfold {
 
 /// One line on stderr with share, speed and time left, rewritten at most ten times a second; silent
-/// when stderr is no terminal.
+/// if stderr is not a terminal.
 class ProgressLine {
 public:
-    /// `quiet`: silent on a terminal too.
+    /// `quiet`: silent on a terminal as well.
     explicit ProgressLine(bool quiet);
     ~ProgressLine();
     ProgressLine(const ProgressLine&) = delete;
@@ -25,11 +25,11 @@ public:
     void show(const WorkerProgress& progress);
     void show(const SweepProgress& progress);
     void show(const PlannerProgress& progress);
-    /// Makes room for other text on stderr.
+    /// Clears the line before other text is written to stderr.
     void clear();
 
 private:
-    /// Whether it is time for a new line, which the caller then writes.
+    /// Whether the caller should write a new line.
     bool due();
     bool terminal_;
     bool shown_ = false;

@@ -24,19 +24,19 @@ namespace {
 using validation::CsvRecord;
 using validation::CsvTable;
 
-constexpr std::size_t kMostCharts = 12;  // of a kind: more make the page long
+constexpr std::size_t kMostCharts = 12;  // per kind: more would make the page too long
 
 double number(const CsvRecord& row, std::string_view column) {
     return std::strtod(row[column].c_str(), nullptr);
 }
 
-/// A bar of the stretch that the page shows.
+/// A bar of the page's timeline.
 struct Bar {
     std::string track;
     std::string name;
     double start = 0;
     double duration = 0;
-    double isolated = 0;  ///< 0: a collective, which has none
+    double isolated = 0;  ///< 0 for collectives, which have none
 };
 
 /// Rank 0's kernels and collectives in a scenario, by start.
@@ -66,7 +66,7 @@ double lost(const Bar& bar) {
     return bar.isolated > 0 ? bar.duration - bar.isolated : 0;
 }
 
-/// The window of a fiftieth of the time in which the kernels that begin there lost most.
+/// The window, a fiftieth of the time long, whose kernels lost most time.
 OrderedJson worst_stretch(const std::vector<Bar>& bars, const std::string& scenario) {
     OrderedJson out{
         {"scenario", scenario},
@@ -112,7 +112,7 @@ OrderedJson worst_stretch(const std::vector<Bar>& bars, const std::string& scena
     return out;
 }
 
-/// The first scenario that overlaps, else the first.
+/// The first scenario with overlap, else the first.
 const OrderedJson& shown_scenario(const OrderedJson& scenarios) {
     for (const OrderedJson& scenario : scenarios)
         if (scenario.at("overlap").get<bool>())
@@ -120,7 +120,7 @@ const OrderedJson& shown_scenario(const OrderedJson& scenarios) {
     return scenarios.at(0);
 }
 
-/// Kernels of the first scenario's rank 0 by name, those that take longest first.
+/// Kernels of the first scenario's rank 0 by name, those with most time first.
 OrderedJson kernel_names(const CsvTable& kernels, const std::string& scenario) {
     struct Sum {
         std::string kernel_class;
@@ -158,7 +158,7 @@ OrderedJson kernel_names(const CsvTable& kernels, const std::string& scenario) {
     return out;
 }
 
-/// Every n-th sample of a track if there are too many to draw.
+/// Samples of counters, thinned out if there are too many to draw.
 OrderedJson counters(const std::filesystem::path& file) {
     OrderedJson out = OrderedJson::array();
     if (!std::filesystem::exists(file))
@@ -180,7 +180,7 @@ OrderedJson counters(const std::filesystem::path& file) {
     return out;
 }
 
-/// Passes by scenario. Throws ConfigError naming the lines that are none.
+/// Passes by scenario. Throws ConfigError naming invalid lines.
 std::map<std::string, std::vector<TimedPass>> passes_of(const std::filesystem::path& file) {
     std::map<std::string, std::vector<TimedPass>> passes;
     std::vector<Problem> problems;
@@ -250,7 +250,7 @@ OrderedJson schedules(const std::filesystem::path& file, const OrderedJson& scen
     return {{"left_out", all - charts.size()}, {"charts", std::move(charts)}};
 }
 
-/// The rows of a table that a scenario's rank has.
+/// The rows of a table that belong to a scenario's rank.
 std::vector<const CsvRecord*>
 rows_of(const CsvTable& table, const std::string& scenario, const std::string& rank) {
     std::vector<const CsvRecord*> rows;
@@ -260,7 +260,7 @@ rows_of(const CsvTable& table, const std::string& scenario, const std::string& r
     return rows;
 }
 
-/// Of many rows the fullest of each stretch that has as many as the others.
+/// Thins out rows: keeps the fullest of each group of consecutive rows.
 std::vector<MemoryRow> thinned(const std::vector<MemoryRow>& rows) {
     constexpr std::size_t kMostRows = 1000;
     const std::size_t stretch = rows.size() / kMostRows + 1;
@@ -301,7 +301,7 @@ OrderedJson memory_of(const std::vector<const CsvRecord*>& records) {
     return {{"time_us", std::move(times)}, {"classes", std::move(classes)}};
 }
 
-/// Of each scenario's fullest rank.
+/// Charts for each scenario's fullest rank.
 OrderedJson memory_charts(const std::filesystem::path& file, const OrderedJson& scenarios) {
     OrderedJson charts = OrderedJson::array();
     if (!std::filesystem::exists(file))
@@ -324,7 +324,7 @@ OrderedJson load(const std::filesystem::path& file) {
     return OrderedJson::parse(load_json(file).dump());
 }
 
-/// The columns of the page's table, in their order.
+/// The columns of the page's table, in order.
 OrderedJson figures_json() {
     OrderedJson out = OrderedJson::array();
     const auto is_optional = [](std::string_view key) {
@@ -351,7 +351,7 @@ OrderedJson causes_json() {
     return out;
 }
 
-/// Of what computes.
+/// Peak memory bandwidth of the GPUs that compute.
 Bandwidth memory_peak(const Json& config) {
     const bool many_core = config.contains("many_core") && config["many_core"].is_object();
     const Json& peak = many_core ? config["many_core"]["coprocessor"]["memory"]["peak"]
@@ -375,8 +375,8 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     data["schedules"] = schedules(folder / "passes.csv", result.at("scenarios"));
     data["memory"] = memory_charts(folder / "memory.csv", result.at("scenarios"));
     data["memory_GBps"] = static_cast<double>(memory_peak(config).count()) / kGiga;
-    // Thousands of collectives of a long run would make the page large; none but the first is
-    // shown.
+    // Thousands of collectives of a long run would make the page too large; it shows only those of
+    // the first scenario.
     for (OrderedJson& one : result["scenarios"]) {
         OrderedJson& collectives = one["collectives"];
         if (collectives.size() > 1)

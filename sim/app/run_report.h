@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// What sim/output/report/run.js draws of a finished run's folder. Throws ConfigError if a file of
-/// it is missing or not what a run writes.
+/// The data that sim/output/report/run.js draws for a finished run's folder. Throws ConfigError if
+/// a file is missing or invalid.
 [[nodiscard]] OrderedJson run_report_data(const std::filesystem::path& folder);
 
 }  // namespace switchfold

@@ -12,7 +12,7 @@
 
 namespace switchfold {
 
-/// Where experiments run: arguments of `sweep` and `plan`.
+/// Cluster options of `sweep` and `plan`.
 struct SlurmArguments {
     std::string executor = "local";
     unsigned tasks = SlurmOptions{}.tasks;
@@ -26,7 +26,7 @@ struct SlurmArguments {
     [[nodiscard]] unsigned jobs(unsigned asked) const;
     /// Throws ConfigError, IoError.
     [[nodiscard]] SlurmOptions options() const;
-    /// The digests of a task's share, a line each; none: all. Throws ConfigError.
+    /// The digests of a task's share, one per line; none: all. Throws ConfigError.
     [[nodiscard]] std::optional<std::set<std::string>> only() const;
 };
 

@@ -7,21 +7,21 @@
 
 namespace switchfold {
 
-/// What a start file is made of.
+/// Options for a start file.
 struct StartChoice {
-    std::string name;                  ///< what reports call it; empty: "my_KIND"
-    std::string workload;              ///< of an experiment: collective, trace, training
-    std::filesystem::path system;      ///< that it runs on, or that a system begins from
-    std::vector<std::string> traces;   ///< of a trace workload
-    std::string network;               ///< of a training workload
-    std::filesystem::path experiment;  ///< that a sweep varies
+    std::string name;                  ///< name in reports; empty: "my_KIND"
+    std::string workload;              ///< for an experiment: collective, trace, training
+    std::filesystem::path system;      ///< system of the experiment, or base of a system
+    std::vector<std::string> traces;   ///< for a trace workload
+    std::string network;               ///< for a training workload
+    std::filesystem::path experiment;  ///< experiment that a sweep varies
     std::filesystem::path schemas;     ///< folder of configs/schema
 };
 
 /// Kinds of files to start from: "experiment", "system", "sweep".
 [[nodiscard]] std::vector<std::string> start_kinds();
 
-/// A file with comments that does something useful as it stands. Paths are written as they are.
+/// A commented file that is useful as it is. Paths are written unchanged.
 [[nodiscard]] std::string start_file(const std::string& kind, const StartChoice& choice);
 
 }  // namespace switchfold

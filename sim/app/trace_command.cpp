@@ -36,8 +36,8 @@ void append(std::vector<Problem>& problems, std::vector<Problem> more) {
     problems.insert(problems.end(), more.begin(), more.end());
 }
 
-/// All that is wrong with the traces. Ranks that are not there are no problem of one trace, which
-/// may stand for all, but of several they are.
+/// All problems of the traces. Missing ranks are a problem only if there are several traces, since
+/// a single one may represent all ranks.
 std::vector<Problem> problems_of(const TraceWorkload& workload, const RankAlignment& alignment) {
     std::vector<Problem> problems = impossible_orders(workload);
     append(problems, alignment.problems);
@@ -53,7 +53,7 @@ std::vector<Problem> problems_of(const TraceWorkload& workload, const RankAlignm
     return problems;
 }
 
-/// "can be replayed", and whether something of it had to be mended for that.
+/// "can be replayed", with a remark if something had to be repaired.
 std::string verdict(const TraceWorkload& workload, bool replayable) {
     if (!replayable)
         return "cannot be trusted";

@@ -35,7 +35,7 @@ std::string counted(std::uint64_t count, const char* one, const char* more) {
     return fmt::format("{} {}", count, count == 1 ? one : more);
 }
 
-/// Exact where that is short, "64 MiB", else "9.72 MB".
+/// Exact if short, "64 MiB", else "9.72 MB".
 std::string readable(Bytes bytes) {
     std::string exact = to_string(bytes);
     constexpr std::size_t kShort = 4;  // digits
@@ -54,7 +54,7 @@ double share(Time part, Time whole) {
     return whole == Time() ? 0 : to_microseconds(part) / to_microseconds(whole);
 }
 
-/// Skew and transfer times of collectives: the middle one and the longest.
+/// Median and maximum of skew and transfer times of collectives.
 struct Spread {
     double median_us = 0;
     double longest_us = 0;

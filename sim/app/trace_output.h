@@ -12,9 +12,9 @@
 
 namespace switchfold {
 
-/// What `trace check` and `trace inspect` say, as text on standard output and as JSON.
+/// Output of `trace check` and `trace inspect`, as text and as JSON.
 
-/// "1, 2, 3", cut short after some of them.
+/// "1, 2, 3", truncated if long.
 [[nodiscard]] std::string listed(const std::vector<std::uint32_t>& ranks);
 void print_losses(const TraceFileReport& file);
 void print_machine(const TraceFileReport& file);

@@ -74,7 +74,7 @@ std::filesystem::path folder_of_all(const std::string& data) {
             data));
 }
 
-/// --system: the machine of everything that the one suite reads.
+/// --system: the machine of all data that the single suite reads.
 std::filesystem::path
 system_of(const ValidateArguments& arguments, const std::vector<const validation::Suite*>& chosen) {
     if (arguments.system.empty() || (chosen.size() == 1 && chosen.front()->takes_system))
@@ -103,7 +103,7 @@ int validate(const ValidateArguments& arguments, const Log& log) {
         options.data = arguments.data;
     else if (!arguments.data.empty())
         options.measurements = folder_of_all(arguments.data);
-    // All data is looked for before anything long runs.
+    // Looks for all data before anything long runs.
     for (const validation::Suite* suite : chosen)
         static_cast<void>(validation::data_of(*suite, options));
     std::vector<validation::SuiteResult> results;
