@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 int main(int argc, char** argv) {
-    switchfold::use_huge_pages();  // as the command does
+    switchfold::use_huge_pages();  // as the main program does
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
     return 0;
 }
 
-// libsystemc leaves sc_main undefined; it is never called, because main is ours.
+// libsystemc leaves sc_main undefined; it is never called, because this program has its own main.
 extern "C" int sc_main(int /*argc*/, char** /*argv*/) {
     return 1;
 }

@@ -8,8 +8,8 @@
 namespace switchfold {
 namespace {
 
-/// One all-reduce over all of a machine's GPUs, the fabric alone: building it is not counted. The
-/// counter says what a packet costs on one link, everything that happens at its ends included.
+/// One all-reduce over all GPUs of a machine, with the fabric alone; construction is not timed. The
+/// counter reports the cost per packet and link, including everything at both ends.
 void all_reduce(
     benchmark::State& state, const Topology& topology, Algorithm algorithm, Bytes size) {
     CollectivePolicy policy;

@@ -33,7 +33,7 @@ struct NoCollectives final : CollectiveService {
     }
 };
 
-/// On the path of every packet that reaches a GPU: should stay below 30 ns.
+/// Executed for every packet that reaches a GPU: should stay below 30 ns.
 void memory_access(benchmark::State& state) {
     Simulation simulation;
     MemorySystem memory("memory", MemoryParams{}, Contention{}, simulation.scheduler());
@@ -79,7 +79,7 @@ std::shared_ptr<RankGraph> training_step(std::size_t operations, std::uint32_t g
     return graph;
 }
 
-/// Eight ranks of 60,000 operations, half kernels and half host delays: should stay below 1 s.
+/// Eight ranks of 60,000 operations each, half kernels and half host delays: should stay below 1 s.
 void replay_eight_ranks(benchmark::State& state) {
     constexpr std::uint32_t kRanks = 8;
     const auto graph = training_step(60'000, static_cast<std::uint32_t>(state.range(0)));

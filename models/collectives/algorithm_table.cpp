@@ -60,8 +60,8 @@ KernelShape no_shape(const CollectiveParams& /*params*/, const Choice& /*choice*
     return {};
 }
 
-/// Inside one domain an all-reduce has a pipeline of its own, by who begins; halves of it go over
-/// heads.
+/// An all-reduce inside one domain has its own pipeline, depending on the mode; other collectives
+/// run over heads.
 std::unique_ptr<RunningCollective> make_in_switch(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
@@ -74,8 +74,7 @@ std::unique_ptr<RunningCollective> make_in_switch(
                : make_pull_all_reduce(environment, spec, listener, refused);
 }
 
-/// One algorithm a line. Dispatches and combines go by their library; what else they could choose
-/// is as in a Choice that nobody made.
+/// One entry per algorithm. Dispatches and combines are selected by library instead.
 struct Entry {
     ExpertsLibrary library;
     Kernels kernels;

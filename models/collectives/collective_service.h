@@ -7,7 +7,7 @@
 
 namespace switchfold {
 
-/// Told when one rank's part in a collective has ended.
+/// Notified when one rank's part in a collective has ended.
 class CollectiveListener {
 public:
     virtual void on_collective_end(std::uint32_t operation) = 0;
@@ -24,7 +24,7 @@ struct TransferEnd {
     std::uint64_t tag = 0;
 };
 
-/// Runs collectives for the ranks that replay a graph. A rank calls when its stream has come to the
+/// Runs collectives for the ranks that replay a graph. A rank calls when its stream reaches the
 /// operation.
 class CollectiveService {
 public:
@@ -34,7 +34,7 @@ public:
         const CollectiveOperation& collective,
         std::int32_t priority,
         CollectiveListener& listener) = 0;
-    /// The stream of `rank`, the sender or the receiver, has come to its end of a transfer.
+    /// The stream of `rank`, the sender or the receiver, has reached its end of a transfer.
     virtual void start_transfer(
         std::uint32_t rank,
         std::uint32_t operation,

@@ -12,7 +12,7 @@
 
 namespace switchfold {
 
-/// One collective from the arrival of its first rank to the end of its last.
+/// A collective, from the arrival of its first rank to the end of its last.
 class CollectiveEngine::Instance final : public MemberListener, public ResidentListener {
 public:
     struct Member {
@@ -21,8 +21,8 @@ public:
         std::uint64_t ticket = 0;
         bool arrived = false;
         bool joined = false;
-        bool done = false;         ///< moves nothing any more
-        std::uint32_t blocks = 0;  ///< on its GPU
+        bool done = false;         ///< moves no more data
+        std::uint32_t blocks = 0;  ///< on its own GPU
         bool ended = false;
     };
     Instance(CollectiveEngine& owner, const Key& the_key, CollectiveSpec the_spec) :
@@ -45,7 +45,7 @@ public:
     }
     void on_resident(std::uint32_t rank) override {
         const auto position = position_of(rank);
-        // While ranks are late the blocks hold their slots and move nothing.
+        // While ranks are late, blocks hold their slots without moving data.
         if (spec.peers_late == Time() || exchange())
             join(position);
         else
@@ -57,7 +57,7 @@ public:
         members[position].joined = true;
         ++joined;
         engine.watch_one();
-        // Half of the launch latency lies before the first instruction, half after the last.
+        // Half of the launch latency precedes the first instruction, half follows the last.
         const KernelShape shape = kernel_shape(engine.params_, spec.choice);
         running->join(
             position,
@@ -80,7 +80,7 @@ public:
         std::uint32_t position, std::uint32_t left, std::uint32_t all, Time end) override {
         if (left == 1 && spec.peers_late > Time())
             record.stalled = std::max(record.stalled, engine.clock_.of(end));
-        // A block serves some of the rounds and leaves with them.
+        // Each block serves some of the rounds and leaves with the last of them.
         const std::uint32_t stay = (spec.choice.channels * left + all - 1) / all;
         if (stay < members[position].blocks)
             engine.post({MemberEvent::Kind::kBlocksLeave, this, position, stay}, end);
@@ -91,7 +91,7 @@ public:
         return static_cast<std::uint32_t>(at - spec.ranks.begin());
     }
 
-    /// What reports and errors call it.
+    /// Name in reports and errors.
     [[nodiscard]] std::string label() const {
         if (record.kind == CollectiveKind::kSendReceive)
             return fmt::format(
@@ -155,7 +155,7 @@ void CollectiveEngine::watch_one() {
     if (!jump_ || jump_->watching() || running_.size() != 1)
         return;
     const Instance& instance = *running_.begin()->second;
-    // Of an exchange with a late rank a part has yet to begin.
+    // In an exchange with a late rank, a part has not begun yet.
     if (instance.exchange() && instance.spec.peers_late != Time())
         return;
     std::vector<const RankPort*> members;
@@ -185,7 +185,7 @@ std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& inst
 }
 
 void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::string& text) {
-    // Once a member has everything all sums are on their way to everybody.
+    // Once a member has everything, all sums are on their way to all members.
     for (const Instance::Member& member : instance.members)
         if (member.done)
             return;
@@ -196,7 +196,7 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
         if (jump_)
             jump_->forget(*instance.running);
         retired_.push_back(std::move(instance.running));
-        channels = spec.choice.channels;  // the kernel is on the GPU already
+        channels = spec.choice.channels;  // the kernel is already on the GPU
     }
     spec.choice = ring_choice(spec, channels);
     spec.rings = view(spec.ranks).rings;
@@ -208,7 +208,7 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
         spec.ranks.size(),
         text,
         to_string(clock_.now())));
-    std::string never;  // a ring needs no room in a switch
+    std::string never;  // a ring needs no room in switches
     instance.running = make_collective(environment(), spec, instance, never);
     if (functional_seed_ != 0)
         instance.running->buffers() = instance.before;
@@ -398,7 +398,7 @@ void CollectiveEngine::finish(Instance& instance) {
     records_.push_back(instance.record);
     if (jump_)
         jump_->forget(*instance.running);
-    // One that something will still wake stays until then.
+    // A collective with pending events is kept until they have occurred.
     auto ended = running_.extract(Key(instance.key));
     if (!ended.mapped()->running->quiet())
         lingering_.push_back(std::move(ended.mapped()));

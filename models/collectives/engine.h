@@ -21,7 +21,7 @@
 
 namespace switchfold {
 
-/// A finished collective, for the report.
+/// Record of a finished collective, for the report.
 struct CollectiveRecord {
     CollectiveKind kind = CollectiveKind::kAllReduce;
     std::uint32_t group = 0;
@@ -29,20 +29,19 @@ struct CollectiveRecord {
     std::uint32_t ranks = 0;
     Bytes bytes;
     Choice choice;
-    Time ready;                         ///< the last rank had come to it
-    Time stalled;                       ///< of an exchange with a late rank: the others were done
-    Time start;                         ///< the first rank's kernel was launched
-    Time end;                           ///< the last rank's kernel had ended
-    std::uint32_t first_operation = 0;  ///< of the first rank that came
+    Time ready;                         ///< arrival of the last rank
+    Time stalled;                       ///< exchange with a late rank: when all other work was done
+    Time start;                         ///< launch of the first rank's kernel
+    Time end;                           ///< end of the last rank's kernel
+    std::uint32_t first_operation = 0;  ///< operation index of the first rank to arrive
     std::uint32_t sender = 0;           ///< of a transfer between two ranks, which has no group
     std::uint32_t receiver = 0;
     Fallback fallback = Fallback::kNone;
 };
 
-/// Runs the collectives of a machine: matches the ranks' parts by (group, sequence), chooses
-/// algorithm and protocol, places the communication kernels, and moves the data. A member's kernel
-/// holds its slots from the moment it is resident until its part is done, whether or not a peer is
-/// late.
+/// Runs a machine's collectives: matches the ranks' parts by (group, sequence), chooses algorithm
+/// and protocol, places the communication kernels, and moves the data. A member's kernel holds its
+/// slots from when it is resident until its part is done, even while it waits for a late peer.
 class CollectiveEngine final : public sc_core::sc_module,
                                public CollectiveService,
                                private FabricListener,
@@ -56,8 +55,8 @@ public:
         std::vector<RankPort*> ports,
         std::vector<Group> groups,
         std::uint64_t functional_seed = 0);
-    /// From now on long collectives leave out what they do over and over, if it is not in
-    /// functional mode; `counts` counts it. Links with bit errors never repeat themselves.
+    /// Enables skipping repetitions in long collectives, except in functional mode; `counts`
+    /// includes the skipped parts. Links with bit errors never repeat exactly.
     void allow_jumps(TrafficCounts& counts);
     ~CollectiveEngine() override;
     CollectiveEngine(const CollectiveEngine&) = delete;
@@ -65,15 +64,16 @@ public:
     CollectiveEngine(CollectiveEngine&&) = delete;
     CollectiveEngine& operator=(CollectiveEngine&&) = delete;
 
-    /// What dispatches and combines of mixture-of-experts layers exchange, as operations name it.
-    /// A GPU has `sms` SMs.
+    /// Sets the exchanges of mixture-of-experts layers, to which operations refer. A GPU has `sms`
+    /// SMs.
     void set_experts(std::vector<ExpertExchange> experts, std::uint32_t sms) {
         experts_ = std::move(experts);
         sms_ = sms;
     }
-    /// Of each rank's GPU, by any numbers: NCCL's LL128 is for GPUs of one generation.
+    /// Sets the generation of each rank's GPU, as arbitrary numbers: NCCL uses LL128 only among
+    /// GPUs of one generation.
     void set_generations(std::vector<std::uint32_t> by_rank) { generations_ = std::move(by_rank); }
-    /// From now on no rank is late that was not traced, whatever the operations say.
+    /// From now on untraced ranks are never late, whatever the operations say.
     void ignore_late_peers() { ignores_late_peers_ = true; }
     void start(
         std::uint32_t rank,
@@ -89,13 +89,13 @@ public:
         CollectiveListener& listener) override;
 
     [[nodiscard]] const std::vector<CollectiveRecord>& records() const { return records_; }
-    /// What unfinished collectives wait for, in words.
+    /// Descriptions of what unfinished collectives wait for.
     [[nodiscard]] std::vector<std::string> blocked() const;
     /// Functional mode: collectives whose result differs from the reference or between ranks.
     [[nodiscard]] const std::vector<std::string>& wrong_results() const { return wrong_; }
-    /// What users should know of collectives that did not run as asked.
+    /// Notes on collectives that did not run as requested.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-    /// Simulated time that collectives have left out.
+    /// Simulated time skipped by collectives.
     [[nodiscard]] Time jumped() const { return jump_ ? jump_->jumped() : Time(); }
     /// Payload, over all members, that travelled in packets of several rounds.
     [[nodiscard]] Bytes coarse() const { return coarse_; }
@@ -107,8 +107,8 @@ public:
 
 private:
     class Instance;
-    /// What tells collectives and transfers under way apart: group and sequence, or the two ranks,
-    /// the tag, and how many of that tag came before.
+    /// Identifies active collectives and transfers: group and sequence, or the two ranks, the tag,
+    /// and the number of earlier transfers with this tag.
     using Key = std::array<std::uint64_t, 4>;
     struct Arrival {
         std::uint32_t rank;
@@ -118,42 +118,42 @@ private:
     };
     void arrive(Instance& instance, const Arrival& arrival);
     CollectiveSpec specify(const TransferEnd& end);
-    /// No more thread blocks than the scenario lets a kernel have.
+    /// Applies the scenario's limit on thread blocks.
     [[nodiscard]] CollectiveSpec limit(CollectiveSpec spec) const;
     void on_event(std::uint64_t tag) override;
     void on_link_down(const Link& there, const Link& back) override;
     std::unique_ptr<RunningCollective> make_running(Instance& instance);
     [[nodiscard]] CollectiveEnvironment environment() const;
-    /// The collective that is left alone, if it is not watched yet.
+    /// Watches the only active collective, unless it is watched already.
     void watch_one();
     [[nodiscard]] bool undisturbed() const;
     Choice ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
-    /// What becomes of a member at a known time.
+    /// A future event of a member.
     struct MemberEvent {
         enum class Kind : std::uint8_t { kResident, kPeersCome, kBlocksLeave, kEnd };
         Kind kind;
         Instance* instance;
         std::uint32_t position;
-        std::uint32_t blocks = 0;  ///< that stay
+        std::uint32_t blocks = 0;  ///< blocks that remain
     };
     void post(const MemberEvent& event, Time at);
     void end_member(Instance& instance, std::uint32_t position);
     void finish(Instance& instance);
     CollectiveSpec specify(const CollectiveOperation& collective);
-    /// Library, blocks and kernel of a dispatch or combine.
+    /// Sets library, blocks and kernel of a dispatch or combine.
     void specify_experts(const CollectiveOperation& collective, CollectiveSpec& spec) const;
-    /// The kind's policy, with classic kernels where those asked for cannot do it and the kind was
-    /// not named.
+    /// The kind's policy; with classic kernels if the requested ones cannot run the collective and
+    /// the kind has no policy of its own.
     [[nodiscard]] CollectivePolicy
     able_policy(const CollectiveCall& call, const MachineView& machine) const;
-    /// Whether a collective other than an all-reduce, whose policy asks for the switches, gets
+    /// Whether a collective other than an all-reduce, whose policy requests the switches, can use
     /// them.
     [[nodiscard]] bool through_switches(const CollectiveSpec& spec) const;
-    /// Blocks and what they need of an SM, as the trace has them for the same kind of kernel.
+    /// Takes blocks and their resources from the trace if it shows the same kind of kernel.
     void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec) const;
     const GroupView& view(const std::vector<std::uint32_t>& ranks);
-    /// Of ranks that have been viewed: searched once.
+    /// Trees for ranks with a known view; computed once.
     const std::vector<ReduceTree>&
     reduce_trees(const std::vector<std::uint32_t>& ranks, std::uint32_t count);
 
@@ -165,12 +165,12 @@ private:
     std::vector<Group> groups_;
     std::vector<ExpertExchange> experts_;
     std::uint32_t sms_ = 1;
-    std::vector<std::uint32_t> generations_;  ///< by rank; empty: all are equal
+    std::vector<std::uint32_t> generations_;  ///< by rank; empty: all equal
     std::uint64_t functional_seed_;
     bool ignores_late_peers_ = false;
     std::map<Key, std::unique_ptr<Instance>> running_;
-    std::vector<std::unique_ptr<Instance>> lingering_;  ///< ended, and not quiet yet
-    /// Transfers begun so far by sender, receiver, tag and which of the two.
+    std::vector<std::unique_ptr<Instance>> lingering_;  ///< ended, but with pending events
+    /// Number of transfers begun by sender, receiver, tag and end.
     std::map<Key, std::uint64_t> transfers_;
     std::vector<MemberEvent> events_;  ///< by event tag
     std::vector<std::uint32_t> free_events_;

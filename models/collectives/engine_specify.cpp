@@ -41,7 +41,8 @@ const GroupView& CollectiveEngine::view(const std::vector<std::uint32_t>& ranks)
             });
     }
     if (found->machine.ring_bandwidth == Bandwidth())
-        for (const auto& order : found->rings)  // says which pair has no way left, and why
+        for (const auto& order :
+             found->rings)  // throws naming the disconnected pair and the reason
             for (std::size_t place = 0; place < order.size(); ++place)
                 fabric_.connect(ranks[order[place]], ranks[order[(place + 1) % order.size()]]);
     return *found;
@@ -156,7 +157,7 @@ void CollectiveEngine::specify_experts(
     const std::uint32_t most = policies_.most_blocks;
     if (most == 0 || spec.choice.channels <= most)
         return;
-    // Every block that sends has one that receives.
+    // Every sending block is paired with a receiving one.
     constexpr std::uint32_t kPair = 2;
     if (most < kPair)
         throw SimulationError(
@@ -173,7 +174,7 @@ CollectiveEngine::able_policy(const CollectiveCall& call, const MachineView& mac
     const std::string reason = why_not_kernels(params_, policy, machine, call);
     if (reason.empty())
         return policy;
-    // Who named the kind wants it so; a kind that follows all-reduces does what it can.
+    // An explicit policy for the kind must be met; kinds that follow all-reduces fall back.
     if (policies_.named(call.kind))
         throw SimulationError(
             name(),
@@ -191,7 +192,7 @@ bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
         return false;
     const std::string reason =
         why_not(Algorithm::kInSwitch, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
-    // Who named the kind wants it so; a kind that follows all-reduces does what it can.
+    // An explicit policy for the kind must be met; kinds that follow all-reduces fall back.
     if (!reason.empty() && policies_.named(spec.kind))
         throw SimulationError(
             name(),
@@ -202,18 +203,18 @@ bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
 
 void CollectiveEngine::take_traced_kernel(
     const CollectiveOperation& collective, CollectiveSpec& spec) const {
-    // The kernels of rings and trees are one and the same; who reduces in switches runs another.
+    // Rings and trees share one kernel; in-switch reductions use another.
     if (reduces_in_switch(spec.choice.algorithm) || spec.choice.kernels != Kernels::kClassic ||
         policies_.of(spec.kind).channels != 0)
         return;
     if (collective.thread_blocks != 0) {
         spec.blocks = std::min(spec.choice.channels, collective.thread_blocks);
-        // An estimated size is what this machine's own channels move in the traced time.
+        // An estimated size was derived with this machine's own channels, so these are used.
         if (collective.kind != CollectiveKind::kAllReduce ||
             collective.size_source != SizeSource::kEstimatedFromDuration)
             spec.choice.channels = spec.blocks;
     }
-    // A block of the machine's own kernel fits its SMs.
+    // Blocks of the machine's own kernel fit its SMs.
     if (collective.registers_per_thread != 0)
         spec.registers_per_thread =
             std::min(params_.registers_per_thread, collective.registers_per_thread);
@@ -230,7 +231,7 @@ CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {
     spec.layout = lay_out(fabric_.topology(), spec.ranks);
     spec.rings = {{0, 1}};
     spec.choice.protocol = Protocol::kSimple;
-    // NCCL shares a transfer out over its channels in pieces of an eighth of a step at least.
+    // NCCL divides a transfer among its channels in pieces of at least an eighth of a step.
     const std::uint64_t piece =
         std::max<std::uint64_t>(1, params_.simple_buffer.count() / params_.steps / 8);
     spec.choice.channels = static_cast<std::uint32_t>(

@@ -45,7 +45,7 @@ make_values(std::uint64_t seed, std::size_t members, std::size_t count, ElementT
 
 namespace {
 
-/// Who a member's numbers come from; its own if it only sends.
+/// The member whose values a member receives; itself if it only sends.
 std::size_t sender_to(const CollectiveSpec& spec, std::size_t member) {
     if (spec.root != CollectiveSpec::kEveryRank)
         return spec.root;
@@ -99,7 +99,7 @@ std::string check_values(
             case CollectiveKind::kReduce:
                 good = m != spec.root || std::fabs(after[m][i] - exact) <= tolerance;
                 break;
-            case CollectiveKind::kMoeDispatch:  // know for themselves: wrong_result()
+            case CollectiveKind::kMoeDispatch:  // checked by wrong_result()
             case CollectiveKind::kMoeCombine:
                 break;
             case CollectiveKind::kAllToAll:

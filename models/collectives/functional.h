@@ -9,13 +9,13 @@
 
 namespace switchfold {
 
-/// Numbers of the element's type, the same for the same seed, one buffer a member.
+/// Values of the element type, determined by the seed, one buffer per member.
 [[nodiscard]] std::vector<std::vector<float>>
 make_values(std::uint64_t seed, std::size_t members, std::size_t count, ElementType type);
 
-/// Compares what members hold after a collective with what they should, from the buffers before it.
-/// Sums must be equal bit by bit on all members and as near to the exact sum as the type's rounding
-/// allows in any order. \returns what is wrong; empty if nothing is.
+/// Compares what members hold after a collective with the expected values, given the buffers before
+/// it. Sums must be bitwise equal on all members and as close to the exact sum as the type's
+/// rounding allows for any order. \returns a description of the error; empty if there is none.
 [[nodiscard]] std::string check_values(
     const CollectiveSpec& spec,
     const std::vector<std::vector<float>>& before,

@@ -12,8 +12,8 @@
 
 namespace switchfold {
 
-/// What collectives have in common whose members work on each other's memory: the group in the
-/// switches, where they have one, the numbers of functional mode, and giving up.
+/// Common part of collectives whose members access each other's memory: the switches' group, if
+/// they use one, the values of functional mode, and aborting.
 class GroupCollective : public RunningCollective, protected PacketClient {
 public:
     ~GroupCollective() override {
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] std::vector<std::vector<float>>& results() override { return results_; }
 
 protected:
-    /// `group`: null where nothing goes through the switches.
+    /// `group`: null if the switches are not used.
     GroupCollective(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
@@ -59,14 +59,14 @@ protected:
         }
     }
 
-    /// The member's buffers are as large as they will be.
+    /// Functional mode: allocates the member's result buffer.
     void make_room(std::uint32_t position) {
         if (functional_)
             results_[position].resize(buffers_[position].size());
     }
     [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
         if (rank < n_ && spec_.ranks[rank] == rank)
-            return rank;  // of a group of all
+            return rank;  // for a group of all ranks
         const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
         return static_cast<std::uint32_t>(at - spec_.ranks.begin());
     }
@@ -80,14 +80,14 @@ protected:
     const Connection& way(std::uint32_t from, std::uint32_t to) {
         return fabric_.connect(spec_.ranks[from], spec_.ranks[to]);
     }
-    /// Functional mode: a handle of a member's own numbers; else 0.
+    /// Functional mode: a handle of a member's own values; otherwise 0.
     std::uint32_t own_values(std::uint32_t position, std::uint64_t offset, std::uint64_t bytes) {
         if (!functional_)
             return 0;
         return fabric_.values().put_part(
             buffers_[position], offset / spec_.element_bytes, bytes / spec_.element_bytes);
     }
-    /// Functional mode: puts numbers where they belong in a member's result and drops the handle.
+    /// Functional mode: stores values in a member's result and drops the handle.
     void keep_values(std::uint32_t position, std::uint64_t offset, std::uint32_t handle) {
         if (functional_)
             fabric_.values().take(handle, results_[position], offset / spec_.element_bytes);
@@ -107,11 +107,11 @@ protected:
     std::vector<std::vector<float>> results_;
 };
 
-/// What a failed unit's word means to the collective.
+/// Why a collective gives up when a reduction unit fails.
 inline constexpr const char* kUnitTimedOut = "a reduction unit timed out";
 
-/// Makes one with a group where its algorithm goes through the switches. Nothing, and why, if a
-/// switch has no room for it.
+/// Constructs a collective, with a group if its algorithm uses the switches. Null, with the reason
+/// in `refused`, if a switch has no room for it.
 template <class Collective>
 [[nodiscard]] std::unique_ptr<RunningCollective> make_group_collective(
     const CollectiveEnvironment& environment,

@@ -16,7 +16,7 @@
 
 namespace switchfold {
 
-/// Whose constants NCCL's choice of algorithm and protocol goes by.
+/// GPU generation whose constants NCCL's choice of algorithm and protocol uses.
 enum class TunerGeneration : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
 
 template <>
@@ -87,7 +87,7 @@ struct ProtocolParams {
     }
 };
 
-/// How collectives run on this machine's GPUs: NCCL's constants for the architecture.
+/// Parameters of collectives on this machine's GPUs: NCCL's constants for the architecture.
 struct CollectiveParams {
     Bytes transfer_unit = kibibytes(4);
     TunerGeneration tuner = TunerGeneration::kHopper;

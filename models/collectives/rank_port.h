@@ -9,15 +9,15 @@
 
 namespace switchfold {
 
-/// The shape of a communication kernel: what it takes on the GPU for as long as it is resident.
+/// Shape of a communication kernel: the resources that it holds on the GPU while resident.
 struct CommunicationKernel {
     std::uint32_t blocks = 1;
     std::uint32_t threads_per_block = 544;
     std::uint32_t registers_per_thread = 96;
     Bytes shared_memory;
-    Bytes footprint;  ///< bytes of communication buffers that it keeps in the L2
+    Bytes footprint;  ///< communication buffers that it keeps in the L2
     std::int32_t priority = 0;
-    bool exchange = false;  ///< every pair of ranks exchanges data of its own
+    bool exchange = false;  ///< every pair of ranks exchanges separate data
 };
 
 class ResidentListener {
@@ -29,7 +29,7 @@ protected:
     ~ResidentListener() = default;
 };
 
-/// What a collective needs of one rank's GPU.
+/// A collective's interface to one rank's GPU.
 class RankPort {
 public:
     virtual ~RankPort() = default;
@@ -39,24 +39,24 @@ public:
     RankPort(RankPort&&) = delete;
     RankPort& operator=(RankPort&&) = delete;
 
-    /// Asks for the kernel's slots; the listener is told when it has them. \returns a ticket for
-    /// vacate().
+    /// Requests slots for the kernel; the listener is called when it has them. \returns a ticket
+    /// for vacate().
     virtual std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& listener) = 0;
     virtual void vacate(std::uint64_t ticket) = 0;
-    /// The kernel's blocks beyond `blocks` have ended; it holds all its slots by now.
+    /// The kernel's blocks beyond `blocks` have ended. \pre it holds all its slots.
     virtual void keep(std::uint64_t ticket, std::uint32_t blocks) = 0;
     /// Bytes that a communication block reads and writes in local memory.
     /// \returns when they have been served; later calls are served later.
     virtual Time access(std::uint64_t read, std::uint64_t written) = 0;
-    /// A copy between this GPU and its host; the listener is told `id` when it has ended.
+    /// A copy between this GPU and its host; the listener receives `id` at its end.
     virtual void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) = 0;
-    /// What kernels beside the collective draw from the GPU's memory.
+    /// Memory traffic of kernels beside the collective.
     struct Draw {
-        double rate = 0;   ///< bytes a second
-        double bytes = 0;  ///< up to now
+        double rate = 0;   ///< bytes per second
+        double bytes = 0;  ///< so far
     };
     [[nodiscard]] virtual Draw kernel_draw() const { return {}; }
-    /// What every access touches, to ask for it ahead of time; or null.
+    /// Address that every access touches, for prefetching; may be null.
     [[nodiscard]] virtual const void* touched() const { return nullptr; }
 };
 

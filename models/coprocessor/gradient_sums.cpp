@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kFloat = 4;  // bytes
 
-/// Copies that are in caches need not come from memory.
+/// Whether the copies are in caches and cause no memory traffic.
 bool in_caches(std::uint64_t bytes, const ProcessorParams& processor, const ThreadLayout& layout) {
     const std::uint64_t own = processor.cache.private_capacity.count() / 2 * layout.cores;
     return bytes <= own + processor.cache.shared_capacity.count() / 2;
@@ -29,9 +29,9 @@ double sum_seconds(
     const std::uint64_t of_thread = (lines + layout.threads_of_team - 1) / layout.threads_of_team;
     const double clock = static_cast<double>(processor.clock.count());
     const double adds = static_cast<double>(of_line) * processor.cache.atomic_cycles / clock;
-    // With one team no line ever leaves its core.
+    // With a single team no line leaves its core.
     const double flight = layout.teams() > 1 ? to_seconds(processor.cache.remote_latency) : 0;
-    // A line is with one team after the other; a thread works through its lines one by one.
+    // A line moves from one team to the next; a thread works through its lines one by one.
     const std::uint64_t turns = std::max<std::uint64_t>(of_thread, layout.teams());
     return static_cast<double>(turns) * (flight + adds);
 }

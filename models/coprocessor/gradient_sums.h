@@ -7,12 +7,12 @@
 
 namespace switchfold {
 
-/// All teams add to one array: each line goes to the next team in a round trip on the ring, and a
-/// thread has one atomic operation under way. s.
+/// Seconds in which all teams add to one array: each line moves to the next team in a round trip on
+/// the ring, and a thread has one atomic operation in flight.
 [[nodiscard]] double sum_seconds(
     const offload::AtomicSum& sum, const ProcessorParams& processor, const ThreadLayout& layout);
 
-/// Copies are added pairwise, by all threads at each level, with a barrier after each. s.
+/// Seconds in which copies are added pairwise by all threads, with a barrier after each level.
 [[nodiscard]] double sum_seconds(
     const offload::TreeSum& sum, const ProcessorParams& processor, const ThreadLayout& layout);
 

@@ -5,15 +5,17 @@
 
 namespace switchfold {
 
-/// What all channels together deliver to so many streams, bytes a second. Streams beyond the banks
-/// close each other's rows: of S streams on B banks a share 1 - B/S of the lines opens one.
+/// Bytes per second that all channels deliver to `streams` concurrent streams. Streams in excess of
+/// the banks close each other's rows: with S streams on B banks, a share 1 - B/S of the lines opens
+/// a row.
 [[nodiscard]] double memory_rate(const ProcessorParams& processor, double streams);
 
-/// What the ring carries, bytes a second: on average a line takes a quarter of the ring's links,
-/// and there are two directions, so eight lines travel side by side whatever the number of cores.
+/// Bytes per second that the ring carries. On average a line occupies a quarter of the ring's
+/// links, and there are two directions, so eight lines travel concurrently for any number of cores.
 [[nodiscard]] double ring_rate(const ProcessorParams& processor);
 
-/// Seconds that lines take one thread, and all threads of a core, at a latency: Little's law.
+/// Seconds for lines to reach one thread, and all threads of a core, at a given latency (Little's
+/// law).
 struct LineSeconds {
     double of_thread = 0;
     double of_core = 0;

@@ -8,7 +8,7 @@
 
 namespace switchfold {
 
-/// What goes over the link and is computed for one chunk.
+/// Transfers and compute of one chunk.
 struct OffloadChunk {
     Time in;
     Time compute;
@@ -16,11 +16,11 @@ struct OffloadChunk {
 };
 
 struct OffloadOptions {
-    std::uint32_t buffers = 2;  ///< chunks that have room: being filled, at work, or being emptied
+    std::uint32_t buffers = 2;  ///< chunks with a buffer: being filled, processed or emptied
     bool hidden = true;         ///< transfers run beside compute
 };
 
-/// When a chunk's parts begin and end.
+/// Begin and end of a chunk's phases.
 struct OffloadTimes {
     Time in_begin;
     Time in_end;
@@ -30,8 +30,9 @@ struct OffloadTimes {
     Time out_end;
 };
 
-/// One engine a direction and one that computes, each chunk in order. A chunk needs a buffer from
-/// the begin of its way in to the end of its way out. Throws std::invalid_argument without buffers.
+/// One engine per direction and one that computes, each processing chunks in order. A chunk
+/// occupies a buffer from the begin of its inbound transfer to the end of its outbound one. Throws
+/// std::invalid_argument without buffers.
 [[nodiscard]] std::vector<OffloadTimes>
 run_offload(const std::vector<OffloadChunk>& chunks, const OffloadOptions& options);
 

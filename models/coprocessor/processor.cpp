@@ -12,8 +12,8 @@ namespace switchfold {
 
 namespace {
 
-/// Loops follow each other on a core without waiting; libraries and sums have barriers of their
-/// own.
+/// Runs a region: loops follow each other on a core without synchronisation; libraries and sums
+/// have their own barriers.
 class RegionRun {
 public:
     RegionRun(const ProcessorParams& processor, const ThreadLayout& layout) :
@@ -36,7 +36,7 @@ public:
 private:
     template <class Loop>
     void add(const Loop& loop) {
-        // The cores with most rows of one loop have most of the next: the same rows.
+        // Cores with most rows in one loop have most in the next: they are the same rows.
         std::vector<CoreGroup> groups = groups_of(loop, processor_, layout_);
         if (!loops_.empty() && !same_cores(groups))
             finish_loops();

@@ -7,18 +7,18 @@
 
 namespace switchfold {
 
-/// Where a region's time goes, s.
+/// Breakdown of a region's time, s.
 struct RegionTime {
-    double begin_and_end = 0;  ///< fork, and the barrier at the end
-    double work = 0;           ///< of the cores that work longest, between barriers
-    double sums = 0;           ///< of the teams' gradients, their barriers included
+    double begin_and_end = 0;  ///< fork and final barrier
+    double work = 0;           ///< of the busiest cores, between barriers
+    double sums = 0;           ///< of the teams' gradients, including barriers
     [[nodiscard]] double total() const { return begin_and_end + work + sums; }
 };
 
 /// Runs parallel regions: a many-core coprocessor, or a socket of a host.
 class Processor {
 public:
-    /// Both are kept as copies.
+    /// Copies both arguments.
     Processor(ProcessorParams params, ThreadLayout layout);
 
     [[nodiscard]] RegionTime run(const offload::Region& region) const;
@@ -30,7 +30,7 @@ private:
     ThreadLayout layout_;
 };
 
-/// Arithmetic of vectors without anything else, operations a second.
+/// Vector operations per second without any other work.
 [[nodiscard]] double peak_flops(const ProcessorParams& processor, const ThreadLayout& layout);
 
 }  // namespace switchfold

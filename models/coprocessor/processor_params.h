@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// Caches of a core and what joins the cores.
+/// Caches of a core and the interconnect between cores.
 struct ProcessorCacheParams {
     std::uint32_t line = 64;
     Bytes private_capacity = kibibytes(512);

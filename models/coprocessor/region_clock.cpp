@@ -8,17 +8,17 @@ namespace switchfold {
 
 namespace {
 
-/// A group on its way.
+/// Progress of a group.
 struct Walk {
     std::uint32_t cores = 0;
     std::vector<CoreStage> stages;
     std::size_t at = 0;
-    double left = 1;  ///< of the stage, a share
+    double left = 1;  ///< share of the stage that remains
     [[nodiscard]] bool done() const { return at == stages.size(); }
     [[nodiscard]] const CoreStage& stage() const { return stages[at]; }
 };
 
-/// How many times slower than alone the cores at work run.
+/// Slowdown of the active cores relative to running alone.
 double slowdown(const std::vector<Walk>& walks, const SharedRates& rates) {
     double memory = 0;
     double ring = 0;
@@ -45,7 +45,7 @@ double slowdown(const std::vector<Walk>& walks, const SharedRates& rates) {
 double region_seconds(std::vector<CoreGroup> groups, const SharedRates& rates) {
     std::vector<Walk> walks;
     for (CoreGroup& group : groups) {
-        // What takes no time moves nothing.
+        // Stages of zero time move no data.
         std::erase_if(group.stages, [](const CoreStage& stage) { return stage.seconds <= 0; });
         if (group.cores > 0 && !group.stages.empty())
             walks.push_back({group.cores, std::move(group.stages), 0, 1});
@@ -63,7 +63,7 @@ double region_seconds(std::vector<CoreGroup> groups, const SharedRates& rates) {
         for (Walk& walk : walks) {
             if (walk.done())
                 continue;
-            // Compared in seconds, as `next` was, so that the one that ends is seen to end.
+            // Compared in seconds, like `next`, so that the group that ends is recognised.
             const double rest = walk.left * walk.stage().seconds * slow - next;
             if (rest > 0) {
                 walk.left = rest / (walk.stage().seconds * slow);

@@ -7,28 +7,28 @@
 
 namespace switchfold {
 
-/// What a core does between two barriers, if nothing else runs.
+/// Work of a core between two barriers, with its duration if nothing else runs.
 struct CoreStage {
     double seconds = 0;
     double memory_bytes = 0;
-    double ring_bytes = 0;  ///< those of memory included
-    double streams = 0;     ///< rows of memory that it walks along
+    double ring_bytes = 0;  ///< including those of memory
+    double streams = 0;     ///< concurrent streams of memory
 };
 
-/// Cores that do the same, stage after stage.
+/// Cores with identical work, stage by stage.
 struct CoreGroup {
     std::uint32_t cores = 0;
     std::vector<CoreStage> stages;
 };
 
-/// What the cores share: rates in bytes a second.
+/// Shared resources of the cores, in bytes per second.
 struct SharedRates {
     std::function<double(double streams)> memory;
     double ring = 0;
 };
 
-/// When the last core is done, s. From one end of a stage to the next all cores that still work are
-/// slowed alike, as much as memory and ring ask for.
+/// End of the last core, s. Between two ends of stages, all active cores are slowed by the same
+/// factor, as the demand on memory and ring requires.
 [[nodiscard]] double region_seconds(std::vector<CoreGroup> groups, const SharedRates& rates);
 
 }  // namespace switchfold

@@ -21,13 +21,13 @@ double seconds_of_cycle(const ProcessorParams& processor) {
     return 1.0 / static_cast<double>(processor.clock.count());
 }
 
-/// Half a cache is for what stays while the other half streams through.
+/// Half of a cache holds reused data while the other half streams.
 double room(Bytes capacity) {
     return static_cast<double>(capacity.count()) / 2;
 }
 
-/// Time that instructions take: of the busiest thread, which may not issue every cycle, and of the
-/// core, which issues one a cycle.
+/// Issue time: the maximum of the busiest thread, which cannot issue every cycle, and of the core,
+/// which issues once per cycle.
 double issue_seconds(const ProcessorParams& processor, double busiest_thread, double core) {
     return std::max(busiest_thread * processor.issue_interval, core) * seconds_of_cycle(processor);
 }
@@ -36,13 +36,13 @@ double longest(const LineSeconds& lines) {
     return std::max(lines.of_thread, lines.of_core);
 }
 
-/// Where cores find lines that another core has, or has brought.
+/// Latency of lines that another core holds or has fetched.
 Time near_latency(const ProcessorParams& processor) {
     return processor.cache.shared_capacity.count() > 0 ? processor.cache.shared_latency
                                                        : processor.cache.remote_latency;
 }
 
-/// A core whose teams have so many rows each.
+/// A core whose teams have a given number of rows each.
 class ProductCore {
 public:
     ProductCore(
@@ -65,7 +65,7 @@ public:
     }
 
 private:
-    /// Vectors of results, which a team's threads share out.
+    /// Vectors of results, divided among a team's threads.
     [[nodiscard]] std::uint64_t vectors() const {
         return ceil_div(loop_.width, processor_.simd_lanes);
     }
@@ -75,7 +75,7 @@ private:
         const double there = loop_.block > 0 ? static_cast<double>(loop_.block) : rows_;
         return std::max(1.0, std::min(most, there));
     }
-    /// A thread's multiply-adds of vectors.
+    /// Vector multiply-adds per thread.
     [[nodiscard]] double multiply_adds(double vectors) const {
         return rows_ * static_cast<double>(loop_.depth) * vectors;
     }
@@ -92,7 +92,7 @@ private:
             instructions(static_cast<double>(vectors())) * layout_.teams_per_core);
     }
 
-    /// Loaded vectors come from the core's own cache.
+    /// Time to load vectors from the core's own cache.
     [[nodiscard]] double cached() const {
         const double loads = multiply_adds(static_cast<double>(vectors())) / block();
         const double lines = loads * processor_.simd_lanes * kFloatBytes / processor_.cache.line;
@@ -100,15 +100,15 @@ private:
                seconds_of_cycle(processor_);
     }
 
-    /// What comes from beyond the core's own cache, and how long that takes the core.
+    /// Time for data from beyond the core's own cache.
     [[nodiscard]] double move(CoreStage& stage) const {
         const double own = all_rows_ * static_cast<double>(loop_.row_bytes);
         const double own_room = room(processor_.cache.private_capacity);
-        // All rows that fit are worked on with each line of the weights, by all of the core's
+        // All rows that fit are processed with each line of the weights, by all of the core's
         // teams.
         const double passes = std::max(1.0, own / own_room);
         const double shared = static_cast<double>(loop_.shared_bytes) * passes;
-        // One core brings a line, the others find it near.
+        // One core fetches a line from memory; the others find it in that core's cache.
         double memory = shared / layout_.cores;
         double near = shared - memory;
         if (own > own_room) {
@@ -129,8 +129,8 @@ private:
                    processor_, near / line / threads, threads, near_latency(processor_)));
     }
 
-    /// Regions inside the layer's: one for each row. Where hardware threads are too few, software
-    /// threads take turns before all have come.
+    /// Nested regions, one per row. With too few hardware threads, software threads take turns
+    /// until all have arrived.
     [[nodiscard]] double nested() const {
         if (layout_.nested <= 1)
             return 0;
@@ -143,11 +143,11 @@ private:
     const offload::ProductLoop& loop_;
     const ProcessorParams& processor_;
     const ThreadLayout& layout_;
-    double rows_;      ///< of a team
-    double all_rows_;  ///< of the core's teams
+    double rows_;      ///< per team
+    double all_rows_;  ///< of all the core's teams
 };
 
-/// Elements of a thread that has most of them on its core.
+/// Elements of the busiest thread on its core.
 CoreStage element_stage(
     const offload::ElementLoop& loop,
     const ProcessorParams& processor,
@@ -186,7 +186,7 @@ std::vector<CoreGroup> groups_of(
     const ThreadLayout& layout) {
     const std::uint64_t least = loop.rows / layout.teams();
     const std::uint64_t more = loop.rows % layout.teams();
-    // A core waits for the team of it that has most rows.
+    // A core waits for its team with most rows.
     const auto cores = static_cast<std::uint32_t>(ceil_div(more, layout.teams_per_core));
     std::vector<CoreGroup> groups;
     if (cores > 0)
@@ -219,7 +219,7 @@ std::vector<CoreGroup> groups_of(
     const ProcessorLibraryParams& library = processor.library;
     const std::uint64_t tiles =
         ceil_div(product.m, library.tile_rows) * ceil_div(product.n, library.tile_columns);
-    // A tile at the edge takes as long as a whole one.
+    // A tile at the edge takes as long as a full one.
     const double tile =
         static_cast<double>(library.tile_rows) *
         static_cast<double>(ceil_div(library.tile_columns, processor.simd_lanes)) *
@@ -237,7 +237,7 @@ std::vector<CoreGroup> groups_of(
 }
 
 offload::ElementLoop packing_of(const offload::LibraryProduct& product) {
-    // Operands are read and written packed; of the result as many are read and written.
+    // Operands are read, and written in packed form; results are read and written as well.
     constexpr std::uint64_t kWord = 4;
     return {
         product.m * product.k + product.k * product.n + product.m * product.n,

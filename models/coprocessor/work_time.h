@@ -11,20 +11,20 @@
 
 namespace switchfold {
 
-/// The cores' stages of a loop: those with a row more than the others are a group of their own.
+/// The cores' stages for a loop: cores with an additional row form a separate group.
 [[nodiscard]] std::vector<CoreGroup> groups_of(
     const offload::ProductLoop& loop, const ProcessorParams& processor, const ThreadLayout& layout);
 [[nodiscard]] std::vector<CoreGroup> groups_of(
     const offload::ElementLoop& loop, const ProcessorParams& processor, const ThreadLayout& layout);
-/// Of a library's kernel on tiles that are packed.
+/// Stages for a library's kernel on packed tiles.
 [[nodiscard]] std::vector<CoreGroup> groups_of(
     const offload::LibraryProduct& product,
     const ProcessorParams& processor,
     const ThreadLayout& layout);
-/// The walk that packs the operands and reads and writes the result.
+/// The pass that packs the operands and reads and writes the result.
 [[nodiscard]] offload::ElementLoop packing_of(const offload::LibraryProduct& product);
 
-/// Share of its cycles in which a core with so many threads issues vector instructions.
+/// Share of cycles in which a core with this many threads issues vector instructions.
 [[nodiscard]] double issue_share(const ProcessorParams& processor, std::uint32_t threads);
 
 }  // namespace switchfold

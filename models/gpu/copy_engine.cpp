@@ -7,8 +7,8 @@ namespace switchfold {
 
 namespace {
 
-// Long enough that hardly any copy of a step is more than one, short enough that what comes
-// meanwhile waits a microsecond.
+// Long enough that few copies need more than one piece, short enough that other requests wait only
+// about a microsecond.
 constexpr Bytes kPiece = mebibytes(1);
 
 }  // namespace

@@ -18,12 +18,11 @@
 
 namespace switchfold {
 
-/// Copies of a GPU. Those between host and device go over the links of a fabric that has a way to
-/// the host (HostCopies). All others: as many at a time as there are engines, in order. A copy
-/// takes its time in the trace if it has one, else its bytes over the slower of the engine's rate
-/// to or from the host and the HBM. It asks for its bytes piece after piece as it goes on, so that
-/// they compete in the HBM with everything else and what comes meanwhile does not wait for the
-/// whole.
+/// Copies of a GPU. Those between host and device go over the fabric's links if it has a path to
+/// the host (HostCopies). All others run in order, as many at a time as there are engines. A copy
+/// takes its time in the trace if it has one, otherwise its bytes over the slower of the engine's
+/// rate to or from the host and the HBM. It requests its bytes piece by piece, so that they compete
+/// in the HBM with everything else and other requests need not wait for the whole copy.
 class CopyEngine final : public sc_core::sc_module, private EventHandler {
 public:
     CopyEngine(
@@ -32,9 +31,9 @@ public:
         MemorySystem& memory,
         Scheduler& scheduler);
 
-    /// From now on host copies of this rank go over the fabric's links.
+    /// From now on this rank's host copies go over the fabric's links.
     void attach(Fabric& fabric, std::uint32_t rank);
-    /// Of copies over links; null without a fabric.
+    /// Statistics of copies over links; null without a fabric.
     [[nodiscard]] const HostCopyStatistics* host_statistics() const {
         return host_ ? &host_->statistics() : nullptr;
     }
@@ -61,7 +60,7 @@ private:
     Scheduler& scheduler_;
     WorldClock clock_;
     std::unique_ptr<HostCopies> host_;
-    std::vector<Running> running_;  ///< one an engine; listener null when idle
+    std::vector<Running> running_;  ///< one per engine; listener null when idle
     RingQueue<Waiting> queue_;
 };
 

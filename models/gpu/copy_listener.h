@@ -15,7 +15,7 @@ protected:
     ~CopyListener() = default;
 };
 
-/// The part of a time that `done` of `all` bytes take at an even pace.
+/// The part of `time` for `done` of `all` bytes at a constant rate.
 [[nodiscard]] inline Time part_of(Time time, Bytes done, Bytes all) {
     if (done == all)
         return time;

@@ -15,8 +15,8 @@ namespace switchfold {
 
 namespace {
 constexpr double kDone = 1e-9;
-/// x = f(x) for a function that does not rise, f(0) > 0; f has been called last with a value next
-/// to x. Near a wave that is all memory it is as steep as a root at zero.
+/// Solves x = f(x) for a non-increasing function with f(0) > 0; f is called last with a value next
+/// to x. Near a purely memory-bound wave, f is as steep as a square root at zero.
 template <class Function>
 double falling_fixed_point(Function f) {
     const auto above = [&f](double x) { return f(x) - x; };
@@ -56,8 +56,8 @@ Gpu::Gpu(
     memory_.set_listener(*this);
 }
 
-/// SM time of a block beside `blocks_on_sm` - 1 others of its kernel, relative to that in a full
-/// wave alone: they share the SM's schedulers, and one alone is not endlessly fast.
+/// SM time of a block with `blocks_on_sm` - 1 other blocks of its kernel on the SM, relative to a
+/// full wave alone: blocks share the SM's schedulers, and a single block has limited speed.
 double Gpu::level_time(const Kernel& kernel, std::uint32_t blocks_on_sm) const {
     const std::uint32_t warps =
         (std::max(1U, kernel.launch.shape.threads) + params_.sm.warp - 1) / params_.sm.warp;
@@ -97,14 +97,14 @@ void Gpu::set_waves(Kernel& kernel, std::uint64_t slots, double body) {
     if (kernel.tail == 0)
         tail_after(waves);
     else
-        // A last wave with few blocks is shorter than a full one, the more so the more memory
-        // counts; and that depends on how long a full one is.
+        // A partial last wave is shorter than a full one, the more so the more memory matters; this
+        // depends in turn on the length of a full wave.
         tail = falling_fixed_point([&](double guess) { return tail_after(waves + guess); });
     if (kernel.roofline.clipped) {
         ++statistics_.clipped_kernels;
         kernel.bytes_per_block *= kernel.roofline.memory.l2 / share.l2;
     }
-    // So that alone the sum is exact.
+    // Makes the sum exact when the kernel runs alone.
     const double rest = body - waves * kernel.wave_time;
     if (kernel.tail > 0 && kernel.wave_time > 0)
         kernel.tail_left = rest / (kernel.wave_time * tail);
@@ -113,8 +113,7 @@ void Gpu::set_waves(Kernel& kernel, std::uint64_t slots, double body) {
 void Gpu::prepare(Kernel& kernel) {
     std::uint32_t limit = sms_.compute().limit(kernel.launch.shape);
     if (limit == 0) {
-        // The trace's numbers do not fit the machine that replays it: such a block takes an SM of
-        // its own.
+        // The traced launch does not fit the simulated machine: such a block takes a whole SM.
         ++statistics_.oversized_kernels;
         kernel.launch.shape = {params_.sm.threads, 0, Bytes(0)};
         limit = 1;
@@ -134,7 +133,7 @@ void Gpu::prepare(Kernel& kernel) {
         static_cast<double>(kernel.launch.shape.shared_memory.count()) / memory_.idle_latency();
     kernel.hit_alone = memory_.hit_share(bytes, true);
     set_waves(kernel, slots, static_cast<double>((kernel.launch.isolated - overhead).count()));
-    if (kernel.roofline.clipped)  // what is left to move may fit the cache better
+    if (kernel.roofline.clipped)  // the remaining bytes may fit the cache better
         kernel.hit_alone =
             memory_.hit_share(kernel.bytes_per_block * static_cast<double>(kernel.pending), true);
 }
@@ -245,8 +244,8 @@ void Gpu::place_resident(Resident& resident) {
     SmArray& sms = sms_.communication();
     Placement placement = sms.place(resident.shape, resident.pending);
     resident.pending -= placement.blocks;
-    // Switched off, they wait for slots as ever but leave them to the kernels: communication
-    // keeps its course, and only what it does to kernels is gone.
+    // With the mechanism off, communication blocks wait for slots as usual but do not occupy them:
+    // communication is unchanged, and only its effect on kernels is removed.
     if (placement.blocks > 0 && contention_.sm)
         resident.placements.push_back(std::move(placement));
     else if (placement.blocks > 0)
@@ -273,9 +272,9 @@ void Gpu::place_kernel(Kernel& kernel) {
     kernel.cohorts.push_back(std::move(cohort));
 }
 
-/// Blocks are handed out in the order in which their kernels were launched, of communication or
-/// not, the more urgent streams first: who comes later has what the earlier ones leave, so a
-/// collective waits until the last blocks of a kernel before it have found their SMs.
+/// Assigns slots to blocks by stream priority, then in launch order of their kernels, including
+/// communication kernels. Later kernels take what earlier ones leave, so a collective waits until
+/// the last blocks of earlier kernels are placed.
 void Gpu::place_all() {
     struct Waiting {
         std::int32_t priority;
@@ -304,8 +303,8 @@ void Gpu::place_all() {
             place_resident(*next.resident);
 }
 
-/// Clock while a share of a full wave's blocks runs, relative to that of a full wave alone. What
-/// waits for memory takes little power.
+/// Clock with a share of a full wave's blocks, relative to a full wave alone. Blocks that wait for
+/// memory take little power.
 double Gpu::power_lift(const Kernel& kernel, double crowd) const {
     if (!contention_.clock || params_.power_drop == 0)
         return 1.0;
@@ -314,9 +313,9 @@ double Gpu::power_lift(const Kernel& kernel, double crowd) const {
     return (1.0 - drop * crowd) / (1.0 - drop);
 }
 
-/// Time of a wave of `blocks` blocks, relative to a full one alone. Linear from a wave that
-/// is bound by latency to a full one: full waves are never slower than any other split of the
-/// blocks, and more SMs never hurt.
+/// Time of a wave of `blocks` blocks, relative to a full wave alone. Linear from a latency-bound
+/// wave to a full one, so that full waves are never slower than any other split and more SMs never
+/// hurt.
 double
 Gpu::stretch_of(const Kernel& kernel, double blocks, double level, const Supply& supply) const {
     const double in_flight = kernel.concurrent * kernel.block_draw;
@@ -417,7 +416,7 @@ void Gpu::on_event(std::uint64_t tag) {
         return;
     }
     if (tag >> 1U != generation_)
-        return;  // something has changed since this was posted
+        return;  // superseded by a later change
     advance();
     complete();
 }
@@ -455,7 +454,7 @@ void Gpu::complete() {
     for (auto& kernel : running_) {
         if (kernel->stage == Stage::kOverhead && kernel->left <= 1.0) {
             kernel->stage = Stage::kWaves;
-            // What only has overhead has no blocks to wait for slots.
+            // A kernel with overhead only has no blocks that wait for slots.
             if (kernel->wave_time == 0)
                 kernel->pending = 0;
             place = true;

@@ -69,9 +69,9 @@ struct GpuStatistics {
 /// One GPU: kernels wait in hardware queues for slots on SMs, run in waves of thread blocks, and
 /// draw bytes through L2 and HBM. A kernel's duration has three parts: an overhead without blocks,
 /// its waves, and a completion that drains what communication has brought into the L2. Calibrated
-/// so that a kernel alone takes exactly its isolated duration; what else is on the GPU slows it: SM
-/// slots that resident communication blocks hold, memory bandwidth, L2 capacity and latency.
-/// `communication_sms`: those that only communication may use, 0 for none (SmPartition).
+/// so that a kernel alone takes exactly its isolated duration; it is slowed by SM slots that
+/// resident communication blocks hold, and by competition for memory bandwidth, L2 capacity and
+/// latency. `communication_sms`: SMs reserved for communication, 0 for none (SmPartition).
 class Gpu final : public sc_core::sc_module, private EventHandler, private MemorySystem::Listener {
 public:
     Gpu(const sc_core::sc_module_name& name,
@@ -82,7 +82,7 @@ public:
 
     void launch(const KernelLaunch& kernel, KernelListener& listener);
     /// Blocks that hold their slots until they are retired, whether or not they do anything.
-    /// `exchange`: every pair of GPUs exchanges data of its own, as in an all-to-all.
+    /// `exchange`: every pair of GPUs exchanges separate data, as in an all-to-all.
     std::uint64_t launch_resident(
         const BlockShape& shape,
         std::uint32_t blocks,
@@ -91,7 +91,7 @@ public:
         BlocksListener& listener,
         bool exchange = false);
     void retire_resident(std::uint64_t ticket);
-    /// Blocks beyond `blocks` leave their slots; all of them hold theirs by now.
+    /// Releases the slots of blocks beyond `blocks`. \pre all of them hold theirs.
     void shrink_resident(std::uint64_t ticket, std::uint32_t blocks);
 
     [[nodiscard]] MemorySystem& memory() { return memory_; }
@@ -99,18 +99,18 @@ public:
     [[nodiscard]] const GpuParams& params() const { return params_; }
     [[nodiscard]] std::uint32_t busy_sms() const { return sms_.busy_sms(); }
     [[nodiscard]] std::size_t running_kernels() const { return running_.size(); }
-    /// What kernels draw from the HBM, and have drawn so far.
+    /// HBM traffic of kernels: current rate, and bytes so far.
     struct KernelDraw {
-        double rate = 0;   ///< bytes a second
-        double bytes = 0;  ///< up to now
+        double rate = 0;   ///< bytes per second
+        double bytes = 0;  ///< so far
     };
     [[nodiscard]] KernelDraw kernel_draw() const;
 
 private:
-    /// Blocks placed at the same instant; they run and end together.
+    /// Blocks placed at the same time; they run and end together.
     struct Cohort {
         Placement placement;
-        double left = 1;   ///< of a wave's time
+        double left = 1;   ///< share of a wave's time
         double level = 1;  ///< SM time of its blocks, relative to those of a full wave alone
         double speed = 1;
     };
@@ -120,23 +120,23 @@ private:
         std::uint64_t order = 0;  ///< of launch, among kernels and residents
         KernelListener* listener = nullptr;
         Stage stage = Stage::kOverhead;
-        double left = 0;            ///< of the overhead, ps; of the completion, 0 to 1
+        double left = 0;            ///< ps of the overhead; 0 to 1 of the completion
         std::uint64_t pending = 0;  ///< blocks not yet placed
         std::uint64_t resident = 0;
         double concurrent = 1;       ///< blocks of a full wave alone
-        std::uint32_t level = 1;     ///< of them on one SM
-        double wave_time = 0;        ///< ps, a full wave alone
-        std::uint64_t tail = 0;      ///< blocks of the last wave alone, if it is not a full one
+        std::uint32_t level = 1;     ///< blocks per SM in that wave
+        double wave_time = 0;        ///< ps of a full wave alone
+        std::uint64_t tail = 0;      ///< blocks of the last wave alone, if it is partial
         double carry = 0;            ///< rounding error (ps) carried into the next wave
-        double tail_left = 1;        ///< work of that wave, so that alone the whole is exact
+        double tail_left = 1;        ///< work of that wave, such that the total is exact when alone
         double bytes_per_block = 0;  ///< through the L2
-        double block_draw = 0;       ///< bytes a second that a block can have in flight
+        double block_draw = 0;       ///< bytes per second that a block can have in flight
         double hit_alone = 0;
-        double miss = 1;  ///< share of its bytes that now goes to the HBM
+        double miss = 1;  ///< share of its bytes that currently go to the HBM
         Roofline roofline;
         std::vector<Cohort> cohorts;
     };
-    /// What the GPU leaves to one kernel.
+    /// Resources available to one kernel.
     struct Supply {
         KernelDemand offer;
         double latency = 1;  ///< of an access, relative to an idle memory
@@ -150,7 +150,7 @@ private:
         bool exchange = false;
         BlocksListener* listener = nullptr;
         std::int32_t priority = 0;
-        std::uint64_t ticket = 0;  ///< rises in the order of launch
+        std::uint64_t ticket = 0;  ///< increases in launch order
     };
     void on_event(std::uint64_t tag) override;
     [[nodiscard]] InSkip in_skip() const override { return InSkip::kPasses; }
@@ -180,17 +180,17 @@ private:
     SmPartition sms_;
     MemorySystem memory_;
     GpuStatistics statistics_;
-    std::vector<std::unique_ptr<Kernel>> running_;  ///< in a hardware queue, oldest first
+    std::vector<std::unique_ptr<Kernel>> running_;  ///< per hardware queue, oldest first
     std::vector<std::unique_ptr<Kernel>> queued_;
     std::vector<std::unique_ptr<Resident>> residents_;
     std::uint64_t next_ticket_ = 1;
     std::uint64_t generation_ = 0;
-    std::uint64_t updated_ = 0;  ///< ps: progress is accounted up to here
+    std::uint64_t updated_ = 0;  ///< ps: progress is accounted for up to here
     std::vector<KernelDemand> demands_;
     std::vector<KernelDemand> offers_;
-    double drain_ = 0;  ///< ps that a completion takes now
+    double drain_ = 0;  ///< ps that a completion currently takes
     KernelDraw drawn_;
-    Time drawn_until_;  ///< drawn_.bytes are accounted up to here
+    Time drawn_until_;  ///< drawn_.bytes are accounted for up to here
 };
 
 }  // namespace switchfold

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kToDevice = 0;
 constexpr std::size_t kToHost = 1;
 
-/// Bytes that a link carries in a time.
+/// Bytes that a link carries in a given time.
 std::uint64_t carried(Bandwidth bandwidth, Time time) {
     constexpr std::uint64_t kPerSecond = 1'000'000'000'000;
     const auto scaled = static_cast<unsigned __int128>(bandwidth.count()) * time.count();
@@ -68,7 +68,7 @@ void HostCopies::move_piece(std::size_t engine) {
     Passed passed;
     passed.alone = running.pace_begin + paced;
     if (piece.count() > 0) {
-        // What was measured held its links no longer than it took.
+        // A measured copy held its links no longer than it took.
         const Time limit = copy.isolated.count() > 0 ? paced - before : Time();
         const Time served =
             memory_.access(to_device ? 0 : piece.count(), to_device ? piece.count() : 0);
@@ -83,7 +83,7 @@ void HostCopies::move_piece(std::size_t engine) {
     }
     const Time next = std::max(passed.alone, passed.shared);
     statistics_.shared_time += next - passed.alone;
-    // What holds a copy up makes it later, and not faster afterwards.
+    // A delay postpones the rest of the copy, which does not catch up.
     running.pace_begin = next - paced;
     scheduler_.at(next, *this, engine);
 }
@@ -102,7 +102,7 @@ void HostCopies::pass_links(bool to_device, Bytes piece, Time limit, Passed& pas
         const Time left = link.carry(payload, wire(PacketKind::kCopyWrite));
         passed.alone = std::max(passed.alone, now + (left - from));
         passed.shared = std::max(passed.shared, left);
-        // The device asks for what it reads.
+        // The device requests the data that it reads.
         if (to_device)
             hop.link->add_overhead(wire(PacketKind::kReadRequest));
     }

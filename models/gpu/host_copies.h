@@ -43,12 +43,12 @@ struct HostCopyStatistics {
     }
 };
 
-/// Copies between a GPU and its host: one at a time each way, in order; one in all where there is a
-/// single engine. A copy alone takes its time in the trace if it has one, else its bytes over the
-/// slowest of the engine's rate, the links and the memory. It moves piece after piece: each takes
-/// wire time on all links of the way, in the order of asking with packets and with other copies,
-/// and the next one follows when it has passed the slowest. Pieces take no credits: the host and
-/// the engine have room for what is outstanding. Latencies of the way are hidden behind it.
+/// Copies between a GPU and its host: one at a time in each direction, in order; one in total if
+/// there is a single engine. A copy alone takes its time in the trace if it has one, otherwise its
+/// bytes over the slowest of the engine's rate, the links and the memory. It moves piece by piece:
+/// each piece occupies all links of the path, in order of requests with packets and other copies,
+/// and the next one follows when it has passed the slowest. Pieces take no credits: host and engine
+/// have room for everything outstanding. Latencies of the path are hidden.
 class HostCopies final : private EventHandler {
 public:
     HostCopies(
@@ -58,7 +58,7 @@ public:
         std::uint32_t rank,
         Scheduler& scheduler);
 
-    /// Whether this copy goes over links, or both directions of the engine hold each other up.
+    /// Whether this copy goes over links, or both directions of the engine limit each other.
     [[nodiscard]] bool takes(const CopyOperation& copy) const;
     void start(std::uint32_t id, const CopyOperation& copy, CopyListener& listener);
     [[nodiscard]] const HostCopyStatistics& statistics() const { return statistics_; }
@@ -71,14 +71,14 @@ private:
     };
     struct Running : Waiting {
         Time begin;
-        Time pace_begin;  ///< when it would have begun, had it never been held up
+        Time pace_begin;  ///< when it would have begun without any delay
         Bytes moved;
     };
     struct Engine {
         Running running;  ///< listener null when idle
         RingQueue<Waiting> queue;
     };
-    /// When a piece has passed: held up by nobody, and as it is.
+    /// When a piece has passed: without delays, and in fact.
     struct Passed {
         Time alone;
         Time shared;
@@ -86,7 +86,8 @@ private:
     void on_event(std::uint64_t tag) override;
     void begin(std::size_t engine, const Waiting& waiting);
     void move_piece(std::size_t engine);
-    /// With a limit a piece takes a link, or what both directions share, no longer than that.
+    /// `limit`: longest time for which a piece occupies a link, or the resource that both
+    /// directions share.
     void pass_links(bool to_device, Bytes piece, Time limit, Passed& passed);
     void pass_engines(Bytes piece, Time limit, Passed& passed);
     /// Time of the copy's first `moved` bytes at its own pace.
@@ -98,7 +99,7 @@ private:
     std::uint32_t rank_;
     Scheduler& scheduler_;
     std::array<Engine, 2> engines_;  ///< to the device, to the host
-    Time both_free_;                 ///< when what both directions share is free
+    Time both_free_;                 ///< when the resource shared by both directions is free
     HostCopyStatistics statistics_;
 };
 

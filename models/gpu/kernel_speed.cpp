@@ -8,7 +8,7 @@ namespace switchfold {
 
 namespace {
 
-// The default exponent is worth a short cut: these run for every kernel and every change of load.
+// Fast path for the default exponent, since these run for every kernel and every change of load.
 constexpr double kFour = 4;
 
 double power(double x, double p) {

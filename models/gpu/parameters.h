@@ -117,7 +117,7 @@ struct CopyParams {
     }
 };
 
-/// How the vendor's library feeds the matrix units: which tiles it has, and what they hide.
+/// How the vendor's library feeds the matrix units: determines the tiles and what they hide.
 enum class MatrixUnits : std::uint8_t { kNone, kRegisters, kAsyncCopy, kWarpgroup, kTensorMemory };
 
 template <>
@@ -130,7 +130,7 @@ struct EnumNames<MatrixUnits> {
          {MatrixUnits::kTensorMemory, "tensor_memory"}}};
 };
 
-/// Peak rates, which times of generated kernels are computed from.
+/// Peak rates, from which the times of generated kernels are computed.
 struct ArithmeticParams {
     FlopRate vector_rate;
     FlopRate half_rate;

@@ -9,8 +9,8 @@
 namespace switchfold {
 
 namespace {
-// Registers are given out 256 at a time to each warp (CUDA occupancy calculator, compute
-// capability 3.0 and later).
+// Registers are allocated per warp in units of 256 (CUDA occupancy calculator, compute capability
+// 3.0 and later).
 constexpr std::uint32_t kRegisterGrain = 256;
 }  // namespace
 
@@ -91,7 +91,7 @@ Placement SmArray::place(const BlockShape& shape, std::uint64_t blocks) {
     std::uint64_t all = 0;
     std::uint32_t most = 0;
     for (std::size_t i = 0; i < free_.size(); ++i) {
-        // Neighbours are mostly alike: divide only when they are not.
+        // Adjacent SMs are usually equal: divide only if they are not.
         const bool alike =
             i > 0 && free_[i] == free_[i - 1] && domains_[domain(i)] == domains_[domain(i - 1)];
         fits_[i] = alike ? fits_[i - 1] : static_cast<std::uint16_t>(room(i, one, split));
@@ -103,8 +103,7 @@ Placement SmArray::place(const BlockShape& shape, std::uint64_t blocks) {
         return placement;
     placement.blocks = wanted;
     placement.on_sm.assign(free_.size(), 0);
-    // An SM with room for many is an empty one: fill from the emptiest level down, one block a
-    // turn.
+    // Fills from the emptiest level down, one block per SM and pass.
     for (std::uint32_t level = most; level > 0 && wanted > 0; --level)
         for (std::size_t i = 0; i < free_.size() && wanted > 0; ++i)
             if (fits_[i] >= level) {

@@ -8,7 +8,7 @@
 
 namespace switchfold {
 
-/// What one thread block takes on an SM.
+/// Resources that one thread block takes on an SM.
 struct BlockShape {
     std::uint32_t threads = 1;
     std::uint32_t registers_per_thread = 0;
@@ -21,19 +21,19 @@ struct Placement {
     std::uint64_t blocks = 0;
 };
 
-/// Takes `blocks` of a placement's blocks out of it, from the last SMs first. \returns them.
+/// Removes `blocks` blocks from a placement, from the last SMs first. \returns the removed part.
 [[nodiscard]] Placement take_back(Placement& placement, std::uint64_t blocks);
 
 /// Free threads, registers, shared memory and block slots of every SM. An SM divides its memory
-/// between L1 and shared memory by the kernel that runs on it; SMs that share a carveout keep it
-/// while any of them is busy, so a kernel that needs a larger one finds no room on them.
+/// between L1 and shared memory according to the kernel that runs on it. SMs that share a carveout
+/// keep it while any of them is busy, so a kernel that needs a larger one finds no room on them.
 class SmArray {
 public:
     SmArray(const SmParams& params, std::uint32_t sms);
 
     /// Blocks of this shape that one empty SM holds; 0 if not even one.
     [[nodiscard]] std::uint32_t limit(const BlockShape& shape) const;
-    /// Places up to `blocks` blocks, one on each SM in turn, the emptiest SMs first.
+    /// Places up to `blocks` blocks, one per SM in turn, on the emptiest SMs first.
     [[nodiscard]] Placement place(const BlockShape& shape, std::uint64_t blocks);
     void release(const BlockShape& shape, const Placement& placement);
 
@@ -55,7 +55,7 @@ private:
         bool operator==(const Free&) const = default;
     };
     [[nodiscard]] Need need(const BlockShape& shape) const;
-    /// Carveout that a kernel of this shape asks for: what its most blocks on one SM need.
+    /// Carveout that a kernel of this shape requests: enough for its most blocks per SM.
     [[nodiscard]] std::uint32_t carveout(const Need& need) const;
     [[nodiscard]] static std::uint32_t fit(const Free& free, const Need& need);
     [[nodiscard]] std::uint32_t
@@ -63,10 +63,10 @@ private:
     void take(std::size_t sm, const Need& need, std::uint32_t carveout, std::uint32_t blocks);
     [[nodiscard]] std::size_t domain(std::size_t sm) const { return sm % domains_.size(); }
 
-    /// SMs with one carveout.
+    /// SMs with a common carveout.
     struct Domain {
-        std::uint32_t busy = 0;      ///< SMs that hold blocks
-        std::uint32_t carveout = 0;  ///< while any is busy
+        std::uint32_t busy = 0;      ///< number of SMs that hold blocks
+        std::uint32_t carveout = 0;  ///< fixed while any is busy
         bool operator==(const Domain&) const = default;
     };
 
@@ -74,7 +74,7 @@ private:
     Free empty_;
     std::vector<Free> free_;
     std::vector<Domain> domains_;
-    std::vector<std::uint16_t> fits_;  ///< scratch of place()
+    std::vector<std::uint16_t> fits_;  ///< scratch memory of place()
     std::uint32_t busy_ = 0;
 };
 

@@ -8,13 +8,13 @@
 
 namespace switchfold {
 
-/// A GPU's SMs, for kernels and communication together, or divided between them as CUDA's green
-/// contexts divide them: blocks of communication then have SMs that no kernel may use, and use no
-/// others, whether or not they are there.
+/// A GPU's SMs, either shared by kernels and communication, or divided between them as by CUDA's
+/// green contexts: communication blocks then have SMs that no kernel may use, and use no others,
+/// even when there is no communication.
 class SmPartition {
 public:
-    /// `communication`: SMs of its own, 0 for none. They are beside the `sms` where `taken` is
-    /// false: kernels lose none then, to find what the division costs.
+    /// `communication`: SMs reserved for communication, 0 for none. With `taken` false they are
+    /// additional to `sms`, so that kernels lose none: this shows the cost of the division.
     SmPartition(
         const SmParams& params, std::uint32_t sms, std::uint32_t communication, bool taken = true);
 

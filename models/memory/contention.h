@@ -3,14 +3,14 @@
 
 namespace switchfold {
 
-/// Which mechanisms by which communication slows kernels are on; the report switches them off one
-/// at a time. What kernels do to communication is always there.
+/// Mechanisms by which communication slows kernels; the report switches them off one at a time. The
+/// effect of kernels on communication is always on.
 struct Contention {
     bool sm = true;       ///< communication blocks take SM slots
     bool l2 = true;       ///< communication buffers take L2 capacity
     bool hbm = true;      ///< communication traffic takes HBM and L2 bandwidth
-    bool latency = true;  ///< communication traffic delays each access and each kernel's completion
-    bool clock = true;    ///< communication lowers the SM clock, where the GPU says how much
+    bool latency = true;  ///< communication traffic delays accesses and kernel completions
+    bool clock = true;    ///< communication lowers the SM clock, if the GPU states by how much
 };
 
 }  // namespace switchfold

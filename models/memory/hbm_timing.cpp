@@ -10,11 +10,11 @@ double achievable_bytes_per_second(const HbmParams& params, double write_share) 
     const double channel = peak / params.channels;
     const double row_bytes = static_cast<double>(params.row.count());
     const double row_transfer = row_bytes / channel;
-    // One bank delivers a row every row cycle; all banks together may still be slower than the bus.
+    // A bank delivers one row per row cycle; all banks together may still be slower than the bus.
     const double row_time =
         std::max(row_transfer, to_seconds(params.row_cycle) / static_cast<double>(params.banks));
     double seconds_per_byte = row_time / row_bytes;
-    // With any mix, a batch of the rarer direction costs one turnaround.
+    // For any mix, each batch of the rarer direction costs one turnaround.
     const double rare = std::min(write_share, 1.0 - write_share);
     seconds_per_byte +=
         rare / static_cast<double>(params.batch.count()) * to_seconds(params.turnaround);

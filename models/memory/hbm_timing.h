@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// DRAM channels: what keeps them from their peak.
+/// DRAM channels: timings that keep them from their peak.
 struct HbmParams {
     Bandwidth peak = gigabytes_per_second(1555);
     std::uint32_t channels = 40;
@@ -89,9 +89,9 @@ struct HbmParams {
     }
 };
 
-/// Bandwidth that the channels reach when `write_share` of the bytes are writes (0 to 1), all banks
-/// busy: rows are hidden behind each other as long as the banks last; each batch of writes turns
-/// the bus round; refresh takes its time.
+/// Bandwidth that the channels reach if `write_share` of the bytes are writes (0 to 1) and all
+/// banks are busy: row activations are hidden as far as the banks suffice, each batch of writes
+/// turns the bus around, and refresh takes its share.
 [[nodiscard]] double achievable_bytes_per_second(const HbmParams& params, double write_share);
 
 }  // namespace switchfold

@@ -9,9 +9,9 @@
 namespace switchfold {
 
 namespace {
-// Half of a mixed stream is written: what training's kernels and communication do.
+// Half of a mixed stream is writes, as for training's kernels and communication.
 constexpr double kWriteShare = 0.5;
-// The kernels' shares are renewed when the packets' demand has moved by this part of the HBM's
+// Kernels' shares are updated when the packets' demand has changed by this share of the HBM's
 // bandwidth.
 constexpr double kNoticeable = 0.02;
 }  // namespace
@@ -32,8 +32,8 @@ MemorySystem::MemorySystem(
 }
 
 double MemorySystem::packet_miss_share() const {
-    // What was just written into a buffer is read again soon: it hits as far as the buffers fit in
-    // half of the L2.
+    // Data just written to a buffer are read again soon: they hit as far as the buffers fit in half
+    // of the L2.
     if (footprint_ == 0)
         return 1.0;
     const double fits = static_cast<double>(params_.l2.capacity.count()) * 0.5;
@@ -46,7 +46,7 @@ void MemorySystem::update_rate() {
     const double before = ps_per_byte_;
     packet_rate_ = std::min(hbm / packet_miss_share(), l2);
     ps_per_byte_ = 1e12 / packet_rate_;
-    // What waits is served at the new rate.
+    // Queued bytes are served at the changed rate.
     const auto now = static_cast<double>(scheduler_.now().count());
     if (free_at_ > now)
         free_at_ = now + (free_at_ - now) * (ps_per_byte_ / before);
@@ -57,7 +57,7 @@ Time MemorySystem::access(std::uint64_t read, std::uint64_t written) {
     const Time now = scheduler_.now();
     if (bytes == 0)
         return now;
-    // By way of signed numbers, which the processor converts in one step.
+    // Converted through a signed integer, which takes a single instruction.
     const auto now_ps = static_cast<double>(static_cast<std::int64_t>(now.count()));
     if (!ticking_ && kernels_ > 0)
         open_window(now_ps);
@@ -65,14 +65,14 @@ Time MemorySystem::access(std::uint64_t read, std::uint64_t written) {
     arrived_ += bytes;
     free_at_ = std::max(free_at_, now_ps) +
                static_cast<double>(static_cast<std::int64_t>(bytes)) * ps_per_byte_;
-    // Not before what was told a packet ahead of it, when the rate was lower.
+    // No earlier than the time returned for the previous packet, when the rate was lower.
     told_ = std::max(told_, free_at_);
     return Time(static_cast<std::uint64_t>(static_cast<std::int64_t>(told_)));
 }
 
 void MemorySystem::open_window(double now) {
     ticking_ = true;
-    arrived_ = 0;  // what came before, while no kernel ran, is no demand of this window
+    arrived_ = 0;  // bytes before, when no kernel ran, are no demand of this window
     settled_ = now;
     waiting_ = std::max(0.0, free_at_ - now) / ps_per_byte_;
     served_ = 0;
@@ -103,11 +103,11 @@ void MemorySystem::settle() {
 void MemorySystem::on_event(std::uint64_t /*tag*/) {
     settle();
     const double window = to_seconds(params_.share_window);
-    // Beside these kernels the queue cannot have been served more; where none runs, they owe it
-    // nothing, but one that starts now will find as much.
+    // Beside these kernels the queue cannot have been served more; without kernels nothing is owed,
+    // but a kernel that starts now will find this demand.
     lent_ = kernels_ > 0 ? std::min(lent_, packet_rate_ * window) : served_;
     const double noticeable = kNoticeable * hbm_bandwidth_ / packet_miss_share();
-    // Ticks go on in gaps between kernels, so that the average has decayed when the next one
+    // Ticks continue in gaps between kernels, so that the average has decayed when the next one
     // starts.
     const bool over = quiet_ && waiting_ == 0 && lent_ <= noticeable * window;
     if (over)
@@ -128,7 +128,7 @@ void MemorySystem::on_event(std::uint64_t /*tag*/) {
 void MemorySystem::share(std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers) {
     settle();
     kernels_ = static_cast<std::uint32_t>(demands.size());
-    // What waits already is demand, too.
+    // Queued bytes count as demand.
     const auto now = static_cast<double>(scheduler_.now().count());
     if (!ticking_ && kernels_ > 0 && free_at_ > now)
         open_window(now);
@@ -162,7 +162,7 @@ double MemorySystem::packet_load() const {
 }
 
 double MemorySystem::queueing() const {
-    // However many packets come, kernels keep their fair half.
+    // Kernels keep their fair half however many packets arrive.
     constexpr double kMost = 0.5;
     return std::min(kMost, packet_demand_ * packet_miss_share() / hbm_bandwidth_);
 }

@@ -18,7 +18,7 @@
 
 namespace switchfold {
 
-/// What one kernel draws at full speed, or what it is offered. Bytes a second.
+/// Demand of one kernel at full speed, or the offer to it, in bytes per second.
 struct KernelDemand {
     double hbm = 0;
     double l2 = 0;
@@ -55,23 +55,23 @@ struct MemoryStatistics {
     }
 };
 
-/// L2 and HBM of one GPU. Kernels draw as fluids, at rates that their speed scales; communication
-/// and copies come as packets and queue. Kernels and the queue share the bandwidth max-min fair.
-/// What is guaranteed:
-/// - The queue is served at no less than its fair share beside all that the kernels could draw: at
-///   1 / (n + 1) of the bandwidth beside n that want everything. What the kernels leave comes on
-///   top. So a packet waits no longer than the bytes before it and its own take at that share.
-/// - The queue's rate changes with the kernels, also for what waits already. A time that access()
-///   has told is kept, so that callers need no second word; packets are served in order.
-/// - Kernels leave to the queue what it was served in the window before: a burst costs them its
-///   bytes, one share_window late. Over any span both together draw no more than the bandwidth
-///   carries and what the queue is served in one window (and 2 % of the HBM's bandwidth).
-/// Shares are renewed when the set of kernels changes and, while packets flow, every share_window.
+/// L2 and HBM of one GPU. Kernels draw as fluids, at rates proportional to their speed;
+/// communication and copies arrive as packets and queue. Kernels and the queue share the bandwidth
+/// max-min fairly, with these guarantees:
+/// - The queue is served at no less than its fair share beside the kernels' full demand: 1 / (n +
+///   1) of the bandwidth beside n kernels that could use all of it, plus what the kernels leave. So
+///   a packet waits no longer than its own and earlier bytes take at that share.
+/// - The queue's rate follows the kernels, also for bytes already queued. A time returned by
+///   access() is kept, so callers need no further notification; packets are served in order.
+/// - Kernels leave to the queue what it was served in the previous window: a burst costs them its
+///   bytes, one share_window late. Over any span, both together draw no more than the bandwidth
+///   carries plus what the queue is served in one window (plus 2 % of the HBM's bandwidth).
+/// Shares are updated when the set of kernels changes and, while packets flow, every share_window.
 class MemorySystem final : public sc_core::sc_module, private EventHandler {
 public:
     class Listener {
     public:
-        /// The packets' demand has changed: ask for shares again.
+        /// The packets' demand has changed: request shares again.
         virtual void on_demand_change() = 0;
 
     protected:
@@ -85,38 +85,38 @@ public:
         Scheduler& scheduler);
 
     void set_listener(Listener& listener) { listener_ = &listener; }
-    /// Communication buffers in use; they take L2 capacity.
+    /// Communication buffers in use, which take L2 capacity.
     void add_footprint(Bytes bytes) {
         footprint_ += bytes.count();
         statistics_.footprint_peak = std::max(statistics_.footprint_peak, footprint_);
     }
     void remove_footprint(Bytes bytes) { footprint_ -= bytes.count(); }
 
-    /// A packet's bytes. \returns when they have been served, after those of all packets before it;
-    /// that stays true whatever happens later.
+    /// Accesses a packet's bytes. \returns when they have been served, after those of all earlier
+    /// packets; this time is final.
     Time access(std::uint64_t read, std::uint64_t written);
 
-    /// The memory that access() touches.
+    /// Address that access() touches.
     [[nodiscard]] const void* touched() const { return &free_at_; }
 
-    /// What each kernel could draw at most beside the packets and the other kernels' demands (bytes
-    /// a second at full speed): its max-min fair share if it asked for everything.
+    /// Most that each kernel could draw beside the packets and the other kernels' demands (bytes
+    /// per second at full speed): its max-min fair share if it requested everything.
     void share(std::span<const KernelDemand> demands, std::vector<KernelDemand>& offers);
-    /// What the kernels really use, after share(): the packets get the rest where it is more than
-    /// their fair share.
+    /// Actual use by the kernels, after share(): the packets get the rest if it exceeds their fair
+    /// share.
     void set_kernel_use(const KernelDemand& use);
 
-    /// Bytes that communication and copies draw through the L2 as far as the kernels' shares take
-    /// them into account, over the HBM's bandwidth; 0 to 1.
+    /// L2 traffic of communication and copies, as far as the kernels' shares account for it,
+    /// relative to the HBM's bandwidth; 0 to 1.
     [[nodiscard]] double packet_load() const;
-    /// Share of the HBM that they keep busy: an access waits that much longer, 1 / (1 - share).
+    /// Share of the HBM that they keep busy: an access takes 1 / (1 - share) times as long.
     [[nodiscard]] double queueing() const;
 
-    /// Share of a kernel's L2 traffic that hits, for a kernel that touches `bytes`.
+    /// Hit rate of a kernel's L2 traffic if it touches `bytes`.
     [[nodiscard]] double hit_share(double bytes, bool alone) const;
     [[nodiscard]] double hbm_bandwidth() const { return hbm_bandwidth_; }
     [[nodiscard]] double l2_bandwidth() const { return l2_bandwidth_; }
-    /// Seconds of an access that misses in the L2 of an idle memory.
+    /// Seconds of an access that misses the L2 in an idle memory.
     [[nodiscard]] double idle_latency() const {
         return to_seconds(params_.hbm.latency + params_.l2.latency);
     }
@@ -130,11 +130,11 @@ private:
     void update_rate();
     [[nodiscard]] double packet_miss_share() const;
 
-    // What every packet needs lies in one line of the cache.
-    alignas(64) double free_at_ = 0;  ///< ps: the queue is empty then, if its rate stays
-    double told_ = 0;                 ///< ps: the latest time that access() has told
-    double ps_per_byte_ = 0;          ///< of packets
-    std::uint64_t arrived_ = 0;       ///< L2 bytes, since settle()
+    // Fields that every packet needs share a cache line.
+    alignas(64) double free_at_ = 0;  ///< ps at which the queue becomes empty at its current rate
+    double told_ = 0;                 ///< ps: the latest time that access() has returned
+    double ps_per_byte_ = 0;          ///< for packets
+    std::uint64_t arrived_ = 0;       ///< L2 bytes since settle()
     std::uint32_t kernels_ = 0;
     bool ticking_ = false;
     Scheduler& scheduler_;
@@ -145,15 +145,16 @@ private:
     double hbm_bandwidth_;
     double l2_bandwidth_;
     std::uint64_t footprint_ = 0;
-    KernelDemand fair_;  ///< the packets' shares if they want everything, as if nothing hits the L2
+    KernelDemand
+        fair_;  ///< the packets' shares if they requested everything and nothing hit the L2
     KernelDemand use_;
-    double packet_rate_ = 0;    ///< L2 bytes a second that packets are served at
-    double packet_demand_ = 0;  ///< L2 bytes a second that the kernels' shares leave to packets
-    double lent_ = 0;     ///< L2 bytes that packets were served and kernels have still to leave
+    double packet_rate_ = 0;    ///< L2 bytes per second at which packets are served
+    double packet_demand_ = 0;  ///< L2 bytes per second that the kernels' shares leave to packets
+    double lent_ = 0;     ///< L2 bytes that packets were served and kernels still have to leave
     double settled_ = 0;  ///< ps: accounts are up to date to here
-    double waiting_ = 0;  ///< L2 bytes in the queue then
-    double served_ = 0;   ///< L2 bytes, in this window
-    bool quiet_ = true;   ///< nothing has come in this window
+    double waiting_ = 0;  ///< L2 bytes in the queue at that time
+    double served_ = 0;   ///< L2 bytes in this window
+    bool quiet_ = true;   ///< nothing has arrived in this window
 };
 
 }  // namespace switchfold

@@ -75,7 +75,7 @@ struct MemoryParams {
                 capacity.count() == 0 ? "is given without a capacity; expected both"
                                       : "leaves nothing of the capacity; expected less");
     }
-    /// What plans may fill; 0: not known.
+    /// Capacity available to plans; 0: unknown.
     [[nodiscard]] Bytes for_plans() const { return capacity - reserve; }
 };
 

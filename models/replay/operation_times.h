@@ -5,7 +5,7 @@
 
 namespace switchfold {
 
-/// When an operation ran, since the start of the run.
+/// Begin and end of an operation, since the start of the run.
 struct OperationTimes {
     Time start;
     Time end;

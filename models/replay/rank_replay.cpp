@@ -10,7 +10,7 @@
 namespace switchfold {
 
 namespace {
-// Tags: the operation, and whether its gap or its host delay is over.
+// Tags hold the operation, and whether its gap or its host delay is over.
 constexpr std::uint64_t kDelayOver = 1;
 }  // namespace
 

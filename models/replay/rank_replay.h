@@ -17,8 +17,8 @@
 
 namespace switchfold {
 
-/// Carries out one rank's operations: streams in order, dependencies, gaps; kernels on the GPU,
-/// copies on the copy engine, collectives through the service. The graph is shared and read only.
+/// Runs one rank's operations: streams in order, dependencies, gaps; kernels on the GPU, copies on
+/// the copy engine, collectives through the service. The graph is shared and read-only.
 class RankReplay final : public sc_core::sc_module,
                          private EventHandler,
                          private KernelListener,
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] bool finished() const { return ended_ == graph_->operations.size(); }
     [[nodiscard]] const std::vector<OperationTimes>& times() const { return times_; }
     [[nodiscard]] std::size_t ended() const { return ended_; }
-    /// Operations that could not start or end: index and why, the first `limit` of them.
+    /// Operations that could not start or end: index and reason, at most `limit`.
     struct Blocked {
         std::uint32_t operation;
         std::string_view why;
@@ -67,9 +67,9 @@ private:
     WorldClock clock_;
     std::vector<OperationTimes> times_;
     std::vector<State> states_;
-    std::vector<std::uint32_t> waiting_for_;  ///< unfinished predecessors
+    std::vector<std::uint32_t> waiting_for_;  ///< number of unfinished predecessors
     std::vector<std::uint32_t>
-        first_successor_;  ///< into successors_, one past the end at the back
+        first_successor_;  ///< index into successors_, with one past the end at the back
     std::vector<std::uint32_t> successors_;
     std::size_t ended_ = 0;
 };

@@ -17,7 +17,7 @@ CollectiveParams limited(CollectiveParams params, std::uint32_t most) {
 CollectivePolicies limited(CollectivePolicies policies, std::uint32_t most) {
     if (most == 0)
         return policies;
-    // Dispatches and combines go by whole pairs of blocks: whoever chooses theirs knows the limit.
+    // Dispatches and combines use whole pairs of blocks: their choice applies the limit itself.
     const auto limit_one = [&](const auto& field) {
         auto& policy = policies.*(field.member);
         if constexpr (requires { policy->channels; })

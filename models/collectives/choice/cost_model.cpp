@@ -11,10 +11,11 @@ namespace switchfold {
 
 namespace {
 
-/// For LL, LL128, Simple.
+/// Values for LL, LL128, Simple.
 using ByProtocol = std::array<double, 3>;
 
-// Microseconds: of a whole collective, of a hop inside a machine, of one between machines.
+// Latencies in microseconds: of a whole collective, of a hop inside a machine, of a hop between
+// machines.
 constexpr ByProtocol kRingBase{6.6, 14.0, 8.4};
 constexpr ByProtocol kTreeBase{6.8, 14.0, 8.4};
 constexpr ByProtocol kRingNvlink{0.6, 1.9, 3.4};
@@ -25,21 +26,21 @@ constexpr ByProtocol kRingNetwork{2.7, 4.0, 14.0};
 constexpr ByProtocol kTreeNetwork{5.0, 8.5, 14.0};
 constexpr double kInSwitchNvlink = 25.0;
 constexpr double kInSwitchNetwork = 20.9;
-constexpr double kCollnetNetwork = 18.0;  // of NVLS with a network that reduces, once
-/// Where there is a network, a ring's hop inside a machine takes at least what its proxies do
-/// (Intel; three times in Simple).
+constexpr double kCollnetNetwork = 18.0;  // of NVLS with an in-network reduction, once
+/// Least latency of a ring's hop inside a machine if there is a network, due to its proxies (Intel;
+/// three times as long for Simple).
 constexpr ByProtocol kNetworkOverhead{1.0, 1.0, 3.0};
 
-// Shares of the bus bandwidth that LL and LL128 reach; a tree's LL pays for its flags on more ways.
+// Shares of the bus bandwidth that LL and LL128 reach; for trees, LL's flags cost more.
 constexpr double kLlShare = 0.5;
 constexpr double kLl128Share = 0.92;
 constexpr double kTreeLlShare = 1 / 3.8;
 constexpr double kTreeLl128Share = 120.0 / 128.0;
 constexpr double kTreeSimpleShare = 0.92;
-/// A Simple ring with this many bytes a rank and channel has reached its plateau.
+/// Bytes per rank and channel from which a Simple ring has reached its plateau.
 constexpr double kPlateauBytes = 64;
 
-/// treeCorrectionFactor: the share of its bandwidth that a tree reaches at 64 B, 128 B ...
+/// treeCorrectionFactor: share of its bandwidth that a tree reaches at 64 B, 128 B ...
 constexpr std::array<std::array<double, 24>, 3> kTreeReach{
     {{1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5,
       0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0},
@@ -49,10 +50,11 @@ constexpr std::array<std::array<double, 24>, 3> kTreeReach{
       0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9}}};
 constexpr int kTreeReachFirst = 6;  // log2 of 64 B
 
-// NCCL counts 20.6 GB/s a link of sm90 and 40.1 of sm100 (topo.h:17-35), a little more than a ring
-// gets.
+// NCCL assumes 20.6 GB/s per link on sm90 and 40.1 on sm100 (topo.h:17-35), slightly more than a
+// ring reaches.
 constexpr double kSearchSlack = 1.03;
-// GB/s that NCCL's search tries for a channel inside a machine (src/graph/search.cc:1051-1070).
+// Speeds in GB/s that NCCL's search tries for a channel inside a machine
+// (src/graph/search.cc:1051-1070).
 constexpr std::array kSpeedsHopper{60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
 constexpr std::array kSpeedsBlackwell{
     90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
@@ -82,7 +84,7 @@ Time estimate(double latency_us, Bytes bytes, double bandwidth) {
 
 }  // namespace
 
-/// GB/s of bus bandwidth at most: LL of all channels, the others of one. 0: it has none.
+/// Upper limits on bus bandwidth, GB/s: LL over all channels, others per channel. 0: unlimited.
 struct CostModel::AtScale {
     double ll;
     double ring_ll128;
@@ -92,16 +94,16 @@ struct CostModel::AtScale {
 };
 
 struct CostModel::Generation {
-    AtScale one;  ///< machine
+    AtScale one;  ///< one machine
     AtScale two;
     AtScale more;
-    double ring_plateau;  ///< latency of a Simple ring across machines that has much to send
+    double ring_plateau;  ///< latency of a Simple ring across machines for large sizes
     double in_switch_efficiency;
     std::span<const double> speeds;
 };
 
 const CostModel::Generation& CostModel::constants_of(TunerGeneration generation) {
-    // The host's processor decides LL across machines up to Ampere: Intel's.
+    // Up to Ampere, the host's processor determines LL across machines: Intel is assumed.
     static constexpr Generation kVolta{
         {39.0, 20.0, 20.0, 26.5, 0},
         {39.0, 20.0, 20.0, 18.5, 0},
@@ -161,7 +163,7 @@ double CostModel::ring_bus() const {
 }
 
 double CostModel::rails() const {
-    // With two machines each is the root of one tree and a leaf of the other, and sends everything
+    // With two machines, each is the root of one tree and a leaf of the other, and sends everything
     // once instead of twice.
     return gigabytes(machine_.rail_bandwidth) * (machine_.machines == 2 ? 2 : 1);
 }
@@ -184,7 +186,7 @@ Time CostModel::ring(Protocol protocol, Bytes bytes) const {
     const double across = rounds * (static_cast<double>(machine_.machines) - 1);
     double latency =
         kRingBase[p] + (steps - across) * hop + across * (kRingNetwork[p] + network_latency_);
-    // A chain whose channels are all alike counts one hop.
+    // A chain with equal channels counts as one hop.
     if (chain)
         latency = kRingBase[p] + (networked ? kRingNetwork[p] + network_latency_ : hop);
     if (networked && protocol == Protocol::kSimple && kind_ == CollectiveKind::kAllReduce &&
@@ -219,8 +221,8 @@ Time CostModel::tree(Protocol protocol, Bytes bytes) const {
 Time CostModel::in_switch(Bytes bytes) const {
     if (machine_.in_switch_bandwidth.count() == 0 || constants_.in_switch_efficiency == 0)
         return kTimeMax;
-    // Every rank heads one search channel; the search gives each the highest speed that the links
-    // still carry.
+    // Every rank is the head of one search channel; the search assigns each the highest speed that
+    // the links still support.
     const double n = machine_.ranks;
     double speed = constants_.speeds.back();
     for (const double candidate : constants_.speeds)
@@ -245,7 +247,7 @@ Time CostModel::switched_tree(Bytes bytes) const {
 Time CostModel::collnet(Bytes bytes) const {
     if (machine_.in_switch_bandwidth.count() == 0)
         return kTimeMax;
-    // Every machine sends everything once and gets everything once.
+    // Every machine sends and receives everything once.
     const double latency = kInSwitchNvlink + kCollnetNetwork + network_latency_;
     return estimate(
         latency,

@@ -7,10 +7,10 @@
 
 namespace switchfold {
 
-/// NCCL's own estimate of a collective, by which it chooses: latency + bytes / bandwidth
-/// (src/graph/tuning.cc:139-437, v2.30). The machine's bandwidths are ours, the constants NCCL's.
-/// It is what the library believes, not what the simulation gives. kTimeMax is what this generation
-/// or this machine has not.
+/// NCCL's own estimate of a collective, on which its choice is based: latency + bytes / bandwidth
+/// (src/graph/tuning.cc:139-437, v2.30). Bandwidths are those of the simulated machine, constants
+/// are NCCL's. This is NCCL's prediction, not the simulation's. kTimeMax: not available on this GPU
+/// generation or machine.
 class CostModel {
 public:
     CostModel(
@@ -19,13 +19,13 @@ public:
         CollectiveKind kind = CollectiveKind::kAllReduce);
 
     [[nodiscard]] Time ring(Protocol protocol, Bytes bytes) const;
-    /// A chain inside each machine, double binary trees across.
+    /// A chain inside each machine, double binary trees between machines.
     [[nodiscard]] Time tree(Protocol protocol, Bytes bytes) const;
     /// NVLS inside one machine.
     [[nodiscard]] Time in_switch(Bytes bytes) const;
-    /// NVLS inside the machines, a tree over their heads.
+    /// NVLS inside the machines, a tree between their heads.
     [[nodiscard]] Time switched_tree(Bytes bytes) const;
-    /// NVLS inside the machines, the network adds their sums.
+    /// NVLS inside the machines; the network reduces their sums.
     [[nodiscard]] Time collnet(Bytes bytes) const;
 
 private:
@@ -35,13 +35,13 @@ private:
 
     [[nodiscard]] const AtScale& at_scale() const;
     [[nodiscard]] double ring_bus() const;  ///< GB/s
-    [[nodiscard]] double rails() const;     ///< GB/s of bus bandwidth of trees over the network
+    [[nodiscard]] double rails() const;     ///< GB/s of bus bandwidth of trees across the network
 
     const Generation& constants_;
     CollectiveKind kind_;
     MachineView machine_;
-    double channels_;         ///< before small sizes drop some
-    double network_latency_;  ///< us, of a hop between machines, beside NCCL's own
+    double channels_;         ///< before the reduction for small sizes
+    double network_latency_;  ///< us per hop between machines, in addition to NCCL's constants
 };
 
 }  // namespace switchfold

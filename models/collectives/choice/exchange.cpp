@@ -12,8 +12,8 @@ constexpr std::uint32_t kMostExchangeBlocks = 32;
 // NCCL_P2P_LL_THRESHOLD, of a channel.
 constexpr std::uint64_t kMostByLl = 16 << 10;
 
-/// Channels that may serve one peer at most: two for each NVLink to it; two over PCIe; two over the
-/// network, or one where a channel would serve more than four peers.
+/// Most channels for one peer: two per NVLink to it; two over PCIe; two over the network, or one if
+/// a channel would serve more than four peers.
 std::uint32_t most_for_a_peer(const MachineView& machine, std::uint32_t blocks) {
     constexpr std::uint32_t kTwo = 2;
     constexpr std::uint32_t kPeersOfAChannel = 4;
@@ -21,15 +21,15 @@ std::uint32_t most_for_a_peer(const MachineView& machine, std::uint32_t blocks) 
         return kTwo * machine.ranks > blocks * kPeersOfAChannel ? 1 : kTwo;
     if (machine.pcie)
         return kTwo;
-    // NCCL counts 20 to 20.6 GB/s a link, and 40.1 from Blackwell on, where a switch makes up for
-    // it: the most is reached either way.
+    // NCCL assumes 20 to 20.6 GB/s per link, and 40.1 from Blackwell on, where a switch compensates
+    // for it: the maximum is reached either way.
     constexpr std::uint64_t kLink = 20'000'000'000;
     const std::uint64_t links = std::max<std::uint64_t>(1, machine.pair_bandwidth.count() / kLink);
     return static_cast<std::uint32_t>(std::bit_ceil(std::min<std::uint64_t>(kTwo * links, blocks)));
 }
 
-/// Bytes of a step (init.cc, NCCL_P2P_NVL_CHUNKSIZE and the like): Simple's are whole steps of its
-/// buffer only where all goes by NVLink.
+/// Bytes per step (init.cc, NCCL_P2P_NVL_CHUNKSIZE etc.): whole steps of Simple's buffer only if
+/// all traffic uses NVLink.
 std::uint64_t
 step_of(const CollectiveParams& params, const MachineView& machine, Protocol protocol) {
     constexpr std::uint64_t kLeast = 16;
@@ -41,14 +41,14 @@ step_of(const CollectiveParams& params, const MachineView& machine, Protocol pro
     return step;
 }
 
-/// How a peer's bytes are cut into parts, a channel each.
+/// Divides a peer's bytes into parts, one per channel.
 class Parts {
 public:
     Parts(std::uint64_t step, bool across) {
         shortest_ = across ? step / 2 : step / 8;
         longest_ = across ? step : step * 32;
     }
-    /// Channels for one peer, of `few` that it has by right and `most` that it may have.
+    /// Channels for one peer: normally `few`, at most `most`.
     [[nodiscard]] std::uint32_t
     channels(std::uint64_t bytes, std::uint32_t few, std::uint32_t most) const {
         std::uint32_t channels = static_cast<std::uint32_t>(
@@ -88,10 +88,10 @@ Choice choose_exchange(
     const bool across = machine.machines > 1;
     choice.for_a_peer = Parts(step_of(params, machine, Protocol::kSimple), across)
                             .channels(bytes.count(), few, most);
-    // Sends and receives know no LL128, which a policy of all-reduces may ask for.
+    // Sends and receives do not support LL128, which a policy for all-reduces may request.
     choice.protocol = policy.protocol == Protocol::kLl128 ? Protocol::kAuto : policy.protocol;
     if (choice.protocol == Protocol::kAuto) {
-        // Later versions go by what a channel of Simple would carry.
+        // Later versions decide by the payload that a channel of Simple would carry.
         constexpr std::uint32_t kByPayload = 22'800;
         const std::uint32_t counted = params.nccl_version >= kByPayload ? choice.for_a_peer : most;
         choice.protocol = bytes.count() <= counted * kMostByLl ? Protocol::kLl : Protocol::kSimple;
@@ -101,7 +101,7 @@ Choice choose_exchange(
     }
     choice.chunk = step_of(params, machine, choice.protocol);
     if (choice.protocol == Protocol::kLl)
-        choice.chunk /= 2;  // the other half are flags
+        choice.chunk /= 2;  // the other half holds flags
     choice.channels = std::min(blocks, choice.for_a_peer * machine.ranks);
     choice.peers_of_a_block =
         (choice.for_a_peer * machine.ranks + choice.channels - 1) / choice.channels;

@@ -5,13 +5,13 @@
 
 namespace switchfold {
 
-/// Whether ranks send to each other directly.
+/// Whether the collective consists of direct messages between ranks.
 [[nodiscard]] bool is_exchange(CollectiveKind kind);
 
-/// How an exchange runs, in which each rank sends `bytes` to every other: NCCL's grouped send and
-/// receive (graph/paths.cc ncclTopoComputeP2pChannels, enqueue.cc addP2pToPlan). A kernel has a
-/// power of two of blocks; each peer gets as many of them as there are for it, more where a part
-/// would be too long, fewer where it would be too short. Short messages go by LL.
+/// Configuration of an exchange in which each rank sends `bytes` to every other: NCCL's grouped
+/// send and receive (graph/paths.cc ncclTopoComputeP2pChannels, enqueue.cc addP2pToPlan). A kernel
+/// has a power of two of blocks. They are divided among the peers; a peer gets more if its parts
+/// would be too long, fewer if they would be too short. Short messages use LL.
 [[nodiscard]] Choice choose_exchange(
     const CollectiveParams& params,
     const CollectivePolicy& policy,

@@ -11,7 +11,7 @@ namespace switchfold {
 
 namespace {
 
-/// Rings inside one machine, in positions.
+/// Rings inside one machine, as positions in the group.
 std::vector<std::vector<std::uint32_t>> rings_inside(
     const Topology& topology,
     const std::vector<std::uint32_t>& ranks,
@@ -21,7 +21,7 @@ std::vector<std::vector<std::uint32_t>> rings_inside(
         here.push_back(ranks[member]);
     std::vector<std::vector<std::uint32_t>> rings = find_rings(topology, here);
     if (rings.empty())
-        rings.push_back(here);  // no direct ring: neighbours by rank, over whatever joins them
+        rings.push_back(here);  // no direct ring: neighbours by rank, over any links
     for (auto& ring : rings)
         for (auto& rank : ring)
             rank = static_cast<std::uint32_t>(
@@ -69,7 +69,7 @@ std::uint32_t rails_of(
         std::count_if(topology.nodes.begin(), topology.nodes.end(), [&](const TopologyNode& node) {
             return node.kind == NodeKind::kNic && node.machine == machine;
         });
-    // Without any the GPUs' own links lead from machine to machine.
+    // Without NICs, the GPUs' own links connect the machines.
     const auto count = static_cast<std::uint32_t>(members.size());
     return interfaces == 0 ? count : std::min(count, static_cast<std::uint32_t>(interfaces));
 }
@@ -103,11 +103,11 @@ namespace {
 BinaryTreeNode binary_tree(std::uint32_t n, std::uint32_t index) {
     if (index == 0)
         return {kNoParent};
-    const std::uint32_t bit = index & (~index + 1U);  // the lowest one
+    const std::uint32_t bit = index & (~index + 1U);  // lowest set bit
     std::uint32_t parent = (index ^ bit) | (bit << 1U);
     if (parent >= n)
         parent = index ^ bit;
-    // The root's only child counts as its second.
+    // The root's only child counts as its second child.
     return {parent, index > parent};
 }
 
@@ -128,8 +128,8 @@ tree_parents(const GroupLayout& layout, const std::vector<std::vector<std::uint3
     const auto machines = static_cast<std::uint32_t>(layout.machines.size());
     std::vector<std::vector<std::uint32_t>> trees;
     for (const auto& order : orders) {
-        // The chain inside each machine. Every other one is in the ring backwards, which would put
-        // its links to other machines on other rails.
+        // The chain inside each machine. Every other chain appears reversed in the ring, which
+        // would put its inter-machine links on other rails.
         std::vector<std::vector<std::uint32_t>> chains(machines);
         for (const std::uint32_t position : order)
             chains[layout.machine_of[position]].push_back(position);

@@ -8,46 +8,46 @@
 
 namespace switchfold {
 
-/// How a group's ranks are spread over machines. Members are positions in the group.
+/// Distribution of a group's ranks over machines. Members are positions in the group.
 struct GroupLayout {
-    std::vector<std::vector<std::uint32_t>> machines;  ///< members of each, ascending
+    std::vector<std::vector<std::uint32_t>> machines;  ///< their members, ascending
     std::vector<std::uint32_t> machine_of;             ///< by position
-    /// All machines hold the same number of members: member i of each is on rail i.
+    /// Whether all machines have equally many members: member i of each is then on rail i.
     [[nodiscard]] bool even() const;
 };
 [[nodiscard]] GroupLayout
 lay_out(const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
-/// The members of each rail, in the order of the machines; of an even layout.
+/// The members of each rail, in machine order. \pre the layout is even.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> rails_across(const GroupLayout& layout);
 
-/// Ways out of the first machine: its network interfaces, or its members if they are fewer and each
-/// has several.
+/// Number of exits from the first machine: its network interfaces, or its members if they are fewer
+/// and each has several.
 [[nodiscard]] std::uint32_t rails_of(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, const GroupLayout& layout);
 
-/// Orders of positions along which rings, and inside machines the chains of trees, run; channel c
-/// takes order c mod size. One machine: every ring that its wires allow, both ways round. Several:
-/// an order a rail, so that the channels enter and leave each machine by all its network
-/// interfaces in turn. Every other machine is passed the other way round: data that leaves
-/// by interface i comes in by interface i, on the same rail (NCCL graph/connect.cc exchanges the
-/// rings of channel pairs on odd nodes for that).
+/// Orders of positions for rings and, inside machines, for the chains of trees; channel c uses
+/// order c mod size. One machine: every ring that its links allow, in both directions. Several
+/// machines: one order per rail, so that the channels enter and leave each machine through all its
+/// network interfaces in turn. Every other machine is traversed in reverse: data that leave through
+/// interface i arrive through interface i, on the same rail (for this, NCCL graph/connect.cc swaps
+/// the rings of channel pairs on odd nodes).
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> ring_orders(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, const GroupLayout& layout);
 
-/// Node `index` of a binary tree over 0..n-1; kNoParent where there is none.
+/// Node `index` of a binary tree over 0..n-1; kNoParent for missing nodes.
 struct BinaryTreeNode {
     std::uint32_t parent;
-    bool second = false;  ///< it is its parent's second child
+    bool second = false;  ///< whether it is its parent's second child
 };
 /// NCCL graph/trees.cc: ncclGetBtree (tree 0) and the mirrored or shifted tree of ncclGetDtree
 /// (tree 1), in which the inner nodes of tree 0 are leaves.
 [[nodiscard]] BinaryTreeNode double_binary_tree(std::uint32_t n, std::uint32_t index, int tree);
 
-/// Parents, by position, of the trees of NCCL's tree all-reduce: across machines one of the two
-/// binary trees, inside each a chain along the ring's order, whose first two members hold the links
-/// to other machines (NCCL's balanced tree). Channel c takes tree c mod size; neighbours in that
-/// list are the two trees over one order.
+/// Parents, by position, in the trees of NCCL's tree all-reduce: one of the two binary trees
+/// between machines; inside each machine a chain along the ring's order, whose first two members
+/// hold the links to other machines (NCCL's balanced tree). Channel c uses tree c mod size;
+/// adjacent entries are the two trees over one order.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>>
 tree_parents(const GroupLayout& layout, const std::vector<std::vector<std::uint32_t>>& orders);
 

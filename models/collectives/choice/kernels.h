@@ -7,22 +7,22 @@
 
 namespace switchfold {
 
-/// Why the policy's kernels cannot do this on this machine; empty if they can.
+/// Why the policy's kernels cannot run this collective on this machine; empty if they can.
 [[nodiscard]] std::string why_not_kernels(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
     const MachineView& machine,
     const CollectiveCall& call);
 
-/// Algorithm, protocol and blocks by the rules of the policy's kernels, which can do it; of classic
-/// ones, of what a ring can do.
+/// Algorithm, protocol and blocks by the rules of the policy's kernels. \pre they can run the
+/// collective; for classic kernels, a ring can.
 [[nodiscard]] Choice choose_by_kernels(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
     const MachineView& machine,
     const CollectiveCall& call);
 
-/// The policy of a collective whose kernels cannot be those asked for.
+/// The policy with classic kernels, for collectives that the requested kernels cannot run.
 [[nodiscard]] CollectivePolicy with_classic_kernels(CollectivePolicy policy);
 
 }  // namespace switchfold

@@ -36,7 +36,7 @@ public:
                 load_[hop] += path.weight / all;
     }
 
-    /// Payload bytes a second of one flow; 0 if there is none.
+    /// Payload bytes per second of each flow; 0 without flows.
     [[nodiscard]] double rate() const {
         double least = 0;
         for (const auto& [hop, load] : load_) {
@@ -64,8 +64,8 @@ Bandwidth times(double rate, std::size_t count) {
     return Bandwidth(static_cast<std::uint64_t>(rate * static_cast<double>(count)));
 }
 
-/// Payload a second into a GPU when the switches reduce for all of its domain: the answers to every
-/// head's reads leave it, the sums that every head stores come in.
+/// Payload per second into a GPU if the switches reduce for its whole domain: answers to all heads'
+/// reads leave the GPU, and the sums that all heads store enter it.
 Bandwidth in_switch_rate(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, std::uint32_t unit) {
     std::set<std::uint32_t> uplinks;  // trees of several levels may share them
@@ -86,7 +86,7 @@ ranks_of(const std::vector<std::uint32_t>& ranks, const std::vector<std::uint32_
     return there;
 }
 
-/// Whether the shortest way leads through what is neither a GPU nor a switch of theirs.
+/// Whether the shortest path passes through nodes other than GPUs and their switches.
 bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, std::uint32_t to) {
     for (const Path& path : paths.shortest(from, to))
         for (const std::uint32_t hop : path.hops)
@@ -115,7 +115,7 @@ view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std:
     for (const auto& members : view.layout.machines)
         machine.per_machine =
             std::max(machine.per_machine, static_cast<std::uint32_t>(members.size()));
-    // All machines of a system are built alike: what leaves and crosses the first stands for all.
+    // All machines of a system are equal: the first one represents all.
     PathFinder paths(topology);
     SharedWires inside(topology, paths, unit);
     SharedWires rings(topology, paths, unit);

@@ -12,22 +12,22 @@
 
 namespace switchfold {
 
-/// How a group lies on a machine and what its collectives can use of it.
+/// Layout of a group on a machine, and the resources for its collectives.
 struct GroupView {
     GroupLayout layout;
     std::vector<std::vector<std::uint32_t>> rings;  ///< orders of positions
     std::vector<std::vector<std::uint32_t>> trees;  ///< parents of positions
-    std::vector<ReduceTree> reduce_trees;           ///< of copies; empty until asked for
+    std::vector<ReduceTree> reduce_trees;           ///< for copies; computed on demand
     MachineView machine;
 };
 [[nodiscard]] GroupView
 view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std::uint32_t>& ranks);
 
-/// Why an all-reduce over these ranks cannot run by the algorithm; empty if it can.
+/// Why an all-reduce over these ranks cannot use the algorithm; empty if it can.
 [[nodiscard]] std::string
 why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
-/// The same of any collective: what switches add must be of a type that they know.
+/// The same for any collective: switches must support the data type that they reduce.
 [[nodiscard]] std::string why_not(
     Algorithm algorithm,
     CollectiveKind kind,

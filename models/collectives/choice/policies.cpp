@@ -27,7 +27,7 @@ bool knows(Kernels kernels, CollectiveKind kind) {
     return true;
 }
 
-/// Algorithms that a policy of this kind may ask for, beside auto.
+/// Algorithms that a policy for this kind may request besides auto.
 std::vector<Algorithm> known_to(CollectiveKind kind, Kernels kernels) {
     if (kernels == Kernels::kCopyEngine && is_exchange(kind))
         return {Algorithm::kDirect};
@@ -51,7 +51,7 @@ std::vector<Algorithm> known_to(CollectiveKind kind, Kernels kernels) {
     return {Algorithm::kRing};
 }
 
-/// Protocols that these kernels do not know.
+/// Protocols that these kernels do not support.
 std::string_view refused(Protocol protocol, const CollectivePolicy& policy, CollectiveKind kind) {
     if (moves_by_copies(policy.algorithm) && protocol != Protocol::kAuto)
         return "is one of thread blocks, and copies have none; expected auto";
@@ -161,7 +161,7 @@ const std::optional<CollectivePolicy>& CollectivePolicies::named(CollectiveKind 
         return gather;
     case CollectiveKind::kScatter:
         return scatter;
-    case CollectiveKind::kMoeDispatch:  // `experts` names them
+    case CollectiveKind::kMoeDispatch:  // selected by `experts`
     case CollectiveKind::kMoeCombine:
     case CollectiveKind::kSendReceive:
         break;

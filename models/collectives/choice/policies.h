@@ -8,8 +8,8 @@
 
 namespace switchfold {
 
-/// How a scenario's collectives run, by kind. A kind that is not named follows all-reduces as far
-/// as it can: the same protocol and channels, and the switches where they do it.
+/// A scenario's policies by kind of collective. A kind without its own policy follows that of
+/// all-reduces as far as it can: same protocol and channels, and the switches if they support it.
 struct CollectivePolicies {
     std::optional<CollectivePolicy> all_reduce;
     std::optional<CollectivePolicy> reduce_scatter;
@@ -20,8 +20,8 @@ struct CollectivePolicies {
     std::optional<CollectivePolicy> send_receive;
     std::optional<CollectivePolicy> gather;
     std::optional<CollectivePolicy> scatter;
-    /// Most thread blocks of any communication kernel, 0 for no limit; a scenario says it beside
-    /// its policies.
+    /// Limit on the thread blocks of any communication kernel, 0 for none; set by the scenario
+    /// separately.
     std::uint32_t most_blocks = 0;
     ExpertsPolicy experts;
 
@@ -32,7 +32,7 @@ struct CollectivePolicies {
         all_reduce(all_reduces) {}
 
     [[nodiscard]] const std::optional<CollectivePolicy>& named(CollectiveKind kind) const;
-    /// The named one, or that of all-reduces.
+    /// The kind's own policy, or that of all-reduces.
     [[nodiscard]] CollectivePolicy of(CollectiveKind kind) const {
         return named(kind).value_or(all_reduce.value_or(CollectivePolicy()));
     }
@@ -57,12 +57,12 @@ struct CollectivePolicies {
                 &CollectivePolicies::experts,
                 "How dispatches and combines of mixture-of-experts layers run.")};
     }
-    /// Which kinds know which algorithms and protocols.
+    /// Checks that each kind supports its algorithm and protocol.
     void check(ParamChecker& checker) const;
 };
 
-/// Whether kind, kernels, algorithm and protocol go together, whatever the machine; errors stand at
-/// /KIND/....
+/// Checks that kind, kernels, algorithm and protocol can be combined, independent of the machine;
+/// errors have pointers /KIND/....
 void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChecker& checker);
 
 }  // namespace switchfold

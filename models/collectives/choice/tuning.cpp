@@ -39,7 +39,8 @@ std::uint32_t channels_of(const CollectiveParams& params, const MachineView& mac
     if (machine.machines == 1 || machine.rails == 0)
         return params.channels;
     constexpr std::uint32_t kMost = 32;
-    // A ring of this speed is split in two; on Hopper and later only few or faster ones are.
+    // A ring of this speed is split in two; on Hopper and later only if there are few rings, or
+    // faster ones.
     constexpr double kSplit = 25e9;
     constexpr double kSplitMany = 50e9;
     constexpr std::uint32_t kMany = 4;
@@ -58,7 +59,7 @@ std::uint32_t channels_for(
     Protocol protocol,
     const MachineView& machine,
     Bytes bytes) {
-    // Bytes per thread below which a channel is dropped: NCCL comm.h:49-51.
+    // Bytes per thread below which channels are removed: NCCL comm.h:49-51.
     constexpr std::uint64_t kSimpleThreshold = 64;
     constexpr std::uint64_t kLlThreshold = 8;
     std::uint64_t per_thread = kSimpleThreshold;
@@ -74,7 +75,7 @@ std::uint32_t channels_for(
 
 namespace {
 
-/// The kind of in-switch all-reduce that stands for this group, by name or as NCCL has it.
+/// The in-switch all-reduce for this group: the variant requested, or NCCL's choice.
 Choice switched(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
@@ -88,7 +89,7 @@ Choice switched(
     const bool registered = policy.registered && algorithm == Algorithm::kInSwitch;
     std::uint32_t channels = params.in_switch_channels;
     if (registered && !across) {
-        // NCCL transport/nvls.cc: with registered buffers ceil(32 / heads) blocks carry it on sm90.
+        // NCCL transport/nvls.cc: with registered buffers, ceil(32 / heads) blocks suffice on sm90.
         constexpr std::uint32_t kRegisteredBlocks = 32;
         channels = (kRegisteredBlocks + machine.ranks - 1) / machine.ranks;
     }
@@ -115,7 +116,7 @@ Choice choose_collective(
     const Bytes bytes = call.bytes;
     const bool all_reduce = call.kind == CollectiveKind::kAllReduce;
     const bool automatic = policy.algorithm == Algorithm::kAuto;
-    // Who asks for the switches gets them; whether the machine can is checked elsewhere.
+    // An explicit in-switch request is honoured here; why_not() rejects impossible ones earlier.
     if (reduces_in_switch(policy.algorithm))
         return switched(params, policy, machine, call, cost);
     if (moves_by_copies(policy.algorithm))
@@ -141,15 +142,15 @@ Choice choose_collective(
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
         if (!automatic && policy.algorithm != algorithm)
             continue;
-        // Inside one machine NCCL's tree is a chain, never faster than the ring; and only
-        // all-reduces have one.
+        // Inside one machine NCCL's tree is a chain, which is never faster than the ring; only
+        // all-reduces have trees.
         if (algorithm == Algorithm::kTree && (!all_reduce || (automatic && machine.machines == 1)))
             continue;
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
             if (only != Protocol::kAuto && only != protocol)
                 continue;
-            // LL128 needs stores of 128 bytes that arrive whole: NVLink's, and GPUs of one compute
-            // capability (tuning.cc, typeIntra and minCompCap).
+            // LL128 requires atomic 128-byte stores: NVLink, and GPUs of equal compute capability
+            // (tuning.cc, typeIntra and minCompCap).
             if (only == Protocol::kAuto && protocol == Protocol::kLl128 &&
                 (machine.pcie || !machine.one_generation))
                 continue;

@@ -16,19 +16,19 @@
 
 namespace switchfold {
 
-/// How an all-reduce moves its data.
+/// How a collective moves its data.
 enum class Algorithm : std::uint8_t {
     kAuto,
     kRing,
-    kTree,          ///< a chain inside each machine, two binary trees across machines
+    kTree,          ///< a chain inside each machine, two binary trees between machines
     kInSwitch,      ///< NVLS: pull reduction and multicast by the switches of one domain
-    kInSwitchTree,  ///< NVLS inside each machine, trees over the machines' heads (NVLS tree)
-    kInSwitchRing,  ///< NVLS inside each machine, rings over the machines' heads
-    kCollnet,       ///< NVLS inside each machine, the network's switches add the machines' sums
-    kDirect,        ///< every rank reads or writes every other's memory
-    kOwners,        ///< copies to the owner of each array, which adds, and back
-    kTopologyTree,  ///< copies along trees that load the machine's links least
-    kHost,          ///< copies to the host, which adds, and back
+    kInSwitchTree,  ///< NVLS inside each machine, trees between the machines' heads (NVLS tree)
+    kInSwitchRing,  ///< NVLS inside each machine, rings between the machines' heads
+    kCollnet,       ///< NVLS inside each machine; the network's switches reduce the machines' sums
+    kDirect,        ///< every rank reads or writes all others' memory
+    kOwners,        ///< copies to the owner of each array, which adds them and copies the sum back
+    kTopologyTree,  ///< copies along trees that minimise the load on the machine's links
+    kHost,          ///< copies to the host, which adds them, and back
 };
 
 template <>
@@ -47,23 +47,24 @@ struct EnumNames<Algorithm> {
          {Algorithm::kHost, "host"}}};
 };
 
-/// Whether a framework's own copies move it, with kernels or host threads that add.
+/// Whether a framework's own copies move the data, with kernels or host threads that add.
 [[nodiscard]] constexpr bool moves_by_copies(Algorithm algorithm) {
     return algorithm == Algorithm::kOwners || algorithm == Algorithm::kTopologyTree ||
            algorithm == Algorithm::kHost;
 }
 
-/// Whether switches add or copy what it moves: its kernel is not that of rings and trees.
+/// Whether switches reduce or replicate the data: the kernel then differs from that of rings and
+/// trees.
 [[nodiscard]] constexpr bool reduces_in_switch(Algorithm algorithm) {
     return algorithm == Algorithm::kInSwitch || algorithm == Algorithm::kInSwitchTree ||
            algorithm == Algorithm::kInSwitchRing || algorithm == Algorithm::kCollnet;
 }
 
-/// Who moves a collective's data.
+/// Kind of kernels, or engines, that move a collective's data.
 enum class Kernels : std::uint8_t {
-    kClassic,     ///< thread blocks that pass chunks on through FIFOs, or NVLS
-    kSymmetric,   ///< few thread blocks on buffers that all ranks have mapped (NCCL >= 2.27)
-    kCopyEngine,  ///< copy engines, no SM (NCCL >= 2.28)
+    kClassic,     ///< thread blocks that pass chunks through FIFOs, or NVLS
+    kSymmetric,   ///< few thread blocks on buffers mapped by all ranks (NCCL >= 2.27)
+    kCopyEngine,  ///< copy engines, no SMs (NCCL >= 2.28)
 };
 template <>
 struct EnumNames<Kernels> {
@@ -73,10 +74,10 @@ struct EnumNames<Kernels> {
          {Kernels::kCopyEngine, "copy_engine"}}};
 };
 
-/// How an in-switch reduction goes: the switch reads every member's memory and returns the sum to
-/// the head that asked, which stores it to all (NVLS); members write to the switch (Klenk et al.,
-/// ISCA 2020); or the switch reads and stores to all by itself, on a command of the head (a study:
-/// no such hardware is known).
+/// Modes of in-switch reduction. Pull (NVLS): the switch reads every member's memory and returns
+/// the sum to the requesting head, which stores it to all. Push (Klenk et al., ISCA 2020): members
+/// write to the switch. Command: the switch reads and stores to all on a single command of the head
+/// (a study; no such hardware is known).
 enum class InSwitchMode : std::uint8_t { kPull, kPush, kCommand };
 template <>
 struct EnumNames<InSwitchMode> {
@@ -86,7 +87,7 @@ struct EnumNames<InSwitchMode> {
          {InSwitchMode::kCommand, "command"}}};
 };
 
-/// What a scenario says about collectives of one kind.
+/// A scenario's settings for collectives of one kind.
 struct CollectivePolicy {
     Algorithm algorithm = Algorithm::kAuto;
     Protocol protocol = Protocol::kAuto;
@@ -142,28 +143,29 @@ struct CollectivePolicy {
     return {Algorithm::kRing, Protocol::kAuto, 0, false};
 }
 
-/// What the estimate needs to know of the machine.
+/// Properties of the machine that the estimate depends on.
 struct MachineView {
     std::uint32_t ranks = 0;
-    Bandwidth ring_bandwidth;  ///< payload a second that goes round all rings together
-    bool pcie = false;         ///< ring neighbours reach each other over PCIe
-    bool one_generation = true;  ///< of GPUs
+    Bandwidth ring_bandwidth;    ///< payload per second around all rings together
+    bool pcie = false;           ///< ring neighbours communicate over PCIe
+    bool one_generation = true;  ///< all GPUs are of one generation
     std::uint32_t machines = 1;
     std::uint32_t per_machine = 0;  ///< members of the largest machine
-    Bandwidth inside_bandwidth;     ///< of the part of the rings that lies inside machines
-    Bandwidth rail_bandwidth;  ///< payload a second out of a machine, every member to its like in
-                               ///< the next
-    std::uint32_t rails = 0;   ///< ways out of a machine, each with network interfaces of its own
+    Bandwidth inside_bandwidth;     ///< of the parts of the rings inside machines
+    Bandwidth rail_bandwidth;  ///< payload per second out of a machine, with every member sending
+                               ///< to its counterpart in the next
+    std::uint32_t rails = 0;   ///< exits from a machine, each with its own network interfaces
     Bandwidth
-        in_switch_bandwidth;  ///< payload a second into a GPU; zero where the switch cannot reduce
-    bool network_reduces = false;  ///< every rail's switches do
-    Bandwidth pair_bandwidth;      ///< payload a second between the two neighbours least joined
+        in_switch_bandwidth;  ///< payload per second into a GPU; zero if the switches cannot reduce
+    bool network_reduces = false;  ///< the switches of every rail can reduce
+    Bandwidth pair_bandwidth;  ///< payload per second between the two neighbours with the slowest
+                               ///< connection
 };
 
-/// What is asked for.
+/// The requested collective.
 struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::kAllReduce;
-    Bytes bytes;  ///< as nccl-tests counts them: of reduce-scatter and all-gather the larger side
+    Bytes bytes;  ///< as counted by nccl-tests: the larger side for reduce-scatter and all-gather
     Datatype datatype = Datatype::kFloat32;
 };
 /// Whether NVLS reduces elements of this type (NCCL, transport/nvls.cc ncclNvlsSupported).
@@ -177,31 +179,31 @@ struct Choice {
     Time estimate;
     InSwitchMode mode = InSwitchMode::kPull;
     Kernels kernels = Kernels::kClassic;
-    std::uint32_t for_a_peer = 0;  ///< of an exchange: channels that serve one peer
-    std::uint64_t chunk = 0;       ///< of an exchange: bytes that a channel hands over at once
-    std::uint32_t peers_of_a_block = 1;  ///< of an exchange: that a thread block serves at once
-    ExpertsLibrary library = ExpertsLibrary::kAuto;  ///< of a dispatch or combine
-    std::uint32_t group_tables = 0;                  ///< of one in the switch; 0: theirs
-    PeerCopyPolicy copies = {};                      ///< of one by copies
+    std::uint32_t for_a_peer = 0;        ///< exchange: channels per peer
+    std::uint64_t chunk = 0;             ///< exchange: bytes that a channel hands over at once
+    std::uint32_t peers_of_a_block = 1;  ///< exchange: peers that a thread block serves at once
+    ExpertsLibrary library = ExpertsLibrary::kAuto;  ///< for a dispatch or combine
+    std::uint32_t group_tables = 0;  ///< for an exchange of experts through the switch: number of
+                                     ///< groups; 0: the switches' limit
+    PeerCopyPolicy copies = {};      ///< for algorithms that move data by copies
 };
 
-/// NCCL shrinks the channels of small collectives until every thread has some work (enqueue.cc;
-/// comm.h thresholds).
+/// NCCL reduces the channels of small collectives until every thread has enough work (enqueue.cc;
+/// thresholds in comm.h).
 [[nodiscard]] std::uint32_t channels_for(
     const CollectiveParams& params,
     Algorithm algorithm,
     Protocol protocol,
     const MachineView& machine,
     Bytes bytes);
-/// The most channels of a collective: those of the machine, or across machines those that NCCL's
-/// search finds, which go by the network interfaces (graph/search.cc ncclTopoDupChannels,
-/// graph/connect.cc ncclTopoPostset). Logs agree: 8 with four interfaces of 25 GB/s a machine, 16
-/// with eight of 50 GB/s and with four of 50 GB/s, 2 with a single one.
+/// Limit on a collective's channels: the machine's; across machines, the number found by NCCL's
+/// search, which depends on the network interfaces (graph/search.cc ncclTopoDupChannels,
+/// graph/connect.cc ncclTopoPostset). Logs agree: 8 with four interfaces of 25 GB/s per machine, 16
+/// with eight of 50 GB/s and with four of 50 GB/s, 2 with one.
 [[nodiscard]] std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine);
 
-/// Chooses algorithm, protocol and channels of a collective that a ring can do: the least of
-/// latency
-/// + bytes / bandwidth over what the policy allows, by NCCL's cost model.
+/// Chooses algorithm, protocol and channels of a collective that a ring can perform, by NCCL's cost
+/// model: the least latency + bytes / bandwidth among everything that the policy allows.
 [[nodiscard]] Choice choose_collective(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
@@ -209,7 +211,7 @@ struct Choice {
     const CollectiveCall& call);
 
 [[nodiscard]] const ProtocolParams& params_of(const CollectiveParams& params, Protocol protocol);
-/// Bytes stored for every byte of data: LL 2/1, LL128 16/15, Simple 1/1.
+/// Bytes stored per byte of data: LL 2/1, LL128 16/15, Simple 1/1.
 [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> wire_ratio(Protocol protocol);
 
 }  // namespace switchfold

@@ -7,18 +7,18 @@
 
 namespace switchfold {
 
-/// Whether copy engines carry this kind, on whatever machine.
+/// Whether copy engines support this kind, on any machine.
 [[nodiscard]] bool copy_knows(CollectiveKind kind);
 
-/// Why copy engines cannot carry this collective on this machine; empty if they can. What the
-/// topology cannot do is not asked here.
+/// Why copy engines cannot run this collective on this machine; empty if they can. Limits of the
+/// topology are checked elsewhere.
 [[nodiscard]] std::string why_no_copy(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
     const MachineView& machine,
     const CollectiveCall& call);
 
-/// Copies from peer to peer, or, where asked for, to all at once through the switch.
+/// Peer-to-peer copies or, if requested, copies to all at once through the switch.
 [[nodiscard]] Choice choose_copy(
     const CollectiveParams& params,
     const CollectivePolicy& policy,

@@ -12,10 +12,10 @@ namespace switchfold {
 
 namespace {
 
-/// Collectives by copy engines (NCCL src/ce_coll.cc): no thread block. Each member writes a flag
-/// into every other's memory and its stream waits for theirs; engines then take the copies of a
-/// batch in turn, each a stream of stores; when all that a member copied is there, it writes flags
-/// and waits again. Batches follow each other that way.
+/// Collectives by copy engines, without thread blocks (NCCL src/ce_coll.cc). Each member writes a
+/// flag into every other's memory, and its stream waits for theirs. Then engines take the copies of
+/// a batch in turn, each as a stream of stores. When all copies of a member have arrived, it writes
+/// flags and waits again. Batches follow each other in this way.
 class CopyCollective final : public GroupCollective, private EventHandler {
 public:
     CopyCollective(
@@ -33,19 +33,18 @@ private:
     struct Engine {
         PlannedCopy copy;
         std::uint64_t sent = 0;
-        std::uint32_t piece = 0;   ///< bytes that it has in hand
-        std::uint32_t unsent = 0;  ///< packets that wait for a credit
-        bool waits = false;        ///< for them
-        Time free;                 ///< its own rate lets it go on
-        Time departed;             ///< of its last piece
-        Time before;               ///< of the one before that
+        std::uint32_t piece = 0;   ///< size of its current piece
+        std::uint32_t unsent = 0;  ///< packets waiting for a credit
+        bool waits = false;        ///< whether it waits for them
+        Time free;                 ///< when its own rate allows it to continue
+        Time departed;             ///< departure of its last piece
+        Time before;               ///< departure of the previous piece
     };
-    /// A flag says whose and for which turn it is; data say which engine sent them, and where they
-    /// belong.
+    /// Tag of a flag (its sender and turn) or of data (sending engine and destination).
     struct Tag {
         bool flag = false;
-        std::uint32_t from = 0;    ///< position, or engine
-        std::uint64_t target = 0;  ///< turn, or bytes into the receiver's buffer
+        std::uint32_t from = 0;    ///< position of the sender, or engine
+        std::uint64_t target = 0;  ///< turn, or byte offset in the receiver's buffer
         [[nodiscard]] std::uint64_t pack() const {
             return std::uint64_t{flag} << 63U | std::uint64_t{from} << kBits | target;
         }
@@ -59,12 +58,13 @@ private:
     };
     struct Member {
         std::vector<std::vector<PlannedCopy>> batches;
-        std::uint32_t turn = 0;  ///< flags that it has written: before each batch and at the end
-        bool waits = false;      ///< for the others' flags of the last turn
-        std::size_t next = 0;    ///< copy of the batch that no engine has taken
-        std::uint64_t left = 0;  ///< bytes of the batch that are not yet there
+        std::uint32_t turn =
+            0;               ///< number of flags written: one before each batch and one at the end
+        bool waits = false;  ///< for the others' flags of the last turn
+        std::size_t next = 0;    ///< index of the next copy that no engine has taken
+        std::uint64_t left = 0;  ///< bytes of the batch that have not arrived
         Time there;
-        std::vector<std::uint32_t> flags;  ///< of the others that have come, by turn
+        std::vector<std::uint32_t> flags;  ///< number of flags received, by turn
         std::vector<Time> seen;
     };
     void on_event(std::uint64_t tag) override;
@@ -91,7 +91,7 @@ private:
     const CopyCollectiveParams& params_;
     std::uint32_t unit_;
     std::vector<Member> members_;
-    std::vector<Engine> engines_;  ///< by position, by engine
+    std::vector<Engine> engines_;  ///< by position and engine
     std::uint64_t slot_ = 0;
 };
 
@@ -192,7 +192,7 @@ void CopyCollective::take_copy(std::uint32_t index) {
 void CopyCollective::read(std::uint32_t index) {
     Engine& engine = engines_[index];
     const std::uint32_t position = index / params_.engines;
-    // Two pieces are under way at a time.
+    // Two pieces are in flight at a time.
     const std::uint64_t most = std::max<std::uint64_t>(unit_, params_.outstanding.count() / 2);
     engine.piece =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(most, engine.copy.bytes - engine.sent));

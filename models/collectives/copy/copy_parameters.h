@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// Copy engines that carry collectives between GPUs.
+/// Parameters of copy engines that run collectives between GPUs.
 struct CopyCollectiveParams {
     std::uint32_t engines = 8;
     Bandwidth rate = gigabytes_per_second(400);

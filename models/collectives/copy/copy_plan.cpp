@@ -54,7 +54,7 @@ std::vector<PlannedCopy> copies_of(const CopyCall& call, std::uint32_t position)
 
 std::vector<std::vector<PlannedCopy>> plan_copies(const CopyCall& call, std::uint32_t position) {
     std::vector<PlannedCopy> copies = copies_of(call, position);
-    // Everybody has as many rounds, also who copies nothing.
+    // All members have equally many rounds, even those without copies.
     if (call.ranks <= kManyCopies || call.multicast || call.bytes < kManyBytes)
         return {std::move(copies)};
     const std::uint64_t longest =

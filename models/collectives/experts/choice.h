@@ -15,37 +15,38 @@ namespace switchfold {
     return kind == CollectiveKind::kMoeDispatch || kind == CollectiveKind::kMoeCombine;
 }
 
-/// Blocks of DeepEP's low-latency kernels.
+/// Threads per block of DeepEP's low-latency kernels.
 inline constexpr std::uint32_t kLowLatencyThreads = 1024;
-inline constexpr std::uint32_t kLowLatencyRegisters = 64;  ///< 65,536 of an SM for its threads
+inline constexpr std::uint32_t kLowLatencyRegisters =
+    64;  ///< 65,536 registers per SM divided among its threads
 
-/// The library that a policy means.
+/// The library that a policy refers to.
 [[nodiscard]] constexpr ExpertsLibrary library_of(const ExpertsPolicy& policy) {
     return policy.library == ExpertsLibrary::kAuto ? ExpertsLibrary::kDeepepNormal : policy.library;
 }
 
-/// What a machine has that exchanges of experts need to know.
+/// Properties of a machine that exchanges of experts depend on.
 struct ExpertsMachine {
     std::uint32_t ranks = 0;
-    std::uint32_t machines = 1;  ///< NVLink domains that they are spread over
-    std::uint32_t sms = 0;       ///< of a GPU
-    Bytes shared_memory;         ///< of an SM, for blocks
-    bool multicast = false;      ///< one domain whose switches copy and add
+    std::uint32_t machines = 1;  ///< NVLink domains that the ranks span
+    std::uint32_t sms = 0;       ///< per GPU
+    Bytes shared_memory;         ///< per SM, available to blocks
+    bool multicast = false;      ///< a single domain whose switches replicate and reduce
 };
 
-/// Something that cannot run so, and where a scenario or its workload says it.
+/// Reason why an exchange is impossible, with the responsible setting.
 struct ExpertsRefusal {
-    std::string pointer;  ///< below the scenario's policy, "/sms"; empty: its library as such
+    std::string pointer;  ///< relative to the scenario's policy, "/sms"; empty: the library itself
     std::string why;      ///< "is 3, ...; expected ..."
 };
-/// Why the exchange cannot run by the policy on the machine; without `why` if it can.
+/// Why the exchange cannot run with the policy on the machine; `why` is empty if it can.
 [[nodiscard]] ExpertsRefusal why_no_experts(
     const ExpertsParams& params,
     const ExpertsPolicy& policy,
     const ExpertExchange& exchange,
     const ExpertsMachine& machine);
 
-/// Library, thread blocks and tokens of a chunk.
+/// Library, thread blocks and tokens per chunk.
 [[nodiscard]] Choice choose_experts(
     const CollectiveParams& params,
     const ExpertsPolicy& policy,

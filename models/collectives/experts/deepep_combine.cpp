@@ -7,9 +7,9 @@ namespace switchfold {
 
 namespace {
 
-/// A sender's warps send back all that came from the receiver. A receiving block's warps (but one,
-/// which moves the heads) each take the channel's next token, wait for its copies from all ranks
-/// that had it, add them in float32 and write the sum.
+/// A sender's warps return all tokens that came from the receiver. A receiving block's warps
+/// (except one, which advances the heads) each take the channel's next token, wait for its copies
+/// from all ranks that had it, add them in float32 and write the sum.
 class DeepepCombine final : public RingBuffers {
 public:
     DeepepCombine(
@@ -19,7 +19,7 @@ public:
         RingBuffers(environment, spec, listener, deepep_shape(environment.params.experts, spec)),
         blocks_(std::size_t{n_} * channels_) {
         warps_ = std::max(2U, params_.threads / kWarpThreads) - 1;
-        // What stays in a buffer while its sender waits for room must hold a wave's tokens.
+        // The tokens left in a buffer while its sender waits for room must include a full wave.
         const std::uint32_t room = shape_.places - std::min(shape_.places - 1, chunk_);
         wave_ = std::min(warps_, room);
         for (std::uint32_t rank = 0; rank < n_; ++rank)
@@ -36,12 +36,13 @@ public:
 private:
     /// A receiving block.
     struct Block {
-        TokenRange part;         ///< of its rank's tokens
-        std::uint32_t done = 0;  ///< of them
-        std::uint32_t wave = 0;  ///< tokens of the wave that runs or waits
+        TokenRange part;         ///< range of its rank's tokens
+        std::uint32_t done = 0;  ///< number done
+        std::uint32_t wave = 0;  ///< tokens of the current wave
         std::uint64_t copies = 0;
         bool running = false;
-        std::vector<std::uint32_t> needed;  ///< by sender: tokens up to the end of the wave
+        std::vector<std::uint32_t>
+            needed;  ///< by sender: number of tokens needed by the end of the wave
     };
     [[nodiscard]] Block& block(std::uint32_t rank, std::uint32_t channel) {
         return blocks_[std::size_t{rank} * channels_ + channel];
@@ -49,7 +50,7 @@ private:
     [[nodiscard]] std::uint64_t copy_time(const TokenFlow& f) const override {
         return turns(f.chunk) * sender_row_time(params_, row_, true);
     }
-    /// What the block's warps take next: a token each.
+    /// Takes the next tokens, one per warp.
     void next_wave(std::uint32_t rank, std::uint32_t channel) {
         Block& b = block(rank, channel);
         b.wave = std::min(wave_, b.part.count - b.done);
@@ -100,7 +101,7 @@ private:
         next_wave(rank, channel);
         try_wave(rank, channel);
     }
-    /// Batches of which every token has been taken.
+    /// Drops batches whose tokens have all been taken.
     void drop_taken(TokenFlow& f) {
         while (!f.batches.empty() && f.gone + f.batches.front().tokens <= f.head) {
             f.gone += f.batches.front().tokens;
@@ -125,7 +126,7 @@ private:
                 sum[number] = round_to(ElementType::kBfloat16, sum[number]);
         }
     }
-    /// The numbers of the flow's token `index`, which lie in its ring buffer.
+    /// The values of the flow's token `index`, which are in its ring buffer.
     const float* copy_at(TokenFlow& f, std::uint32_t index) {
         std::uint32_t first = f.gone;
         for (std::size_t i = 0; i < f.batches.size(); ++i) {
@@ -138,7 +139,7 @@ private:
     }
 
     std::uint32_t wave_ = 0;   ///< tokens that a block's warps take at a time
-    std::uint32_t warps_ = 0;  ///< of a block that add
+    std::uint32_t warps_ = 0;  ///< adding warps per block
     std::vector<Block> blocks_;
 };
 

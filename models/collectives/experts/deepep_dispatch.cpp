@@ -6,9 +6,8 @@ namespace switchfold {
 
 namespace {
 
-/// A sender's warps go through all tokens of the channel and copy those that the receiver wants.
-/// The receiver's warps for a sender poll its tail, copy what is there into the output, and move
-/// the head.
+/// A sender's warps scan all tokens of the channel and copy those for the receiver. The receiver's
+/// warps for that sender poll its tail, copy available tokens to the output, and advance the head.
 class DeepepDispatch final : public RowCopies {
 public:
     DeepepDispatch(
@@ -25,8 +24,8 @@ private:
     [[nodiscard]] std::uint64_t receive_time(std::uint64_t tokens) const override {
         return turns(tokens) * receiver_row_time(params_, row_);
     }
-    /// Tokens that the sender has looked at when it has found those of the chunk; after its last
-    /// one it goes on to the channel's end.
+    /// Tokens scanned when the sender has found those of the chunk; after the last chunk it scans
+    /// to the channel's end.
     [[nodiscard]] std::uint64_t scanned(const TokenFlow& f) const {
         const auto tokens = routing_.tokens_to(f.from, f.to);
         const TokenRange part = channel_tokens(routing_.tokens(), channels_, f.channel);
@@ -54,7 +53,7 @@ RingShape deepep_shape(const ExpertsParams& params, const CollectiveSpec& spec) 
 
 std::uint64_t sender_row_time(const ExpertsParams& params, TokenBytes row, bool combine) {
     constexpr std::uint64_t kWarpLoad = 512;  // 32 threads, 16 bytes each
-    constexpr std::uint64_t kScales = 32;     // threads of a warp
+    constexpr std::uint64_t kScales = 32;     // scales that the threads of a warp load at once
     const std::uint64_t unrolled = kWarpLoad * (combine ? 4 : 5);
     const std::uint64_t scales = row.scales / sizeof(float);
     return params.row_overhead.count() + params.copy_round.count() * row.elements / unrolled +

@@ -12,18 +12,19 @@
 
 namespace switchfold {
 
-/// Functional mode: numbers that stand for a token, the same for the same token. A combine's
-/// copies are those that the expert's rank sends back.
+/// Functional mode: number of values that represent a token. A combine's copies are those returned
+/// by the expert's rank.
 inline constexpr std::size_t kTokenNumbers = 8;
-/// Of token `token` of rank `from`, as `expert_rank` has it; a dispatch's are the same for all.
+/// Values of token `token` of rank `from` as held by `expert_rank`; for a dispatch the same for all
+/// ranks.
 [[nodiscard]] std::vector<float>
 token_numbers(std::uint32_t from, std::uint32_t token, std::uint32_t expert_rank);
-/// The sum of a token's copies in the order of their ranks, in float32, rounded to bfloat16 once.
+/// The sum of a token's copies in rank order, in float32, rounded to bfloat16 once.
 [[nodiscard]] std::vector<float>
 sum_of_copies(const Routing& routing, std::uint32_t from, std::uint32_t token);
 
-/// What exchanges of experts have in common: routing, bytes of a token, who is done, and the
-/// numbers of functional mode.
+/// Common part of experts' exchanges: routing, bytes per token, completion, and the values of
+/// functional mode.
 class ExpertsCollective : public RunningCollective, protected PacketClient, protected EventHandler {
 public:
     ~ExpertsCollective() override { fabric_.remove_client(client_); }
@@ -32,7 +33,7 @@ public:
     ExpertsCollective(ExpertsCollective&&) = delete;
     ExpertsCollective& operator=(ExpertsCollective&&) = delete;
 
-    /// A kernel before the exchange waits for all ranks.
+    /// A preceding kernel synchronises all ranks.
     void join(std::uint32_t position, Time start) override;
     [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return results_; }
     [[nodiscard]] std::string wrong_result() const override;
@@ -43,19 +44,20 @@ protected:
         const CollectiveSpec& spec,
         MemberListener& listener);
 
-    /// All have joined; what follows may begin at `start` (>= now).
+    /// Called when all have joined; data may move from `start` (>= now) on.
     virtual void begin(Time start) = 0;
     std::uint32_t supply(const Packet& /*packet*/, std::uint32_t /*rank*/) override { return 0; }
 
     RankPort& port(std::uint32_t position) { return *ports_[spec_.ranks[position]]; }
     [[nodiscard]] std::uint64_t now() const { return scheduler_.now().count(); }
-    /// A member has this many parts to do; each of them calls part_done().
+    /// Declares another part of a member's work, which must call part_done().
     void add_part(std::uint32_t position) { ++parts_[position]; }
     void part_done(std::uint32_t position);
-    /// Of the member's kernel: from when its last part is done.
+    /// Ends the member's kernel if its last part is done.
     void finish_if_idle(std::uint32_t position);
     [[nodiscard]] bool done(std::uint32_t position) const { return parts_[position] == 0; }
-    /// Functional mode: the numbers of `count` tokens from the `first` on that `from` has for `to`.
+    /// Functional mode: the values of `count` tokens from index `first` on that `from` sends to
+    /// `to`.
     [[nodiscard]] std::vector<float> numbers_of(
         std::uint32_t from, std::uint32_t to, std::uint64_t first, std::uint64_t count) const;
 
@@ -70,17 +72,17 @@ protected:
     std::uint32_t client_;
     std::uint32_t n_;
     bool functional_;
-    bool combine_;  ///< and no dispatch
+    bool combine_;  ///< a combine; otherwise a dispatch
     Routing routing_;
-    TokenBytes row_;  ///< of a token on its way
-    /// Functional mode, by member: of a dispatch, the tokens in the order of their senders; of a
-    /// combine, the sums in the order of the tokens.
+    TokenBytes row_;  ///< of a token in transit
+    /// Functional mode, by member: for a dispatch, tokens in the order of their senders; for a
+    /// combine, sums in token order.
     std::vector<std::vector<float>> results_;
 
 private:
     Time start_;
     std::uint32_t joined_ = 0;
-    std::vector<std::uint32_t> parts_;  ///< by member, not done
+    std::vector<std::uint32_t> parts_;  ///< unfinished ones, by member
 };
 
 }  // namespace switchfold

@@ -10,7 +10,7 @@ namespace switchfold {
 
 GroupTables::GroupTables(const Routing& routing) :
     tokens_(routing.tokens()), of_token_(std::size_t{routing.ranks()} * routing.tokens(), kNone) {
-    constexpr std::size_t kFewest = 3;  // one other rank gets a plain store
+    constexpr std::size_t kFewest = 3;  // a single other rank gets a plain store
     std::map<std::vector<std::uint32_t>, std::uint32_t> index;
     std::vector<std::uint32_t> ranks;
     for (std::uint32_t from = 0; from < routing.ranks(); ++from)

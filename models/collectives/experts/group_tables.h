@@ -8,20 +8,20 @@
 
 namespace switchfold {
 
-/// Sets of ranks that tokens go to from a rank, the rank itself among them: what a switch would
-/// need a multicast group for. Popular ones come first.
+/// Sets of destination ranks of tokens, including the sender: each would need a multicast group in
+/// a switch. Most frequent sets come first.
 class GroupTables {
 public:
     struct Set {
         std::vector<std::uint32_t> ranks;  ///< ascending
-        std::uint64_t tokens = 0;          ///< of all ranks, that go to just these
+        std::uint64_t tokens = 0;          ///< tokens of all ranks with exactly these destinations
     };
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
     explicit GroupTables(const Routing& routing);
 
     [[nodiscard]] const std::vector<Set>& sets() const { return sets_; }
-    /// The set of a token; kNone if it goes to at most one other rank, which needs no group.
+    /// Index of a token's set; kNone if it goes to at most one other rank and needs no group.
     [[nodiscard]] std::uint32_t set_of(std::uint32_t from, std::uint32_t token) const {
         return of_token_[std::size_t{from} * tokens_ + token];
     }

@@ -85,7 +85,7 @@ LowLatencyCollective::send(Pair& p, std::uint64_t bytes, std::uint64_t tag, std:
 
 std::uint64_t LowLatencyCollective::largest_packet() const {
     constexpr std::uint64_t kLargestUnit = 16;   // transfer units
-    constexpr std::uint64_t kUnitsInBuffer = 4;  // of a link
+    constexpr std::uint64_t kUnitsInBuffer = 4;  // per link
     return std::min(
         machine_.transfer_unit.count() * kLargestUnit,
         fabric_.smallest_buffer().count() / kUnitsInBuffer);
@@ -106,7 +106,7 @@ void LowLatencyCollective::arrive(Pair& p, std::uint64_t bytes, std::uint64_t kn
     p.last = std::max(p.last, known);
     if (p.arrived < p.bytes || p.flagged)
         return;
-    // The sender knows that all is stored; its flag follows.
+    // The sender knows that everything is stored; its flag follows.
     p.flagged = true;
     const std::uint64_t way = p.route == nullptr ? 0 : p.route->latency.count();
     post(kFlag | (std::uint64_t{p.from} * n_ + p.to), p.last + way);

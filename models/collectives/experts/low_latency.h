@@ -9,35 +9,35 @@
 
 namespace switchfold {
 
-/// How DeepEP's low-latency kernels share experts out over SMs (internode_ll.cu): a group of a
-/// block's 32 warps for each expert.
+/// How DeepEP's low-latency kernels map experts to SMs (internode_ll.cu): one group of a block's 32
+/// warps per expert.
 struct LowLatencyShape {
     std::uint32_t blocks = 1;  ///< of 1,024 threads
-    std::uint32_t groups = 1;  ///< of warps in a block
+    std::uint32_t groups = 1;  ///< groups of warps per block
     std::uint32_t warps_of_group = 32;
 };
 [[nodiscard]] LowLatencyShape low_latency_shape(std::uint32_t experts, std::uint32_t sms);
 
-/// The buffers hold a place for each token of each rank, for each expert.
+/// Limit due to the buffers, which have a slot for each token of each rank for each expert.
 inline constexpr std::uint32_t kMostLowLatencyTokens = 16'384;
 
-/// What DeepEP's low-latency dispatch and combine have in common: a copy for every expert that a
-/// token chose, straight to or from the expert's rank, and one flag a pair of ranks when all are
-/// there.
+/// Common part of DeepEP's low-latency dispatch and combine: one copy for every expert that a token
+/// chose, directly to or from the expert's rank, and one flag per pair of ranks when all have
+/// arrived.
 class LowLatencyCollective : public ExpertsCollective {
 public:
     [[nodiscard]] Bytes footprint() const override { return Bytes(0); }
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
 
 protected:
-    /// All that one rank sends to another, or to itself.
+    /// Everything that one rank sends to another, or to itself.
     struct Pair {
         const Connection* route = nullptr;  ///< null: to itself
         std::uint32_t from = 0;
         std::uint32_t to = 0;
-        std::uint64_t bytes = 0;    ///< of all of it
-        std::uint64_t arrived = 0;  ///< of them
-        std::uint64_t last = 0;     ///< ps, when the sender knows of the last arrival
+        std::uint64_t bytes = 0;    ///< total
+        std::uint64_t arrived = 0;  ///< bytes arrived
+        std::uint64_t last = 0;     ///< ps at which the sender learns of the last arrival
         std::uint32_t units = 0;
         bool flagged = false;
     };
@@ -46,19 +46,19 @@ protected:
         const CollectiveSpec& spec,
         MemberListener& listener);
 
-    /// Each pair's total is known: `bytes` are set.
+    /// Starts sending. \pre each pair's `bytes` are set.
     void start_pairs(std::uint64_t at);
-    /// Sends, now; \returns when the last of it has left (ps), or now if it waits for credit.
+    /// Sends now. \returns when the last byte leaves (ps), or now if it waits for a credit.
     std::uint64_t send(Pair& pair, std::uint64_t bytes, std::uint64_t tag, std::uint32_t values);
-    /// Bytes that go in one packet, at most.
+    /// Limit on the bytes of a packet.
     [[nodiscard]] std::uint64_t largest_packet() const;
-    /// The flag of the pair has come to its receiver.
+    /// The pair's flag has arrived at its receiver.
     virtual void on_flag(Pair& pair) = 0;
-    /// Numbers have come, if they are carried.
+    /// Functional mode: values have arrived.
     virtual void on_values(Pair& pair, std::uint64_t tag, std::uint32_t values) = 0;
     virtual void on_stage(std::uint64_t tag) = 0;
 
-    /// `at` >= now.
+    /// \pre `at` >= now.
     void post(std::uint64_t tag, std::uint64_t at) {
         scheduler_.at(Time(std::max(at, now())), *this, tag);
     }
@@ -66,11 +66,11 @@ protected:
         return pairs_[std::size_t{from} * n_ + to];
     }
     [[nodiscard]] std::uint32_t expert_rank(std::uint32_t expert) const { return expert / each_; }
-    /// Rows that a rank's tokens make for an expert.
+    /// Rows that a rank's tokens contribute to an expert.
     [[nodiscard]] std::uint32_t rows(std::uint32_t from, std::uint32_t expert) const {
         return rows_[std::size_t{from} * exchange_.experts + expert];
     }
-    /// Time of a warp for a row of so many bytes: 8 loads of 16 bytes a thread at once.
+    /// Time of a warp for a row of `bytes`: 8 loads of 16 bytes per thread at once.
     [[nodiscard]] std::uint64_t row_time(std::uint64_t bytes) const {
         constexpr std::uint64_t kUnrolled = 8 * 512;
         return params_.row_overhead.count() +
@@ -78,11 +78,11 @@ protected:
     }
 
     LowLatencyShape shape_;
-    std::uint32_t each_;                               ///< experts of a rank
-    std::vector<std::vector<std::uint32_t>> experts_;  ///< by rank: top_k for each token
+    std::uint32_t each_;                               ///< experts per rank
+    std::vector<std::vector<std::uint32_t>> experts_;  ///< by rank: top_k per token
     std::vector<Pair> pairs_;                          ///< by sender and receiver
 
-    static constexpr std::uint64_t kFlag = 1ULL << 63U;  ///< tag of a flag's arrival
+    static constexpr std::uint64_t kFlag = 1ULL << 63U;  ///< tag of a flag
 
 private:
     void on_event(std::uint64_t tag) override;

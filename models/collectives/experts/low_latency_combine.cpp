@@ -11,8 +11,8 @@ namespace switchfold {
 
 namespace {
 
-/// The warps of each expert send its rows back, a warp a row. When all flags are there, blocks take
-/// tokens in turn and add their copies.
+/// The warps of each expert return its rows, one warp per row. When all flags have arrived, blocks
+/// take tokens in turn and add their copies.
 class LowLatencyCombine final : public LowLatencyCollective {
 public:
     LowLatencyCombine(
@@ -55,17 +55,17 @@ public:
     }
 
 private:
-    /// Rows of one pair that go side by side, beside those to all others: packet by packet, as the
-    /// warps store them.
+    /// Rows of one pair that are sent concurrently, beside those to all other ranks: packet by
+    /// packet, as the warps store them.
     struct Round {
         std::uint32_t rows = 0;
         std::uint64_t sent = 0;            ///< bytes
-        std::vector<std::size_t> choices;  ///< functional: of the receiver's tokens
+        std::vector<std::size_t> choices;  ///< functional mode: choices of the receiver's tokens
     };
     [[nodiscard]] std::size_t index_of(const Pair& p) const {
         return static_cast<std::size_t>(&p - pairs_.data());
     }
-    /// Functional mode: which rows go in which round.
+    /// Functional mode: assigns rows to rounds.
     void name_rows() {
         std::vector<std::uint32_t> seen(std::size_t{n_} * exchange_.experts);
         copies_.resize(n_);
@@ -136,7 +136,7 @@ private:
         const std::uint64_t bytes = copies * row_.all();
         const std::uint64_t each =
             (exchange_.tokens + std::uint64_t{shape_.blocks} - 1) / shape_.blocks;
-        // Four of a token's copies are loaded at once.
+        // Four copies of a token are loaded at once.
         constexpr std::uint64_t kUnrolled = 4;
         const std::uint64_t latency =
             params_.row_overhead.count() +
@@ -164,9 +164,9 @@ private:
     }
 
     static constexpr std::uint64_t kAdded = 1ULL << 62U;
-    std::vector<std::uint32_t> flags_;        ///< by receiver, that have come
+    std::vector<std::uint32_t> flags_;        ///< number received, by receiver
     std::vector<std::vector<Round>> rounds_;  ///< by pair
-    std::vector<std::vector<float>> copies_;  ///< functional: by receiver and choice
+    std::vector<std::vector<float>> copies_;  ///< functional mode: by receiver and choice
 };
 
 }  // namespace

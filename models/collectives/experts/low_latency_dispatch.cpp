@@ -11,9 +11,9 @@ namespace switchfold {
 
 namespace {
 
-/// Blocks take tokens in turn: all warps convert a token, then one warp for each of its experts
-/// copies it there. When a sender's flag is there, the warps of each expert copy the sender's rows
-/// to where the expert's product reads them.
+/// Blocks take tokens in turn: all warps convert a token, then one warp per chosen expert copies it
+/// there. When a sender's flag arrives, the warps of each expert copy the sender's rows to where
+/// the expert's product reads them.
 class LowLatencyDispatch final : public LowLatencyCollective {
 public:
     LowLatencyDispatch(
@@ -28,7 +28,7 @@ public:
                 pair(from, expert_rank(expert)).bytes += rows(from, expert) * message_;
         if (!functional_)
             return;
-        // Received rows in the order of senders, tokens and the token's choices.
+        // Received rows are ordered by sender, token and the token's choices.
         places_.resize(n_);
         for (std::uint32_t rank = 0; rank < n_; ++rank)
             results_[rank].clear();
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t kIndex = 16;  // bytes of a message that name its token
+    static constexpr std::uint64_t kIndex = 16;  // bytes of a message that identify its token
 
     void begin(Time start) override {
         start_pairs(start.count());
@@ -64,12 +64,12 @@ private:
             for (std::uint32_t sm = 0; sm < std::min(shape_.blocks, exchange_.tokens); ++sm)
                 post_token(rank, sm, start.count());
     }
-    /// The token's copies go out at the end of its conversion and copy.
+    /// Sends the token's copies at the end of its conversion.
     void post_token(std::uint32_t rank, std::uint32_t token, std::uint64_t from) {
         std::uint64_t busy = row_time(message_);
         if (exchange_.payload != ExpertPayload::kBfloat16)
             busy += params_.copy_round.count();
-        const std::uint64_t read = 2ULL * exchange_.hidden;  // of bfloat16
+        const std::uint64_t read = 2ULL * exchange_.hidden;  // bfloat16 input
         const std::uint64_t served = port(rank).access(read, 0).count();
         post(std::uint64_t{rank} << 32U | token, std::max(from + busy, served));
     }
@@ -120,9 +120,9 @@ private:
 
     static constexpr std::uint64_t kReceived = 1ULL << 62U;
     static constexpr std::uint32_t kRankMask = 0xFFFFFF;
-    std::uint64_t message_;                           ///< bytes of a copy
+    std::uint64_t message_;                           ///< bytes per copy
     std::vector<std::uint64_t> sent_until_;           ///< by rank, ps
-    std::vector<std::vector<std::uint64_t>> places_;  ///< functional: by rank and choice
+    std::vector<std::vector<std::uint64_t>> places_;  ///< functional mode: by rank and choice
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace switchfold {
 
-/// How the kernels of mixture-of-experts exchanges run on a machine's GPUs. A copy_round of zero
-/// says that nobody has told.
+/// Kernel parameters of mixture-of-experts exchanges on a machine's GPUs. A copy_round of zero
+/// means unknown.
 struct ExpertsParams {
     Time copy_round;
     Time row_overhead;

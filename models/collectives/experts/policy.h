@@ -11,7 +11,7 @@
 
 namespace switchfold {
 
-/// Whose kernels move tokens to their experts and back.
+/// Library whose kernels move tokens to their experts and back.
 enum class ExpertsLibrary : std::uint8_t {
     kAuto,
     kDeepepNormal,
@@ -29,7 +29,7 @@ struct EnumNames<ExpertsLibrary> {
          {ExpertsLibrary::kInSwitch, "in_switch"}}};
 };
 
-/// What a scenario says about the dispatches and combines of mixture-of-experts layers.
+/// A scenario's settings for dispatches and combines of mixture-of-experts layers.
 struct ExpertsPolicy {
     ExpertsLibrary library = ExpertsLibrary::kAuto;
     std::uint32_t sms = 0;

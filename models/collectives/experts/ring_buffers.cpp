@@ -17,7 +17,7 @@ constexpr std::uint64_t kLargestRow = 16;    // transfer units
 constexpr std::uint64_t kUnitsInBuffer = 4;  // of a link
 constexpr std::uint64_t kWaitsForDeparture = 2;
 
-/// Those of the pair's tokens that lie in the channel's part of the sender's.
+/// The range of the pair's tokens within the channel's part of the sender's tokens.
 TokenRange range_of(std::span<const std::uint32_t> tokens, TokenRange part) {
     const auto from = std::lower_bound(tokens.begin(), tokens.end(), part.first);
     const auto to = std::lower_bound(from, tokens.end(), part.first + part.count);
@@ -106,7 +106,7 @@ void RingBuffers::on_event(std::uint64_t tag) {
         return send_unit(flows_[index]);
     case Stage::kRelease: {
         TokenFlow& f = flows_[index];
-        // The tail crosses the link; the sender goes on.
+        // The tail update crosses the link; the sender continues.
         if (!shape_.lines || f.route == nullptr)
             post(Stage::kTail, index, now() + way(f));
         if (f.all_begun())
@@ -134,13 +134,13 @@ void RingBuffers::move_tail(TokenFlow& f) {
 
 void RingBuffers::look_for_room(TokenFlow& f) {
     const std::uint32_t left = f.range.count - f.begun;
-    // A dispatch asks for room for a whole chunk, whatever is left.
+    // A dispatch requires room for a full chunk, even for the last one.
     const std::uint32_t wanted = combine_ || shape_.lines ? std::min(chunk_, left) : chunk_;
     if (f.begun - f.head + wanted > shape_.places) {
         f.waits_for_room = true;
         return;
     }
-    // The head lies with the buffer: the sender loads it over the link.
+    // The head is stored with the buffer, so the sender loads it over the link.
     post(Stage::kBegin, index_of(f), now() + (shape_.lines ? 0 : 2 * way(f)));
 }
 
@@ -187,7 +187,7 @@ void RingBuffers::send_unit(TokenFlow& f) {
              .client = client_,
              .slot = f.units++});
         f.blocked = !departure;
-        // Stores wait where the way to the links is full.
+        // Stores wait if the path to the links is full.
         f.free_at =
             std::max(f.free_at, std::exchange(f.departed, departure ? departure->count() : 0));
     }

@@ -12,70 +12,70 @@
 
 namespace switchfold {
 
-/// Tokens in a range of one sender's tokens to one receiver: indices into their list.
+/// A range of one sender's tokens to one receiver: indices into their list.
 struct TokenRange {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
 };
 
-/// The part of `tokens` that channel `channel` of `channels` works on, as DeepEP shares them out
+/// The part of `tokens` for channel `channel` of `channels`, divided as in DeepEP
 /// (get_channel_task_range).
 [[nodiscard]] TokenRange
 channel_tokens(std::uint32_t tokens, std::uint32_t channels, std::uint32_t channel);
 
-/// One way from a channel's sending block at one rank to its receiving block at another, or at the
-/// same: a ring buffer of tokens at the receiver.
+/// A flow from a channel's sending block at one rank to its receiving block at another rank, or at
+/// the same: a ring buffer of tokens at the receiver.
 struct TokenFlow {
     struct Batch {
         std::uint32_t tokens = 0;
-        std::uint64_t end = 0;     ///< bytes of the flow up to its last one
-        std::uint32_t values = 0;  ///< functional mode: their numbers
+        std::uint64_t end = 0;     ///< end of the batch, in bytes of the flow
+        std::uint32_t values = 0;  ///< functional mode: handle of their values
     };
     const Connection* route = nullptr;  ///< null: to its own rank
     std::uint32_t channel = 0;
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     TokenRange range;         ///< of the pair's tokens
-    std::uint32_t begun = 0;  ///< tokens that the sender has taken up
-    std::uint32_t tail = 0;   ///< that the receiver knows of
-    std::uint32_t head = 0;   ///< whose places are free again
-    std::uint32_t gone = 0;   ///< in batches that a combine has done with
-    std::uint32_t units = 0;  ///< sent so far: chooses the stripe
+    std::uint32_t begun = 0;  ///< tokens that the sender has started on
+    std::uint32_t tail = 0;   ///< tokens known to the receiver
+    std::uint32_t head = 0;   ///< tokens whose slots are free again
+    std::uint32_t gone = 0;   ///< tokens in batches that a combine has finished
+    std::uint32_t units = 0;  ///< sent so far: selects the stripe
     bool waits_for_room = false;
     bool receiving = false;
-    // The chunk under way.
+    // The current chunk.
     std::uint32_t chunk = 0;         ///< tokens
-    std::uint64_t bytes = 0;         ///< of it
-    std::uint64_t sent = 0;          ///< bytes of it
-    std::uint64_t sent_before = 0;   ///< bytes of all before it
-    std::uint64_t arrived = 0;       ///< bytes of all
-    std::uint64_t duration = 0;      ///< ps that its copy takes at the sender
-    std::uint64_t free_at = 0;       ///< ps, when the sender's warps can go on
-    std::uint64_t acknowledged = 0;  ///< ps, when the sender knows of the last arrival
-    std::uint64_t departed = 0;      ///< ps, when the unit before the last has left
-    bool blocked = false;            ///< a unit waits for credit at the link
-    RingQueue<Batch, 2> under_way;   ///< chunks that the receiver does not know of
-    RingQueue<Batch, 2> batches;     ///< that the receiver knows of and has not taken
+    std::uint64_t bytes = 0;         ///< its size
+    std::uint64_t sent = 0;          ///< bytes sent
+    std::uint64_t sent_before = 0;   ///< bytes sent in earlier chunks
+    std::uint64_t arrived = 0;       ///< bytes arrived, in total
+    std::uint64_t duration = 0;      ///< ps of its copy at the sender
+    std::uint64_t free_at = 0;       ///< ps at which the sender's warps can continue
+    std::uint64_t acknowledged = 0;  ///< ps at which the sender learns of the last arrival
+    std::uint64_t departed = 0;      ///< ps at which the previous unit left
+    bool blocked = false;            ///< a unit waits for a credit at the link
+    RingQueue<Batch, 2> under_way;   ///< chunks not yet known to the receiver
+    RingQueue<Batch, 2> batches;     ///< chunks known to the receiver but not yet taken
     [[nodiscard]] bool all_begun() const { return begun == range.count; }
 };
 
-/// How a library's ring buffers are used.
+/// How a library uses its ring buffers.
 struct RingShape {
     std::uint32_t channels = 1;  ///< pairs of a sending and a receiving block
     std::uint32_t chunk = 1;     ///< tokens that a sender hands over at once
-    std::uint32_t places = 256;  ///< tokens that a buffer holds
-    std::uint64_t row = 0;       ///< bytes of a token in it
-    /// Lines carry their own flags, so that data can be used as they come, and freed places are
-    /// written to the sender. Else the sender loads the head over the link, waits until its stores
-    /// are there, and moves the tail.
+    std::uint32_t places = 256;  ///< capacity of a buffer in tokens
+    std::uint64_t row = 0;       ///< bytes per token in the buffer
+    /// Lines carry their own flags, so data can be used on arrival, and freed slots are written to
+    /// the sender. Otherwise the sender loads the head over the link, waits until its stores have
+    /// completed, and advances the tail.
     bool lines = false;
-    Time start;  ///< once an exchange
+    Time start;  ///< once per exchange
 };
 
-/// Exchanges through ring buffers at the receivers, one for each channel and pair of ranks. Half of
-/// the blocks send, half receive; a pair of them is a channel, which works on its share of each
-/// rank's tokens. A sending block's warps are spread over the receivers. What comes out of the
-/// buffers is for the receiving blocks to say.
+/// Exchanges through ring buffers at the receivers, one per channel and pair of ranks. Half of the
+/// blocks send, half receive; a pair of them forms a channel, which handles its share of each
+/// rank's tokens. A sending block's warps are divided among the receivers. Subclasses define how
+/// the receiving blocks use the tokens.
 class RingBuffers : public ExpertsCollective {
 public:
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
@@ -89,11 +89,11 @@ protected:
         const RingShape& shape);
 
     void begin(Time start) override;
-    /// The receiver knows of more tokens in the flow's buffer.
+    /// The receiver knows of further tokens in the flow's buffer.
     virtual void on_tail(TokenFlow& flow) = 0;
-    /// A receiver's event.
+    /// An event of a receiver.
     virtual void on_received(std::uint32_t index) = 0;
-    /// Time (ps) of a sender's warps for the chunk.
+    /// Time (ps) of a sender's warps for the current chunk.
     [[nodiscard]] virtual std::uint64_t copy_time(const TokenFlow& flow) const = 0;
 
     [[nodiscard]] TokenFlow& flow(std::uint32_t channel, std::uint32_t from, std::uint32_t to) {
@@ -102,15 +102,15 @@ protected:
     [[nodiscard]] std::uint32_t index_of(const TokenFlow& flow) const {
         return static_cast<std::uint32_t>(&flow - flows_.data());
     }
-    /// Of a sending or receiving block, those that serve one rank.
+    /// Warps of a sending or receiving block per rank.
     [[nodiscard]] std::uint32_t warps_of_flow() const {
         return std::max(1U, params_.threads / kWarpThreads / n_);
     }
-    /// Tokens that each of so many's warps copies.
+    /// Tokens that each of these warps copies, out of `tokens`.
     [[nodiscard]] std::uint64_t turns(std::uint64_t tokens) const {
         return (tokens + warps_of_flow() - 1) / warps_of_flow();
     }
-    /// The places of `tokens` more are free.
+    /// Frees the slots of `tokens` more tokens.
     void free_places(TokenFlow& flow, std::uint32_t tokens);
     void post_received(std::uint32_t index, std::uint64_t at);
 
@@ -135,7 +135,7 @@ private:
         return flow.route == nullptr ? 0 : flow.route->latency.count();
     }
 
-    std::uint64_t unit_;  ///< bytes of a packet, at most
+    std::uint64_t unit_;  ///< limit on the bytes of a packet
 };
 
 }  // namespace switchfold

@@ -12,7 +12,7 @@ namespace switchfold {
 
 namespace {
 
-/// Draws experts by weight: a taken one is replaced by the next that is free.
+/// Draws distinct experts by weight: if one is taken, the next free one is used.
 class Drawer {
 public:
     explicit Drawer(const ExpertExchange& exchange) {
@@ -38,15 +38,15 @@ private:
     std::vector<std::uint64_t> sums_;
 };
 
-/// TensorRT-LLM's benchmark (collect_trtllm_alltoall.py): where there are more ranks than a token
-/// has experts, it goes to top_k neighbouring ranks, and the groups of such take turns; else its
-/// experts lie on all ranks in turn.
+/// As in TensorRT-LLM's benchmark (collect_trtllm_alltoall.py): if there are more ranks than
+/// experts per token, the token goes to top_k neighbouring ranks, and groups of such ranks take
+/// turns; otherwise its experts rotate over all ranks.
 std::uint32_t balanced(
     const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t token, std::uint32_t k) {
     const std::uint32_t each = exchange.experts / ranks;
     const std::uint32_t groups = std::max(1U, ranks / exchange.top_k);
     const std::uint32_t rank = (token % groups * exchange.top_k + k) % ranks;
-    // The k-th of those on one rank, another one for each token.
+    // The k-th expert on a rank, rotating from token to token.
     return rank * each + (token / groups + k / ranks) % each;
 }
 

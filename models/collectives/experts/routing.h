@@ -10,20 +10,20 @@
 
 namespace switchfold {
 
-/// Experts that the tokens of one rank choose: `top_k` for each token, distinct, in the order in
-/// which they were drawn. Random ones come from the exchange's seed and the rank.
+/// Experts chosen by the tokens of one rank: `top_k` per token, distinct, in the order drawn.
+/// Random choices derive from the exchange's seed and the rank.
 [[nodiscard]] std::vector<std::uint32_t>
 choose_experts_of(const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank);
 
-/// Where all tokens of an exchange go. A token goes once to each distinct rank among those of its
-/// experts.
+/// Destinations of all tokens of an exchange. A token goes once to each distinct rank among its
+/// experts' ranks.
 class Routing {
 public:
     Routing(const ExpertExchange& exchange, std::uint32_t ranks);
 
     [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
     [[nodiscard]] std::uint32_t tokens() const { return tokens_; }
-    /// Ranks that a token of `from` goes to, ascending.
+    /// Destination ranks of a token of `from`, ascending.
     [[nodiscard]] std::span<const std::uint16_t>
     destinations(std::uint32_t from, std::uint32_t token) const {
         const Rank& rank = by_rank_[from];
@@ -34,16 +34,16 @@ public:
     tokens_to(std::uint32_t from, std::uint32_t to) const {
         return pairs_[std::size_t{from} * ranks_ + to];
     }
-    /// How many tokens arrive at a rank.
+    /// Number of tokens that arrive at a rank.
     [[nodiscard]] std::uint64_t received(std::uint32_t to) const;
-    /// How many copies of tokens a rank sends, those to itself among them.
+    /// Number of token copies that a rank sends, including those to itself.
     [[nodiscard]] std::uint64_t sent(std::uint32_t from) const { return by_rank_[from].to.size(); }
-    /// The most copies that one rank sends or receives.
+    /// The most copies that any rank sends or receives.
     [[nodiscard]] std::uint64_t busiest() const;
 
 private:
     struct Rank {
-        std::vector<std::uint32_t> first;  ///< by token, into `to`; one more than tokens
+        std::vector<std::uint32_t> first;  ///< by token, index into `to`; one more than tokens
         std::vector<std::uint16_t> to;
     };
     std::uint32_t ranks_;

@@ -8,8 +8,8 @@
 
 namespace switchfold {
 
-/// Ring buffers out of which the receiver's warps for a sender copy tokens to their places in the
-/// output: by sender, then in the order of its list.
+/// Ring buffers from which the receiver's warps for a sender copy tokens to their slots in the
+/// output: ordered by sender, then by its list.
 class RowCopies : public RingBuffers {
 protected:
     RowCopies(
@@ -18,7 +18,7 @@ protected:
         MemberListener& listener,
         const RingShape& shape);
 
-    /// Time (ps) of a receiver's warps for so many tokens of a sender.
+    /// Time (ps) of a receiver's warps for `tokens` tokens of a sender.
     [[nodiscard]] virtual std::uint64_t receive_time(std::uint64_t tokens) const = 0;
 
 private:
@@ -26,8 +26,8 @@ private:
     void on_received(std::uint32_t index) override;
     void receive(TokenFlow& flow);
 
-    std::vector<std::uint64_t> rows_;   ///< by receiver and sender: where its tokens begin
-    std::vector<std::uint32_t> taken_;  ///< by flow: tokens that are being copied
+    std::vector<std::uint64_t> rows_;   ///< by receiver and sender: index of its first token
+    std::vector<std::uint32_t> taken_;  ///< by flow: tokens being copied
 };
 
 }  // namespace switchfold

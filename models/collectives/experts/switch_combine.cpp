@@ -13,7 +13,7 @@ namespace switchfold {
 
 namespace {
 
-/// Numbers whose sums are exact in any order: switches add in the order in which answers come.
+/// Values whose sums are exact in any order, because switches add in order of arrival.
 std::vector<float> exact_numbers(std::uint32_t from, std::uint32_t token, std::uint32_t rank) {
     std::vector<float> numbers = token_numbers(from, token, rank);
     for (float& number : numbers)
@@ -21,9 +21,9 @@ std::vector<float> exact_numbers(std::uint32_t from, std::uint32_t token, std::u
     return numbers;
 }
 
-/// A block asks for the sums of its tokens: the switch reads every copy of the group and answers
-/// with their sum; a sender without a copy of its own holds zeros. Where there is no group it loads
-/// each copy and adds.
+/// A block requests the sums of its tokens: the switch reads every copy of the group and returns
+/// their sum; a sender without a copy of its own contributes zeros. Without a group, the block
+/// loads each copy and adds.
 class SwitchCombine final : public SwitchExperts {
 public:
     SwitchCombine(
@@ -61,11 +61,11 @@ public:
 
 private:
     struct Block {
-        std::uint32_t next = 0;     ///< of its tokens
-        std::uint64_t offset = 0;   ///< bytes of that token that were asked for
-        std::uint64_t open = 0;     ///< bytes that were asked for and have not come
-        std::uint64_t missing = 0;  ///< bytes of all its tokens that have not come
-        std::uint64_t free_at = 0;  ///< ps, when its warps have added what came
+        std::uint32_t next = 0;     ///< index of its next token
+        std::uint64_t offset = 0;   ///< bytes of that token already requested
+        std::uint64_t open = 0;     ///< bytes requested but not received
+        std::uint64_t missing = 0;  ///< bytes of all its tokens not received
+        std::uint64_t free_at = 0;  ///< ps at which its warps have added what arrived
         bool asking = false;
     };
     void begin_blocks(std::uint64_t first) override {
@@ -85,7 +85,7 @@ private:
     [[nodiscard]] TokenRange tokens_of(std::uint32_t block) const {
         return channel_tokens(routing_.tokens(), blocks_, block % blocks_);
     }
-    /// Pieces that come for each piece of a token: one sum, or all copies.
+    /// Answers for each piece of a token: one sum, or all copies.
     [[nodiscard]] std::uint64_t answers(std::uint32_t from, std::uint32_t token) const {
         return group_of(from, token) != nullptr ? 1 : routing_.destinations(from, token).size();
     }
@@ -101,7 +101,7 @@ private:
                 results_[from][i] = round_to(ElementType::kBfloat16, sums_[from][i]);
         rank_done(from, now());
     }
-    /// Asks for what the block may have under way.
+    /// Issues requests up to the block's limit on bytes in flight.
     void ask(std::uint32_t block) {
         Block& b = state_[block];
         const std::uint32_t from = block / blocks_;
@@ -166,7 +166,7 @@ private:
         came(block, packet.payload, visible.count());
         ask(block);
     }
-    /// The block's warps add what has come, and store sums.
+    /// The block's warps add received data and store sums.
     void came(std::uint32_t block, std::uint64_t bytes, std::uint64_t visible) {
         Block& b = state_[block];
         SWITCHFOLD_CHECK(b.open >= bytes && b.missing >= bytes, "more comes than was asked for");
@@ -201,9 +201,9 @@ private:
 
     static constexpr std::uint64_t kEnded = 1ULL << 62U;
     std::vector<Block> state_;         ///< by rank and block
-    std::vector<std::uint32_t> busy_;  ///< by rank: blocks that are not done
+    std::vector<std::uint32_t> busy_;  ///< by rank: unfinished blocks
     std::vector<std::vector<float>> sums_;
-    std::uint64_t slot_ = 0;  ///< chooses the stripe
+    std::uint64_t slot_ = 0;  ///< selects the stripe
 };
 
 }  // namespace

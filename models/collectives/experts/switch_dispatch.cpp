@@ -11,8 +11,8 @@ namespace switchfold {
 
 namespace {
 
-/// A warp stores a token once to its group, or once to each destination. A rank that knows of all
-/// its stores tells the others.
+/// A warp stores a token once to its group, or once to each destination. When all stores of a rank
+/// have completed, it notifies the others.
 class SwitchDispatch final : public SwitchExperts {
 public:
     SwitchDispatch(
@@ -27,8 +27,8 @@ public:
 
 private:
     struct Rank {
-        std::uint64_t missing = 0;  ///< bytes that have not arrived
-        std::uint64_t known = 0;    ///< ps, when it knows of the last that did
+        std::uint64_t missing = 0;  ///< bytes not yet arrived
+        std::uint64_t known = 0;    ///< ps at which it learns of the last arrival
     };
     void begin_blocks(std::uint64_t first) override {
         for (std::uint32_t from = 0; from < n_; ++from) {
@@ -50,7 +50,7 @@ private:
         const std::uint32_t done = std::min(next_[block], part.count);
         return {part.first + done, std::min(warps_, part.count - done)};
     }
-    /// What the block's warps take next goes out when they have read it and stored it.
+    /// Sends the block's next tokens once its warps have read and stored them.
     void post_wave(std::uint32_t from, std::uint32_t b, std::uint64_t start) {
         const std::uint32_t block = from * blocks_ + b;
         const TokenRange tokens = wave(block);
@@ -75,7 +75,7 @@ private:
         next_[block] += tokens.count;
         post_wave(from, block % blocks_, left);
     }
-    /// \returns when the last of it has left.
+    /// \returns when the last byte leaves.
     std::uint64_t send(std::uint32_t from, std::uint32_t token) {
         std::uint64_t left = now();
         if (const ReductionGroup* group = group_of(from, token)) {
@@ -131,7 +131,7 @@ private:
         arrive(from, packet.payload, visible.count() + way);
     }
     void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
-    /// A sender that no expert of which is among the destinations gets a copy that nobody reads.
+    /// A sender that is not a destination itself receives a copy that is ignored.
     void keep(
         std::uint32_t from,
         std::uint32_t token,
@@ -158,9 +158,9 @@ private:
             rank_done(from, rank.known);
     }
 
-    std::vector<std::uint32_t> next_;  ///< by rank and block: tokens that are out
+    std::vector<std::uint32_t> next_;  ///< by rank and block: tokens sent
     std::vector<Rank> ranks_;
-    std::uint64_t slot_ = 0;  ///< chooses the stripe
+    std::uint64_t slot_ = 0;  ///< selects the stripe
 };
 
 }  // namespace

@@ -12,10 +12,10 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kRanksOfBlocks = 8;
-constexpr std::uint32_t kPiecesOfEntry = 4;  // that go on their own, at least
-constexpr std::uint32_t kPiecesOfFlow = 32;  // the same
+constexpr std::uint32_t kPiecesOfEntry = 4;  // at least, sent separately
+constexpr std::uint32_t kPiecesOfFlow = 32;  // at least
 
-/// A token's bytes in lines of 128 bytes, 120 of them data.
+/// A token's bytes in lines of 128 bytes with 120 bytes of data.
 std::uint64_t in_lines(std::uint64_t bytes) {
     constexpr std::uint64_t kData = 120;
     constexpr std::uint64_t kLine = 128;
@@ -31,7 +31,8 @@ RingShape exchange_shape(const ExpertsParams& params, const CollectiveSpec& spec
     shape.row = in_lines(token_bytes(payload, spec.experts->hidden).all());
     const auto entry = static_cast<std::uint32_t>(
         std::max<std::uint64_t>(1, params.fifo_slot.count() / shape.row));
-    // Lines are used as they come: finer than an entry, and fine beside the whole.
+    // Lines are used on arrival: chunks are smaller than a buffer entry, and small relative to the
+    // whole.
     shape.chunk = std::clamp(
         spec.experts->tokens / shape.channels / kPiecesOfFlow,
         1U,
@@ -43,9 +44,9 @@ RingShape exchange_shape(const ExpertsParams& params, const CollectiveSpec& spec
 }
 
 /// TensorRT-LLM's two-sided all-to-all (fusedMoeCommKernels): the warps of a channel and pair
-/// gather a token's fields in shared memory, pack them in lines with flags and store them into the
-/// receiver's FIFO; the receiver polls the lines and unpacks them. A combine brings back the copies
-/// and does not add them.
+/// gather a token's fields in shared memory, pack them into lines with flags, and store these into
+/// the receiver's FIFO; the receiver polls the lines and unpacks them. A combine returns the copies
+/// without adding them.
 class TwoSided final : public RowCopies {
 public:
     TwoSided(

@@ -8,9 +8,9 @@
 
 namespace switchfold {
 
-/// Thread blocks of TensorRT-LLM's two-sided exchange on a GPU of so many SMs: half of them.
+/// Thread blocks of TensorRT-LLM's two-sided exchange on a GPU with `sms` SMs: half of them.
 [[nodiscard]] std::uint32_t two_sided_blocks(std::uint32_t sms);
-/// Channels that so many blocks make over so many ranks: two blocks serve eight of them.
+/// Number of channels of `blocks` blocks for `ranks` ranks: two blocks serve eight channels.
 [[nodiscard]] std::uint32_t two_sided_channels(std::uint32_t blocks, std::uint32_t ranks);
 
 [[nodiscard]] std::unique_ptr<RunningCollective>

@@ -16,8 +16,8 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kSmallestSliceShare = 32;  // prims_simple.h: at least sliceSize / 32
-/// Large pieces travel in larger units: as many as leave the pipeline this many units deep, up to
-/// this many times the configured unit.
+/// Large pieces travel in larger units: such that the pipeline is still this many units deep, up to
+/// this multiple of the configured unit.
 constexpr std::uint64_t kUnitsInPiece = 32;
 constexpr std::uint64_t kLargestUnit = 16;
 constexpr std::uint64_t kSmallestLineUnit = 1024;
@@ -76,20 +76,19 @@ BlockNetwork::BlockNetwork(
     t.wire_denominator = denominator;
     t.lines = protocol != Protocol::kSimple;
     t.slice_overhead = p.slice_overhead.count();
-    // A block of an exchange serves its peers at once, of each the data that come and those that
-    // go.
+    // A block of an exchange serves its peers concurrently, with separate data in each direction.
     const std::uint32_t shares = spec.choice.for_a_peer != 0 ? 2 * spec.choice.peers_of_a_block : 1;
     t.block_rate = p.block_rate * bundle / shares;
     t.unit = unit_for(chunk, shape.largest_unit);
-    // At least two units, or a block would wait for each to leave before it makes the next.
+    // At least two units; otherwise a block would wait for each to leave before creating the next.
     const auto window = [&](Bytes bytes) {
         return std::max(static_cast<std::uint32_t>(bytes.count()) * bundle, 2 * t.unit);
     };
     t.load_window = window(params_.outstanding_loads);
     t.store_units = window(params_.outstanding_stores) / t.unit;
     if (t.lines) {
-        // A transfer unit is handed over as soon as it is there. A chunk takes one of the FIFO's
-        // steps, whatever its size.
+        // A transfer unit is handed over on arrival. A chunk takes one of the FIFO's steps,
+        // whatever its size.
         t.slice = t.unit;
         t.slots = at_least_one(params_.steps * (chunk * bundle / t.unit + 1));
     } else {
@@ -101,7 +100,7 @@ BlockNetwork::BlockNetwork(
     t.slot_mask = std::bit_ceil(t.slots) - 1;
     t.delays[0].hop = p.hop_overhead.count();
     t.delays[1].hop = (p.hop_overhead + p.network_overhead).count();
-    // A free slot becomes a receive that the sender must hear of: software on both ends again.
+    // A free slot becomes a receive that the sender must be told of: software on both ends again.
     t.delays[1].credit = p.network_overhead.count();
 }
 
@@ -110,13 +109,13 @@ std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) co
     if (bundle_ > 1)
         return static_cast<std::uint32_t>(smallest);  // it holds a chunk of every channel
     std::uint64_t unit = smallest;
-    // A line carries its own flag and is worked on as it comes in: small chunks travel in small
-    // units, or a hop would seem to store and forward them.
+    // A line carries its own flag and is processed on arrival: small chunks use small units,
+    // because a hop would otherwise store and forward them.
     while (protocol_ != Protocol::kSimple && unit > kSmallestLineUnit &&
            unit * kLineUnitsInChunk > chunk)
         unit /= 2;
-    // Two must fit a link's input buffer, or credits would hold up what a real train of packets
-    // would not feel.
+    // Two units must fit a link's input buffer; otherwise credits would throttle them unlike a real
+    // train of packets.
     const std::uint64_t buffer = context_.fabric->smallest_buffer().count();
     while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk &&
            unit * 4 <= buffer && unit * 2 <= most)
@@ -127,7 +126,7 @@ std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) co
 std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
     const auto index = static_cast<std::uint32_t>(fifos_.size());
     auto fifo = std::make_unique<Fifo>(index, context_.fabric->connect(ranks_[from], ranks_[to]));
-    // Start each connection on another stripe, as their buffers' addresses would.
+    // Each connection starts on another stripe, as its buffer's address would.
     fifo->units = index * 7;
     if (fifo->networked) {
         fifo->flow = &proxy_of(from).add_flow(*fifo);
@@ -155,7 +154,8 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
         for (const std::uint32_t from : plan.receive_from) {
             const std::uint32_t fifo = add_fifo(from, plan.rank);
             index.emplace(key(from, plan.rank), fifo);
-            // A block loads from one peer; one that joins several has their data come to it.
+            // A block loads from a single peer; if it combines several, their data are pushed to
+            // it.
             fifos_[fifo]->read = protocol_ == Protocol::kSimple && params_.read_over_link &&
                                  !fifos_[fifo]->networked && plan.receive_from.size() == 1 &&
                                  !plan.staged;
@@ -263,7 +263,7 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
         Fifo::Slice& next = fifo.slice(fifo.ready);
         if (next.arrived != next.expected)
             break;
-        // The GPU sees lines by itself; of slices its proxy tells it.
+        // The GPU sees lines by itself; slices are reported by its proxy.
         if (fifo.networked && !context_.transport.lines)
             next.time = fifo.inbound->serve(next.time);
         ++fifo.ready;
@@ -288,7 +288,7 @@ std::uint32_t BlockNetwork::supply(const Packet& packet, std::uint32_t /*rank*/)
 
 void BlockNetwork::on_departure(std::uint64_t tag, Time departure) {
     Fifo& fifo = *fifos_[PacketTag::unpack(tag).fifo];
-    // Data leaves the sender or its network interface; a read request leaves the receiver.
+    // Data leave the sender or its network interface; a read request leaves the receiver.
     if (fifo.networked)
         fifo.flow->on_departure(departure);
     else if (!abandoned_)

@@ -13,23 +13,23 @@
 
 namespace switchfold {
 
-/// How an algorithm cuts a channel's data: NCCL's chunk and slice, in steps of the FIFO
-/// (collectives.h; enqueue.cc calcCollChunking). Protocols that send lines cut by the step.
+/// How an algorithm divides a channel's data: NCCL's chunk and slice, in FIFO steps (collectives.h;
+/// enqueue.cc calcCollChunking). Line protocols divide by steps.
 struct ChunkShape {
     std::uint32_t steps_per_chunk = 1;
     std::uint32_t steps_per_slice = 1;
-    std::uint32_t largest_unit = UINT32_MAX;  ///< bytes that may travel together, at most
+    std::uint32_t largest_unit = UINT32_MAX;  ///< limit on bytes that travel together
 };
 inline constexpr ChunkShape kRingShape{4, 2};  ///< all-reduce, reduce-scatter, all-gather
 inline constexpr ChunkShape kStepShape{1, 1};  ///< tree, broadcast, reduce, send and receive
 
-/// Thread blocks of a group's members joined by FIFOs, in and across machines: what ring, tree and
-/// exchange have in common. A connection that leads through network interfaces is carried by the
+/// Thread blocks of a group's members connected by FIFOs, inside and between machines: the common
+/// part of ring, tree and exchange. A connection through network interfaces is handled by the
 /// sender's proxy.
 class BlockNetwork final : private PacketClient {
 public:
-    /// `chunk`: bytes of a usual chunk, by which the transfer unit is chosen. Each channel that is
-    /// added stands for `bundle` thread blocks a member, which work side by side.
+    /// `chunk`: bytes of a typical chunk, which determines the transfer unit. Each channel added
+    /// represents `bundle` thread blocks per member that work concurrently.
     BlockNetwork(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
@@ -51,21 +51,22 @@ public:
     [[nodiscard]] static std::uint64_t
     buffer_bytes(const CollectiveParams& params, Protocol protocol);
 
-    /// Adds one channel's blocks; within it a FIFO joins the block that sends from a to b with the
-    /// one that receives there.
+    /// Adds one channel's blocks; a FIFO connects the block that sends from a to b with the one
+    /// that receives at b.
     void add_channel(std::vector<BlockPlan> plans);
-    /// Functional mode: each member's buffer, and where its results go (the same, if in place).
+    /// Functional mode: each member's buffer, and the destination of its results (the same if in
+    /// place).
     void
     use_buffers(std::vector<std::vector<float>>& buffers, std::vector<std::vector<float>>& results);
     /// The member's blocks may move data from `start` (>= now) on, those of the last round from
     /// `last` (>= start) on.
     void join(std::uint32_t position, Time start, Time last);
-    /// Moves nothing more but what is under way, and tells its listener nothing more.
+    /// Starts no further movements, and no longer calls the listener.
     void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
-    /// The blocks count their turns here, by channel; before any is added.
+    /// Makes the blocks count their turns in `turns`, by channel; call before adding any.
     void count_turns(TurnLog& turns) { context_.turns = &turns; }
-    /// Of a channel's blocks; as those of a Program.
+    /// Turns of a channel's blocks that can be skipped; see Program.
     [[nodiscard]] std::uint64_t skippable(std::uint32_t channel, std::uint64_t unit) const;
     void skip(std::uint32_t channel, std::uint64_t turns);
     [[nodiscard]] std::uint32_t wire(std::uint32_t data) const {
@@ -73,7 +74,7 @@ public:
     }
 
 private:
-    /// Hears of the blocks of one round. All but exchanges have one.
+    /// Receives the ends of one round's blocks. Only exchanges have several rounds.
     class Round final : public BlockListener {
     public:
         Round(BlockNetwork& network, std::uint32_t index) : network_(network), index_(index) {}
@@ -88,8 +89,8 @@ private:
     struct Member {
         std::vector<std::vector<std::uint32_t>> blocks;  ///< by round
         std::unique_ptr<NetworkProxy> proxy;
-        std::vector<std::uint32_t> running;  ///< blocks, by round
-        std::uint32_t rounds = 0;            ///< that are not done
+        std::vector<std::uint32_t> running;  ///< number of blocks, by round
+        std::uint32_t rounds = 0;            ///< unfinished ones
         Time end;
     };
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
@@ -111,9 +112,10 @@ private:
     BlockContext context_;
     bool abandoned_ = false;
     std::vector<std::unique_ptr<ThreadBlock>> blocks_;
-    std::vector<std::vector<std::uint32_t>> of_channel_;  ///< blocks
+    std::vector<std::vector<std::uint32_t>> of_channel_;  ///< indices of blocks
     std::vector<std::unique_ptr<Fifo>> fifos_;
-    std::vector<const ThreadBlock*> receivers_;  ///< of each, without a look into it
+    std::vector<const ThreadBlock*>
+        receivers_;  ///< receiver of each FIFO, without dereferencing it
     std::vector<Member> members_;
     std::vector<std::unique_ptr<Round>> rounds_;
 };

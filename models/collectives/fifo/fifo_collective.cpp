@@ -23,8 +23,8 @@ ChunkShape shape_of(const CollectiveSpec& spec) {
     }
 }
 
-/// Trees cut small buffers finer, so that their pipeline fills: the rules of NCCL's enqueue.cc, for
-/// Simple those of before 2.20.
+/// Trees use smaller chunks for small buffers, to fill their pipeline: the rules of NCCL's
+/// enqueue.cc, for Simple those before 2.20.
 std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut_simple) {
     if (spec.choice.chunk != 0)
         return std::min(chunk, spec.choice.chunk);
@@ -50,12 +50,12 @@ std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut
     return std::max(chunk / kGrain * kGrain, kGrain);
 }
 
-/// NCCL's runTreeSplit: half and 64 more of Simple's threads reduce, 70 % of the others'.
+/// NCCL's runTreeSplit: half of the threads plus 64 reduce with Simple, 70 % with other protocols.
 WarpSplit split_of(Protocol protocol) {
     return protocol == Protocol::kSimple ? WarpSplit{6, 4} : WarpSplit{7, 3};
 }
 
-/// Ring, tree and direct exchange over a group of any machines.
+/// Ring, tree and direct exchange for a group on any machines.
 class FifoCollective final : public RunningCollective {
 public:
     FifoCollective(
@@ -65,8 +65,8 @@ public:
 
     void join(std::uint32_t position, Time start) override {
         if (!results_.empty() && out_of_place())
-            results_[position] = buffers_[position];  // the own block stays where it is
-        // Of an exchange only what is with the late rank waits: one round.
+            results_[position] = buffers_[position];  // its own block stays in place
+        // In an exchange only the round with the late rank waits.
         const bool exchange = spec_.kind == CollectiveKind::kAllToAll;
         network_.join(position, start, exchange ? start + spec_.peers_late : start);
     }
@@ -85,13 +85,13 @@ public:
     }
 
 private:
-    /// Channels that work side by side on a peer's or all data.
+    /// Channels that work concurrently on one peer's data, or on all data.
     [[nodiscard]] static std::uint32_t channels_of(const CollectiveSpec& spec) {
         return spec.choice.for_a_peer != 0 ? spec.choice.for_a_peer : spec.choice.channels;
     }
     [[nodiscard]] bool out_of_place() const { return spec_.choice.for_a_peer != 0; }
     void count_turns(const Program& first);
-    /// Bytes that one channel works on at a time.
+    /// Bytes that one channel processes at a time.
     [[nodiscard]] std::uint64_t usual_chunk() const;
     [[nodiscard]] std::vector<BlockPlan> plan(std::uint32_t channel, std::uint32_t channels) const;
 
@@ -105,8 +105,9 @@ private:
     Bytes footprint_;
 };
 
-/// Channels whose chunks fit one transfer unit together run as one, at their common rate: what they
-/// send to the same peer at the same time travels as one train of packets anyway.
+/// Number of channels that are simulated as one, at their combined rate, because their chunks
+/// together fit one transfer unit: what they send to the same peer at the same time travels as one
+/// train of packets anyway.
 std::uint32_t bundle_of(
     const CollectiveSpec& spec, std::uint32_t channels, std::uint64_t chunk, std::uint64_t unit) {
     const std::size_t orders =
@@ -114,7 +115,7 @@ std::uint32_t bundle_of(
             ? spec.trees.size()
             : spec.rings.size();
     std::uint32_t bundle = 1;
-    // Only channels of the same order: every order keeps as many channels as it had.
+    // Only channels of the same order: every order keeps its number of channels.
     for (std::uint32_t k = 2; k * orders <= channels; ++k)
         if (channels % (k * orders) == 0 && k * chunk <= unit)
             bundle = k;
@@ -170,15 +171,15 @@ FifoCollective::FifoCollective(
 
 void FifoCollective::count_turns(const Program& first) {
     constexpr std::uint64_t kManyLoops = 6;
-    constexpr std::uint64_t kMostLoops = 4;      // in a window
-    constexpr std::uint64_t kMostSteps = 64;     // in a window
+    constexpr std::uint64_t kMostLoops = 4;      // per window
+    constexpr std::uint64_t kMostSteps = 64;     // per window
     constexpr std::uint64_t kLongLoop = 32;      // steps
-    constexpr std::uint64_t kMostOfSection = 8;  // steps in a window
+    constexpr std::uint64_t kMostOfSection = 8;  // steps per window
     const std::uint64_t cycle = first.cycle();
     const std::uint64_t loops = first.skippable(cycle, {}) / cycle;
     if (cycle >= kLongLoop && loops < 2 * kManyLoops) {
-        // Of few loops steps are left out, inside a half: in the first half of an all-reduce they
-        // reduce, in the second they copy, which are two motions.
+        // With few loops, steps inside a half are skipped. The first half of an all-reduce reduces,
+        // the second copies: two different motions.
         turns_.emplace(1, 2, kMostOfSection);
         turns_->set_section(spec_.kind == CollectiveKind::kAllReduce ? cycle / 2 : cycle);
     } else if (loops < kManyLoops) {
@@ -197,7 +198,7 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     const std::uint64_t bytes = spec_.bytes.count();
     const std::uint64_t chunk = max_chunk_ * bundle_;
     const Part whole = part_of_channel(bytes, channels, channel, kGrain);
-    // Shares are whole elements, as many for every rank.
+    // Shares are whole elements, equal for every rank.
     const std::uint64_t stride = bytes / n / spec_.element_bytes * spec_.element_bytes;
     const Part share = part_of_channel(stride, channels, channel, kGrain);
     switch (spec_.kind) {
@@ -219,7 +220,7 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
             n, spec_.root, spec_.kind == CollectiveKind::kScatter, channel, share, stride, chunk);
     case CollectiveKind::kAllToAll:
         return plan_all_to_all(n, channel, share, stride, chunk);
-    case CollectiveKind::kMoeDispatch:  // not by FIFOs
+    case CollectiveKind::kMoeDispatch:  // does not use FIFOs
     case CollectiveKind::kMoeCombine:
     case CollectiveKind::kAllReduce:
         break;

@@ -7,10 +7,10 @@
 namespace switchfold {
 
 namespace {
-// Units of one flow on the first link at once: enough that it never runs dry, few enough that the
-// flows of other channels get their turn in between, as queue pairs of a network interface do.
+// Units of one flow on the first link at a time: enough to keep it busy, few enough that the flows
+// of other channels interleave, as queue pairs of a network interface do.
 constexpr std::size_t kUnitsAhead = 2;
-// Kinds of events, in the lowest bit of the tag; the flow stands above it.
+// Kinds of events, in the tag's lowest bit; the flow's number is above it.
 constexpr std::uint64_t kPosted = 0;
 constexpr std::uint64_t kPump = 1;
 }  // namespace

@@ -14,21 +14,22 @@ namespace switchfold {
 
 class NetworkProxy;
 
-/// One channel's connection over the network, from the sender's GPU memory on: the slices that its
-/// thread block has put there, those that the proxy has posted, and what of them is on its way.
+/// One channel's connection over the network, starting in the sender's GPU memory: slices written
+/// by its thread block, slices posted by the proxy, and data in flight.
 class NetworkFlow {
 public:
-    /// `number` is the flow's at the proxy.
+    /// `number`: of the flow at the proxy.
     NetworkFlow(NetworkProxy& proxy, std::uint32_t number, Fifo& fifo) :
         proxy_(proxy), fifo_(fifo), number_(number) {}
 
-    /// A unit of `wire` bytes lies in the sender's memory. Takes over the handle of its values.
+    /// A unit of `wire` bytes has been written to the sender's memory. Takes ownership of its
+    /// values' handle.
     void put(std::uint32_t slot, std::uint32_t unit, std::uint32_t wire, std::uint32_t values);
-    /// The block hands over, at `when` (ps, >= now), all that it has put since the last time.
+    /// The block hands over, at `when` (ps, >= now), everything written since the last call.
     void post(std::uint64_t when);
-    /// A unit that had no credit has left.
+    /// A unit that waited for a credit has left.
     void on_departure(Time departure);
-    /// The collective gave up: what still goes out carries no numbers.
+    /// The collective gave up: later data carry no values.
     void drop_values();
 
 private:
@@ -47,25 +48,26 @@ private:
     Fifo& fifo_;
     std::uint32_t number_;
     RingQueue<Unit> units_;
-    RingQueue<std::uint32_t> slices_;  ///< units of each slice that waits for the proxy
-    std::uint32_t put_ = 0;            ///< units put since the last post
-    std::uint32_t posted_ = 0;         ///< units at the front that the network may take
+    RingQueue<std::uint32_t> slices_;  ///< number of units of each slice that waits for the proxy
+    std::uint32_t put_ = 0;            ///< units written since the last post
+    std::uint32_t posted_ = 0;         ///< units at the front that may be sent
     RingQueue<std::uint64_t> departures_;
-    std::uint64_t read_until_ = 0;  ///< ps: memory has delivered what was sent so far
+    std::uint64_t read_until_ = 0;  ///< ps at which memory has delivered everything sent so far
     bool blocked_ = false;
     bool armed_ = false;
 };
 
-/// The proxy thread that serves one GPU's network connections: it sees a slice, posts its transfer,
-/// turns to the next; it sees what came in, tells the GPU, posts the next receive. The network
-/// interface reads the data from the GPU's memory and sends it while the proxy goes on.
+/// The proxy thread that serves one GPU's network connections. For outgoing data it detects a
+/// slice, posts its transfer, and turns to the next; for incoming data it detects completion,
+/// notifies the GPU, and posts the next receive. The network interface reads the data from the
+/// GPU's memory and sends it while the proxy continues.
 class NetworkProxy final : public EventHandler {
 public:
     NetworkProxy(BlockContext& context, RankPort& port, Time overhead) :
         context_(context), port_(port), overhead_(overhead.count()) {}
 
     NetworkFlow& add_flow(Fifo& fifo);
-    /// Work of its own kind for one slice, due at `when` (ps): it queues with all the others.
+    /// Processes one slice that is due at `when` (ps), queued with all other work of the proxy.
     /// \returns when it is done
     std::uint64_t serve(std::uint64_t when) {
         free_at_ = std::max(free_at_, when) + overhead_;

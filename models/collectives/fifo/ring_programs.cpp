@@ -8,35 +8,35 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint8_t kPeer = 1;  // a ring has one peer each way
+constexpr std::uint8_t kPeer = 1;  // a ring has one peer in each direction
 
 std::uint64_t rounded_up(std::uint64_t value, std::uint64_t grain) {
     return (value + grain - 1) / grain * grain;
 }
 
-/// A buffer of `part.bytes` in loops of N chunks: NCCL's last loop shares what is left evenly, in
-/// grains.
+/// Divides a buffer of `part.bytes` into loops of N chunks: NCCL's last loop divides the rest
+/// evenly, in grains.
 class LoopChunks {
 public:
     LoopChunks(Part part, std::uint64_t ranks, std::uint64_t max_chunk, std::uint64_t grain) :
         part_(part), ranks_(ranks), max_chunk_(max_chunk), grain_(grain) {
         start_loop();
     }
-    /// The part of chunk `index` in this loop that exists.
+    /// The existing part of chunk `index` in this loop.
     [[nodiscard]] Part chunk(std::uint64_t index) const {
         const std::uint64_t begin = std::min(done_ + index * chunk_, part_.bytes);
         const std::uint64_t end = std::min(done_ + (index + 1) * chunk_, part_.bytes);
         return {part_.begin + begin, end - begin};
     }
     [[nodiscard]] bool finished() const { return done_ >= part_.bytes; }
-    /// Loops after this one whose chunks are as large, but for the last of them.
+    /// Number of later loops with equally large chunks, except the last.
     [[nodiscard]] std::uint64_t whole_loops() const {
         const std::uint64_t loop = ranks_ * max_chunk_;
         const std::uint64_t left = part_.bytes - std::min(done_ + ranks_ * chunk_, part_.bytes);
         return chunk_ < max_chunk_ ? 0 : left / loop - std::min<std::uint64_t>(left / loop, 1);
     }
     void skip_loops(std::uint64_t loops) { done_ += loops * ranks_ * max_chunk_; }
-    /// Whether all chunks of this loop are handed over in as many slices.
+    /// Whether all chunks of this loop have equally many slices.
     [[nodiscard]] bool even(const Transport& transport) const {
         return transport.slices(chunk_) == transport.slices(chunk(ranks_ - 1).bytes);
     }
@@ -87,8 +87,8 @@ public:
         }
         return std::nullopt;
     }
-    /// A turn for each step that is sent: the first of a loop goes with the last of the loop
-    /// before, which only receives.
+    /// One turn per sent step: the first step of a loop shares a turn with the last step of the
+    /// previous loop, which only receives.
     [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
     [[nodiscard]] std::uint64_t cycle() const override {
         return std::max<std::uint64_t>(1, 2 * ranks_ - 2);
@@ -109,7 +109,7 @@ public:
 private:
     [[nodiscard]] Step make(std::uint64_t i) const {
         const std::uint64_t n = ranks_;
-        // Chunk order of the ring: each step works on the chunk before the last one's.
+        // Chunk order of the ring: each step works on the chunk before that of the previous step.
         const std::uint64_t from = place_ + 2 * n - 1 - i;  // < 3 n
         const Part part = chunks_.chunk(from >= 2 * n ? from - 2 * n : from >= n ? from - n : from);
         Step step{part.begin, part.bytes, 0, 0, false, false};
@@ -184,7 +184,7 @@ public:
 
 private:
     std::uint64_t place_;
-    std::shared_ptr<const std::vector<std::uint32_t>> order_;  ///< the same for all blocks
+    std::shared_ptr<const std::vector<std::uint32_t>> order_;  ///< shared by all blocks
     Part part_;
     std::uint64_t max_chunk_;
     std::uint64_t stride_;
@@ -203,7 +203,7 @@ plan_ring(const std::vector<std::uint32_t>& order, std::uint32_t channel, MakePr
         BlockPlan plan;
         plan.rank = order[place];
         plan.channel = channel;
-        // Who is alone is its own neighbour: nothing moves, and there is no way to itself.
+        // A single rank is its own neighbour: nothing moves, and there is no route to itself.
         if (n > 1) {
             plan.receive_from = {order[(place + n - 1) % n]};
             plan.send_to = {order[(place + 1) % n]};
@@ -265,8 +265,8 @@ std::vector<BlockPlan> plan_ring_all_gather(
 
 namespace {
 
-/// Blocks along a ring that is cut before `first`: rank `first` has no one before it, the last no
-/// one after.
+/// Blocks along a ring cut before `first`: rank `first` has no predecessor, the last rank no
+/// successor.
 template <class MakeShape>
 std::vector<BlockPlan> plan_line(
     const std::vector<std::uint32_t>& order,

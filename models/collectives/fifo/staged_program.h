@@ -13,11 +13,11 @@
 
 namespace switchfold {
 
-/// What a staged block asks of the stages inside its machine.
+/// Interface of a staged block to the stages inside its machine.
 class PieceGate {
 public:
-    /// When (ps) this part of a step over that loop's piece can move; Program::kNotYet if not
-    /// known.
+    /// Time (ps) at which this part of a step on that loop's piece can move; Program::kNotYet if
+    /// unknown.
     [[nodiscard]] virtual std::uint64_t available(
         std::uint32_t position,
         std::uint32_t channel,
@@ -37,7 +37,7 @@ protected:
 };
 
 /// A block between machines: for each loop the steps of an all-reduce of that loop's piece, which
-/// go on as the machine's own sums of it come and as the results can be stored to all.
+/// advance as the machine's own sums of the piece arrive and as results can be stored to all.
 class StagedProgram final : public Program {
 public:
     using Maker = std::function<std::unique_ptr<Program>(Part)>;
@@ -79,7 +79,7 @@ public:
         }
     }
     [[nodiscard]] bool begins_turn() const override { return begins_; }
-    /// The pieces leave them out.
+    /// The pieces handle skipping.
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t /*unit*/, const Transport& /*transport*/) const override {
         const std::uint64_t begun = loop_ + 1 + kLastTurns;
@@ -103,8 +103,8 @@ private:
     std::uint32_t channel_;
     std::uint32_t head_;
     std::uint64_t loop_ = 0;
-    bool fresh_ = false;   ///< no step of this loop has come
-    bool begins_ = false;  ///< the last step was a loop's first
+    bool fresh_ = false;   ///< no step of this loop has been issued
+    bool begins_ = false;  ///< the last step was the first of a loop
 };
 
 }  // namespace switchfold

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::uint64_t kNextRequest = 1;  // tag of the event that ends a pause between loads
 
-constexpr std::size_t kProgramBytes = 128;  // which most touch
+constexpr std::size_t kProgramBytes = 128;  // covers the fields most often used
 
-/// How many peers these bits are; std::popcount would be a call.
+/// Number of peers in a bit set; std::popcount would be a call.
 std::uint32_t peers_in(unsigned bits) {
     constexpr std::array<std::uint8_t, 1U << kMaxPeers> kCounts{0, 1, 1, 2, 1, 2, 2, 3};
     return kCounts[bits % kCounts.size()];
@@ -229,7 +229,7 @@ bool ThreadBlock::stage_ready(std::uint32_t bytes) {
 }
 
 std::uint64_t ThreadBlock::after_departures(std::uint64_t now, std::uint64_t next) {
-    // What has left already holds up nothing.
+    // Packets that have left no longer count.
     while (!departures_.empty() && departures_.front() <= now)
         departures_.pop_front();
     while (departures_.size() >= context_.transport.store_units) {
@@ -280,7 +280,7 @@ void ThreadBlock::request_units() {
     const std::uint64_t now = context_.fabric->scheduler().now().count();
     while (requested_ < slice_ && blocked_ == 0 &&
            (requested_ == slice_done_ || requested_ - slice_done_ < transport.load_window)) {
-        // A block issues its loads one after the other: those of all blocks take turns on the link.
+        // A block issues its loads one by one; those of all blocks alternate on the link.
         if (next_request_ > now) {
             if (!request_scheduled_)
                 context_.fabric->scheduler().at(Time(next_request_), *this, kNextRequest);
@@ -290,8 +290,8 @@ void ThreadBlock::request_units() {
         const std::uint32_t bytes = std::min(transport.unit, slice_ - requested_);
         const PacketTag tag{
             fifo.index, fifo.consumed & transport.slot_mask, requested_ / transport.unit};
-        // The request goes against the connection's data: the fabric knows the way back of each
-        // stripe.
+        // The request travels against the connection's data: the fabric knows the return route of
+        // each stripe.
         const Connection& back = context_.fabric->connect(fifo.route->to, fifo.route->from);
         const OptionalTime departure = context_.fabric->send(
             back,
@@ -309,8 +309,7 @@ void ThreadBlock::request_units() {
 
 void ThreadBlock::on_response(
     std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible) {
-    // A block that keeps up works while the answers come in: its rate counts from when it was last
-    // busy.
+    // A block that keeps up works while answers arrive: its rate counts from when it was last busy.
     const std::uint64_t from = std::max(free_at_, visible.count());
     std::uint64_t until = std::max(visible.count(), free_at_ + pace(data));
     if (slice_done_ == 0)
@@ -386,8 +385,8 @@ void ThreadBlock::finish_slice() {
     const Transport& transport = context_.transport;
     step_done_ += slice_;
     slice_ = 0;
-    // Where lines carry their own flags a chunk flows on while it comes in; the block's barriers
-    // come once a chunk.
+    // With line protocols, a chunk is processed while it arrives; the block's barriers occur once
+    // per chunk.
     if (!transport.lines || step_done_ == step_.bytes)
         free_at_ += transport.slice_overhead;
     const std::uint64_t now = free_at_;
@@ -396,10 +395,10 @@ void ThreadBlock::finish_slice() {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
         if (fifo.networked) {
             if (!transport.lines || step_done_ == step_.bytes)
-                fifo.flow->post(now);  // NCCL's proxy sends whole steps, whatever the protocol
+                fifo.flow->post(now);  // NCCL's proxy sends whole steps with every protocol
             continue;
         }
-        // The flag that says "there is data in the FIFO" crosses the link.
+        // The flag that announces data in the FIFO crosses the link.
         Fifo::Slice& slice = fifo.slice(fifo.ready);
         slice.arrived = slice.expected;
         slice.time = std::max(slice.time, now + fifo.route->latency.count());
@@ -416,7 +415,7 @@ void ThreadBlock::finish_slice() {
         if (fifo.networked && transport.lines && step_done_ == step_.bytes)
             credit += fifo.inbound->serve(now) - now;
         ++fifo.consumed;
-        // Most senders do not wait, and lie elsewhere in memory.
+        // Most senders do not wait, so their memory is not touched.
         if (std::exchange(fifo.full_for_sender, false))
             fifo.sender->wake();
     }

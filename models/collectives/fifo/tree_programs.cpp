@@ -60,7 +60,7 @@ std::vector<BlockPlan> plan_tree(
         shape.receive = down;
         shape.load = true;
         if (root) {
-            // The root turns the sum round without leaving its thread block.
+            // The root reverses the direction of the sum within its thread block.
             up.send_to = children[r];
             shape.send = down;
             shape.store = true;
@@ -90,7 +90,7 @@ std::vector<BlockPlan> plan_tree(
 
 namespace {
 
-/// One pair's blocks: what the sender reads at `from`, the receiver writes at `to`.
+/// One pair's blocks: the sender reads at `from`, the receiver writes at `to`.
 void add_pair(
     std::vector<BlockPlan>& plans,
     std::uint32_t sender,
@@ -122,7 +122,7 @@ void add_pair(
     plans.push_back(std::move(in));
 }
 
-/// A rank's own block is copied within its memory.
+/// Copies a rank's own block within its memory.
 BlockPlan copy_plan(std::uint32_t rank, std::uint32_t channel, Part part, std::uint64_t max_chunk) {
     Step copy;
     copy.load = true;
@@ -176,7 +176,7 @@ std::vector<BlockPlan> plan_send_receive(
 std::vector<BlockPlan>
 plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
-    if (ranks == 1)  // who is alone is its own next
+    if (ranks == 1)  // a single rank is its own successor
         plans.push_back(copy_plan(0, channel, part, max_chunk));
     for (std::uint32_t rank = 0; rank < ranks && ranks > 1; ++rank)
         add_pair(plans, rank, (rank + 1) % ranks, channel, 0, part, part, max_chunk);

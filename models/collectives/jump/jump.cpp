@@ -12,10 +12,10 @@ namespace switchfold {
 
 namespace {
 
-// Less than this is carried out: where little is left, the end is near, and the end differs.
+// Fewer periods are simulated: little is left, and the end differs.
 constexpr std::uint64_t kFewestPeriods = 4;
-// Parts may be apart by this share of all turns: so much may an end be wrong that comes before they
-// are where they would have been.
+// Limit on the drift between parts, as a share of all turns: the error of an end that comes before
+// parts have reached their correct positions.
 constexpr double kApart = 0.0075;
 
 }  // namespace
@@ -43,7 +43,7 @@ void Jump::forget(const RunningCollective& collective) {
 }
 
 void Jump::on_window() {
-    // The part that ended its turn is in the middle of something.
+    // The part that ended its turn is still handling an event.
     scheduler_.at(scheduler_.now(), *this, 0);
 }
 
@@ -71,8 +71,8 @@ bool Jump::kernels_draw() const {
 void Jump::on_event(std::uint64_t /*tag*/) {
     if (collective_ == nullptr || !collective_->turns()->window_over())
         return;
-    // What copies held up moves at another pace until it has found together again, which takes
-    // longer than a stretch.
+    // A collective disturbed by copies runs at another pace until it has resynchronised, which
+    // takes longer than a stretch.
     if (copies_moved())
         return forget(*collective_);
     const bool disturbed = kernels_drew() || kernels_draw();

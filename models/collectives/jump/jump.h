@@ -15,7 +15,7 @@ namespace switchfold {
 
 class RunningCollective;
 
-/// What counts bytes and packets, and is to count also what was left out.
+/// Byte and packet counters, which must include skipped parts.
 class TrafficCounts {
 public:
     virtual ~TrafficCounts() = default;
@@ -24,44 +24,45 @@ public:
     TrafficCounts& operator=(const TrafficCounts&) = delete;
     TrafficCounts(TrafficCounts&&) = delete;
     TrafficCounts& operator=(TrafficCounts&&) = delete;
-    /// A motion that may repeat itself begins now.
+    /// A possibly repeating motion begins now.
     virtual void mark() = 0;
-    /// What was counted since the last mark happened so many times more.
+    /// Adds the counts since the last mark, times `times`.
     virtual void repeat(double times) = 0;
 };
 
-/// Leaves out what a long collective does over and over: at the end of each window of its turns,
-/// if it repeats itself and nothing else moves data, the world's time goes on by whole periods and
-/// the collective's work is less by as many turns. What is under way stays as it is. A jump ends
-/// before the next fault and the collective's last turns, and when another collective comes, a
-/// kernel begins to draw from a member's memory, or a host copy begins to move over links. Beside
-/// kernels that draw nothing is left out, nor from a collective's first such copy on.
+/// Skips the repetitions of a long collective. At the end of each window of its turns, if it
+/// repeats itself and nothing else moves data, the world's time advances by whole periods and the
+/// collective's remaining work decreases by the corresponding turns; data in flight are unaffected.
+/// A jump ends before the next fault and the collective's last turns, and when another collective
+/// arrives, a kernel starts to draw from a member's memory, or a host copy starts to move over
+/// links. Nothing is skipped beside kernels that draw, nor after a collective's first such copy.
 class Jump final : private EventHandler, private TurnListener {
 public:
-    /// What else goes on, as the machine tells.
+    /// Other activity, reported by the machine.
     struct Beside {
-        std::function<bool()> undisturbed;            ///< the collective has all to itself now
-        std::function<std::uint64_t()> copied_bytes;  ///< of host copies over links up to now
+        std::function<bool()> undisturbed;            ///< the collective is alone now
+        std::function<std::uint64_t()> copied_bytes;  ///< bytes of host copies over links so far
     };
     Jump(Scheduler& scheduler, TrafficCounts& counts, Beside beside) :
         scheduler_(scheduler), counts_(counts), beside_(std::move(beside)) {}
 
-    /// One at a time, whose members have these ports; one that counts no turns is nothing to watch.
+    /// Watches a single collective, whose members have these ports; no effect if it counts no
+    /// turns.
     void watch(RunningCollective& collective, std::vector<const RankPort*> ports);
     void forget(const RunningCollective& collective);
     [[nodiscard]] bool watching() const { return collective_ != nullptr; }
-    /// Simulated time that was left out.
+    /// Total simulated time skipped.
     [[nodiscard]] Time jumped() const { return jumped_; }
 
 private:
     void on_window() override;
     void on_event(std::uint64_t tag) override;
     void skip(const Repetition& repetition);
-    /// What a lane of so many turns a period leaves out, in whole cycles.
+    /// Turns to skip in a lane with `turns` per period, rounded to whole cycles.
     [[nodiscard]] double whole_turns(std::uint32_t lane, double turns, double periods) const;
-    /// Whether kernels have drawn from the members' memories since this was asked last.
+    /// Whether kernels have drawn from the members' memories since the last call.
     bool kernels_drew();
-    /// Whether host copies have moved since this was asked last.
+    /// Whether host copies have moved since the last call.
     bool copies_moved();
     [[nodiscard]] bool kernels_draw() const;
 
@@ -70,10 +71,10 @@ private:
     TrafficCounts& counts_;
     Beside beside_;
     std::uint64_t copied_ = 0;  ///< bytes of host copies, up to the last window
-    std::vector<double> owed_;  ///< by lane: parts of a turn that earlier jumps left out too few
+    std::vector<double> owed_;  ///< by lane: fractions of turns that earlier jumps skipped too few
     std::vector<const RankPort*> ports_;
     std::vector<double> drawn_;  ///< by port: bytes, up to the last window
-    double left_out_turns_ = 0;  ///< of the first lane
+    double left_out_turns_ = 0;  ///< for the first lane
     Time jumped_;
 };
 

@@ -9,38 +9,37 @@ namespace switchfold {
 
 namespace {
 
-// A window whose pace is further from its stretch's, as a share, begins another one.
+// A window whose pace deviates from its stretch's by more than this share starts another stretch.
 constexpr double kSamePace = 0.015;
-// A stretch's mean pace is known when its standard error is no more than this share of it.
+// A stretch's mean pace is known if its standard error is at most this share of it.
 constexpr double kKnown = 0.0015;
 constexpr std::size_t kFewestWindows = 3;
-// Where parts move against each other by more turns than the second, a stretch has as many as the
-// first: what lies between them takes that long to come to rest.
+// If parts move against each other by more than kAtRest turns, a stretch needs at least
+// kFewestTurns: data between them take that long to settle.
 constexpr double kFewestTurns = 16;
-// A section's stretch has as many at least: chunks are shared out over a GPU's links in turn, so
-// their turns are alike only after so many as it has links.
+// Least turns of a stretch inside a section: chunks rotate over a GPU's links, so turns are alike
+// only after as many as it has links.
 constexpr double kFewestInSection = 18;
 constexpr double kAtRest = 0.02;
-// Its halves differ by no more than this share: a pace that creeps up has not settled.
+// The paces of its halves differ by at most this share: a drifting pace has not settled.
 constexpr double kSettled = 0.0025;
 constexpr std::size_t kMostMarks = 33;
-// Turns by which the parts of a lane may move against each other in a stretch, or the share of the
-// stretch's; and turns by which they may drift apart over all that is left out of it.
+// Turns by which the parts of a lane may move against each other in a stretch, absolute or as a
+// share of the stretch's turns; and turns by which they may drift apart over everything skipped.
 constexpr double kJitter = 1.0;
 constexpr double kJitterShare = 0.25;
 constexpr double kDrift = 0.2;
-// The same where there are sections, as a share of a section's turns: by so much an end may be
-// wrong.
+// The same limit on drift with sections, as a share of a section's turns: the error of an end.
 constexpr double kSectionDrift = 0.0015;
-// The spread of mere jitter does not grow with the stretch; by so much it may seem to.
+// The spread of pure jitter does not grow with the stretch; tolerance for its apparent growth.
 constexpr double kJitterGrows = 1.4;
-// Lanes whose turns differ by less than this, and this share, are taken to be equally fast.
+// Lanes whose turns differ by less than this, absolute plus relative, are considered equally fast.
 constexpr double kSameTurns = 0.1;
 constexpr double kSameShare = 0.001;
-// So many windows without a repetition, and windows become twice as long.
+// Windows without a repetition after which windows double in length.
 constexpr std::uint32_t kPatience = 20;
-// A motion is taken to go on for so many times as long as it was seen to: what changes slowly is
-// looked at again.
+// A motion is trusted to continue for this multiple of the time it was observed, so that slow
+// changes are noticed.
 constexpr double kTrust = 8;
 
 }  // namespace
@@ -57,7 +56,7 @@ double TurnLog::progress(const Counter& counter, std::uint64_t now) {
     const auto turns = static_cast<double>(counter.turns);
     if (counter.turns < 2)
         return turns;
-    // How far it is in the next turn, going by the last.
+    // Progress within the current turn, extrapolated from the last one.
     const auto turn =
         static_cast<double>(std::max<std::uint64_t>(1, counter.last - counter.before));
     return turns + std::min(1.0, static_cast<double>(now - counter.last) / turn);
@@ -143,9 +142,9 @@ std::optional<Repetition> TurnLog::repetition() const {
     Repetition found;
     found.apart = all.spread;
     found.seen = (same(all.lane.front()) ? all.mean : all.lane.front()) / window;
-    double apart = 0;  // turns that lanes move apart in a period
+    double apart = 0;  // turns per period by which lanes move apart
     if (section_ != 0) {
-        // All lanes leave out the same turns: the slowest ends last.
+        // All lanes skip the same number of turns; the slowest ends last.
         const auto [slowest, fastest] = std::minmax_element(all.lane.begin(), all.lane.end());
         found.seen = *slowest / window;
         apart = (*fastest - *slowest) / found.seen;
@@ -206,7 +205,7 @@ std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbe
         fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;
     }
     if (stretch_.size() > kMostMarks)
-        stretch_.erase(stretch_.begin() + 1);  // it goes on to begin where it began
+        stretch_.erase(stretch_.begin() + 1);  // the stretch keeps its beginning
     if (fruitless_ >= kPatience && window_ * 2 <= most_) {
         window_ *= 2;
         fruitless_ = 0;

@@ -13,7 +13,7 @@ namespace switchfold {
 [[nodiscard]] std::string why_no_peer_copies(
     Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
-/// Algorithm and how its copies go; no thread block.
+/// Algorithm and configuration of its copies; no thread blocks.
 [[nodiscard]] Choice choose_peer_copies(
     const CollectiveParams& params,
     const CollectivePolicy& policy,

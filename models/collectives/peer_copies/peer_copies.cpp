@@ -29,11 +29,11 @@ CopyProgram program_of(const CollectiveSpec& spec) {
     return exchange_by_owners(members, std::move(arrays), copies.owners);
 }
 
-/// An all-reduce as a framework does it by itself: copies between GPUs or to the host and back,
-/// and sums by kernels or host threads, each called when it can begin. A GPU has a few copies under
-/// way at a time and adds one array after another; the host's threads take what is ready. Copies
-/// between GPUs move piece after piece and take wire time on all links of their ways, as copies to
-/// the host do. What adds on a GPU draws its bytes from memory and holds no SM.
+/// An all-reduce as implemented by a framework: copies between GPUs or to the host and back, and
+/// sums by kernels or host threads, each called when it can begin. A GPU has a few copies in flight
+/// at a time and adds one array after another; host threads take whatever is ready. Copies between
+/// GPUs move piece by piece and occupy all links of their routes, like copies to the host. Sums on
+/// a GPU draw their bytes from memory and occupy no SM.
 class PeerCopies final : public GroupCollective, private EventHandler, private CopyListener {
 public:
     PeerCopies(
@@ -79,7 +79,8 @@ public:
 private:
     enum class Stage : std::uint8_t { kJoin, kBegin, kPiece, kEnd };
     struct State {
-        std::uint32_t waits = 0;  ///< for steps and for members that have not joined
+        std::uint32_t waits =
+            0;  ///< number of steps, and members that have not joined, that it waits for
         std::vector<std::uint32_t> next;
         std::uint64_t moved = 0;
         bool ended = false;
@@ -91,9 +92,9 @@ private:
     };
     struct Lane {
         std::uint32_t free = 1;
-        RingQueue<std::uint32_t> ready;  ///< who could begin first comes first
+        RingQueue<std::uint32_t> ready;  ///< in the order in which they could begin
     };
-    /// Between two members.
+    /// Path between two members.
     struct PairWay {
         std::vector<LinkUse> links;
         Time latency;
@@ -134,10 +135,10 @@ private:
     PathFinder paths_;
     std::vector<State> states_;
     std::vector<Member> members_;
-    std::vector<Lane> lanes_;  ///< copies of each member, sums of each, the host's threads
+    std::vector<Lane> lanes_;  ///< copies of each member, sums of each member, the host's threads
     std::vector<std::uint64_t> offsets_;  ///< of arrays in the buffer
     std::map<std::pair<std::uint32_t, std::uint32_t>, PairWay> pairs_;
-    std::map<std::uint32_t, std::vector<std::vector<float>>> host_;  ///< what has come, by array
+    std::map<std::uint32_t, std::vector<std::vector<float>>> host_;  ///< values received, by array
 };
 
 std::size_t PeerCopies::lane_of(const CopyStep& step) const {
@@ -227,7 +228,7 @@ const PeerCopies::PairWay& PeerCopies::pair(std::uint32_t from, std::uint32_t to
     PairWay& way = pairs_[{from, to}];
     if (!way.links.empty())
         return way;
-    way.latency = this->way(from, to).latency;  // says so where there is none
+    way.latency = this->way(from, to).latency;  // throws if there is no route
     way.links = links_between(paths_, spec_.ranks[from], spec_.ranks[to]);
     return way;
 }
@@ -269,7 +270,7 @@ void PeerCopies::end(std::uint32_t index) {
             listener_.on_member_done(member, scheduler_.now());
 }
 
-/// Functional mode: what the step does with the numbers.
+/// Functional mode: applies the step to the values.
 void PeerCopies::carry_values(const CopyStep& step) {
     const std::size_t from = offsets_[step.array] / spec_.element_bytes;
     const std::size_t to = offsets_[step.array + 1] / spec_.element_bytes;

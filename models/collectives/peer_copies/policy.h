@@ -12,9 +12,9 @@
 
 namespace switchfold {
 
-/// What host memory a copy ends in.
+/// Kind of host memory at a copy's end.
 enum class HostMemory : std::uint8_t {
-    kPinned,    ///< the GPU's engine reaches it: copies go on by themselves
+    kPinned,    ///< the GPU's engine accesses it directly: copies are asynchronous
     kPageable,  ///< a host thread copies along, piece by piece
 };
 template <>
@@ -23,7 +23,7 @@ struct EnumNames<HostMemory> {
         {{HostMemory::kPinned, "pinned"}, {HostMemory::kPageable, "pageable"}}};
 };
 
-/// How a framework exchanges what it adds by copies of its own.
+/// How a framework exchanges data by its own copies.
 struct PeerCopyPolicy {
     Bytes array = mebibytes(4);
     std::uint32_t owners = 0;
@@ -68,7 +68,7 @@ struct PeerCopyPolicy {
     }
 };
 
-/// What such copies cost on a machine.
+/// Costs of such copies on a machine.
 struct PeerCopyParams {
     Time call = microseconds(10);
     std::uint32_t at_once = 2;

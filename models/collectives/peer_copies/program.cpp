@@ -15,7 +15,7 @@ std::uint32_t add(CopyProgram& program, CopyStep step) {
     return static_cast<std::uint32_t>(program.steps.size() - 1);
 }
 
-/// Members such that each comes after its children.
+/// Members ordered such that each follows its children.
 std::vector<std::uint32_t> leaves_first(const ReduceTree& parents) {
     const auto depth = [&](std::uint32_t member) {
         std::uint32_t steps = 0;
@@ -47,7 +47,7 @@ void exchange_by_tree(CopyProgram& program, std::uint32_t array, const ReduceTre
             come[parents[member]].push_back(
                 add(program, {Kind::kPeerCopy, array, member, parents[member], 0, false, ready}));
     }
-    // By now come[] of the root is its sum; of all others it becomes the copy that they get.
+    // Here come[] of the root is its sum; for the others it becomes the copy that they receive.
     for (auto member = order.rbegin(); member != order.rend(); ++member)
         if (parents[*member] != *member)
             come[*member] = {

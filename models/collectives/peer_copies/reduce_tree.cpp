@@ -10,14 +10,14 @@ namespace switchfold {
 
 namespace {
 
-/// Loads are sums of the same few numbers: what differs by less is equal.
+/// Loads are sums of the same few numbers; smaller differences are rounding errors.
 constexpr double kSame = 1e-9;
 
 bool below(double a, double b) {
     return a < b * (1 - kSame);
 }
 
-/// Weight of the lightest spanning tree (Prim).
+/// Weight of a minimum spanning tree (Prim).
 template <class Weight>
 double lightest_tree(std::uint32_t members, Weight weight) {
     std::vector<double> nearest(members, std::numeric_limits<double>::infinity());
@@ -78,11 +78,12 @@ private:
     struct Edge {
         std::uint32_t a = 0;
         std::uint32_t b = 0;
-        std::vector<LinkUse> adds;  ///< seconds a byte, both directions
-        double sum = 0;             ///< of them
+        std::vector<LinkUse> adds;  ///< seconds per byte, both directions
+        double sum = 0;             ///< their sum
     };
 
-    /// Of a part of a tree: its busiest link, its depth, and what it adds to all links together.
+    /// Cost of a partial tree: load of its busiest link, its depth, and the sum that it adds to all
+    /// links.
     struct Cost {
         double load = 0;
         std::uint32_t depth = 0;
@@ -107,7 +108,8 @@ private:
         return index_[std::size_t{a} * n_ + b];
     }
 
-    /// Links that each of a member's edges takes once: so many of them, so many neighbours it has.
+    /// Finds links that each of a member's edges uses exactly once, so that their load limits the
+    /// member's number of neighbours.
     void find_ends() {
         ends_.assign(n_, {});
         for (std::uint32_t m = 0; m < n_; ++m) {
@@ -127,7 +129,8 @@ private:
         }
     }
 
-    /// What the busiest link carries at least: each link alone, and the members' ends on average.
+    /// Lower bound on the busiest link's load: from each link alone, and from the average over the
+    /// members' ends.
     [[nodiscard]] double bound() const {
         double least = *std::max_element(loads_.begin(), loads_.end());
         std::vector<double> weights(edges_.size());
@@ -151,7 +154,7 @@ private:
         if (count == 0)
             return least;
         double sum = lightest([&](std::uint32_t l) { return static_cast<bool>(end[l]); });
-        // Where all that these links carry are whole arrays, so is the busiest one's.
+        // If these links carry only whole arrays, so does the busiest one.
         double unit = 0;
         bool whole = true;
         for (const Edge& edge : edges_)
@@ -174,8 +177,7 @@ private:
         return std::max(least, average);
     }
 
-    /// The fewest levels that a tree of this load can have: a member has no more neighbours than
-    /// its ends carry.
+    /// Least depth of a tree with this load: the load limits each member's number of neighbours.
     [[nodiscard]] std::uint32_t least_depth(double load) const {
         std::vector<std::uint64_t> most(n_, n_ - 1);
         for (std::uint32_t m = 0; m < n_; ++m)
@@ -196,7 +198,7 @@ private:
         }
         return depth;
     }
-    /// Of a link before the search.
+    /// A link's load before the search.
     [[nodiscard]] double base(std::uint32_t link) const {
         double now = loads_[link];
         for (const std::uint32_t m : inside_)
@@ -206,8 +208,9 @@ private:
         return now;
     }
 
-    /// Takes the best edge out of the tree, then does without it: every tree once. Of edges that
-    /// load the busiest link no more, those over few links come first.
+    /// Branches on the best edge: first with it in the tree, then without it, so that every tree
+    /// occurs once. Among edges that do not increase the busiest link's load, those over few links
+    /// come first.
     void grow(const Cost& cost) {
         if (left_ == 0)
             return;
@@ -252,7 +255,7 @@ private:
             for (const LinkUse& use : edge.adds)
                 loads_[use.link] -= use.share;
         } else if (below(best_.load, taken_load)) {
-            return;  // all other edges load a link as much
+            return;  // all other edges load some link as much
         }
         if (optimal())
             return;
@@ -267,7 +270,7 @@ private:
             load = std::max(load, loads_[use.link] + use.share);
         return load;
     }
-    /// Whether a tree that costs so much, and `more` edges beside it, can be better than the best.
+    /// Whether a tree of this cost plus `more` edges can beat the best.
     [[nodiscard]] bool may_win(const Cost& cost, std::size_t more) const {
         if (below(cost.load, best_.load) || below(best_.load, cost.load))
             return cost.load < best_.load;
@@ -275,7 +278,7 @@ private:
             return cost.depth < best_.depth;
         return below(cost.sum + static_cast<double>(more) * cheapest_, sum_);
     }
-    /// Whether edges that are allowed join all members.
+    /// Whether the allowed edges connect all members.
     [[nodiscard]] bool reachable() const {
         std::vector<bool> seen(in_);
         std::vector<std::uint32_t> queue(inside_);
@@ -296,7 +299,7 @@ private:
         sum_ = cost.sum;
         least_depth_ = least_depth(cost.load);
     }
-    /// No tree can be better than the best so far.
+    /// Whether the best tree so far is proved optimal.
     [[nodiscard]] bool optimal() const {
         return !below(best_.bound, best_.load) && best_.depth <= least_depth_ &&
                !below(least_sum_, sum_);
@@ -305,7 +308,7 @@ private:
     const Wiring& wiring_;
     std::uint32_t n_;
     std::uint64_t left_;
-    std::vector<double> loads_;  ///< seconds a byte, by link
+    std::vector<double> loads_;  ///< seconds per byte, by link
     std::vector<Edge> edges_;
     std::vector<std::uint32_t> index_;
     std::vector<bool> forbidden_;
@@ -318,7 +321,7 @@ private:
     std::uint32_t least_depth_ = 1;
     double sum_ = 0;  ///< of the best tree
     double least_sum_ = 0;
-    double cheapest_ = std::numeric_limits<double>::infinity();  ///< of all edges
+    double cheapest_ = std::numeric_limits<double>::infinity();  ///< over all edges
 };
 
 }  // namespace

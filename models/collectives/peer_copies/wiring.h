@@ -10,12 +10,12 @@
 
 namespace switchfold {
 
-/// What each link, a hop (hop.h), carries of what one GPU sends another over all its ways. Empty
-/// where there is none.
+/// Share of each link (a hop, hop.h) in what one GPU sends to another over all routes. Empty if
+/// there is none.
 [[nodiscard]] std::vector<LinkUse>
 links_between(PathFinder& finder, std::uint32_t from, std::uint32_t to);
 
-/// How these ranks reach each other: links are hops (hop.h). A pair without a way has none.
+/// Paths between these ranks, with hops (hop.h) as links; empty for disconnected pairs.
 [[nodiscard]] Wiring wiring_of(const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
 }  // namespace switchfold

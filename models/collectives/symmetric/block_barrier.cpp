@@ -42,7 +42,7 @@ OptionalTime
 BlockBarriers::count(std::uint32_t position, std::uint32_t block, Which which, Time visible) {
     Counter& counter = counters_[(std::size_t{position} * blocks_ + block) * kBarriers + which];
     counter.last = std::max(counter.last, visible);
-    // A store through the switch comes to the storing rank too.
+    // A store through the switch also arrives at the storing rank.
     const auto all = static_cast<std::uint32_t>(ranks_.size()) - (group_ != nullptr ? 0 : 1);
     if (++counter.come < all)
         return std::nullopt;

@@ -8,13 +8,13 @@
 
 namespace switchfold {
 
-/// Barriers of thread blocks with the like of every other rank: each adds one to a counter in every
-/// rank's memory, once through the switch or by a store to each peer, and polls its own. There are
-/// two in a kernel: at its entry (peers' buffers are ready) and at its exit (all stores are seen).
+/// Barriers between corresponding thread blocks of all ranks: each increments a counter in every
+/// rank's memory, once through the switch or by a store to each peer, and polls its own. A kernel
+/// has two: at its entry (peers' buffers are ready) and at its exit (all stores are visible).
 class BlockBarriers {
 public:
     enum Which : std::uint32_t { kEntry, kExit, kBarriers };
-    /// Through `group` where there is one.
+    /// Uses `group` if not null.
     BlockBarriers(
         Fabric& fabric,
         const CollectiveSpec& spec,
@@ -22,10 +22,10 @@ public:
         std::uint32_t client,
         std::uint32_t blocks);
 
-    /// The block of the member at `position` comes; `tag` of what it stores.
+    /// The block of the member at `position` arrives; its stores carry `tag`.
     void arrive(std::uint32_t position, std::uint32_t block, std::uint64_t tag);
-    /// A store has come to `position`, to be seen from `visible` on. \returns when the last of all
-    /// is seen, once it is that one.
+    /// A store has arrived at `position`, visible from `visible` on. \returns when all are visible,
+    /// if this was the last.
     OptionalTime count(std::uint32_t position, std::uint32_t block, Which which, Time visible);
 
 private:
@@ -38,7 +38,7 @@ private:
     const ReductionGroup* group_;
     std::uint32_t client_;
     std::uint32_t blocks_;
-    std::vector<Counter> counters_;  ///< by position, block and which
+    std::vector<Counter> counters_;  ///< by position, block and barrier
 };
 
 }  // namespace switchfold

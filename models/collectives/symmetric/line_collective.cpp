@@ -9,10 +9,11 @@ namespace switchfold {
 
 namespace {
 
-/// LL and LLMC (src/device/symmetric, ncclLLA2ASession): each 16 bytes stored hold 8 of data and
-/// two flags of the kernel's number. A worker stores its piece to all ranks, into buffers of theirs
-/// that take turns, and polls for the like pieces of all: all-reduce and reduce-scatter add them,
-/// all-gather copies them. Nobody is further ahead than by one piece: it waits for those of all.
+/// LL and LLMC (src/device/symmetric, ncclLLA2ASession): each 16 bytes stored hold 8 bytes of data
+/// and two flags with the kernel's number. A worker stores its piece to all ranks, into alternating
+/// buffers, and polls for the corresponding pieces of all. All-reduce and reduce-scatter add them,
+/// all-gather copies them. No worker is more than one piece ahead, since it waits for the pieces of
+/// all.
 class LineCollective final : public SymmetricBase {
 public:
     LineCollective(
@@ -35,7 +36,7 @@ public:
 private:
     static constexpr std::uint64_t kStoredForData = 2;
     enum class Stage : std::uint8_t { kBegin, kStore, kSeen };
-    /// What has come to a worker: its buffers take turns.
+    /// Data received by a worker, in alternating buffers.
     struct Inbox {
         std::uint64_t bytes = 0;
         Time visible;
@@ -81,7 +82,7 @@ private:
         scheduler_.at(loaded, *this, tag_of(Stage::kStore, worker));
     }
 
-    /// Where in the sender's buffer lies what a receiver gets.
+    /// Position in the sender's buffer of the data for a receiver.
     [[nodiscard]] std::uint64_t
     source(std::uint32_t sender, std::uint32_t receiver, const Part& piece) const {
         const bool scatters = spec_.kind == CollectiveKind::kReduceScatter;
@@ -140,7 +141,7 @@ private:
         scheduler_.at(seen, *this, tag_of(Stage::kSeen, worker));
     }
 
-    /// All ranks' pieces are there: adds or copies them.
+    /// All ranks' pieces have arrived: adds or copies them.
     void use(std::uint32_t worker) {
         Worker& w = workers_[worker];
         const std::uint32_t self = position_of_worker(worker);
@@ -176,8 +177,8 @@ private:
     void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
 
     std::vector<Worker> workers_;
-    std::vector<std::uint32_t> working_;  ///< workers, by block
-    /// Functional mode: by worker and turn, the handle of each sender.
+    std::vector<std::uint32_t> working_;  ///< number of active workers, by block
+    /// Functional mode: each sender's handle, by worker and turn.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, std::uint32_t>>
         values_;
 };

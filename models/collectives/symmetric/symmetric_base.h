@@ -13,8 +13,8 @@
 
 namespace switchfold {
 
-/// What kernels on symmetric memory have in common: blocks of workers that take piece after piece,
-/// on the users' own buffers.
+/// Common part of kernels on symmetric memory: blocks of workers that process piece after piece
+/// directly on the users' buffers.
 class SymmetricBase : public GroupCollective, protected EventHandler {
 public:
     void join(std::uint32_t position, Time start) override;
@@ -28,18 +28,18 @@ protected:
         MemberListener& listener,
         std::unique_ptr<ReductionGroup> group);
 
-    /// A worker's piece, counted from the begin of the whole work; none: it has nothing.
+    /// A worker's piece, relative to the whole work; none: no work.
     struct Task {
-        std::uint64_t number = 0;  ///< of its pieces so far
+        std::uint64_t number = 0;  ///< number of its earlier pieces
         Part piece;
     };
     /// Takes the worker's next piece. \returns whether there is one.
     bool take(std::uint32_t worker, Task& task);
     virtual void begin_block(std::uint32_t block) = 0;
-    /// A block moves nothing more, from `end` on.
+    /// A block moves no more data from `end` on.
     void end_block(std::uint32_t block, Time end);
 
-    /// Blocks and workers are numbered through, position after position.
+    /// Blocks and workers are numbered consecutively, position after position.
     [[nodiscard]] std::uint32_t first_worker(std::uint32_t block) const {
         return block * work_.workers();
     }
@@ -52,29 +52,29 @@ protected:
     [[nodiscard]] std::uint32_t position_of_worker(std::uint32_t worker) const {
         return position_of_block(block_of(worker));
     }
-    /// The like worker of another rank.
+    /// The corresponding worker of another rank.
     [[nodiscard]] std::uint32_t like(std::uint32_t worker, std::uint32_t position) const {
         const std::uint32_t of_rank = spec_.choice.channels * work_.workers();
         return position * of_rank + worker % of_rank;
     }
-    /// Where in the buffers a rank's share begins; all of them where ranks share the work.
+    /// Offset of a rank's share in the buffers; 0 if ranks share the work.
     [[nodiscard]] std::uint64_t share_of(std::uint32_t position) const {
         return spec_.kind == CollectiveKind::kAllReduce ? 0 : position * share_;
     }
-    /// When loads of so many bytes of the own memory have come.
+    /// When loads of `bytes` from its own memory have completed.
     [[nodiscard]] Time load_own(std::uint32_t position, std::uint64_t bytes) {
         const Time served = port(position).access(bytes, 0);
         return std::max(served, scheduler_.now() + params_.load_latency);
     }
 
     const SymmetricParams& params_;
-    std::uint32_t unit_;  ///< most bytes of a packet
+    std::uint32_t unit_;  ///< limit on the bytes of a packet
     SymmetricMove move_;
-    std::uint64_t share_;  ///< bytes of a rank's part of reduce-scatter and all-gather
+    std::uint64_t share_;  ///< bytes of a rank's part in reduce-scatter and all-gather
     SymmetricWork work_;
 
 private:
-    std::vector<std::uint32_t> running_;  ///< blocks, by position
+    std::vector<std::uint32_t> running_;  ///< number of active blocks, by position
     std::vector<Time> end_;               ///< by position
 };
 

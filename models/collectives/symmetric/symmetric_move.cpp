@@ -13,20 +13,21 @@ namespace {
 constexpr std::uint32_t kFirstSymmetric = 22'700;
 constexpr std::uint32_t kMostBlocks = 64;
 constexpr double kGibi = 1024.0 * 1024 * 1024;
-/// Who takes a block more must be faster by this share.
+/// An additional block must save at least this share of the time.
 constexpr double kShareOfABlock = 0.025;
 
-/// NCCL's constants of a GPU generation: microseconds, and bytes a microsecond.
+/// NCCL's constants of a GPU generation, in microseconds and bytes per microsecond.
 struct Constants {
     double ll_latency;
     double ll_gather_latency;
     double reduce_latency;  ///< all-reduce
     double other_latency;
-    double reduce_block;  ///< of one thread block, all-reduce
+    double reduce_block;  ///< per thread block, all-reduce
     double other_block;
     double reduce_peak;  ///< all-reduce through the switch
     double other_peak;
-    std::uint32_t multicast_blocks;  ///< over the ranks: most blocks of a kernel with multicast
+    std::uint32_t
+        multicast_blocks;  ///< divided by the ranks: limit on blocks of a kernel with multicast
 };
 constexpr double in_microseconds(double gibibytes_a_second) {
     return gibibytes_a_second * kGibi * 1e-6;
@@ -56,14 +57,14 @@ const Constants& constants_of(TunerGeneration generation) {
     return generation == TunerGeneration::kBlackwell ? kBlackwell : kHopper;
 }
 
-/// ln(1 + e^x), which is x where e^x is too large to hold.
+/// ln(1 + e^x); equals x if e^x would overflow.
 double softplus(double x) {
     constexpr double kLarge = 30;
     return x > kLarge ? x : std::log1p(std::exp(x));
 }
 
-/// x up to about `most`, rounded off over the width of `soft`:
-/// most - soft ln(1 + (e^(most/soft) - 1) e^(-x/soft)).
+/// Smooth minimum of x and about `most`, with a transition of width `soft`: most - soft ln(1 +
+/// (e^(most/soft) - 1) e^(-x/soft)).
 double softmin(double x, double most, double soft) {
     const double over = (most - x) / soft;
     const double nothing = std::exp(-most / soft);
@@ -117,7 +118,7 @@ private:
 };
 
 bool has_kernel(CollectiveKind kind, Algorithm algorithm, Protocol protocol) {
-    // A switch that adds does it with whole words: there is no LL of it.
+    // Switches reduce whole words only, without LL flags.
     return kind != CollectiveKind::kReduceScatter || algorithm != Algorithm::kInSwitch ||
            protocol != Protocol::kLl;
 }
@@ -135,7 +136,7 @@ bool multicast_may(const MachineView& machine, const CollectiveCall& call, std::
     return why.empty();
 }
 
-/// Types that symmetric kernels add themselves.
+/// Types that symmetric kernels can add.
 bool adds(Datatype type) {
     return type == Datatype::kFloat32 || type == Datatype::kFloat16 || type == Datatype::kBfloat16;
 }

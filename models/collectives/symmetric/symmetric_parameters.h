@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-/// How kernels on symmetric memory run on this machine's GPUs.
+/// Parameters of kernels on symmetric memory on this machine's GPUs.
 struct SymmetricParams {
     Time launch_latency = nanoseconds(3000);
     Time load_latency = nanoseconds(630);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint64_t kLoadBytes = 16;  // bytes
 constexpr std::uint32_t kWarpsOfGroup = 4;
-constexpr std::uint32_t kUnroll = 4;  // loads in flight of a thread that works on peers
+constexpr std::uint32_t kUnroll = 4;  // loads in flight per thread that works on peers
 constexpr std::uint32_t kDeepUnroll = 8;
-constexpr std::uint64_t kLineData = 8;  // of 16 bytes stored
+constexpr std::uint64_t kLineData = 8;  // data bytes per 16 bytes stored
 constexpr std::uint32_t kPeersAtOnce = 2;
 
 }  // namespace

@@ -10,15 +10,15 @@
 
 namespace switchfold {
 
-/// How a symmetric kernel shares a rank's bytes out to those of its warps that work together.
-/// Kernels through the switch and LL ones deal pieces to warps; those that load from or store to
-/// each peer deal chunks to groups of four warps: first in whole rounds of all blocks (16 bytes a
-/// load), then what is left in whole rounds of single elements, then the rest.
+/// How a symmetric kernel divides a rank's bytes among its groups of cooperating warps. Kernels
+/// through the switch and LL kernels assign pieces to warps. Those that load from or store to each
+/// peer assign chunks to groups of four warps: first whole rounds of all blocks (16 bytes per
+/// load), then whole rounds of single elements, then the rest.
 class SymmetricWork {
 public:
-    /// Of kernels in which ranks share the work (all-reduce but LL), `bytes` is the whole buffer;
-    /// else what each rank works on. Through the switch, and as lines, a piece is one packet of at
-    /// most `unit` bytes.
+    /// `bytes`: the whole buffer for kernels in which ranks share the work (all-reduce except LL),
+    /// otherwise the bytes that each rank works on. Through the switch, and for lines, a piece is
+    /// one packet of at most `unit` bytes.
     SymmetricWork(
         const SymmetricMove& move,
         CollectiveKind kind,
@@ -29,16 +29,16 @@ public:
         std::uint32_t element_bytes,
         std::uint32_t unit);
 
-    /// Groups of warps in a block that go on by themselves.
+    /// Groups of warps per block that proceed independently.
     [[nodiscard]] std::uint32_t workers() const { return workers_; }
     /// Peers that a worker loads from at once.
     [[nodiscard]] std::uint32_t peers_at_once() const { return peers_at_once_; }
-    /// Piece number `index` of a worker; nothing after its last.
+    /// Piece `index` of a worker; nothing after the last.
     [[nodiscard]] std::optional<Part>
     piece(std::uint32_t rank, std::uint32_t block, std::uint32_t worker, std::uint64_t index) const;
 
 private:
-    /// Pieces of one size, dealt in turn.
+    /// Pieces of equal size, assigned in turn.
     struct Phase {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
@@ -46,7 +46,7 @@ private:
         [[nodiscard]] std::uint64_t count() const { return (end - begin + piece - 1) / piece; }
     };
     void add_phase(std::uint64_t end, std::uint64_t piece);
-    /// The last multiple of `round` bytes.
+    /// Adds the largest multiple of `round` bytes.
     void add_rounds(std::uint64_t bytes, std::uint64_t piece, std::uint64_t round);
 
     std::uint32_t dealers_ = 1;  ///< ranks that share the work

@@ -13,8 +13,9 @@ namespace {
 
 using Which = BlockBarriers::Which;
 
-/// What a packet is for. A load names the worker that waits, whose memory it reads and which packet
-/// of the piece it is; a store its record; a barrier the block that comes and which barrier it is.
+/// Purpose of a packet. A load identifies the waiting worker, the rank whose memory it reads, and
+/// the packet's index in the piece; a store its record; a barrier the arriving block and the
+/// barrier.
 struct WordTag {
     enum class Kind : std::uint8_t { kLoad, kStore, kBarrier };
     Kind kind = Kind::kLoad;
@@ -36,9 +37,9 @@ struct WordTag {
 
 /// Kernels that load and store whole words (LDMC, STMC, LD, ST). Each block takes part in an entry
 /// barrier. Each of its workers (a warp, or a group of four) then takes piece after piece: loads it
-/// from its own memory, from every peer's or as the switch's sum, and stores it to the same three.
-/// It asks for the next as soon as its stores are on the wire. An exit barrier follows when all
-/// that the block stored has been acknowledged.
+/// from its own memory, from every peer's, or as the switch's sum, and stores it to one of the
+/// same. It requests the next piece as soon as its stores are on the wire. An exit barrier follows
+/// when all stores of the block are acknowledged.
 class WordCollective final : public SymmetricBase {
 public:
     WordCollective(
@@ -59,24 +60,25 @@ private:
     enum class Stage : std::uint8_t { kBegin, kEnter, kLoaded, kLeave };
     struct Worker {
         Task task;
-        std::uint32_t places = 0;     ///< of peers, from the own one on, that it has asked
-        std::uint32_t answers = 0;    ///< that it waits for
-        std::uint32_t unsent = 0;     ///< stores that wait for a credit
-        bool wants_to_store = false;  ///< once they have left
-        Time departed;                ///< its stores are on the wire
+        std::uint32_t places =
+            0;  ///< number of peers, starting with itself, from which it has requested data
+        std::uint32_t answers = 0;    ///< answers still missing
+        std::uint32_t unsent = 0;     ///< stores waiting for a credit
+        bool wants_to_store = false;  ///< to be resumed once they have left
+        Time departed;                ///< departure of its stores
         Time loaded;
-        std::uint64_t slot = 0;  ///< of its packets: they take the ways in turn
+        std::uint64_t slot = 0;  ///< counter of its packets, which rotate over the routes
     };
     struct Block {
         bool joined = false;
-        OptionalTime entry;  ///< all have come to the entry
+        OptionalTime entry;  ///< when all have arrived at the entry
         OptionalTime exit;
-        bool left = false;          ///< it has come to the exit itself
-        std::uint32_t working = 0;  ///< workers
-        std::uint64_t stored = 0;   ///< deliveries to come
+        bool left = false;          ///< it has arrived at the exit itself
+        std::uint32_t working = 0;  ///< active workers
+        std::uint64_t stored = 0;   ///< outstanding deliveries
         Time acknowledged;
     };
-    /// A packet on its way to everybody, or to one.
+    /// A packet in flight to all ranks, or to one.
     struct Store {
         std::uint32_t worker = 0;
         std::uint32_t deliveries = 0;
@@ -112,7 +114,7 @@ private:
     void on_store(const Packet& packet, const WordTag& tag, std::uint32_t position, Time visible);
     void try_leave(std::uint32_t block);
     [[nodiscard]] std::uint32_t sum_of(std::uint32_t worker, std::uint32_t packet);
-    /// Where the worker's piece lies in the buffers.
+    /// Position of the worker's piece in the buffers.
     [[nodiscard]] std::uint64_t offset_of(std::uint32_t worker) const {
         return share_of(position_of_worker(worker)) + workers_[worker].task.piece.begin;
     }
@@ -129,7 +131,7 @@ private:
     std::vector<Worker> workers_;
     std::vector<Store> stores_;
     std::vector<std::uint32_t> free_stores_;
-    /// Functional mode: what loads have brought, by worker and packet, each by whose memory.
+    /// Functional mode: results of loads, by worker and packet, then by rank of the memory.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, std::uint32_t>>
         loads_;
 };
@@ -271,7 +273,7 @@ void WordCollective::on_load(const Packet& packet, const WordTag& tag, Time visi
 }
 
 void WordCollective::end_load(std::uint32_t worker, Time loaded) {
-    // Where more peers are to be asked, that is when registers are free for what they send.
+    // With more peers to load from, the registers must be free first.
     workers_[worker].loaded = loaded;
     post(Stage::kLoaded, worker, loaded);
 }
