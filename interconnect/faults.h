@@ -28,7 +28,7 @@ struct LinkDownFault {
                 &LinkDownFault::component,
                 "The link, by either direction's name in result.json: gpu0_to_switch1.")
                 .required(),
-            field("at", &LinkDownFault::at, "When; 0 from the start.")};
+            field("at", &LinkDownFault::at, "Time of the fault; 0: from the start.")};
     }
 };
 
@@ -40,15 +40,16 @@ struct LinkDegradedFault {
     Time at;
     static constexpr auto fields() {
         return std::tuple{
-            field("component", &LinkDegradedFault::component, "The link, by either direction.")
+            field(
+                "component", &LinkDegradedFault::component, "The link, by either direction's name.")
                 .required(),
             field(
                 "bandwidth_ppm",
                 &LinkDegradedFault::bandwidth_ppm,
-                "What is left of its bandwidth, in millionths.",
+                "Remaining share of its bandwidth, in millionths.",
                 1U,
                 1'000'000U),
-            field("at", &LinkDegradedFault::at, "When; 0 from the start.")};
+            field("at", &LinkDegradedFault::at, "Time of the fault; 0: from the start.")};
     }
 };
 
@@ -61,7 +62,7 @@ struct BitErrorsFault {
     Time at;
     static constexpr auto fields() {
         return std::tuple{
-            field("component", &BitErrorsFault::component, "The link, by either direction.")
+            field("component", &BitErrorsFault::component, "The link, by either direction's name.")
                 .required(),
             field(
                 "bit_error_rate",
@@ -69,7 +70,7 @@ struct BitErrorsFault {
                 "Probability that a bit on the wire is wrong.",
                 0.0,
                 1e-4),
-            field("at", &BitErrorsFault::at, "When it begins; 0 from the start.")};
+            field("at", &BitErrorsFault::at, "Time of the first errors; 0: from the start.")};
     }
 };
 
@@ -81,7 +82,7 @@ struct ReductionTimeoutFault {
     static constexpr auto fields() {
         return std::tuple{
             field("component", &ReductionTimeoutFault::component, "The switch.").required(),
-            field("at", &ReductionTimeoutFault::at, "When; 0 from the start.")};
+            field("at", &ReductionTimeoutFault::at, "Time of the fault; 0: from the start.")};
     }
 };
 

@@ -45,7 +45,7 @@ struct LinkParams {
             field(
                 "latency",
                 &LinkParams::latency,
-                "First bit in to first bit out, wire and both transceivers.",
+                "Latency from first bit in to first bit out, including wire and both transceivers.",
                 Time(0),
                 microseconds(10'000)),
             field(
@@ -58,8 +58,8 @@ struct LinkParams {
             field(
                 "duplex",
                 &LinkParams::duplex,
-                "Share of both directions' rates together that traffic both ways at once reaches: "
-                "below 1 what goes one way takes time of the other.",
+                "Combined rate of simultaneous traffic in both directions, as a share of the sum "
+                "of both rates; below 1, traffic in one direction takes time from the other.",
                 0.5,
                 1.0),
             field("format", &LinkParams::format, "Packet format.")};

@@ -123,7 +123,7 @@ struct PacketFormat {
             field(
                 "copy_payload",
                 &PacketFormat::copy_payload,
-                "The same of a packet that a copy engine writes; 0: as max_payload.",
+                "Most data bytes in a packet written by a copy engine; 0: as max_payload.",
                 Bytes(0),
                 Bytes(1 << 20)),
             field(
@@ -135,13 +135,14 @@ struct PacketFormat {
             field(
                 "write_ack_flits",
                 &PacketFormat::write_ack_flits,
-                "Flits that go back for every written packet; 0 where acknowledgements are merged.",
+                "Flits of the acknowledgement for each written packet; 0 if acknowledgements are "
+                "merged.",
                 0U,
                 64U),
             field(
                 "multicast_ack_flits",
                 &PacketFormat::multicast_ack_flits,
-                "Flits that go back to the sender of every multicast packet.",
+                "Flits of the acknowledgement to the sender of each multicast packet.",
                 0U,
                 64U),
             field(

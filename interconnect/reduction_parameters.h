@@ -67,17 +67,17 @@ struct ReductionUnitParams {
                 Bytes(128),
                 mebibytes(1024)),
             field("line", &P::line, "Bytes that one entry covers.", Bytes(16), Bytes(65536)),
-            field("adders", &P::adders, "Adders that work side by side.", 1U, 1024U),
+            field("adders", &P::adders, "Adders that work in parallel.", 1U, 1024U),
             field(
                 "adder_rate",
                 &P::adder_rate,
-                "Bytes of operands that one adder takes a second.",
+                "Bytes of operands per second and adder.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(100'000)),
             field(
                 "latency",
                 &P::latency,
-                "Last operand in to first byte of the sum out.",
+                "Latency from the last operand in to the first byte of the sum out.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -88,19 +88,19 @@ struct ReductionUnitParams {
             field(
                 "when_full",
                 &P::when_full,
-                "No room for one more line: stall, evict a partial sum (push), or refuse groups "
-                "that cannot have group_entries for themselves; those all-reduces run as rings."),
+                "Action when no entry is free: stall, evict a partial sum (push), or refuse groups "
+                "for which group_entries cannot be reserved (their all-reduces run as rings)."),
             field(
                 "group_entries",
                 &P::group_entries,
-                "when_full is refuse: entries that each unit sets aside for a group.",
+                "when_full refuse: entries that each unit reserves for a group.",
                 1U,
                 1U << 20U),
             field(
                 "timeout",
                 &P::timeout,
-                "Push: a line whose last operand is older leaves as a partial sum. A failed unit "
-                "reports after as long. 0: never.",
+                "Push: a line without new operands for this time leaves as a partial sum. A failed "
+                "unit reports its failure after the same time. 0: never.",
                 Time(0),
                 microseconds(1'000'000)),
             field(

@@ -42,20 +42,23 @@ struct SwitchParams {
             field(
                 "latency",
                 &SwitchParams::latency,
-                "Head in at an input port to head out at an idle output port.",
+                "Latency from a packet's head at an input port to its head at an idle output port.",
                 Time(0),
                 microseconds(1000)),
-            field("multicast", &SwitchParams::multicast, "Can copy a packet to several ports."),
+            field(
+                "multicast",
+                &SwitchParams::multicast,
+                "Whether it can replicate a packet to several ports."),
             field(
                 "ports",
                 &SwitchParams::ports,
-                "Lanes that can be attached; absent: as many as are.",
+                "Limit on attached lanes; absent: no limit.",
                 1U,
                 65'536U),
             field(
                 "reduction",
                 &SwitchParams::reduction,
-                "The reduction unit behind every port; absent where the switch cannot reduce.")};
+                "The reduction unit behind every port; absent if the switch cannot reduce.")};
     }
 };
 

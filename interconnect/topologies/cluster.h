@@ -33,22 +33,22 @@ struct NicParams {
 
     static constexpr auto fields() {
         return std::tuple{
-            field("count", &NicParams::count, "NICs of a machine; 0: one for each GPU.", 0U, 1024U),
+            field("count", &NicParams::count, "NICs per machine; 0: one per GPU.", 0U, 1024U),
             field(
                 "pcie_switches",
                 &NicParams::pcie_switches,
-                "PCIe switches among which GPUs are divided evenly, NICs with them; 0: one for "
-                "each GPU.",
+                "PCIe switches, among which GPUs and their NICs are divided evenly; 0: one per "
+                "GPU.",
                 0U,
                 1024U),
             field("link", &NicParams::link, "Each NIC's PCIe link.").required(),
             field(
                 "gpu_link",
                 &NicParams::gpu_link,
-                "Each GPU's PCIe link to its switch; absent where the machine's topology has PCIe "
-                "of its own, and no switches are added."),
+                "Each GPU's PCIe link to its switch. Absent if the machine's topology has its own "
+                "PCIe; then no switches are added."),
             field("pcie_switch", &NicParams::pcie_switch, "The PCIe switches."),
-            field("nic", &NicParams::nic, "The NIC as a node that forwards.").required()};
+            field("nic", &NicParams::nic, "Forwarding latency and limits of the NIC.").required()};
     }
 };
 
@@ -69,7 +69,8 @@ struct ClusterTopology {
                 "Topology of each machine, or the file that holds it (SYSTEM.json#/topology).")
                 .required(),
             field("nics", &ClusterTopology::nics, "NICs of each machine.").required(),
-            field("network", &ClusterTopology::network, "What joins the NICs.").required()};
+            field("network", &ClusterTopology::network, "The network between the NICs.")
+                .required()};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

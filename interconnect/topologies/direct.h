@@ -44,7 +44,10 @@ struct DirectTopology {
     static constexpr auto fields() {
         return std::tuple{
             field("gpus", &DirectTopology::gpus, "GPUs of the machine.", 1U, 1024U).required(),
-            field("edges", &DirectTopology::edges, "Which GPUs are joined, and by how many lanes.")
+            field(
+                "edges",
+                &DirectTopology::edges,
+                "Direct links: pairs of GPUs with their number of lanes.")
                 .required(),
             field("link", &DirectTopology::link, "The links between GPUs.").required(),
             field("host_link", &DirectTopology::host_link, "Each GPU's link to the host.")
@@ -53,8 +56,8 @@ struct DirectTopology {
             field(
                 "relay",
                 &DirectTopology::relay,
-                "A pair that no link joins goes through the memory of a GPU with links to both, as "
-                "NCCL has it since 2.8 (NVB); false: through the host.")};
+                "Pairs without a direct link communicate through the memory of a GPU linked to "
+                "both, as in NCCL since 2.8 (NVB); false: through the host.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

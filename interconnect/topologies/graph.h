@@ -37,14 +37,14 @@ struct GraphNode {
         return std::tuple{
             field("name", &GraphNode::name, "Its name; GPUs become ranks in the order given.")
                 .required(),
-            field("kind", &GraphNode::kind, "What it is.").required(),
-            field("type", &GraphNode::type, "Which of `switches` it is; not for GPUs."),
+            field("kind", &GraphNode::kind, "Kind of the node.").required(),
+            field("type", &GraphNode::type, "Its entry in `switches`; not for GPUs."),
             field(
                 "machine",
                 &GraphNode::machine,
-                "The machine it is part of, counted from 0; absent: 0 for GPUs and what is not a "
-                "switch, and for switches too if there is one machine only; else no machine's, "
-                "the network's.",
+                "Index of its machine, from 0. Absent: switches belong to the network if there are "
+                "several machines; all other nodes, and switches of a single machine, belong to "
+                "machine 0.",
                 0U,
                 65'535U)};
     }
@@ -61,8 +61,8 @@ struct GraphLink {
             field("a", &GraphLink::a, "One end's name.").required(),
             field("b", &GraphLink::b, "The other end's; a link always carries both directions.")
                 .required(),
-            field("lanes", &GraphLink::lanes, "Lanes, the same both ways.", 1U, 4096U),
-            field("type", &GraphLink::type, "Which of `links` it is.").required()};
+            field("lanes", &GraphLink::lanes, "Lanes, equal in both directions.", 1U, 4096U),
+            field("type", &GraphLink::type, "Its entry in `links`.").required()};
     }
 };
 
@@ -77,9 +77,10 @@ struct GraphTopology {
     static constexpr auto fields() {
         return std::tuple{
             field("nodes", &GraphTopology::nodes, "GPUs, switches, NICs, hosts.").required(),
-            field("edges", &GraphTopology::edges, "What joins them.").required(),
+            field("edges", &GraphTopology::edges, "Links between the nodes.").required(),
             field("links", &GraphTopology::links, "Kinds of links, by name.").required(),
-            field("switches", &GraphTopology::switches, "Kinds of what is not a GPU, by name.")};
+            field(
+                "switches", &GraphTopology::switches, "Kinds of nodes other than GPUs, by name.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -64,8 +64,8 @@ struct RailNetwork {
             field(
                 "paths_per_pair",
                 &RailNetwork::paths_per_pair,
-                "Paths that a pair spreads its packets over: 1 as hashed flows, more as adaptive "
-                "routing.",
+                "Paths over which a pair spreads its packets: 1 like hashed flows, more like "
+                "adaptive routing.",
                 1U,
                 256U),
             field("link", &RailNetwork::link, "The ends' links to the leaves.").required(),
@@ -97,14 +97,14 @@ struct FatTreeNetwork {
             field(
                 "oversubscription",
                 &FatTreeNetwork::oversubscription,
-                "Ends of a leaf for each of its uplinks.",
+                "Ratio of a leaf's ends to its uplinks.",
                 1U,
                 64U),
             field(
                 "paths_per_pair",
                 &FatTreeNetwork::paths_per_pair,
-                "Paths that a pair spreads its packets over: 1 as hashed flows, more as adaptive "
-                "routing.",
+                "Paths over which a pair spreads its packets: 1 like hashed flows, more like "
+                "adaptive routing.",
                 1U,
                 256U),
             field("link", &FatTreeNetwork::link, "The ends' links to the leaves.").required(),
@@ -159,8 +159,8 @@ struct DragonflyPlusNetwork {
             field(
                 "paths_per_pair",
                 &DragonflyPlusNetwork::paths_per_pair,
-                "Paths that a pair spreads its packets over: 1 as hashed flows, more as adaptive "
-                "routing.",
+                "Paths over which a pair spreads its packets: 1 like hashed flows, more like "
+                "adaptive routing.",
                 1U,
                 256U),
             field("link", &DragonflyPlusNetwork::link, "The ends' links to the leaves.").required(),

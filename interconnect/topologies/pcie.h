@@ -30,12 +30,11 @@ struct PcieTopology : PcieTree {
                 field(
                     "peer_to_peer",
                     &PcieTopology::peer_to_peer,
-                    "GPUs reach each other over PCIe; else through host memory, in two copies, and "
-                    "memory_link is needed.")},
+                    "GPUs access each other over PCIe; false: they exchange data through host "
+                    "memory, in two copies (needs memory_link).")},
             PcieTree::fields(),
             std::tuple{
-                field(
-                    "bridges", &PcieTopology::bridges, "GPUs joined directly as well, by NVLink."),
+                field("bridges", &PcieTopology::bridges, "Pairs of GPUs with an NVLink bridge."),
                 field(
                     "bridge_link",
                     &PcieTopology::bridge_link,

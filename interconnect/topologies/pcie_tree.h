@@ -25,11 +25,12 @@ struct PcieTree {
 
     static constexpr auto fields() {
         return std::tuple{
-            field("roots", &PcieTree::roots, "Root complexes, one a socket.", 1U, 64U),
+            field("roots", &PcieTree::roots, "Root complexes, one per socket.", 1U, 64U),
             field(
                 "switches",
                 &PcieTree::switches,
-                "PCIe switches of all root complexes together; 0: GPUs hang on the roots.",
+                "PCIe switches below all root complexes; 0: GPUs are attached to the root "
+                "complexes.",
                 0U,
                 1024U),
             field("gpu_link", &PcieTree::gpu_link, "Each GPU's link.").required(),
@@ -44,8 +45,8 @@ struct PcieTree {
             field(
                 "memory_link",
                 &PcieTree::memory_link,
-                "Each root complex's path to its memory, where the copies of its GPUs end; absent: "
-                "memory is never what holds them up."),
+                "Each root complex's path to its memory, the end of its GPUs' host copies; absent: "
+                "memory is never the bottleneck."),
             field("root", &PcieTree::root, "The root complexes.").required(),
             field("switch", &PcieTree::node, "The PCIe switches."),
             field("memory", &PcieTree::memory, "Host memory: latency of a write and a read.")};

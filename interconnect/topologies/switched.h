@@ -28,7 +28,7 @@ struct SwitchedTopology {
             field(
                 "lanes_to_switch",
                 &SwitchedTopology::lanes_to_switch,
-                "Lanes from each GPU to each switch, one number a switch.",
+                "Lanes from each GPU to each switch, one number per switch.",
                 1U,
                 1024U)
                 .required(),
@@ -38,8 +38,8 @@ struct SwitchedTopology {
             field(
                 "host_pcie",
                 &SwitchedTopology::host_pcie,
-                "PCIe beside the GPUs' own links, over which host copies go; absent: not "
-                "described, and each GPU copies at its full rate.")};
+                "PCIe beside the GPUs' own links, used by host copies; absent: every GPU's host "
+                "copies run at full rate.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;
@@ -62,12 +62,12 @@ struct BoardsTopology {
     static constexpr auto fields() {
         return std::tuple{
             field("boards", &BoardsTopology::boards, "Boards.", 2U, 64U),
-            field("gpus_per_board", &BoardsTopology::gpus_per_board, "GPUs of one.", 1U, 1024U)
+            field("gpus_per_board", &BoardsTopology::gpus_per_board, "GPUs per board.", 1U, 1024U)
                 .required(),
             field(
                 "switches_per_board",
                 &BoardsTopology::switches_per_board,
-                "Switches of one board.",
+                "Switches per board.",
                 1U,
                 256U)
                 .required(),
@@ -91,8 +91,8 @@ struct BoardsTopology {
             field(
                 "host_pcie",
                 &BoardsTopology::host_pcie,
-                "PCIe beside the GPUs' own links, over which host copies go; absent: not "
-                "described, and each GPU copies at its full rate.")};
+                "PCIe beside the GPUs' own links, used by host copies; absent: every GPU's host "
+                "copies run at full rate.")};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -33,7 +33,8 @@ struct TorusTopology {
                 4096U)
                 .required(),
             field("lanes", &TorusTopology::lanes, "Lanes between neighbours.", 1U, 1024U),
-            field("gpu_link", &TorusTopology::gpu_link, "Each GPU's way to its router.").required(),
+            field("gpu_link", &TorusTopology::gpu_link, "Each GPU's link to its router.")
+                .required(),
             field("link", &TorusTopology::link, "The links between routers.").required(),
             field("router", &TorusTopology::router, "The routers.").required()};
     }
@@ -50,7 +51,8 @@ struct NetworkTopology {
     static constexpr auto fields() {
         return std::tuple{
             field("gpus", &NetworkTopology::gpus, "GPUs.", 1U, 65'536U).required(),
-            field("network", &NetworkTopology::network, "What joins them.").required()};
+            field("network", &NetworkTopology::network, "The network between the GPUs.")
+                .required()};
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -52,7 +52,8 @@ struct ProtocolParams {
             field(
                 "start_overhead",
                 &ProtocolParams::start_overhead,
-                "Once a collective, beside launch_latency, before the first data move.",
+                "Time per collective before the first data movement, in addition to "
+                "launch_latency.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -65,22 +66,21 @@ struct ProtocolParams {
             field(
                 "network_overhead",
                 &ProtocolParams::network_overhead,
-                "Added to hop_overhead where the data came over the network: the receiving proxy's "
-                "poll and the flush of what the network interface wrote.",
+                "Added to hop_overhead for data from the network: the receiving proxy's poll and "
+                "the flush of the network interface's writes.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "slice_overhead",
                 &ProtocolParams::slice_overhead,
-                "Time a thread block does nothing else for each slice it hands over (Simple) or "
-                "each "
-                "chunk (LL, LL128): barriers, and loads that start anew.",
+                "Time that a thread block spends per slice (Simple) or chunk (LL, LL128) without "
+                "moving data: barriers, and restarting loads.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "block_rate",
                 &ProtocolParams::block_rate,
-                "Most payload bytes a second that one thread block moves.",
+                "Limit on the payload rate of one thread block.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field("threads", &ProtocolParams::threads, "Threads of a block.", 32U, 1024U)};
@@ -136,9 +136,9 @@ struct CollectiveParams {
             field(
                 "launch_latency",
                 &CollectiveParams::launch_latency,
-                "From the launch of a collective's kernel to its blocks' first instruction that "
-                "moves data, and from "
-                "the last one to the stream's next operation.",
+                "Sum of two latencies: from the launch of a collective's kernel to its first "
+                "instruction that moves data, and from the last one to the stream's next "
+                "operation.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -193,9 +193,8 @@ struct CollectiveParams {
             field(
                 "channels",
                 &CollectiveParams::channels,
-                "Most channels inside a machine, each one thread block; across machines they go by "
-                "the "
-                "network interfaces.",
+                "Most channels inside a machine, one thread block each; across machines the number "
+                "follows from the network interfaces.",
                 1U,
                 64U),
             field(
@@ -219,7 +218,7 @@ struct CollectiveParams {
             field(
                 "in_switch_tree_chunk",
                 &CollectiveParams::in_switch_tree_chunk,
-                "The same across four machines and more.",
+                "The same for four or more machines.",
                 Bytes(1024),
                 mebibytes(16)),
             field(
@@ -239,20 +238,20 @@ struct CollectiveParams {
             field(
                 "push_poll",
                 &CollectiveParams::push_poll,
-                "Push: from the last sum in local memory to the thread block that notices.",
+                "Push: latency from the last sum in local memory to the polling thread block.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "outstanding_loads",
                 &CollectiveParams::outstanding_loads,
-                "Bytes that one thread block has asked for over a link and not received, at most.",
+                "Limit on bytes that a thread block has requested over a link but not received.",
                 Bytes(128),
                 mebibytes(64)),
             field(
                 "outstanding_stores",
                 &CollectiveParams::outstanding_stores,
-                "Bytes that one thread block has stored and the link not yet sent, at most: what "
-                "the way from the SM to the link holds before stores stall.",
+                "Limit on bytes that a thread block has stored but the link has not sent: the "
+                "capacity of the path from the SM to the link before stores stall.",
                 Bytes(128),
                 mebibytes(64)),
             field(
@@ -270,22 +269,22 @@ struct CollectiveParams {
             field(
                 "proxy_overhead",
                 &CollectiveParams::proxy_overhead,
-                "Time that a GPU's proxy thread on the host takes for a slice that leaves over the "
-                "network (to see it and post its transfer) and for one that came in (to see it and "
-                "post the next receive); slices of all channels queue for it.",
+                "Time of a GPU's proxy thread on the host per outgoing slice (to detect it and "
+                "post its transfer) and per incoming slice (to detect it and post the next "
+                "receive); slices of all channels queue for the thread.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "tree_cuts_small",
                 &CollectiveParams::tree_cuts_small,
-                "Trees in Simple cut a small buffer into chunks below an eighth of simple_buffer, "
-                "so that their pipeline fills, as NCCL did before 2.20; false: an eighth of "
-                "simple_buffer always, or all there is, as NCCL does since (enqueue.cc)."),
+                "Trees with Simple divide a small buffer into chunks below an eighth of "
+                "simple_buffer, so that their pipeline fills, as NCCL did before 2.20; false: "
+                "chunks of an eighth of simple_buffer, as in NCCL since (enqueue.cc)."),
             field(
                 "automatic_in_switch",
                 &CollectiveParams::automatic_in_switch,
-                "auto may take the switches' reduction; false where the machine's software turns "
-                "it off."),
+                "auto may choose in-switch reduction; false if the machine's software disables "
+                "it."),
             field(
                 "network_protocol",
                 &CollectiveParams::network_protocol,
@@ -314,14 +313,11 @@ struct CollectiveParams {
                 &CollectiveParams::experts,
                 "Dispatch and combine of mixture-of-experts layers."),
             field("symmetric", &CollectiveParams::symmetric, "Kernels on symmetric memory."),
-            field(
-                "copy_engine",
-                &CollectiveParams::copy_engine,
-                "Collectives that copy engines carry."),
+            field("copy_engine", &CollectiveParams::copy_engine, "Collectives by copy engines."),
             field(
                 "peer_copies",
                 &CollectiveParams::peer_copies,
-                "What a framework's own copies cost: algorithms owners, topology_tree and host.")};
+                "Costs of a framework's own copies: algorithms owners, topology_tree and host.")};
     }
 };
 

@@ -34,37 +34,40 @@ struct ProcessorCacheParams {
             field(
                 "private_cycles_per_line",
                 &P::private_cycles_per_line,
-                "Clock cycles that a core's own cache takes for each line that the core reads, one "
-                "after the other.",
+                "Clock cycles of a core's own cache per line read, without overlap.",
                 0.0,
                 1000.0)
                 .required(),
             field(
                 "shared_capacity",
                 &P::shared_capacity,
-                "A cache that all cores share; 0 B: there is none.",
+                "Size of a cache shared by all cores; 0 B: none.",
                 Bytes(0),
                 mebibytes(65'536)),
             field(
-                "shared_latency", &P::shared_latency, "Of that cache.", Time(), microseconds(100)),
+                "shared_latency",
+                &P::shared_latency,
+                "Latency of the shared cache.",
+                Time(),
+                microseconds(100)),
             field(
                 "remote_latency",
                 &P::remote_latency,
-                "To a line in another core's cache, the directory's answer included.",
+                "Latency to a line in another core's cache, including the directory's answer.",
                 picoseconds(1),
                 microseconds(100))
                 .required(),
             field(
                 "ring_bytes_per_cycle",
                 &P::ring_bytes_per_cycle,
-                "What each direction of the ring moves a cycle between neighbours.",
+                "Bytes per cycle that each direction of the ring moves between neighbours.",
                 1U,
                 4096U)
                 .required(),
             field(
                 "atomic_cycles",
                 &P::atomic_cycles,
-                "Cycles of an atomic addition to a line that the core has.",
+                "Cycles of an atomic addition to a line in the core's cache.",
                 1U,
                 10'000U)
                 .required()};
@@ -85,53 +88,62 @@ struct ProcessorMemoryParams {
     static constexpr auto fields() {
         using P = ProcessorMemoryParams;
         return std::tuple{
-            field("capacity", &P::capacity, "How much there is.", Bytes(1), mebibytes(16'777'216))
+            field(
+                "capacity",
+                &P::capacity,
+                "Capacity of the memory.",
+                Bytes(1),
+                mebibytes(16'777'216))
                 .required(),
             field(
                 "peak",
                 &P::peak,
-                "Of all channels together.",
+                "Peak rate of all channels together.",
                 Bandwidth(1),
                 gigabytes_per_second(100'000))
                 .required(),
             field(
                 "sustained",
                 &P::sustained,
-                "Share of the peak that reads and writes reach at best: turn-around, refresh.",
+                "Share of the peak that reads and writes reach at best, after turn-around and "
+                "refresh.",
                 0.01,
                 1.0),
-            field("channels", &P::channels, "That work apart from each other.", 1U, 1024U)
-                .required(),
+            field("channels", &P::channels, "Independent memory channels.", 1U, 1024U).required(),
             field(
                 "banks",
                 &P::banks,
-                "Rows that can be open at the same time. More streams than these open rows anew.",
+                "Rows that can be open at the same time; more streams than this reopen rows.",
                 1U,
                 1'048'576U)
                 .required(),
             field(
                 "row_open",
                 &P::row_open,
-                "What a channel loses for a line whose row is not open.",
+                "Time that a channel loses for a line whose row is not open.",
                 Time(),
                 microseconds(1))
                 .required(),
             field(
                 "latency",
                 &P::latency,
-                "From a core's miss to the line, under load.",
+                "Latency from a core's miss to the line, under load.",
                 picoseconds(1),
                 microseconds(100))
                 .required(),
             field(
                 "lines_of_thread",
                 &P::lines_of_thread,
-                "Lines that a thread has under way, prefetched ones included.",
+                "Lines in flight per thread, including prefetched ones.",
                 1U,
                 4096U)
                 .required(),
             field(
-                "lines_of_core", &P::lines_of_core, "The same of all threads of a core.", 1U, 4096U)
+                "lines_of_core",
+                &P::lines_of_core,
+                "Lines in flight for all threads of a core.",
+                1U,
+                4096U)
                 .required()};
     }
 };
@@ -147,11 +159,16 @@ struct ProcessorLibraryParams {
             field(
                 "kernel_efficiency",
                 &P::kernel_efficiency,
-                "Share of a core's peak that its kernel reaches on packed tiles.",
+                "Share of a core's peak that the library's kernel reaches on packed tiles.",
                 0.01,
                 1.0)
                 .required(),
-            field("tile_rows", &P::tile_rows, "Of the tiles that cores share out.", 1U, 65'536U)
+            field(
+                "tile_rows",
+                &P::tile_rows,
+                "Size of the tiles that are divided among cores.",
+                1U,
+                65'536U)
                 .required(),
             field("tile_columns", &P::tile_columns, "Of them.", 1U, 65'536U).required()};
     }
@@ -174,30 +191,32 @@ struct ProcessorParams {
     static constexpr auto fields() {
         using P = ProcessorParams;
         return std::tuple{
-            field("name", &P::name, "What reports call it.").required(),
+            field("name", &P::name, "Name in reports.").required(),
             field("cores", &P::cores, "Cores that programs may use.", 1U, 4096U).required(),
             field("threads_per_core", &P::threads_per_core, "Hardware threads.", 1U, 64U)
                 .required(),
             field(
                 "clock",
                 &P::clock,
-                "Of the cores.",
+                "Clock of the cores.",
                 Frequency(1'000'000),
                 Frequency(100'000'000'000))
                 .required(),
             field(
                 "simd_lanes",
                 &P::simd_lanes,
-                "32-bit numbers of a vector; a core multiplies and adds one vector a cycle.",
+                "32-bit numbers per vector; a core multiplies and adds one vector per cycle.",
                 1U,
                 1024U)
                 .required(),
-            field("vector_registers", &P::vector_registers, "Of a thread.", 4U, 1024U).required(),
+            field(
+                "vector_registers", &P::vector_registers, "Vector registers per thread.", 4U, 1024U)
+                .required(),
             field(
                 "issue_interval",
                 &P::issue_interval,
-                "Cycles from one vector instruction of a thread to its next: 2 where a thread "
-                "issues every other cycle at most.",
+                "Least cycles between two vector instructions of a thread: 2 if a thread can issue "
+                "only every other cycle.",
                 1U,
                 64U)
                 .required(),
@@ -206,15 +225,15 @@ struct ProcessorParams {
             field(
                 "region_hop",
                 &P::region_hop,
-                "What each level of a tree of threads costs, each way, when a parallel region "
-                "begins or its threads meet: the flag's way and the runtime's code.",
+                "Time per level and direction of the tree of threads when a parallel region begins "
+                "or its threads synchronise: the flag's transfer and the runtime's code.",
                 picoseconds(1),
                 microseconds(10'000))
                 .required(),
             field(
                 "context_switch",
                 &P::context_switch,
-                "Between software threads of one hardware thread.",
+                "Time of a switch between software threads on one hardware thread.",
                 Time(),
                 microseconds(10'000))
                 .required(),

@@ -42,33 +42,33 @@ struct SmParams {
             field(
                 "reserved_shared_memory",
                 &SmParams::reserved_shared_memory,
-                "What the system keeps of it for each block.",
+                "Shared memory that the system reserves per block.",
                 Bytes(0),
                 kibibytes(64)),
             field(
                 "carveouts",
                 &SmParams::carveouts,
-                "Shared memory that an SM can be set to, ascending; the rest is L1. None: blocks "
-                "of any need go together.",
+                "Sizes that an SM's shared memory can be set to, ascending; the rest is L1. Empty: "
+                "blocks with any needs can share an SM.",
                 Bytes(0),
                 mebibytes(16)),
             field(
                 "sharing_carveout",
                 &SmParams::sharing_carveout,
-                "SMs that keep one carveout as long as any of them is busy.",
+                "SMs with a common carveout, which is fixed while any of them is busy.",
                 1U,
                 64U),
             field("warp", &SmParams::warp, "Threads of a warp.", 1U, 128U),
             field(
                 "schedulers",
                 &SmParams::schedulers,
-                "Warps that issue at the same time: fewer resident ones do not use an SM fully.",
+                "Warps that can issue at the same time; fewer resident warps underuse an SM.",
                 1U,
                 64U)};
     }
     void check(ParamChecker& checker) const {
         if (!std::is_sorted(carveouts.begin(), carveouts.end()))
-            checker.error("/carveouts", "falls; expected ascending sizes");
+            checker.error("/carveouts", "is not ascending; expected ascending sizes");
         if (!carveouts.empty() && carveouts.back() != shared_memory)
             checker.error("/carveouts", "does not end with the shared memory of an SM");
     }
@@ -89,29 +89,27 @@ struct CopyParams {
             field(
                 "host_bandwidth",
                 &CopyParams::host_bandwidth,
-                "From the host to the device, one GPU alone; the other direction too without a "
-                "rate "
-                "of its own.",
+                "Rate from the host to the device, for one GPU alone; also the default of the "
+                "other direction.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(
                 "to_host_bandwidth",
                 &CopyParams::to_host_bandwidth,
-                "From the device to the host, one GPU alone; absent: as host_bandwidth.",
+                "Rate from the device to the host, for one GPU alone; absent: as host_bandwidth.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(
                 "duplex",
                 &CopyParams::duplex,
-                "Share of both directions' rates together that host copies both ways at once "
-                "reach.",
+                "Combined rate of simultaneous host copies in both directions, as a share of the "
+                "sum of both rates.",
                 0.5,
                 1.0),
             field(
                 "outstanding",
                 &CopyParams::outstanding,
-                "Bytes of a host copy that are on their way at once: by so much it takes its turn "
-                "on links that it shares.",
+                "Bytes in flight of a host copy; its unit of arbitration on shared links.",
                 kibibytes(1),
                 mebibytes(64))};
     }
@@ -177,13 +175,14 @@ struct ArithmeticParams {
             field(
                 "operand_bandwidth",
                 &ArithmeticParams::operand_bandwidth,
-                "What the SMs of products draw from the L2 together; 0: as memory/l2/bandwidth.",
+                "L2 bandwidth available to all SMs during matrix products; 0: as "
+                "memory/l2/bandwidth.",
                 Bandwidth(0),
                 gigabytes_per_second(100'000)),
             field(
                 "launch",
                 &ArithmeticParams::launch,
-                "From the end of one kernel to the first block of the next.",
+                "Time from the end of one kernel to the first block of the next.",
                 Time(0),
                 microseconds(100))};
     }
@@ -191,8 +190,9 @@ struct ArithmeticParams {
         if ((units == MatrixUnits::kNone) != (half_rate.count() == 0))
             checker.error(
                 "/units",
-                units == MatrixUnits::kNone ? "is none beside a half_rate; expected a kind of units"
-                                            : "stands without a half_rate; expected both");
+                units == MatrixUnits::kNone
+                    ? "is none, but half_rate is given; expected a kind of matrix units"
+                    : "is given without half_rate; expected both");
     }
 };
 
@@ -223,8 +223,8 @@ struct GpuParams {
             field(
                 "matrix_rate",
                 &GpuParams::matrix_rate,
-                "What large dense matrix products in 16 bits reach, for kernels of generated "
-                "training steps; 0: not known.",
+                "Rate of large dense 16-bit matrix products, for kernels of generated training "
+                "steps; 0: unknown.",
                 FlopRate(0),
                 FlopRate(1'000'000'000'000'000'000)),
             field("arithmetic", &GpuParams::arithmetic, "Peak rates, for kernel times."),
@@ -244,8 +244,7 @@ struct GpuParams {
             field(
                 "draw_per_thread",
                 &GpuParams::draw_per_thread,
-                "Bytes a second that one resident thread can draw from memory: what it can have in "
-                "flight over the latency.",
+                "Memory rate of one resident thread: its bytes in flight divided by the latency.",
                 Bandwidth(1000),
                 gigabytes_per_second(100)),
             field(
@@ -257,35 +256,35 @@ struct GpuParams {
             field(
                 "lone_block_gain",
                 &GpuParams::lone_block_gain,
-                "Most that a block gains in speed where fewer of its kernel share its SM.",
+                "Largest speed-up of a block when fewer blocks of its kernel share its SM.",
                 1.0,
                 32.0),
             field(
                 "drain_share",
                 &GpuParams::drain_share,
-                "Share of the L2 that a kernel's completion waits for while communication draws "
-                "all of the HBM's bandwidth; less in proportion.",
+                "Share of the L2 that must be drained at a kernel's completion while communication "
+                "draws the full HBM bandwidth; proportionally less for less traffic.",
                 0.0,
                 10.0),
             field(
                 "exchange_accesses",
                 &GpuParams::exchange_accesses,
-                "How many accesses to an idle memory, one after the other, a kernel's completion "
-                "takes longer while the blocks of an all-to-all are resident, moving data or not.",
+                "Additional time of a kernel's completion while blocks of an all-to-all are "
+                "resident, in sequential accesses to an idle memory.",
                 0.0,
                 1000.0),
             field(
                 "clock_drop",
                 &GpuParams::clock_drop,
-                "Share of the SM clock that is lost while communication draws all of the HBM's "
-                "bandwidth; 0 is off.",
+                "Share of the SM clock lost while communication draws the full HBM bandwidth; 0: "
+                "off.",
                 0.0,
                 0.9),
             field(
                 "power_drop",
                 &GpuParams::power_drop,
-                "Share of the SM clock that is lost to the power limit while all SMs compute, "
-                "against few that do: a wave on fewer SMs runs faster. 0 is off.",
+                "Share of the SM clock lost to the power limit while all SMs compute, relative to "
+                "few: a wave on fewer SMs runs faster. 0: off.",
                 0.0,
                 0.5)};
     }

@@ -46,20 +46,20 @@ struct HbmParams {
             field(
                 "row",
                 &HbmParams::row,
-                "Bytes of a row that one visit uses.",
+                "Bytes used per activation of a row.",
                 Bytes(32),
                 Bytes(65'536)),
             field("burst", &HbmParams::burst, "Bytes of one burst.", Bytes(16), Bytes(1024)),
             field(
                 "row_cycle",
                 &HbmParams::row_cycle,
-                "tRC: between two rows of the same bank.",
+                "tRC: least time between activations of two rows of the same bank.",
                 Time(0),
                 microseconds(1)),
             field(
                 "turnaround",
                 &HbmParams::turnaround,
-                "Bus idle between reads and writes, there and back.",
+                "Idle time of the bus for a turnaround from reads to writes and back.",
                 Time(0),
                 microseconds(1)),
             field(
@@ -83,7 +83,7 @@ struct HbmParams {
             field(
                 "latency",
                 &HbmParams::latency,
-                "Unloaded, from a miss in the L2 to data back.",
+                "Unloaded latency from an L2 miss to its data.",
                 Time(0),
                 microseconds(10))};
     }

@@ -24,7 +24,7 @@ struct L2Params {
             field(
                 "bandwidth",
                 &L2Params::bandwidth,
-                "Measured bytes a second of all slices.",
+                "Measured bandwidth of all slices together.",
                 Bandwidth(1'000'000'000),
                 gigabytes_per_second(100'000)),
             field("latency", &L2Params::latency, "Unloaded hit.", Time(0), microseconds(10))};
@@ -43,14 +43,15 @@ struct MemoryParams {
             field(
                 "capacity",
                 &MemoryParams::capacity,
-                "What plans may fill, less the reserve; 0: not known, and nothing is refused.",
+                "Capacity; plans may use it except for the reserve. 0: unknown, no plan is "
+                "rejected.",
                 Bytes(0),
                 Bytes(1ULL << 44U)),
             field(
                 "reserve",
                 &MemoryParams::reserve,
-                "Of the capacity, what plans leave free: the context, libraries' workspaces, holes "
-                "of the allocator.",
+                "Part of the capacity that plans leave free: for the context, libraries' "
+                "workspaces and fragmentation.",
                 Bytes(0),
                 Bytes(1ULL << 44U)),
             field("hbm", &MemoryParams::hbm, "DRAM."),
@@ -58,7 +59,7 @@ struct MemoryParams {
             field(
                 "share_window",
                 &MemoryParams::share_window,
-                "How often kernels and packets share anew.",
+                "Interval at which the shares of kernels and packets are updated.",
                 nanoseconds(10),
                 microseconds(1000)),
             field(
@@ -73,7 +74,7 @@ struct MemoryParams {
             checker.error(
                 "/reserve",
                 capacity.count() == 0 ? "is given without a capacity; expected both"
-                                      : "leaves nothing of the capacity; expected less");
+                                      : "is not below the capacity; expected less");
     }
     /// Capacity available to plans; 0: unknown.
     [[nodiscard]] Bytes for_plans() const { return capacity - reserve; }

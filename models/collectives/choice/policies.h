@@ -49,7 +49,7 @@ struct CollectivePolicies {
             field(
                 "send_receive",
                 &CollectivePolicies::send_receive,
-                "How every rank sends to the next."),
+                "How collectives in which every rank sends to the next run."),
             field("gather", &CollectivePolicies::gather, "How gathers run."),
             field("scatter", &CollectivePolicies::scatter, "How scatters run."),
             field(

@@ -117,8 +117,8 @@ struct CollectivePolicy {
             field(
                 "registered",
                 &CollectivePolicy::registered,
-                "In-switch: the buffers are registered, so the switch works on them without copies "
-                "in between."),
+                "In-switch: the buffers are registered, so the switch accesses them directly, "
+                "without intermediate copies."),
             field(
                 "mode",
                 &CollectivePolicy::mode,
@@ -128,7 +128,7 @@ struct CollectivePolicy {
             field(
                 "kernels",
                 &CollectivePolicy::kernels,
-                "Who moves the data: classic (NCCL's rings, trees, NVLS), symmetric (few thread "
+                "What moves the data: classic (NCCL's rings, trees, NVLS), symmetric (few thread "
                 "blocks on buffers in windows; algorithm in_switch by multicast or direct from "
                 "peer to peer), copy_engine (no thread block; algorithm direct or in_switch)."),
             field(

@@ -27,26 +27,26 @@ struct CopyCollectiveParams {
             field(
                 "rate",
                 &CopyCollectiveParams::rate,
-                "Most bytes a second of one engine.",
+                "Rate limit of one engine.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(
                 "outstanding",
                 &CopyCollectiveParams::outstanding,
-                "Bytes that one engine has read and that are not yet on the link, at most.",
+                "Limit on bytes that an engine has read but not yet put on the link.",
                 Bytes(128),
                 mebibytes(64)),
             field(
                 "start",
                 &CopyCollectiveParams::start,
-                "From the stream's turn to an engine's first bytes: the batch is fetched and "
-                "started.",
+                "Latency from the stream's turn to an engine's first bytes, in which the batch is "
+                "fetched and started.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "signal",
                 &CopyCollectiveParams::signal,
-                "From a flag in memory to the operation of the stream that waits for it.",
+                "Latency from a flag in memory to the stream's operation that waits for it.",
                 Time(0),
                 microseconds(1000))};
     }

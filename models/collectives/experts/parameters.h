@@ -43,8 +43,8 @@ struct ExpertsParams {
             field(
                 "copy_round",
                 &E::copy_round,
-                "A warp's round of a copy, from its loads of 16 bytes a thread (5 in a dispatch, 4 "
-                "in a combine) to their stores; a sum takes one for each 512 bytes.",
+                "Time of one round of a warp's copy, from its loads of 16 bytes per thread (5 in a "
+                "dispatch, 4 in a combine) to their stores; a sum takes one round per 512 bytes.",
                 none,
                 most),
             field(
@@ -63,45 +63,44 @@ struct ExpertsParams {
             field(
                 "scan",
                 &E::scan,
-                "deepep_normal: time in which a sender sees of one token whether its receiver "
-                "wants it.",
+                "deepep_normal: time in which a sender checks whether one token goes to its "
+                "receiver.",
                 none,
                 most),
             field(
                 "poll",
                 &E::poll,
-                "From a flag in local memory to the warp that has seen it.",
+                "Latency from a flag in local memory to the polling warp.",
                 none,
                 most),
             field(
                 "reduce_rate",
                 &E::reduce_rate,
-                "Most bytes of tokens' copies a second that one SM adds.",
+                "Limit on the rate at which one SM adds tokens' copies.",
                 slowest,
                 fastest),
             field(
                 "dispatch_start",
                 &E::dispatch_start,
-                "Once a dispatch, beside launch_latency: the kernel before it that clears the ring "
-                "buffers and waits for all ranks, and its own set-up.",
+                "Per dispatch, in addition to launch_latency: the preceding kernel that clears the "
+                "ring buffers and waits for all ranks, and the dispatch's own set-up.",
                 none,
                 most),
-            field("combine_start", &E::combine_start, "The same of a combine.", none, most),
-            field("sms", &E::sms, "deepep_normal: SMs where the policy says none.", 2U, 1024U),
+            field("combine_start", &E::combine_start, "The same for a combine.", none, most),
+            field("sms", &E::sms, "deepep_normal: SMs if the policy states none.", 2U, 1024U),
             field(
                 "ring_tokens",
                 &E::ring_tokens,
-                "deepep_normal: tokens that the ring buffer of a channel and pair holds.",
+                "deepep_normal: capacity, in tokens, of the ring buffer of each channel and pair.",
                 2U,
                 65'536U),
             field(
                 "dispatch_chunk",
                 &E::dispatch_chunk,
-                "deepep_normal: tokens that a sender hands over at once, where the policy says "
-                "none.",
+                "deepep_normal: tokens that a sender hands over at once if the policy states none.",
                 1U,
                 128U),
-            field("combine_chunk", &E::combine_chunk, "The same of a combine.", 1U, 128U),
+            field("combine_chunk", &E::combine_chunk, "The same for a combine.", 1U, 128U),
             field("threads", &E::threads, "Threads of a block.", 32U, 1024U),
             field(
                 "registers_per_thread",
@@ -118,14 +117,14 @@ struct ExpertsParams {
             field(
                 "two_sided_start",
                 &E::two_sided_start,
-                "trtllm_two_sided: once an exchange, beside launch_latency.",
+                "trtllm_two_sided: time per exchange, in addition to launch_latency.",
                 none,
                 most),
             field(
                 "two_sided_row",
                 &E::two_sided_row,
-                "trtllm_two_sided: time of the warps of a channel and pair for each token, beside "
-                "its bytes: gather, flags, waits.",
+                "trtllm_two_sided: time per token of the warps of a channel and pair, without its "
+                "bytes: gather, flags, waits.",
                 none,
                 most),
             field(
@@ -140,7 +139,12 @@ struct ExpertsParams {
                 "trtllm_two_sided: bytes of an entry of the FIFO of a channel and pair.",
                 kibibytes(1),
                 mebibytes(64)),
-            field("fifo_slots", &E::fifo_slots, "trtllm_two_sided: its entries.", 1U, 64U)};
+            field(
+                "fifo_slots",
+                &E::fifo_slots,
+                "trtllm_two_sided: number of entries of that FIFO.",
+                1U,
+                64U)};
     }
 };
 

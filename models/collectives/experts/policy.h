@@ -49,9 +49,8 @@ struct ExpertsPolicy {
             field(
                 "sms",
                 &ExpertsPolicy::sms,
-                "SMs given to communication, a block each: deepep_normal takes an even number, "
-                "half "
-                "of them send; 0 takes the library's own number.",
+                "SMs for communication, one block each. deepep_normal needs an even number, of "
+                "which half send; 0 takes the library's default.",
                 0U,
                 1024U),
             field(
@@ -64,8 +63,8 @@ struct ExpertsPolicy {
             field(
                 "group_tables",
                 &ExpertsPolicy::group_tables,
-                "in_switch: sets of destinations that the switches hold at once; the tokens of "
-                "other sets go a copy for each destination. 0 takes the switches' own limit.",
+                "in_switch: sets of destinations that the switches hold at once; tokens of other "
+                "sets are sent as one copy per destination. 0 takes the switches' limit.",
                 0U,
                 1U << 20U)};
     }

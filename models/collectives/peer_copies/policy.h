@@ -37,28 +37,29 @@ struct PeerCopyPolicy {
             field(
                 "array",
                 &PeerCopyPolicy::array,
-                "What travels and is added as one: the collective is cut into arrays of at most "
-                "this size, as a network's gradients are.",
+                "Largest array: the collective is divided into arrays of at most this size, like a "
+                "network's gradients, each transferred and added as one.",
                 kibibytes(1),
                 mebibytes(65'536)),
             field(
                 "owners",
                 &PeerCopyPolicy::owners,
-                "owners: the first so many ranks add arrays and hand them out, in turn, as "
-                "parameter servers do; 0: all ranks.",
+                "owners: number of ranks, from the first, that add arrays in turn and return the "
+                "sums, like parameter servers; 0: all ranks.",
                 0U,
                 1024U),
             field(
                 "trees",
                 &PeerCopyPolicy::trees,
-                "topology_tree: trees with other roots, which arrays take in turn; 0: one a rank.",
+                "topology_tree: number of trees with different roots, which arrays use in turn; 0: "
+                "one per rank.",
                 0U,
                 16U),
             field(
                 "memory",
                 &PeerCopyPolicy::memory,
-                "host: pinned, which the GPUs' engines reach, or pageable, where a host thread "
-                "copies along."),
+                "host: pinned, accessed directly by the GPUs' engines, or pageable, with a host "
+                "thread that copies along."),
             field(
                 "host_threads",
                 &PeerCopyPolicy::host_threads,
@@ -81,34 +82,32 @@ struct PeerCopyParams {
             field(
                 "call",
                 &PeerCopyParams::call,
-                "From the moment a copy or sum can begin until it does: the framework's queue, the "
-                "call, and the wait for its end.",
+                "Delay of each copy or sum after it could begin: the framework's queue, the call, "
+                "and the wait for its end.",
                 Time(0),
                 microseconds(10'000)),
             field(
                 "at_once",
                 &PeerCopyParams::at_once,
-                "Copies of one GPU that are under way at a time, out of it and to or from the "
-                "host.",
+                "Limit on concurrent copies of one GPU, outbound and to or from the host.",
                 1U,
                 64U),
             field(
                 "outstanding",
                 &PeerCopyParams::outstanding,
-                "Bytes of a copy between GPUs that are on their way at once: by so much it takes "
-                "its turn on links that it shares.",
+                "Bytes in flight of a copy between GPUs; its unit of arbitration on shared links.",
                 kibibytes(1),
                 mebibytes(64)),
             field(
                 "host_add",
                 &PeerCopyParams::host_add,
-                "Bytes a second that one host thread reads and writes while it adds.",
+                "Bytes per second that one host thread reads and writes while adding.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(
                 "host_memory",
                 &PeerCopyParams::host_memory,
-                "The same of all threads of a machine together.",
+                "The same for all threads of a machine together.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(

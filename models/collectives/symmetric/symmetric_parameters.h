@@ -22,20 +22,20 @@ struct SymmetricParams {
             field(
                 "launch_latency",
                 &SymmetricParams::launch_latency,
-                "From the launch of the kernel to its first instruction that moves data, and from "
-                "the last one to the stream's next operation.",
+                "Sum of two latencies: from the launch of the kernel to its first instruction that "
+                "moves data, and from the last one to the stream's next operation.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "load_latency",
                 &SymmetricParams::load_latency,
-                "From a warp's loads to their data, beside what links and queues add.",
+                "Latency from a warp's loads to their data, without links and queues.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "poll",
                 &SymmetricParams::poll,
-                "From a counter or a flag in memory to the thread that polls it and goes on.",
+                "Latency from a counter or flag in memory to the polling thread.",
                 Time(0),
                 microseconds(1000)),
             field("threads", &SymmetricParams::threads, "Threads of a block.", 128U, 1024U),
