@@ -42,9 +42,8 @@ struct LinkStatistics {
                 "replays",
                 &S::replays,
                 Unit::kCount,
-                "Times that the link layer sent again after a bit error."),
-            statistic(
-                "replay_us", &S::replay_time, Unit::kMicroseconds, "Wire time that replays took.")};
+                "Retransmissions of the link layer after a bit error."),
+            statistic("replay_us", &S::replay_time, Unit::kMicroseconds, "Wire time of replays.")};
     }
 };
 

@@ -43,10 +43,7 @@ struct ReductionUnitStatistics {
                 Unit::kCount,
                 "Packets that had to wait for a free entry or buffer."),
             statistic(
-                "stall_us",
-                &S::stall_time,
-                Unit::kMicroseconds,
-                "How long these waited, all together."),
+                "stall_us", &S::stall_time, Unit::kMicroseconds, "Total time that these waited."),
             statistic(
                 "evictions",
                 &S::evictions,
@@ -56,7 +53,7 @@ struct ReductionUnitStatistics {
                 "timeouts",
                 &S::timeouts,
                 Unit::kCount,
-                "Lines that waited too long for operands, or met a failed unit."),
+                "Lines whose operands timed out, or whose unit had failed."),
             statistic(
                 "peak_entries",
                 &S::peak_entries,

@@ -45,12 +45,12 @@ struct SwitchStatistics {
                 "multicast_copies",
                 &S::multicast_copies,
                 Unit::kCount,
-                "Packets sent for multicast writes and sums, one a child."),
+                "Packets sent for multicast writes and sums, one per child."),
             statistic(
                 "refused_groups",
                 &S::refused_groups,
                 Unit::kCount,
-                "Groups that found no place in its tables.")};
+                "Groups for which its tables had no room.")};
     }
 };
 

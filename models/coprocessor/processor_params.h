@@ -27,7 +27,7 @@ struct ProcessorCacheParams {
             field(
                 "private_capacity",
                 &P::private_capacity,
-                "A core's own cache, the outermost one.",
+                "Size of a core's outermost private cache.",
                 Bytes(1),
                 mebibytes(1024))
                 .required(),

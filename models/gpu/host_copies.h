@@ -33,13 +33,13 @@ struct HostCopyStatistics {
                 "busy_us",
                 &S::busy_time,
                 Unit::kMicroseconds,
-                "Time of copies, both directions added up."),
+                "Total time of copies in both directions."),
             statistic(
                 "shared_us",
                 &S::shared_time,
                 Unit::kMicroseconds,
-                "Of it, what copies waited for links on which others were: copies of this GPU the "
-                "other way and of other GPUs, packets of collectives.")};
+                "Part of busy_us in which copies waited for shared links: for this GPU's copies in "
+                "the other direction, copies of other GPUs, or packets of collectives.")};
     }
 };
 

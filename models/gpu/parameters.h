@@ -143,35 +143,33 @@ struct ArithmeticParams {
             field(
                 "vector_rate",
                 &ArithmeticParams::vector_rate,
-                "Vector units on 32-bit numbers; 0: not known.",
+                "Rate of the vector units on 32-bit numbers; 0: unknown.",
                 FlopRate(0),
                 kMost),
             field(
                 "half_rate",
                 &ArithmeticParams::half_rate,
-                "Matrix units on dense 16-bit numbers; 0: there are none.",
+                "Rate of the matrix units on dense 16-bit numbers; 0: no matrix units.",
                 FlopRate(0),
                 kMost),
             field(
                 "float8_rate",
                 &ArithmeticParams::float8_rate,
-                "Matrix units on dense 8-bit numbers; 0: they take none.",
+                "Rate of the matrix units on dense 8-bit numbers; 0: unsupported.",
                 FlopRate(0),
                 kMost),
             field(
                 "tf32_rate",
                 &ArithmeticParams::tf32_rate,
-                "Matrix units on dense 32-bit numbers, rounded; 0: they take none.",
+                "Rate of the matrix units on dense 32-bit numbers, rounded; 0: unsupported.",
                 FlopRate(0),
                 kMost),
             field(
                 "units",
                 &ArithmeticParams::units,
                 "How the library's kernels feed the matrix units: through registers (V100, "
-                "MI300X), "
-                "by asynchronous copies (A100), as warpgroups with the tensor memory engine "
-                "(H100), "
-                "with tensor memory (B200); or there are none."),
+                "MI300X), by asynchronous copies (A100), as warpgroups with the tensor memory "
+                "engine (H100), with tensor memory (B200); or none."),
             field(
                 "operand_bandwidth",
                 &ArithmeticParams::operand_bandwidth,
@@ -215,7 +213,7 @@ struct GpuParams {
     double power_drop = 0;
     static constexpr auto fields() {
         return std::tuple{
-            field("name", &GpuParams::name, "As the vendor calls it.").required(),
+            field("name", &GpuParams::name, "The vendor's name of the GPU.").required(),
             field("sms", &GpuParams::sms, "Streaming multiprocessors.", 1U, 4096U).required(),
             field("sm", &GpuParams::sm, "Limits of one SM."),
             field("memory", &GpuParams::memory, "L2 and HBM."),

@@ -120,43 +120,43 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::iteration_us,
      Unit::kMicroseconds,
      "iteration",
-     "Simulated time a step.",
+     "Simulated time per step.",
      5,
      "iteration"},
     {"forward_us",
      &ScenarioFigures::forward_us,
      Unit::kMicroseconds,
      "forward",
-     "Time that the forward pass's kernels keep a GPU busy, a step, mean over the ranks.",
+     "Time per step in which kernels of the forward pass run on a GPU, mean over the ranks.",
      1},
     {"backward_us",
      &ScenarioFigures::backward_us,
      Unit::kMicroseconds,
      "backward",
-     "The same of the backward pass.",
+     "The same for the backward pass.",
      2},
     {"optimizer_us",
      &ScenarioFigures::optimizer_us,
      Unit::kMicroseconds,
      "optimizer",
-     "The same of the optimizer."},
+     "The same for the optimizer."},
     {"exposed_communication_us",
      &ScenarioFigures::exposed_communication_us,
      Unit::kMicroseconds,
      "exposed comm",
-     "Time that a collective is on the GPU and nothing else runs, a step, mean over the ranks.",
+     "Time per step in which only collectives run on a GPU, mean over the ranks.",
      3,
      "exposed communication"},
     {"waiting_for_late_ranks_us",
      &ScenarioFigures::waiting_us,
      Unit::kMicroseconds,
      "waiting",
-     "Time that collectives are resident and wait for late ranks, a step, mean over the ranks."},
+     "Time per step in which resident collectives wait for late ranks, mean over the ranks."},
     {"exposed_waiting_us",
      &ScenarioFigures::exposed_waiting_us,
      Unit::kMicroseconds,
      "of it waiting",
-     "Of the exposed communication: waiting for late ranks.",
+     "Part of the exposed communication spent waiting for late ranks.",
      4,
      {},
      "waiting_for_late_ranks_us"},
@@ -164,7 +164,7 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::exposed_copies_us,
      Unit::kMicroseconds,
      "exposed copies",
-     "Time that data travel between a GPU and its host and no kernel runs, a step, mean over the "
+     "Time per step in which copies between a GPU and its host run but no kernel, mean over the "
      "ranks; none without such copies.",
      6,
      "exposed copies",
@@ -173,8 +173,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::communication_blocks,
      Unit::kCount,
      "comm blocks",
-     "Thread blocks of collectives that hold a place on a GPU's SMs, mean over the step and the "
-     "ranks: on large GPUs as many SMs.",
+     "Resident thread blocks of collectives on a GPU, mean over the step and the ranks; on large "
+     "GPUs each occupies its own SM.",
      7},
     {"jumped_us",
      &ScenarioFigures::jumped_us,
@@ -200,9 +200,9 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::speedup,
      Unit::kFactor,
      "speed-up",
-     "iteration_us of the baseline, the first scenario without overlap, over this one's (of plans "
-     "the time a sample; of workloads that share a machine the same one alone without overlap); "
-     "none for a collective alone.",
+     "iteration_us of the baseline, the first scenario without overlap, over this one's (plans: "
+     "time per sample; workloads that share a machine: the same workload alone without overlap); "
+     "none for a single collective.",
      8,
      "speed-up"},
     {"alone_us",
@@ -210,7 +210,7 @@ inline constexpr Figure kFigures[] = {
      Unit::kMicroseconds,
      "alone",
      "iteration_us of the same workload on the same GPUs with the rest of the machine idle; none "
-     "where no other workload shares the machine.",
+     "if no other workload shares the machine.",
      14,
      "iteration with the machine to itself",
      "alone_us"},
@@ -226,10 +226,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::rank_max_over_mean,
      Unit::kFactor,
      "rank max/mean",
-     "Time that kernels keep a GPU busy, of the rank that is busy longest over the mean of the "
-     "ranks "
-     "that work; none where nothing says that ranks differ: their GPUs, their samples, or ranks of "
-     "the experiment.",
+     "Busy time of the rank whose kernels run longest, over the mean of all ranks with work; none "
+     "unless ranks differ in their GPUs, their samples, or by `ranks` of the experiment.",
      16,
      "busiest rank over the mean",
      "rank_max_over_mean"},
@@ -237,7 +235,7 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::rank_deviation_us,
      Unit::kMicroseconds,
      "rank deviation",
-     "Standard deviation of that time over the ranks, a step; none likewise.",
+     "Standard deviation of that time per step over the ranks; none likewise.",
      17,
      {},
      "rank_max_over_mean"},
@@ -245,9 +243,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::late_rank,
      Unit::kCount,
      "late rank",
-     "The rank for which the others wait longest in collectives, as the last that comes, while "
-     "they "
-     "compute nothing; none likewise, or where they wait for less than a thousandth of the "
+     "The rank for which the others wait longest in collectives as the last arrival, without "
+     "computing meanwhile; none likewise, or if they wait for less than a thousandth of the "
      "iteration.",
      0,
      {},
@@ -257,7 +254,7 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::waiting_for_late_rank_us,
      Unit::kMicroseconds,
      "wait for it",
-     "How long they do, a step, mean over the others.",
+     "Time per step for which they wait, mean over the others.",
      18,
      "waiting for the latest rank",
      "rank_max_over_mean"},
@@ -265,7 +262,7 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::samples_per_s,
      Unit::kCount,
      "samples/s",
-     "Samples a second of all ranks together; none for traces and collectives.",
+     "Samples per second of all ranks together; none for traces and collectives.",
      10,
      "samples a second",
      "samples_per_s",
@@ -275,8 +272,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::tflops_per_gpu,
      Unit::kCount,
      "TFLOP/s a GPU",
-     "Arithmetic of the model a second and GPU, in 10^12 operations: three times the forward "
-     "pass's, whatever is computed again; none for traces and collectives.",
+     "Arithmetic of the model per second and GPU, in 10^12 operations: three times the forward "
+     "pass's, not counting recomputation; none for traces and collectives.",
      11,
      {},
      "samples_per_s"},
@@ -284,8 +281,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::run_samples_per_s,
      Unit::kCount,
      "goodput",
-     "Samples a second that count, over a whole run in which members come and go; none without a "
-     "run.",
+     "Samples per second that count towards training, over a whole run in which members join and "
+     "leave; none without a run.",
      0,
      "goodput, samples a second",
      {},
@@ -295,7 +292,7 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::run_training,
      Unit::kShare,
      "of it training",
-     "Share of such a run's time in which members train what counts; none without a run.",
+     "Share of such a run's time in which members train samples that count; none without a run.",
      0,
      "share of the time that trains what counts",
      {},
@@ -305,9 +302,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::bubble_share,
      Unit::kShare,
      "bubble",
-     "Part of the time of the device that is at a step longest, from its first pass to its last, "
-     "in "
-     "which GPUs on average run no pass; none without a plan.",
+     "Share of a step in which GPUs run no pass, on average, relative to the longest time of any "
+     "device from its first pass to its last; none without a plan.",
      12,
      {},
      "bubble_share"},
@@ -315,11 +311,9 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::peak_memory_gib,
      Unit::kCount,
      "memory GiB",
-     "What the fullest GPU holds at its fullest: weights, moments, gradients and their buckets, "
-     "the "
-     "activations of the micro-batches in flight, what backward computes again and room for what "
-     "comes from the host; none without a plan. Libraries' workspaces and what a framework needs "
-     "are left out.",
+     "Peak memory of the fullest GPU: weights, moments, gradients and their buckets, activations "
+     "of the micro-batches in flight, recomputed activations, and buffers for tensors from the "
+     "host; none without a plan. Excludes workspaces of libraries and frameworks.",
      13,
      {},
      "peak_memory_gib"},
@@ -328,8 +322,7 @@ inline constexpr Figure kFigures[] = {
      Unit::kCount,
      "final loss",
      "Loss of the small network after the last step, mean over the seeds; none without learning, "
-     "or "
-     "where a seed diverged.",
+     "or if a seed diverged.",
      0,
      "final loss",
      {},
@@ -338,7 +331,7 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::steps_to_target,
      Unit::kCount,
      "steps to target",
-     "Steps until its loss is at the target, mean over the seeds; none where a seed does not reach "
+     "Steps until its loss reaches the target, mean over the seeds; none if a seed does not reach "
      "it.",
      0,
      "steps to the target"},
@@ -353,49 +346,46 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::diverged_seeds,
      Unit::kCount,
      "seeds diverged",
-     "Seeds from which the small network's training diverged; none without learning.",
+     "Number of seeds with which the small network's training diverged; none without learning.",
      0,
      "seeds that diverged"},
     {"loss_ratio",
      &ScenarioFigures::loss_ratio,
      Unit::kFactor,
      "loss ratio",
-     "Final loss over that of the scenario that it is compared with, seed by seed, mean; none "
-     "where "
-     "a seed diverged.",
+     "Final loss over that of the compared scenario, seed by seed, mean; none if a seed diverged.",
      0,
      "final loss over that compared with"},
     {"loss_ratio_half_width",
      &ScenarioFigures::loss_ratio_half_width,
      Unit::kFactor,
      "loss ratio +-",
-     "Half the width of its 95 % interval; none of one seed."},
+     "Half the width of its 95 % interval; none with one seed."},
     {"time_ratio",
      &ScenarioFigures::time_ratio,
      Unit::kFactor,
      "time ratio",
-     "Simulated time to the target likewise; none where a seed of either does not reach it.",
+     "Simulated time to the target likewise; none if a seed of either does not reach it.",
      0,
      "time to the target over that compared with"},
     {"time_ratio_half_width",
      &ScenarioFigures::time_ratio_half_width,
      Unit::kFactor,
      "time ratio +-",
-     "Half the width of its 95 % interval; none of one seed."},
+     "Half the width of its 95 % interval; none with one seed."},
     {"gap_closed",
      &ScenarioFigures::gap_closed,
      Unit::kShare,
      "gap closed",
-     "Share closed of the gap in final loss between the scenarios gap_of and compared_with, mean "
-     "of "
-     "this one's distance to gap_of over mean gap.",
+     "Share of the gap in final loss between the scenarios gap_of and compared_with that this one "
+     "closes: its mean distance to gap_of over the mean gap.",
      0,
      "share of the gap closed"},
     {"gap_closed_half_width",
      &ScenarioFigures::gap_closed_half_width,
      Unit::kShare,
      "gap closed +-",
-     "Half the width of its 95 % interval; none of one seed."}};
+     "Half the width of its 95 % interval; none with one seed."}};
 
 /// Whether a time of this kind deserves a table column or a sentence: more than a hundredth of the
 /// scenario's iteration.

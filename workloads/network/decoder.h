@@ -29,15 +29,21 @@ struct GptShape {
     static constexpr auto fields() {
         return std::tuple{
             field("layers", &GptShape::layers, "Blocks.", 1U, 1024U).required(),
-            field("hidden", &GptShape::hidden, "Width.", 1U, 1U << 17U).required(),
-            field("heads", &GptShape::heads, "Of attention; they share the width.", 1U, 1U << 12U)
+            field("hidden", &GptShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
+                .required(),
+            field(
+                "heads",
+                &GptShape::heads,
+                "Attention heads, which divide the width.",
+                1U,
+                1U << 12U)
                 .required(),
             field("sequence", &GptShape::sequence, "Tokens of a sample.", 1U, 1U << 20U).required(),
-            field("vocabulary", &GptShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field("vocabulary", &GptShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
                 "feed_forward",
                 &GptShape::feed_forward,
-                "Width inside a block's feed forward; 0: four times hidden.",
+                "Inner width of a block's feed-forward layer; 0: four times hidden.",
                 0U,
                 1U << 19U),
             field("tied", &GptShape::tied, "The head uses the embedding's weights.")};
@@ -59,22 +65,25 @@ struct LlamaShape {
     static constexpr auto fields() {
         return std::tuple{
             field("layers", &LlamaShape::layers, "Blocks.", 1U, 1024U).required(),
-            field("hidden", &LlamaShape::hidden, "Width.", 1U, 1U << 17U).required(),
-            field("heads", &LlamaShape::heads, "Of queries; they share the width.", 1U, 1U << 12U)
+            field("hidden", &LlamaShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
+                .required(),
+            field(
+                "heads", &LlamaShape::heads, "Query heads, which divide the width.", 1U, 1U << 12U)
                 .required(),
             field(
                 "kv_heads",
                 &LlamaShape::kv_heads,
-                "Of keys and values, each for as many heads of queries; 0: one each.",
+                "Heads of keys and values, each shared by equally many query heads; 0: one per "
+                "query head.",
                 0U,
                 1U << 12U),
             field("sequence", &LlamaShape::sequence, "Tokens of a sample.", 1U, 1U << 20U)
                 .required(),
-            field("vocabulary", &LlamaShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field("vocabulary", &LlamaShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
                 "feed_forward",
                 &LlamaShape::feed_forward,
-                "Width inside a block's feed forward.",
+                "Inner width of a block's feed-forward layer.",
                 1U,
                 1U << 19U)
                 .required(),
@@ -100,28 +109,37 @@ struct MixtureShape {
     static constexpr auto fields() {
         return std::tuple{
             field("layers", &MixtureShape::layers, "Blocks.", 1U, 1024U).required(),
-            field("hidden", &MixtureShape::hidden, "Width.", 1U, 1U << 17U).required(),
-            field("heads", &MixtureShape::heads, "Of queries; they share the width.", 1U, 1U << 12U)
+            field("hidden", &MixtureShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
+                .required(),
+            field(
+                "heads",
+                &MixtureShape::heads,
+                "Query heads, which divide the width.",
+                1U,
+                1U << 12U)
                 .required(),
             field(
                 "kv_heads",
                 &MixtureShape::kv_heads,
-                "Of keys and values, each for as many heads of queries; 0: one each.",
+                "Heads of keys and values, each shared by equally many query heads; 0: one per "
+                "query head.",
                 0U,
                 1U << 12U),
             field("sequence", &MixtureShape::sequence, "Tokens of a sample.", 1U, 1U << 20U)
                 .required(),
-            field("vocabulary", &MixtureShape::vocabulary, "Words that there are.", 1U, 1U << 24U),
+            field(
+                "vocabulary", &MixtureShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
                 "feed_forward",
                 &MixtureShape::feed_forward,
-                "Width inside one expert.",
+                "Inner width of one expert.",
                 1U,
                 1U << 19U)
                 .required(),
             field("tied", &MixtureShape::tied, "The head uses the embedding's weights."),
-            field("experts", &MixtureShape::experts, "Of a block.", 1U, 1U << 12U).required(),
-            field("top_k", &MixtureShape::top_k, "Experts a token.", 1U, 64U).required()};
+            field("experts", &MixtureShape::experts, "Experts per block.", 1U, 1U << 12U)
+                .required(),
+            field("top_k", &MixtureShape::top_k, "Experts per token.", 1U, 64U).required()};
     }
     void check(ParamChecker& checker) const;
 };

@@ -29,20 +29,20 @@ struct AverageParams : AveragePlan {
             field(
                 "method",
                 &AverageParams::method,
-                "periodic and one_shot, all take the mean; elastic, all move towards a centre of "
-                "which each has a copy; elastic_async, each by itself towards one on the host; "
-                "model_averaging (SMA); block_momentum (BMUF)."),
+                "periodic and one_shot: all replicas take the mean; elastic: all move towards a "
+                "centre, of which each has a copy; elastic_async: each moves, independently, "
+                "towards a centre on the host; model_averaging (SMA); block_momentum (BMUF)."),
             field(
                 "every",
                 &AverageParams::every,
-                "Steps that each replica takes by itself from one exchange to the next; one_shot: "
-                "all steps of the run.",
+                "Local steps of each replica between exchanges; one_shot: all steps of the run.",
                 1U,
                 4096U),
             field(
                 "overlap",
                 &AverageParams::overlap,
-                "An exchange runs beside the steps that follow, and comes in when they end."),
+                "An exchange overlaps the steps that follow, and its result is applied when they "
+                "end."),
             field(
                 "host_add",
                 &AverageParams::host_add,

@@ -54,38 +54,38 @@ struct CutParams {
             field(
                 "parts",
                 &P::parts,
-                "How many parts, for method to find; or an array with the layers of each, by name "
-                "or by how names begin (\"encoder*\")."),
+                "Number of parts, found by `method`; or an array with the layers of each part, by "
+                "name or by name prefix (\"encoder*\")."),
             field(
                 "gpus",
                 &P::gpus,
-                "GPUs of a replica, which share the parts evenly, each part on a stream of its "
-                "own; 0: one a part.",
+                "GPUs of a replica, over which the parts are divided evenly, each on its own "
+                "stream; 0: one per part.",
                 0U,
                 1024U),
             field(
                 "method",
                 &P::method,
-                "exact: the busiest part is least, proven, for at most 64 layers; list: list "
-                "scheduling, for any number; best: from both of these, moved layer by layer as "
-                "long as the step gets shorter."),
+                "exact: provably least load of the busiest part, for at most 64 layers; list: list "
+                "scheduling, for any number of layers; best: local search from both, moving single "
+                "layers while the step gets shorter."),
             field(
                 "chunk_steps",
                 &P::chunk_steps,
-                "Time steps after which an LSTM, and what follows it step by step, hands on what "
-                "it has; 0: after the last.",
+                "Time steps per chunk in which an LSTM, and layers that follow it step by step, "
+                "pass on results; 0: all at once after the last step.",
                 0U,
                 1U << 20U),
             field(
                 "lstm_weights",
                 &P::lstm_weights,
-                "Where an LSTM's time steps but the first of a chunk read its weights: l2, as far "
-                "as they fit; memory."),
+                "Source of an LSTM's weights in all time steps but the first of a chunk: l2, as "
+                "far as they fit; memory."),
             field(
                 "message_latency",
                 &P::message_latency,
-                "Where method weighs messages: what one takes beside its bytes over "
-                "link_bandwidth.")};
+                "Fixed cost of a message, in addition to its bytes over link_bandwidth, where "
+                "`method` weighs messages.")};
     }
 };
 

@@ -43,28 +43,29 @@ struct SystemParams {
     std::vector<FaultParams> faults;
     static constexpr auto fields() {
         return std::tuple{
-            field("name", &SystemParams::name, "What reports call the machine.").required(),
+            field("name", &SystemParams::name, "Name of the machine in reports.").required(),
             field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
             field(
-                "gpus", &SystemParams::gpus, "Ranks that have another GPU (docs/unequal_gpus.md)."),
+                "gpus", &SystemParams::gpus, "Ranks with a different GPU (docs/unequal_gpus.md)."),
             field(
                 "topology",
                 &SystemParams::topology,
-                "How the GPUs are joined, or the file that says so (FILE, or "
+                "Interconnect of the GPUs, or the file with its description (FILE, or "
                 "SYSTEM.json#/topology).")
                 .required(),
             field(
                 "collectives",
                 &SystemParams::collectives,
-                "How collectives run on the GPUs, or the file that says so "
-                "(SYSTEM.json#/collectives)."),
+                "Parameters of collectives, or the file with them (SYSTEM.json#/collectives)."),
             field(
                 "measured_as",
                 &SystemParams::measured_as,
-                "How tables of measurements describe such machines: GPU and interconnect in their "
-                "words, one text a wording. `validate` finds the system by what these words "
-                "mean."),
-            field("faults", &SystemParams::faults, "What is broken, or breaks on the way.")};
+                "Descriptions of such machines in tables of measurements, one text per wording of "
+                "GPU and interconnect. `validate` selects the system by them."),
+            field(
+                "faults",
+                &SystemParams::faults,
+                "Faults, present from the start or occurring during the run.")};
     }
     void check(ParamChecker& checker) const;
 };
@@ -80,24 +81,23 @@ struct TraceWorkloadParams {
             field(
                 "files",
                 &TraceWorkloadParams::files,
-                "Traces, relative to this file, one a rank: Kineto, Nsight Systems, Chakra, "
-                "PyTorch's "
-                "execution traces, captures, nccl-tests logs, switchfold's own.")
+                "Traces, relative to this file, one per rank: Kineto, Nsight Systems, Chakra, "
+                "PyTorch's execution traces, captures, nccl-tests logs, switchfold's own.")
                 .required(),
             field(
                 "ranks",
                 &TraceWorkloadParams::ranks,
-                "Ranks of the run; 0: those of the trace. One file stands for several ranks, or "
-                "fewer files than ranks for all, only if this says how many.",
+                "Ranks of the run; 0: those of the trace. Required if the files are fewer than the "
+                "ranks that they stand for.",
                 0U,
                 65'536U),
             field(
                 "peers",
                 &TraceWorkloadParams::peers,
-                "Where one trace stands for all ranks: as_traced, the others come to each "
+                "If one trace stands for all ranks: as_traced, the others arrive at each "
                 "collective as late as its residence in the trace shows; together, no rank is ever "
-                "late. Without it: as_traced where a real run's trace has residences. Where all "
-                "ranks were traced they are as late as they are.")};
+                "late. Default: as_traced if a real run's trace has residences. Traces of all "
+                "ranks show each rank's own lateness.")};
     }
 };
 
@@ -110,7 +110,7 @@ struct CollectiveWorkloadParams {
     std::uint32_t ranks = 0;
     static constexpr auto fields() {
         return std::tuple{
-            field("collective", &CollectiveWorkloadParams::collective, "Which one."),
+            field("collective", &CollectiveWorkloadParams::collective, "Kind of the collective."),
             field(
                 "size",
                 &CollectiveWorkloadParams::size,
@@ -122,7 +122,7 @@ struct CollectiveWorkloadParams {
             field(
                 "ranks",
                 &CollectiveWorkloadParams::ranks,
-                "GPUs that take part, from rank 0; 0 takes all.",
+                "Participating GPUs, from rank 0; 0: all.",
                 0U,
                 65'536U)};
     }
@@ -141,41 +141,41 @@ struct ScenarioParams {
     void check(ParamChecker& checker) const;
     static constexpr auto fields() {
         return std::tuple{
-            field("name", &ScenarioParams::name, "What reports call it.").required(),
+            field("name", &ScenarioParams::name, "Name in reports.").required(),
             field(
                 "overlap",
                 &ScenarioParams::overlap,
-                "Collectives may run beside compute; false puts them one after the other."),
+                "Collectives may overlap compute; false: they run one after the other."),
             field(
                 "all_reduce",
                 &ScenarioParams::all_reduce,
-                "How all-reduces run, and what else can run so."),
+                "How all-reduces run, and other collectives as far as possible."),
             field(
                 "collectives",
                 &ScenarioParams::collectives,
-                "How collectives run, by kind; a kind that is not named follows all_reduce as far "
-                "as "
-                "it can."),
+                "How collectives run, by kind; kinds without an entry follow all_reduce as far as "
+                "possible."),
             field(
                 "max_ctas",
                 &ScenarioParams::max_ctas,
-                "Most thread blocks (CTAs) of a communication kernel, whatever its kind; NCCL's "
-                "maxCTAs. Without it: as many as the rules and policies say.",
+                "Limit on thread blocks (CTAs) of every communication kernel; NCCL's maxCTAs. "
+                "Absent: the limit of the rules and policies.",
                 1U,
                 1024U),
             field(
                 "communication_sms",
                 &ScenarioParams::communication_sms,
-                "SMs of each GPU that communication has to itself, as by a green context: kernels "
-                "may not use them, nor communication others, and a communication kernel has at "
-                "most a block for each. Without it they share all SMs.",
+                "SMs of each GPU reserved for communication, as by a green context: compute "
+                "kernels cannot use them, communication uses no others, and a communication kernel "
+                "has at most one block per reserved SM. Absent: compute and communication share "
+                "all SMs.",
                 1U,
                 4095U),
             field(
                 "set",
                 &ScenarioParams::set,
-                "What else of the experiment is different in this scenario: values by their JSON "
-                "pointers into the experiment, as {\"/workload/bucket\": \"50 MiB\"}.")};
+                "Other values of the experiment that this scenario replaces, by JSON pointer: "
+                "{\"/workload/bucket\": \"50 MiB\"}.")};
     }
 };
 
@@ -194,26 +194,23 @@ struct PlacedWorkloadParams {
     Workload workload;
     static constexpr auto fields() {
         return std::tuple{
-            field("name", &PlacedWorkloadParams::name, "What reports call it.").required(),
-            field(
-                "on",
-                &PlacedWorkloadParams::on,
-                "The GPUs that it runs on: its rank 0 on the first.")
+            field("name", &PlacedWorkloadParams::name, "Name in reports.").required(),
+            field("on", &PlacedWorkloadParams::on, "Its GPUs; rank 0 runs on the first.")
                 .required(),
             field(
                 "start",
                 &PlacedWorkloadParams::start,
-                "How much later than the run's begin it begins.",
+                "Delay of its start after the start of the run.",
                 Time(),
                 microseconds(3'600'000'000)),
             field(
                 "steps",
                 &PlacedWorkloadParams::steps,
-                "How often it runs one after the other; 0: as often as the longest needs for one "
-                "time.",
+                "Number of consecutive repetitions; 0: until the longest workload has run once.",
                 0U,
                 4096U),
-            field("workload", &PlacedWorkloadParams::workload, "What runs there.").required()};
+            field("workload", &PlacedWorkloadParams::workload, "The workload on these GPUs.")
+                .required()};
     }
 };
 
@@ -236,23 +233,23 @@ struct Experiment {
     std::optional<ManyCoreParams> many_core;
     static constexpr auto fields() {
         return std::tuple{
-            field("name", &Experiment::name, "What reports call the experiment.").required(),
+            field("name", &Experiment::name, "Name of the experiment in reports.").required(),
             field(
                 "system",
                 &Experiment::system,
-                "The machine, or the file that describes it. Without many_core it must be there."),
-            field("workload", &Experiment::workload, "What runs on it."),
+                "The machine, or the file that describes it. Required without many_core."),
+            field("workload", &Experiment::workload, "The workload of the machine."),
             field(
                 "workloads",
                 &Experiment::workloads,
-                "Several that run on GPUs of their own and share the rest of the machine "
+                "Several workloads, each on its own GPUs, that share the rest of the machine "
                 "(docs/shared_machine.md). Instead of workload."),
             field(
                 "scenarios",
                 &Experiment::scenarios,
-                "Ways to run it; without any: serial, ring and in_switch (a collective: ring and "
-                "in_switch; experts: deepep_normal). The last is left out, with a note, where the "
-                "machine cannot."),
+                "Ways to run it. Default: serial, ring and in_switch (a collective: ring and "
+                "in_switch; experts: deepep_normal). in_switch is left out, with a note, if the "
+                "machine does not support it."),
             field(
                 "functional",
                 &Experiment::functional,
@@ -260,41 +257,45 @@ struct Experiment {
             field(
                 "seed",
                 &Experiment::seed,
-                "Of everything random: the numbers of functional mode, bit errors."),
+                "Seed of all random values: the numbers of functional mode, bit errors."),
             field(
                 "causes",
                 &Experiment::causes,
-                "Find what the slowdown comes from: runs each scenario again with each mechanism "
-                "off."),
+                "Find the causes of the slowdown: runs each scenario again with each mechanism "
+                "switched off."),
             field(
                 "exact",
                 &Experiment::exact,
-                "Carry out every transfer of every collective; else long ones leave out what they "
-                "do over and over, and statistics count it."),
+                "Simulate every transfer of every collective; false: long collectives skip their "
+                "repetitive parts, and statistics count the skipped time."),
             field(
                 "faults",
                 &Experiment::faults,
-                "What is broken, or breaks on the way, beside the system's own faults."),
-            field("limits", &Experiment::limits, "When a simulation is given up (exit code 3)."),
+                "Faults in addition to the system's own, present from the start or occurring "
+                "during the run."),
+            field(
+                "limits",
+                &Experiment::limits,
+                "Limits at which a simulation is aborted (exit code 3)."),
             field(
                 "learning",
                 &Experiment::learning,
-                "Train a small network with the weights that passes of the simulated plan see "
-                "(docs/learning.md)."),
+                "Train a small network with the weight versions that the passes of the simulated "
+                "plan see (docs/learning.md)."),
             field(
                 "ranks",
                 &Experiment::ranks,
-                "Ranks that are slower, or come later, than their GPUs say "
+                "Ranks that are slower or start later than their GPUs imply "
                 "(docs/unequal_gpus.md)."),
             field(
                 "planner",
                 &Experiment::planner,
-                "The plans that `switchfold plan` chooses from (docs/planner.md); a run leaves it "
-                "aside."),
+                "The plans that `switchfold plan` chooses from (docs/planner.md); `run` ignores "
+                "it."),
             field(
                 "run",
                 &Experiment::run,
-                "Many steps, in which GPUs come and go (docs/elastic.md)."),
+                "A run of many steps in which GPUs join and leave (docs/elastic.md)."),
             field(
                 "many_core",
                 &Experiment::many_core,

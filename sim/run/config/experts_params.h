@@ -56,8 +56,8 @@ struct ExpertsWorkloadParams {
             field(
                 "operation",
                 &W::operation,
-                "The dispatch, which sends tokens to their experts, the combine, which brings "
-                "their results back and adds them, or both, one after the other."),
+                "dispatch: sends tokens to their experts; combine: returns the experts' results "
+                "and adds them; both: one after the other."),
             field("tokens", &W::tokens, "Tokens of each rank.", 1U, kMostTokens).required(),
             field("hidden", &W::hidden, "Elements of a token.", 1U, 65'536U).required(),
             field("top_k", &W::top_k, "Experts that a token chooses.", 1U, 64U).required(),
@@ -66,22 +66,20 @@ struct ExpertsWorkloadParams {
             field(
                 "payload",
                 &W::payload,
-                "What a dispatch carries of a token: bfloat16, fp8 with a float32 scale for each "
-                "128 elements, nvfp4 with a byte of scale for each 16. A combine carries "
-                "bfloat16."),
+                "Format of a dispatched token: bfloat16, fp8 with a float32 scale per 128 "
+                "elements, nvfp4 with a scale byte per 16 elements. A combine carries bfloat16."),
             field(
                 "routing",
                 &W::routing,
-                "Experts that tokens choose: random, all alike; balanced, ranks in turn; skewed, "
-                "the first ones more often."),
+                "Distribution of the chosen experts: random, uniform; balanced, ranks in turn; "
+                "skewed, the first ones more often."),
             field(
                 "skew",
                 &W::skew,
-                "skewed: the e-th expert is chosen as often as 1 / (e + 1)^skew.",
+                "skewed: the e-th expert is chosen with weight 1 / (e + 1)^skew.",
                 0.0,
                 10.0),
-            field(
-                "ranks", &W::ranks, "GPUs that take part, from rank 0; 0 takes all.", 0U, 65'536U)};
+            field("ranks", &W::ranks, "Participating GPUs, from rank 0; 0: all.", 0U, 65'536U)};
     }
     void check(ParamChecker& checker) const;
 };

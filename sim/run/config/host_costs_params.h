@@ -34,86 +34,100 @@ struct HostCostsParams : changes::HostCosts {
         constexpr Bandwidth kLeast(1);
         constexpr Bandwidth kMost = gigabytes_per_second(1'000'000);
         return std::tuple{
-            field(
-                "pod",
-                &P::pod,
-                "Until a machine or container is there in which a process can start.")
+            field("pod", &P::pod, "Time until a machine or container is ready to start a process.")
                 .required(),
             field(
                 "restart_pods",
                 &P::restart_pods,
-                "A restart takes new pods for all ranks; else for added ones.")
+                "A restart needs new pods for all ranks; false: only for added ones.")
                 .required(),
             field(
                 "keep_processes",
                 &P::keep_processes,
-                "Processes are kept alive, with their contexts: nobody starts one.")
+                "A restart keeps existing processes and their contexts.")
                 .required(),
-            field("detection", &P::detection, "From a request until the members know.").required(),
-            field("kill", &P::kill, "Until old processes have ended.").required(),
-            field("start", &P::start, "Of a process.").required(),
-            field("import", &P::import, "Of its libraries.").required(),
-            field("context", &P::context, "Of a GPU's context.").required(),
+            field(
+                "detection",
+                &P::detection,
+                "Time from a request or death until all members know of it.")
+                .required(),
+            field("kill", &P::kill, "Time until old processes have ended.").required(),
+            field("start", &P::start, "Time to start a process.").required(),
+            field("import", &P::import, "Time to import its libraries.").required(),
+            field("context", &P::context, "Time to create a GPU's context.").required(),
             field(
                 "context_per_gpu",
                 &P::context_per_gpu,
-                "On top, for each other GPU of the machine (peer access).")
+                "Additional time for each other GPU of the machine (peer access).")
                 .required(),
-            field("rendezvous", &P::rendezvous, "Agreeing on who takes part.").required(),
-            field("skew", &P::skew, "Ranks come to the bootstrap apart by this much.").required(),
+            field("rendezvous", &P::rendezvous, "Time to agree on the participants.").required(),
+            field("skew", &P::skew, "Spread of the ranks' arrivals at the bootstrap.").required(),
             field(
                 "bootstrap_step",
                 &P::bootstrap_step,
-                "Of the TCP ring in which ranks find each other: a message to the next one.")
+                "Time of one step of the TCP ring by which ranks find each other: a message to the "
+                "next rank.")
                 .required(),
-            field("kernels", &P::kernels, "A process's first communicator loads its kernels.")
+            field(
+                "kernels",
+                &P::kernels,
+                "Time in which a process's first communicator loads its kernels.")
                 .required(),
-            field("allocation", &P::allocation, "Of a communicator's buffers.").required(),
-            field("topology", &P::topology, "Search, graphs and the all-gathers between them.")
+            field("allocation", &P::allocation, "Time to allocate a communicator's buffers.")
+                .required(),
+            field(
+                "topology",
+                &P::topology,
+                "Time of the topology search, its graphs and the all-gathers between them.")
                 .required(),
             field(
                 "connection",
                 &P::connection,
-                "At the first collective, a rank's end of a ring's channel within a machine.")
+                "Time to connect a rank's end of a ring channel within a machine, at the first "
+                "collective.")
                 .required(),
             field(
                 "connection_network",
                 &P::connection_network,
-                "The same to a rank of another machine.")
+                "The same for a rank of another machine.")
                 .required(),
             field(
                 "warm_connections",
                 &P::warm_connections,
-                "A prepared communicator makes them beside training, by a collective of its own.")
+                "A prepared communicator connects beside training, by its own collective.")
                 .required(),
-            field("build", &P::build, "Of the model: weights, compiler, captured graphs.")
+            field(
+                "build", &P::build, "Time to build the model: weights, compiler, captured graphs.")
                 .required(),
-            field("data", &P::data, "Until the first batch is there.").required(),
+            field("data", &P::data, "Time until the first batch is available.").required(),
             field(
                 "switching",
                 &P::switching,
-                "To a prepared communicator, with the new division of the batch.")
+                "Time to switch to a prepared communicator and redistribute the batch.")
                 .required(),
-            field("timeout", &P::timeout, "Until members give up on a rank that is gone.")
+            field("timeout", &P::timeout, "Time until members give up on a dead rank.").required(),
+            field("abort", &P::abort, "Time to abort a communicator's pending work.").required(),
+            field("storage_write", &P::storage_write, "Rate of the shared storage.", kLeast, kMost)
                 .required(),
-            field("abort", &P::abort, "Of what is under way on a communicator.").required(),
+            field("storage_read", &P::storage_read, "Rate of the shared storage.", kLeast, kMost)
+                .required(),
             field(
-                "storage_write", &P::storage_write, "Of the storage that all share.", kLeast, kMost)
-                .required(),
-            field("storage_read", &P::storage_read, "Of the storage that all share.", kLeast, kMost)
-                .required(),
-            field("client", &P::client, "Most that one process writes or reads.", kLeast, kMost)
+                "client",
+                &P::client,
+                "Rate limit of one process, writing or reading.",
+                kLeast,
+                kMost)
                 .required(),
             field(
                 "readers",
                 &P::readers,
-                "Who reads a checkpoint: every_rank, every_machine (its page cache serves the "
-                "others), one.")
+                "Readers of a checkpoint: every_rank, every_machine (its page cache serves the "
+                "machine's other ranks), one (which sends it to the others).")
                 .required(),
             field(
                 "writers",
                 &P::writers,
-                "Who writes one: one, the first member; every_rank, each an equal part.")
+                "Writers of a checkpoint: one, the first member; every_rank, each an equal part.")
                 .required()};
     }
 };

@@ -14,16 +14,19 @@ struct LaunchParams : LaunchTimes {
     static constexpr auto fields() {
         using P = LaunchParams;
         return std::tuple{
-            field("kernel", &P::kernel, "From a launch of a kernel or copy to the next call."),
+            field(
+                "kernel",
+                &P::kernel,
+                "Host time from a launch of a kernel or copy to the next call."),
             field(
                 "collective",
                 &P::collective,
-                "From a call of a collective, a send or a receive to the next call."),
+                "Host time from a call of a collective, send or receive to the next call."),
             field(
                 "wait_after_pass",
                 &P::wait_after_pass,
-                "The host waits for the GPU behind each forward and backward of a stage, as "
-                "Megatron-LM's timers made it do.")};
+                "The host waits for the GPU after each forward and backward pass of a stage, as "
+                "with Megatron-LM's timers.")};
     }
 };
 

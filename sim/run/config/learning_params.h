@@ -67,26 +67,32 @@ struct LearningNetworkParams : learning::NetworkShape {
             field(
                 "type",
                 &P::kind,
-                "mlp; residual, blocks of two maps; transformer; quadratic, a bowl whose gradient "
-                "has noise."),
+                "mlp; residual, blocks of two linear maps; transformer; quadratic, a quadratic "
+                "loss with noisy gradients."),
             field(
                 "depth",
                 &P::depth,
-                "Pieces in a row, which stages share evenly, input and output among them.",
+                "Number of consecutive pieces, including input and output, divided evenly over the "
+                "stages.",
                 1U,
                 1024U),
-            field("width", &P::width, "Neurons; quadratic: parameters of a piece.", 1U, 4096U),
+            field(
+                "width",
+                &P::width,
+                "Neurons of a layer; quadratic: parameters of a piece.",
+                1U,
+                4096U),
             field("inside", &P::inside, "Neurons within a block; 0: the width.", 0U, 4096U),
             field("heads", &P::heads, "transformer: heads of attention.", 1U, 64U),
             field(
                 "tokens",
                 &P::tokens,
-                "transformer: tokens into which a sample's features are cut; text: characters from "
-                "which the next one is to be told.",
+                "transformer: tokens into which a sample's features are divided; text: characters "
+                "from which the next one is predicted.",
                 1U,
                 1024U),
-            field("curvature", &P::curvature, "quadratic: of every parameter.", 0.0, 1e6),
-            field("start", &P::start, "quadratic: of every parameter.", -1e6, 1e6)};
+            field("curvature", &P::curvature, "quadratic: value for every parameter.", 0.0, 1e6),
+            field("start", &P::start, "quadratic: value for every parameter.", -1e6, 1e6)};
     }
 };
 
@@ -101,15 +107,15 @@ struct LearningDataParams : learning::DataSpec {
                 "quadratic network; text, the next character of it; csv; fashion_mnist, of "
                 "Debian's "
                 "package."),
-            field("samples", &P::samples, "To train with, at most.", 1U, 1U << 20U),
-            field("held_out", &P::held_out, "To measure the loss with.", 1U, 1U << 20U),
-            field("features", &P::features, "teacher: numbers of an input.", 1U, 4096U),
-            field("outputs", &P::outputs, "teacher: numbers of an output.", 1U, 4096U),
+            field("samples", &P::samples, "Limit on training samples.", 1U, 1U << 20U),
+            field("held_out", &P::held_out, "Samples for measuring the loss.", 1U, 1U << 20U),
+            field("features", &P::features, "teacher: size of an input.", 1U, 4096U),
+            field("outputs", &P::outputs, "teacher: size of an output.", 1U, 4096U),
             field(
                 "noise",
                 &P::noise,
-                "Standard deviation: added to the teacher's outputs or the spirals' points, or of "
-                "noise itself.",
+                "Standard deviation of noise, added to the teacher's outputs or the spirals' "
+                "points, or forming the data of type noise.",
                 0.0,
                 1e6),
             field(
@@ -137,8 +143,8 @@ struct LearningOptimizerParams : learning::OptimizerSpec {
                 "adamw."),
             field("momentum", &P::momentum, "m; Adam's beta 1.", 0.0, kBelowOne),
             field("second", &P::second, "Adam's beta 2.", 0.0, kBelowOne),
-            field("epsilon", &P::epsilon, "Adam's.", 0.0, 1.0),
-            field("decay", &P::decay, "Of weights.", 0.0, 1.0)};
+            field("epsilon", &P::epsilon, "Adam's epsilon.", 0.0, 1.0),
+            field("decay", &P::decay, "Weight decay.", 0.0, 1.0)};
     }
 };
 
@@ -149,40 +155,41 @@ struct LearningAveragingParams : learning::AveragingSpec {
             field(
                 "type",
                 &P::rule,
-                "Of data-parallel replicas: none, gradients are added up in every step; periodic "
-                "(local SGD); post_local; one_shot; adaptive (AdaComm); elastic (EASGD); "
-                "elastic_async, each replica meets the centre when it gets there; model_averaging "
+                "Averaging of data-parallel replicas: none, gradients are summed in every step; "
+                "periodic (local SGD); post_local; one_shot; adaptive (AdaComm); elastic (EASGD); "
+                "elastic_async, each replica meets the centre at its own time; model_averaging "
                 "(SMA); block_momentum (BMUF)."),
             field("every", &P::every, "Steps between averages; adaptive: at first.", 1U, 1U << 20U),
             field(
                 "strength",
                 &P::strength,
-                "elastic, elastic_async, model_averaging: of the pull to the centre; 0: 0.9 / "
-                "replicas.",
+                "elastic, elastic_async, model_averaging: strength of the pull to the centre; 0: "
+                "0.9 / replicas.",
                 0.0,
                 2.0),
             field(
                 "centre_momentum",
                 &P::centre_momentum,
-                "model_averaging: of the centre.",
+                "model_averaging: momentum of the centre.",
                 0.0,
                 0.999999),
             field(
                 "block_momentum",
                 &P::block_momentum,
-                "block_momentum: of the centre; below 0: 1 - 1 / replicas.",
+                "block_momentum: momentum of the centre; below 0: 1 - 1 / replicas.",
                 -1.0,
                 0.999999),
             field(
                 "every_step_until",
                 &P::every_step_until,
-                "post_local: step; 0: half of the steps.",
+                "post_local: step until which replicas average after every step; 0: half of the "
+                "steps.",
                 0U,
                 1U << 24U),
             field(
                 "keep_momentum",
                 &P::keep_momentum,
-                "Replicas keep their velocity when they go on from an average.")};
+                "Replicas keep their momentum after an average.")};
     }
 };
 
@@ -197,10 +204,16 @@ struct LearningMemberParams : learning::MemberChange {
             field(
                 "add",
                 &P::add,
-                "Replicas that join: they receive weights and moments while the next step runs.",
+                "Number of replicas that join; they receive weights and moments during the next "
+                "step.",
                 0U,
                 kMostMembers),
-            field("remove", &P::remove, "Replicas that leave, the last ones.", 0U, kMostMembers)};
+            field(
+                "remove",
+                &P::remove,
+                "Number of replicas that leave: the last ones.",
+                0U,
+                kMostMembers)};
     }
     void check(ParamChecker& checker) const {
         if ((add > 0) == (remove > 0))
@@ -253,33 +266,27 @@ struct LearningParams {
             field("network", &P::network, "The small network that is trained."),
             field("data", &P::data, "What it is trained with."),
             field("optimizer", &P::optimizer, "How weights are updated."),
-            field(
-                "averaging",
-                &P::averaging,
-                "What data-parallel replicas do with each other's weights."),
+            field("averaging", &P::averaging, "How data-parallel replicas average their weights."),
             field(
                 "shares",
                 &P::shares,
-                "Parts of a batch that data-parallel replicas take, relative to each other; "
-                "without "
-                "them even ones.",
+                "Relative shares of the batch of the data-parallel replicas; absent: equal shares.",
                 1U,
                 1U << 16U),
             field(
                 "members",
                 &P::members,
-                "Data-parallel replicas that join and leave between steps, in the order of steps."),
+                "Joins and leaves of data-parallel replicas, in the order of steps."),
             field(
                 "compared_with",
                 &P::compared_with,
-                "Scenario with whose trainings those of the others are compared, seed by seed; "
-                "without it the first that trains."),
+                "Scenario with which the others are compared, seed by seed; absent: the first that "
+                "trains."),
             field(
                 "gap_of",
                 &P::gap_of,
-                "Scenario whose loss's distance from that one's is the gap, of which the others "
-                "close "
-                "a part."),
+                "Scenario whose difference in final loss from compared_with is the gap; results "
+                "show the share of it that each other scenario closes."),
             field("learning_rate", &P::learning_rate, "The same for all scenarios.", 0.0, 1e9),
             field(
                 "batch",
@@ -291,22 +298,25 @@ struct LearningParams {
             field(
                 "evaluate_every",
                 &P::evaluate_every,
-                "Steps from one measurement of the loss to the next.",
+                "Steps between measurements of the loss.",
                 1U,
                 kMostSteps),
-            field("target", &P::target, "Loss to be reached: steps and seconds to it are results."),
-            field("seeds", &P::seeds, "Trainings, each from a seed of its own.", 1U, 1000U),
-            field("seed", &P::seed, "The first; the others follow it."),
+            field(
+                "target",
+                &P::target,
+                "Loss to reach; results contain the steps and seconds to it."),
+            field("seeds", &P::seeds, "Number of trainings, each with its own seed.", 1U, 1000U),
+            field("seed", &P::seed, "The first seed; the others follow consecutively."),
             field(
                 "ahead",
                 &P::ahead,
-                "How far predictions look: by the formula of their papers, or as the simulated "
-                "times show it."),
+                "Distance of weight predictions: by the formula of their papers, or from the "
+                "simulated times."),
             field(
                 "pipemare_decay",
                 &P::pipemare_decay,
-                "PipeMare's D: what stays of its average of updates from a forward to its "
-                "backward.",
+                "PipeMare's D: decay of its average of updates from a forward pass to its backward "
+                "pass.",
                 1e-6,
                 0.999999),
             field(

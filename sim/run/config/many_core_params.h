@@ -42,14 +42,14 @@ struct OffloadLinkParams {
             field(
                 "bandwidth",
                 &P::bandwidth,
-                "Of each direction.",
+                "Rate of each direction.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000))
                 .required(),
             field(
                 "latency",
                 &P::latency,
-                "From the start of a transfer to its first byte.",
+                "Latency from the start of a transfer to its first byte.",
                 Time(),
                 microseconds(1'000'000))};
     }
@@ -80,13 +80,13 @@ struct ManyCoreParams {
                 .required(),
             field("host", &P::host, "One socket of its host, or the file that describes it.")
                 .required(),
-            field("link", &P::link, "The way between the two.").required(),
-            field("on", &P::on, "Which of them computes."),
+            field("link", &P::link, "Link between host and coprocessor.").required(),
+            field("on", &P::on, "The one that computes."),
             field(
                 "widths",
                 &P::widths,
-                "Neurons of the encoder's layers, from the input to the code; the decoder is the "
-                "same backwards.",
+                "Neurons of the encoder's layers, from the input to the code; the decoder mirrors "
+                "them.",
                 1U,
                 1'048'576U)
                 .required(),
@@ -95,44 +95,47 @@ struct ManyCoreParams {
             field(
                 "steps_per_chunk",
                 &P::steps_per_chunk,
-                "Mini-batches that travel to the coprocessor together.",
+                "Mini-batches per transfer to the coprocessor.",
                 1U,
                 65'536U),
             field(
                 "buffers",
                 &P::buffers,
-                "Chunks that have room on the coprocessor, one of them at work.",
+                "Chunk buffers on the coprocessor, including the one in use.",
                 1U,
                 64U),
             field(
                 "strategy",
                 &P::strategy,
-                "two_level: own loops, the mini-batch over cores, neurons over a core's threads "
-                "and lanes, one parallel region a layer; library: one matrix product of a library "
-                "a layer and direction."),
+                "two_level: hand-written loops with the mini-batch over cores, neurons over a "
+                "core's threads and lanes, and one parallel region per layer; library: one library "
+                "matrix product per layer and direction."),
             field(
                 "gradients",
                 &P::gradients,
-                "How the cores' gradients are added in two_level: atomics, on one array; copies, "
-                "an array a core and a tree."),
+                "How two_level sums the cores' gradients: atomics, on one array; copies, one array "
+                "per core and a tree."),
             field(
                 "recompute",
                 &P::recompute,
-                "Run the encoder's forward pass again before its backward pass, and keep none of "
-                "its activations."),
-            field("returns_code", &P::returns_code, "Each sample's code travels back to the host."),
-            field("cores", &P::cores, "Cores that are used; without it: all.", 1U, 4096U),
+                "Discard the encoder's activations and run its forward pass again before its "
+                "backward pass."),
+            field(
+                "returns_code",
+                &P::returns_code,
+                "Each sample's code is transferred back to the host."),
+            field("cores", &P::cores, "Cores in use; absent: all.", 1U, 4096U),
             field(
                 "threads_per_core",
                 &P::threads_per_core,
-                "Threads on each of them; without it: all.",
+                "Threads in use per core; absent: all.",
                 1U,
                 64U),
             field(
                 "nested_threads",
                 &P::nested_threads,
-                "Threads of a region that each of these threads opens inside the layer's; 1: no "
-                "region lies inside another.",
+                "Threads of a nested region that each of these threads opens inside the layer's; "
+                "1: no nesting.",
                 1U,
                 256U)};
     }

@@ -34,63 +34,63 @@ struct MemoryChoiceParams : MemoryChoice {
             field(
                 "planner",
                 &MemoryChoiceParams::planner,
-                "What stays on the GPU: none, everything (nothing travels); offload_all, "
-                "offload_conv, nothing of that kind (vDNN); first_fit, what GeePS's rule finds; "
-                "optimal, what saves most copies."),
+                "Choice of tensors that stay on the GPU: none, all (nothing is offloaded); "
+                "offload_all, offload_conv, none of that kind (vDNN); first_fit, by GeePS's rule; "
+                "optimal, those that save most copies."),
             field(
                 "staging",
                 &MemoryChoiceParams::staging,
-                "Memory set aside for what travels: window, two steps in a row; double_peak, twice "
-                "the fullest step; single, the fullest step, and nothing is fetched ahead."),
+                "Memory reserved for transferred tensors: window, two consecutive steps; "
+                "double_peak, twice the fullest step; single, the fullest step, without prefetch."),
             field(
                 "bytes",
                 &MemoryChoiceParams::bytes,
-                "GPU memory for all of it; 0: what the GPU has, less its reserve.",
+                "GPU memory for everything; 0: the GPU's capacity minus its reserve.",
                 Bytes(0),
                 Bytes(1ULL << 50U)),
             field(
                 "granule",
                 &MemoryChoiceParams::granule,
-                "planner optimal: sizes are rounded up to multiples of it. Larger ones are "
-                "planned faster.",
+                "planner optimal: sizes are rounded up to multiples of this; a larger granule "
+                "plans faster.",
                 Bytes(1),
                 Bytes(1ULL << 40U)),
             field(
                 "weights_travel",
                 &MemoryChoiceParams::weights_travel,
-                "Weights may lie on the host too, as moments and activations may."),
+                "Weights may be offloaded to the host, like moments and activations."),
             field(
                 "updates",
                 &MemoryChoiceParams::updates,
-                "When weights are updated: batch, after the backward pass; immediate, behind their "
+                "When weights are updated: batch, after the backward pass; immediate, after their "
                 "layer; overlapped, beside the gradient of the layer's input; delayed, beside that "
                 "of the next layer."),
             field(
                 "gradient_ring",
                 &MemoryChoiceParams::gradient_ring,
-                "Updates within the backward pass: memory for gradients of weights; 0: the least "
-                "that works, two neighbours for overlapped.",
+                "Memory for weight gradients if updates run within the backward pass; 0: the "
+                "minimum, which is two neighbouring layers for overlapped.",
                 Bytes(0),
                 Bytes(1ULL << 50U)),
             field(
                 "clip_by_global_norm",
                 &MemoryChoiceParams::clip_by_global_norm,
-                "Gradients are clipped by the norm of all of them, which is computed before the "
-                "first update: batch alone."),
+                "Clip gradients by their global norm, which is computed before the first update: "
+                "only with batch."),
             field(
                 "check_loss_scale",
                 &MemoryChoiceParams::check_loss_scale,
-                "All gradients are searched for overflows before the first update: batch alone."),
+                "Check all gradients for overflows before the first update: only with batch."),
             field(
                 "updater",
                 &MemoryChoiceParams::updater,
-                "Who updates weights: the gpu, or the host, which has the moments then "
-                "(ZeRO-Offload)."),
+                "Where weights are updated: on the gpu, or on the host, which then holds the "
+                "moments (ZeRO-Offload)."),
             field(
                 "host_rate",
                 &MemoryChoiceParams::host_rate,
-                "updater host: parameters a second that it updates for a rank. ZeRO-Offload's "
-                "CPU-Adam was measured at 3.3e9 to 4.5e9 on a DGX-2, all of its cores.",
+                "updater host: parameters per second that it updates for a rank. ZeRO-Offload's "
+                "CPU-Adam was measured at 3.3e9 to 4.5e9 on a DGX-2 with all its cores.",
                 1.0,
                 1e15)};
     }

@@ -29,7 +29,7 @@ struct ProfileParams {
                 &ProfileParams::file,
                 "graph.txt of PipeDream's profiler, relative to this file.")
                 .required(),
-            field("batch", &ProfileParams::batch, "Samples that it timed.", 1U, 1U << 20U)
+            field("batch", &ProfileParams::batch, "Samples of the profiled batch.", 1U, 1U << 20U)
                 .required()};
     }
 };

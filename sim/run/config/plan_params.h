@@ -121,48 +121,53 @@ struct PlanParams : ParallelPlan {
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return std::tuple{
-            field("data", &PlanParams::data, "Replicas of the whole.", 1U, kMost),
+            field("data", &PlanParams::data, "Data-parallel replicas.", 1U, kMost),
             field(
                 "context",
                 &PlanParams::context,
-                "Ranks that share the tokens of a sample.",
+                "Ranks over which the tokens of a sample are divided.",
                 1U,
                 kMost),
             field(
                 "tensor",
                 &PlanParams::tensor,
-                "Ranks that share each layer, next to each other.",
+                "Consecutive ranks over which each layer is divided.",
                 1U,
                 kMost),
-            field("pipeline", &PlanParams::pipeline, "Devices in a row.", 1U, kMost),
+            field("pipeline", &PlanParams::pipeline, "Devices of a pipeline.", 1U, kMost),
             field(
                 "expert",
                 &PlanParams::expert,
-                "Data-parallel ranks that share a layer's experts.",
+                "Data-parallel ranks over which a layer's experts are divided.",
                 1U,
                 kMost),
             field(
                 "sequence",
                 &PlanParams::sequence,
-                "Tensor-parallel ranks share what lies between their products too: "
-                "reduce-scatters and all-gathers instead of all-reduces."),
+                "Tensor-parallel ranks also divide the operations between their products (sequence "
+                "parallelism): reduce-scatters and all-gathers instead of all-reduces."),
             field(
                 "sharding",
                 &PlanParams::sharding,
-                "What data-parallel ranks keep only in part: none, optimizer (ZeRO 1), gradients "
-                "(ZeRO 2), parameters (ZeRO 3)."),
-            field("micro_batch", &PlanParams::micro_batch, "Samples.", 1U, 1U << 20U),
+                "State that data-parallel ranks shard: none, optimizer (ZeRO 1), gradients (ZeRO "
+                "2), parameters (ZeRO 3)."),
+            field(
+                "micro_batch",
+                &PlanParams::micro_batch,
+                "Samples of a micro-batch.",
+                1U,
+                1U << 20U),
             field(
                 "accumulate",
                 &PlanParams::accumulate,
-                "Micro-batches of a step and replica.",
+                "Micro-batches per step and replica.",
                 1U,
                 1U << 20U),
             field(
                 "global_batch",
                 &PlanParams::global_batch,
-                "Samples of a step on all replicas, which take as many micro-batches of at most "
-                "micro_batch samples as they need, instead of accumulate; 0: data x micro_batch x "
+                "Samples per step of all replicas, instead of accumulate: replicas take as many "
+                "micro-batches of at most micro_batch samples as needed; 0: data x micro_batch x "
                 "accumulate.",
                 0U,
                 1U << 20U),
@@ -175,12 +180,12 @@ struct PlanParams : ParallelPlan {
             field(
                 "accumulation",
                 &PlanParams::accumulation,
-                "Gradients of micro-batches are added by the kernels that make them (fused), or by "
-                "kernels of their own (separate)."),
+                "Gradients of micro-batches are accumulated by the kernels that compute them "
+                "(fused) or by separate kernels (separate)."),
             field(
                 "recompute",
                 &PlanParams::recompute,
-                "What backward computes again: none, selective (attention), full (all but the "
+                "Recomputed in the backward pass: none, selective (attention), full (all but the "
                 "inputs of blocks)."),
             field("schedule", &PlanParams::schedule, "Order of passes; docs/plans.md names them."),
             field(
@@ -192,89 +197,89 @@ struct PlanParams : ParallelPlan {
             field(
                 "partition",
                 &PlanParams::cut,
-                "\"auto\", stages of about the same time; \"equal\", as many blocks each; "
-                "\"planner\", PipeDream's, which weighs messages over link_bandwidth too; "
-                "\"replicated\", the same with as many devices for each stage as it finds best; or "
-                "the first layer of each stage by name or number."),
+                "\"auto\", stages of about equal time; \"equal\", equal numbers of blocks; "
+                "\"planner\", PipeDream's, which also weighs messages over link_bandwidth; "
+                "\"replicated\", the same with the best number of devices per stage; or the first "
+                "layer of each stage by name or number."),
             field(
                 "link_bandwidth",
                 &PlanParams::link_bandwidth,
-                "partition planner, and where a cut is chosen: what a message gets.",
+                "Rate of a message, for partition planner and for the choice of a cut.",
                 Bandwidth(1),
                 gigabytes_per_second(100'000)),
             field(
                 "replicas",
                 &PlanParams::replicas,
-                "1f1b_async: devices that take each stage's mini-batches in turn; none: one each.",
+                "1f1b_async: number of devices per stage, which take its mini-batches in turn; "
+                "empty: one per stage.",
                 1U,
                 kMost),
             field(
                 "mini_batches",
                 &PlanParams::mini_batches,
-                "Schedules that never flush: how many are simulated.",
+                "Schedules without flush: number of simulated mini-batches.",
                 1U,
                 1U << 20U),
             field(
                 "update_every",
                 &PlanParams::update_every,
-                "Schedules that never flush: mini-batches of an update.",
+                "Schedules without flush: mini-batches per update.",
                 1U,
                 1U << 20U),
             field(
                 "weights",
                 &PlanParams::weights,
-                "Schedules that never flush: which weights a pass sees."),
+                "Schedules without flush: weight version that a pass sees."),
             field(
                 "messages",
                 &PlanParams::messages,
-                "Between stages: overlapped, sent beside what computes next; ahead, received a "
-                "pass "
-                "ahead too; blocking, as Megatron-LM's plain 1F1B."),
+                "Messages between stages: overlapped, sent beside the next computation; ahead, "
+                "also received one pass ahead; blocking, like Megatron-LM's plain 1F1B."),
             field(
                 "attention",
                 &PlanParams::attention,
-                "One kernel (FlashAttention), or scores, softmax, dropout and values each from "
-                "memory to memory."),
+                "One fused kernel (FlashAttention), or separate kernels for scores, softmax, "
+                "dropout and values, each from memory to memory."),
             field(
                 "loss",
                 &PlanParams::loss,
-                "One kernel each way, or operator by operator in 32 bits (Megatron-LM's cross "
-                "entropy unless it is told to fuse it)."),
+                "One fused kernel per direction, or one per operator in 32 bits (Megatron-LM's "
+                "default cross entropy)."),
             field(
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
-                "Gradients travel beside the last backward; else after it."),
+                "Gradients are exchanged beside the last backward pass; false: after it."),
             field(
                 "gradient_as_bucket_view",
                 &PlanParams::gradient_as_bucket_view,
-                "Gradients lie in the buckets that travel; else they are copied there and are held "
-                "twice (PyTorch's DistributedDataParallel, unless told)."),
+                "Gradients are views into the communicated buckets; false: they are copied there "
+                "and held twice (default of PyTorch's DistributedDataParallel)."),
             field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
             field(
                 "launches",
                 &PlanParams::calls,
-                "What the host takes to launch a kernel or call a collective, or the file that "
-                "says so (configs/launches). None: the GPU never waits for it, as with CUDA "
+                "Host times to launch a kernel or call a collective, or the file with them "
+                "(configs/launches). Absent: the GPU never waits for the host, as with CUDA "
                 "graphs."),
             field(
                 "cut",
                 &PlanParams::layer_cut,
-                "Parts of layers and branches, which need not follow each other, instead of a "
-                "pipeline's stages (docs/layer_division.md). Ranks = data x gpus of the cut."),
+                "Division by layers and branches into parts, not necessarily contiguous, instead "
+                "of pipeline stages (docs/layer_division.md). Ranks = data x gpus of the cut."),
             field(
                 "memory",
                 &PlanParams::memory,
-                "What stays on the GPU, what travels to the host and back, and when weights are "
-                "updated (docs/memory_plans.md). None: all stays."),
+                "Tensors that stay on the GPU or are offloaded to the host, and when weights are "
+                "updated (docs/memory_plans.md). Absent: all stay."),
             field(
                 "average",
                 &PlanParams::average,
-                "The data-parallel replicas take steps of their own and exchange weights now and "
-                "then (docs/exchange.md). None: gradients of every step are added up."),
+                "Data-parallel replicas take local steps and exchange weights periodically "
+                "(docs/exchange.md). Absent: gradients are summed in every step."),
             field(
                 "fold",
                 &PlanParams::fold,
-                "Ranks that do the same are simulated once: hundreds of GPUs in seconds; "
+                "Simulate ranks with identical work once: hundreds of GPUs in seconds; "
                 "docs/plans.md says when that is exact.")};
     }
 };

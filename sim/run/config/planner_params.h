@@ -35,38 +35,39 @@ struct PlannerParams : PlanSpace {
             field(
                 "global_batch",
                 &PlannerParams::global_batch,
-                "Samples of a step, on all GPUs together.",
+                "Samples per step, on all GPUs together.",
                 1U,
                 kMostBatch)
                 .required(),
             field(
                 "gpus",
                 &PlannerParams::gpus,
-                "That every plan uses, from rank 0 on; 0: all of the system.",
+                "GPUs of every plan, from rank 0; 0: all of the system.",
                 0U,
                 kMost),
             field(
                 "data",
                 &PlannerParams::data,
-                "Replicas that are tried; empty: whatever the other keys leave.",
+                "Numbers of replicas to try; empty: those that the other keys leave possible.",
                 1U,
                 kMost),
             field(
                 "context",
                 &PlannerParams::context,
-                "Ranks that share the tokens of a sample; empty: all divisors of the GPUs.",
+                "Numbers of ranks that divide the tokens of a sample; empty: all divisors of the "
+                "GPUs.",
                 1U,
                 kMost),
             field(
                 "tensor",
                 &PlannerParams::tensor,
-                "Ranks that share each layer; empty: all divisors of the GPUs.",
+                "Numbers of ranks that divide each layer; empty: all divisors of the GPUs.",
                 1U,
                 kMost),
             field(
                 "pipeline",
                 &PlannerParams::pipeline,
-                "Devices in a row; empty: all divisors of the GPUs.",
+                "Numbers of devices of a pipeline; empty: all divisors of the GPUs.",
                 1U,
                 kMost),
             field(
@@ -78,48 +79,48 @@ struct PlannerParams : PlanSpace {
             field(
                 "sequence",
                 &PlannerParams::sequence,
-                "Whether tensor-parallel ranks share what lies between their products too: yes, "
-                "no, either."),
+                "Sequence parallelism of tensor-parallel ranks: yes, no, either."),
             field(
-                "sharding",
-                &PlannerParams::sharding,
-                "What replicas keep only in part (docs/plans.md)."),
+                "sharding", &PlannerParams::sharding, "State that replicas shard (docs/plans.md)."),
             field(
                 "recompute",
                 &PlannerParams::recompute,
-                "What backward computes again. Where attention is fused, selective is none."),
+                "Recomputed in the backward pass. If attention is fused, selective equals none."),
             field(
                 "schedule",
                 &PlannerParams::schedule,
-                "Orders of passes of pipelines, by name (docs/plans.md). Those that never flush "
-                "train "
-                "otherwise and are refused."),
+                "Pipeline schedules, by name (docs/plans.md). Schedules without flush change the "
+                "training and are rejected."),
             field(
-                "chunks", &PlannerParams::chunks, "interleaved_1f1b: stages a device.", 1U, 1024U),
+                "chunks",
+                &PlannerParams::chunks,
+                "interleaved_1f1b: stages per device.",
+                1U,
+                1024U),
             field(
                 "overlap_gradients",
                 &PlannerParams::overlap_gradients,
-                "Whether gradients travel beside the last backward: yes, no, either."),
+                "Whether gradients are exchanged beside the last backward pass: yes, no, either."),
             field(
                 "memory",
                 &PlannerParams::memory,
-                "Memory plans (docs/memory_plans.md) that are tried beside none: each GPU holds "
-                "the whole network then, in one micro-batch."),
+                "Memory plans (docs/memory_plans.md) to try besides none; with one, each GPU holds "
+                "the whole network and runs one micro-batch."),
             field(
                 "scenarios",
                 &PlannerParams::scenarios,
-                "Scenarios of the experiment, by name, whose policies of collectives are tried; "
-                "empty: all that overlap."),
+                "Scenarios of the experiment, by name, whose collective policies are tried; empty: "
+                "all that overlap."),
             field(
                 "runners_up",
                 &PlannerParams::runners_up,
-                "Plans that are told beside the best.",
+                "Number of plans reported besides the best.",
                 0U,
                 1000U),
             field(
                 "fold_above",
                 &PlannerParams::fold_above,
-                "On more GPUs than these, plans that can be are simulated folded (docs/plans.md).",
+                "On more GPUs than this, plans are folded where possible (docs/plans.md).",
                 1U,
                 kMost)};
     }

@@ -73,27 +73,31 @@ struct ChangeParams {
     static constexpr auto fields() {
         using P = ChangeParams;
         return std::tuple{
-            field("at", &P::at, "After so many steps, or a time as \"3600 s\".").required(),
-            field("add", &P::add, "So many GPUs, the lowest that are free, or these ranks."),
-            field("remove", &P::remove, "So many members, the highest, or these ranks."),
+            field(
+                "at", &P::at, "Number of steps after which it happens, or a time like \"3600 s\".")
+                .required(),
+            field("add", &P::add, "Number of GPUs, the lowest free ones, or an array of ranks."),
+            field(
+                "remove", &P::remove, "Number of members, the highest ones, or an array of ranks."),
             field(
                 "method",
                 &P::method,
-                "How, if not as the run says: restart, reconnect, join, leave, failure "
+                "Overrides the run's method: restart, reconnect, join, leave, failure "
                 "(docs/elastic.md)."),
             field(
                 "notice",
                 &P::notice,
-                "leave: members know that much before; the new communicator is built meanwhile."),
+                "leave: how long in advance members know; the new communicator is built "
+                "meanwhile."),
             field(
                 "announced",
                 &P::announced,
-                "reconnect: added processes have been started beside training."),
+                "reconnect: added processes are started beside training."),
             field(
                 "died",
                 &P::died,
-                "restart, reconnect: those that are removed are gone without a word, and the step "
-                "under way is lost. A failure always is.")};
+                "restart, reconnect: removed members die without notice, and the current step is "
+                "lost. A failure always behaves so.")};
     }
 };
 
@@ -103,12 +107,12 @@ struct CheckpointParams {
     static constexpr auto fields() {
         using P = CheckpointParams;
         return std::tuple{
-            field("every", &P::every, "Time from one to the next.").required(),
+            field("every", &P::every, "Interval between checkpoints.").required(),
             field(
                 "asynchronous",
                 &P::asynchronous,
-                "Members wait for a copy to their host's memory; it is written beside training. "
-                "Else they wait until it is written.")};
+                "Members wait only for the copy to their host's memory; it is written beside "
+                "training. false: they wait until it is written.")};
     }
     void check(ParamChecker& checker) const {
         if (every.count() == 0)
@@ -129,22 +133,22 @@ struct FailureParams {
             field(
                 "per_gpu_day",
                 &P::per_gpu_day,
-                "Failures of a GPU a day, mean; drawn with the experiment's seed.",
+                "Mean failures per GPU and day; drawn with the experiment's seed.",
                 0.0,
                 1e6),
             field("file", &P::file, "CSV with the columns seconds, gpu; instead of a rate."),
-            field("repair", &P::repair, "Until a GPU that failed can train again.").required(),
+            field("repair", &P::repair, "Time until a failed GPU can train again.").required(),
             field(
                 "spares",
                 &P::spares,
-                "GPUs, the lowest that do not train, that take the place of those that fail.",
+                "Number of spare GPUs, the lowest that do not train, that replace failed ones.",
                 0U,
                 65'536U),
-            field("method", &P::method, "Of the members that are left: failure or restart."),
+            field("method", &P::method, "How the remaining members continue: failure or restart."),
             field(
                 "rejoin",
                 &P::rejoin,
-                "How spares and repaired GPUs come in: join, reconnect or restart.")};
+                "How spares and repaired GPUs join: join, reconnect or restart.")};
     }
     void check(ParamChecker& checker) const;
 };
@@ -167,26 +171,26 @@ struct RunParams {
         using P = RunParams;
         return std::tuple{
             field("steps", &P::steps, "Steps of the run. Instead of time."),
-            field("time", &P::time, "Its time. Instead of steps."),
-            field("method", &P::method, "Of changes that do not say theirs."),
+            field("time", &P::time, "Duration of the run. Instead of steps."),
+            field("method", &P::method, "Method of changes without their own."),
             field(
                 "keep",
                 &P::keep,
-                "What stays when the number of members changes: global_batch, the samples of a "
-                "step; per_gpu, those of each member."),
+                "What stays constant when the number of members changes: global_batch, the samples "
+                "per step; per_gpu, those of each member."),
             field(
                 "broadcast",
                 &P::broadcast,
-                "How state comes to joiners: ring, a chain in chunks; tree; scatter, each old "
-                "member sends a part; in_switch, one stream that the switches copy."),
+                "How joiners receive the state: ring, a chain in chunks; tree; scatter, each old "
+                "member sends a part; in_switch, one stream replicated by the switches."),
             field(
                 "costs",
                 &P::costs,
-                "What hosts and libraries take, or the file that says so (configs/costs).")
+                "Times of hosts and libraries, or the file with them (configs/costs).")
                 .required(),
-            field("changes", &P::changes, "In their order."),
-            field("checkpoint", &P::checkpoint, "Written all along. None: at restarts alone."),
-            field("failures", &P::failures, "GPUs that fail. None: none but those of changes.")};
+            field("changes", &P::changes, "Changes of membership, in order of time."),
+            field("checkpoint", &P::checkpoint, "Periodic checkpoints. Absent: only at restarts."),
+            field("failures", &P::failures, "Failures of GPUs. Absent: only those in changes.")};
     }
     void check(ParamChecker& checker) const;
 };

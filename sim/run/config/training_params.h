@@ -43,19 +43,21 @@ struct TransformerParams {
     static constexpr auto fields() {
         return std::tuple{
             field("blocks", &TransformerParams::blocks, "Blocks.", 1U, 1024U).required(),
-            field("hidden", &TransformerParams::hidden, "Width.", 16U, 1U << 17U).required(),
+            field(
+                "hidden", &TransformerParams::hidden, "Width of the hidden state.", 16U, 1U << 17U)
+                .required(),
             field("sequence", &TransformerParams::sequence, "Tokens of a sample.", 1U, 1U << 20U)
                 .required(),
             field(
                 "vocabulary",
                 &TransformerParams::vocabulary,
-                "Tokens that there are.",
+                "Size of the vocabulary.",
                 1U,
                 1U << 24U),
             field(
                 "feed_forward",
                 &TransformerParams::feed_forward,
-                "Width inside a block's feed forward; 0: four times hidden.",
+                "Inner width of a block's feed-forward layer; 0: four times hidden.",
                 0U,
                 1U << 19U)};
     }
@@ -99,14 +101,14 @@ struct TrainingWorkloadParams {
             field(
                 "transformer",
                 &TrainingWorkloadParams::transformer,
-                "The network as a decoder of the GPT family without its sums and its loss. "
+                "The network as a decoder of the GPT family without residual sums and loss. "
                 "Instead of network."),
-            field("batch", &TrainingWorkloadParams::batch, "Samples a rank.", 1U, 1U << 20U),
+            field("batch", &TrainingWorkloadParams::batch, "Samples per rank.", 1U, 1U << 20U),
             field(
                 "precision",
                 &TrainingWorkloadParams::precision,
-                "Of weights and activations: 2 or 4 bytes an element."),
-            field("gradient", &TrainingWorkloadParams::gradient, "Type of gradients that travel."),
+                "Precision of weights and activations: 2 or 4 bytes per element."),
+            field("gradient", &TrainingWorkloadParams::gradient, "Type of communicated gradients."),
             field(
                 "bucket",
                 &TrainingWorkloadParams::bucket,
@@ -123,20 +125,19 @@ struct TrainingWorkloadParams {
             field(
                 "unit",
                 &TrainingWorkloadParams::unit,
-                "fully_sharded: least weights of a unit, which are gathered together.",
+                "fully_sharded: least size of a unit, whose weights are gathered together.",
                 Bytes(1),
                 Bytes(1ULL << 40U)),
             field(
                 "ranks",
                 &TrainingWorkloadParams::ranks,
-                "GPUs that take part, from rank 0; 0 takes all, or as many as the plan says.",
+                "Participating GPUs, from rank 0; 0: all, or as many as the plan needs.",
                 0U,
                 65'536U),
             field(
                 "plan",
                 &TrainingWorkloadParams::plan,
-                "How the ranks share the network, the batch and the passes (docs/plans.md). "
-                "Instead "
+                "How network, batch and passes are divided over the ranks (docs/plans.md). Instead "
                 "of strategy, batch and unit."),
             field(
                 "kernel_times",

@@ -21,7 +21,7 @@ struct GpuKindParams {
             field(
                 "ranks",
                 &GpuKindParams::ranks,
-                "Which: a number, \"0-3,8\", or an array of numbers.")
+                "The ranks: a number, \"0-3,8\", or an array of numbers.")
                 .required(),
             field("gpu", &GpuKindParams::gpu, "Their GPU, or the file that describes it.")
                 .required()};
@@ -35,17 +35,17 @@ struct SlowRankParams {
     Time delay;
     static constexpr auto fields() {
         return std::tuple{
-            field("rank", &SlowRankParams::rank, "Which.", 0U, 65'535U).required(),
+            field("rank", &SlowRankParams::rank, "The rank.", 0U, 65'535U).required(),
             field(
                 "compute",
                 &SlowRankParams::compute,
-                "Its kernels take so many times as long alone on the GPU.",
+                "Factor on the isolated duration of its kernels.",
                 0.01,
                 1000.0),
             field(
                 "delay",
                 &SlowRankParams::delay,
-                "It starts every step so much later.",
+                "Delay of its start of every step.",
                 Time(),
                 microseconds(1'000'000'000))};
     }

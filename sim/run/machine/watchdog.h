@@ -21,16 +21,16 @@ struct LimitParams {
             field(
                 "real_time",
                 &LimitParams::real_time,
-                "Real time that each simulation may take; 0: as much as it needs."),
+                "Limit on the real time of each simulation; 0: no limit."),
             field(
                 "simulated_time",
                 &LimitParams::simulated_time,
-                "Simulated time that the workload may take; 0: ten times what it would need one "
-                "operation after the other, all data over the slowest link."),
+                "Limit on the simulated time of the workload; 0: ten times its time with one "
+                "operation after the other and all data over the slowest link."),
             field(
                 "idle_events",
                 &LimitParams::idle_events,
-                "Events in a row in which no operation ends and no packet arrives.",
+                "Limit on consecutive events in which no operation ends and no packet arrives.",
                 std::uint64_t{1000},
                 std::uint64_t{1'000'000'000'000})};
     }

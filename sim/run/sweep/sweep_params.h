@@ -23,10 +23,9 @@ struct ValuesParams {
             field(
                 "pointer",
                 &ValuesParams::pointer,
-                "JSON pointer of the parameter in the experiment, also inside the files that it "
-                "names.")
+                "JSON pointer of the parameter in the experiment, including files that it names.")
                 .required(),
-            field("values", &ValuesParams::values, "The values, as the experiment would say them."),
+            field("values", &ValuesParams::values, "The values, as written in the experiment."),
             field(
                 "range",
                 &ValuesParams::range,
@@ -35,9 +34,8 @@ struct ValuesParams {
             field(
                 "files",
                 &ValuesParams::files,
-                "Paths of all files of this pattern, sorted: FOLDER/*.json, relative to the "
-                "sweep's "
-                "file.")};
+                "Sorted paths of all files that match this pattern: FOLDER/*.json, relative to the "
+                "sweep's file.")};
     }
     void check(ParamChecker& checker) const;
 };
@@ -53,17 +51,16 @@ struct AxisParams {
     std::vector<ValuesParams> zip;
     static constexpr auto fields() {
         return std::tuple{
-            field("name", &AxisParams::name, "What results and filters call the axis.").required(),
+            field("name", &AxisParams::name, "Name of the axis in results and filters.").required(),
             field(
                 "pointer",
                 &AxisParams::pointer,
-                "JSON pointer of the parameter in the experiment, also inside the files that it "
-                "names.")
+                "JSON pointer of the parameter in the experiment, including files that it names.")
                 .required(),
             field(
                 "values",
                 &AxisParams::values,
-                "The values, as the experiment would say them: paths relative to its file."),
+                "The values, as written in the experiment: paths are relative to its file."),
             field(
                 "range",
                 &AxisParams::range,
@@ -72,17 +69,16 @@ struct AxisParams {
             field(
                 "files",
                 &AxisParams::files,
-                "Paths of all files of this pattern, sorted: FOLDER/*.json, relative to the "
-                "sweep's "
-                "file."),
+                "Sorted paths of all files that match this pattern: FOLDER/*.json, relative to the "
+                "sweep's file."),
             field(
                 "labels",
                 &AxisParams::labels,
-                "What results call the values; without: the value itself, a file by its stem."),
+                "Names of the values in results; absent: the value itself, or a file's stem."),
             field(
                 "zip",
                 &AxisParams::zip,
-                "Other parameters that change in step with this one: as many values.")};
+                "Other parameters that change together with this one, with equally many values.")};
     }
     void check(ParamChecker& checker) const;
     /// Its own values, in the same form as those zipped with it.
@@ -101,7 +97,7 @@ struct SweepParams {
     std::uint32_t repeats = 1;
     static constexpr auto fields() {
         return std::tuple{
-            field("name", &SweepParams::name, "What reports call the sweep.").required(),
+            field("name", &SweepParams::name, "Name of the sweep in reports.").required(),
             field(
                 "experiment",
                 &SweepParams::experiment,
@@ -116,9 +112,12 @@ struct SweepParams {
             field(
                 "only",
                 &SweepParams::only,
-                "Points that fit one of these stay; without any: all. A filter names axes, each "
-                "with a label, \"< VALUE\" (also <=, >, >=), or an array of them."),
-            field("except", &SweepParams::except, "Points that fit one of these go."),
+                "Filters: only points that match one of them are kept; absent: all. A filter gives "
+                "for axes a label, \"< VALUE\" (also <=, >, >=), or an array of these."),
+            field(
+                "except",
+                &SweepParams::except,
+                "Filters: points that match one of them are removed."),
             field(
                 "repeats",
                 &SweepParams::repeats,
