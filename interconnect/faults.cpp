@@ -36,7 +36,8 @@ std::string why_not_here(const Topology& topology, const FaultParams& fault) {
                 " such as {}_to_{}",
                 topology.nodes[topology.edges.front().a].name,
                 topology.nodes[topology.edges.front().b].name);
-        return fmt::format("names {}, which is no link here; expected a link{}", name, example);
+        return fmt::format(
+            "names {}, which is not a link of this machine; expected a link{}", name, example);
     }
     std::string example;
     for (const TopologyNode& node : topology.nodes) {
@@ -47,7 +48,8 @@ std::string why_not_here(const Topology& topology, const FaultParams& fault) {
         if (example.empty())
             example = " such as " + node.name;
     }
-    return fmt::format("names {}, which is no switch that reduces; expected one{}", name, example);
+    return fmt::format(
+        "names {}, which is not a switch that can reduce; expected one{}", name, example);
 }
 
 }  // namespace

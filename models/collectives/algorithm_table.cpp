@@ -119,7 +119,7 @@ const Entry& entry_of(const Choice& choice) {
     });
     SWITCHFOLD_CHECK(
         at != kEntries.end(),
-        "nobody makes {} with {} kernels",
+        "no algorithm runs {} with {} kernels",
         enum_name(choice.algorithm),
         enum_name(choice.kernels));
     return *at;

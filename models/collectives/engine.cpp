@@ -229,7 +229,7 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
                 there.name(),
                 clock_.now(),
                 fmt::format(
-                    "went down under a {} through the switches, which knows no other way",
+                    "went down during a {} through the switches, which has no alternative path",
                     to_string(instance->spec.kind)));
         run_as_ring(*instance, Fallback::kLinkDown, text);
     }
@@ -256,7 +256,7 @@ void CollectiveEngine::start(
             name(),
             clock_.now(),
             fmt::format(
-                "rank {} comes to {} of {} where the group's collective {} is {} of {}",
+                "rank {} calls {} of {}, but collective {} of its group is {} of {}",
                 rank,
                 to_string(collective.kind),
                 to_string(collective.bytes),

@@ -127,7 +127,7 @@ TEST(AcrossMachines, WhatAMachineCannotDoHasAReason) {
     for (const Algorithm algorithm : {Algorithm::kInSwitchTree, Algorithm::kInSwitchRing}) {
         EXPECT_EQ(why_not(algorithm, pair, {0, 1, 4, 5}), "");
         EXPECT_NE(
-            why_not(algorithm, pair, {0, 1, 2, 3}).find("sit in one machine"), std::string::npos);
+            why_not(algorithm, pair, {0, 1, 2, 3}).find("are in one machine"), std::string::npos);
         EXPECT_NE(
             why_not(algorithm, pair, {0, 1, 2, 4}).find("not as many GPUs"), std::string::npos);
         EXPECT_NE(why_not(algorithm, pair, {0, 4}).find("one GPU a machine"), std::string::npos);

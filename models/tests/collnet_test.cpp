@@ -123,7 +123,7 @@ TEST(Collnet, WhatAMachineCannotDoHasAReason) {
         why_not(Algorithm::kCollnet, plain, {0, 1, 4, 5}).find("in the network"),
         std::string::npos);
     EXPECT_NE(
-        why_not(Algorithm::kCollnet, reducing, {0, 1, 2, 3}).find("sit in one machine"),
+        why_not(Algorithm::kCollnet, reducing, {0, 1, 2, 3}).find("are in one machine"),
         std::string::npos);
     EXPECT_NE(
         why_not(Algorithm::kCollnet, reducing, {0, 1, 2, 4}).find("not as many GPUs"),

@@ -397,10 +397,11 @@ TEST(Faults, ComponentsThatAreNotThereAreNamed) {
     ASSERT_EQ(problems.size(), 2U);
     EXPECT_EQ(
         problems[0].second,
-        "names gpu0_to_switch9, which is no link here; expected a link such as gpu0_to_switch0");
+        "names gpu0_to_switch9, which is not a link of this machine; expected a link such as "
+        "gpu0_to_switch0");
     EXPECT_EQ(
         problems[1].second,
-        "names gpu0, which is no switch that reduces; expected one such as switch0");
+        "names gpu0, which is not a switch that can reduce; expected one such as switch0");
 }
 
 TEST(InSwitchShape, CutsAndWindowsAreNccls) {

@@ -209,7 +209,7 @@ void read_over_base(const Cursor& c, P& out) {
         return;
     }
     if (c.state->bases == kMostBases) {
-        at.fail("leads back to itself");
+        at.fail("forms a cycle or is nested too deep");
         return;
     }
     PathOr<P> base;

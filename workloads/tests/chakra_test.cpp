@@ -284,7 +284,7 @@ TEST(ChakraErrors, NameTheNodes) {
                     .node(2, "b", kCompute, {1}, 0, 1)
                     .node(3, "c", kCompute, {2}, 0, 1)
                     .text()),
-        "node 1: a (1) waits for c (3) waits for b (2) waits for a (1); expected no circle of 3 "
+        "node 1: a (1) waits for c (3) waits for b (2) waits for a (1); expected no cycle of 3 "
         "nodes");
     EXPECT_EQ(
         message(

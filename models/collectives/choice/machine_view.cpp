@@ -173,7 +173,7 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
     }
     const GroupLayout layout = lay_out(topology, ranks);
     if (layout.machines.size() == 1)
-        return "all GPUs of the group sit in one machine, where in_switch does it";
+        return "all GPUs of the group are in one machine; in_switch covers that case";
     if (!layout.even())
         return "the group has not as many GPUs on every machine";
     if (layout.machines.front().size() == 1)

@@ -365,7 +365,7 @@ class Failure(Folder):
 
     def test_a_run_beyond_its_limits_is_given_up_and_says_who_waits(self):
         for limit, value, says in [
-            ("real_time", "1 ns", "1 ns of real time that /limits/real_time leaves it"),
+            ("real_time", "1 ns", "1 ns of real time allowed by /limits/real_time"),
             ("simulated_time", "1 us", "1 us of simulated time that this workload could need"),
         ]:
             done = switchfold("run", EXAMPLE, "--set", f"/limits/{limit}={value}")

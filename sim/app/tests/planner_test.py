@@ -74,7 +74,7 @@ class Planner(unittest.TestCase):
             "/planner: is missing": {"planner": None},
             "/planner/schedule/0: is \"1f1\"": {"planner": {"global_batch": 8, "schedule": ["1f1"]}},
             "the batch refuses": {"planner": {"global_batch": 7, "tensor": [1], "pipeline": [1]}},
-            "/workload/type: is nothing that plans": {"workload": {"type": "collective", "size": "1 MiB"}},
+            "/workload/type: has no plans to choose from": {"workload": {"type": "collective", "size": "1 MiB"}},
         }
         for expected, change in errors.items():
             self.assertIn(expected, self.plan(experiment=EXPERIMENT | change, code=2))

@@ -118,7 +118,7 @@ class Systems(unittest.TestCase):
             self.assertLess(bandwidth[5], 50)
 
     def test_collnet_where_no_network_reduces_is_refused_with_file_and_pointer(self):
-        for name, why in (("hgx_h100", "sit in one machine"), ("dgx_h100_ndr", "in the network")):
+        for name, why in (("hgx_h100", "are in one machine"), ("dgx_h100_ndr", "in the network")):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 experiment = pathlib.Path(folder) / "experiment.json"
                 experiment.write_text(

@@ -173,7 +173,8 @@ TEST_F(ParamsBase, MistakesAreToldWhereTheyStand) {
         std::string::npos);
     write("circle.json", R"({"$base": "circle.json"})");
     EXPECT_NE(
-        problem(R"({"machine": {"$base": "circle.json"}})").find("leads back to itself"),
+        problem(R"({"machine": {"$base": "circle.json"}})")
+            .find("forms a cycle or is nested too deep"),
         std::string::npos);
 }
 

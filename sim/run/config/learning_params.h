@@ -217,7 +217,7 @@ struct LearningMemberParams : learning::MemberChange {
     }
     void check(ParamChecker& checker) const {
         if ((add > 0) == (remove > 0))
-            checker.error("", "adds and removes nothing, or both; expected either");
+            checker.error("", "has both or neither of add and remove; expected one of them");
     }
 };
 

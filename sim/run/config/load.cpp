@@ -94,7 +94,7 @@ void check_workloads(const Experiment& experiment, ParamChecker& checker) {
         if (const std::string& name = experiment.workloads[i].name; !names.insert(name).second)
             checker.error(
                 fmt::format("/workloads/{}/name", i),
-                fmt::format("\"{}\" stands twice; expected each name once", name));
+                fmt::format("\"{}\" is given twice; expected each name once", name));
     if (experiment.workloads.empty())
         return;
     check_ranks(experiment, checker);
@@ -244,7 +244,7 @@ private:
                 fail(
                     fmt::format("/scenarios/{}/name", i),
                     fmt::format(
-                        "\"{}\" stands twice; expected each name once", scenarios()[i].name));
+                        "\"{}\" is given twice; expected each name once", scenarios()[i].name));
     }
 
     template <class Tell>

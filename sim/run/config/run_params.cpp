@@ -66,7 +66,7 @@ void FailureParams::check(ParamChecker& checker) const {
     if (per_gpu_day > 0 && !file.empty())
         checker.error("/file", "is given, and a rate beside it; expected one of the two");
     if (per_gpu_day == 0 && file.empty())
-        checker.error("", "says of no failure; expected per_gpu_day or file");
+        checker.error("", "has no source of failures; expected per_gpu_day or file");
     if (method != Method::kFailure && method != Method::kRestart)
         checker.error(
             "/method", fmt::format("is {}; expected failure or restart", enum_name(method)));

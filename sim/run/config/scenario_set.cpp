@@ -109,7 +109,7 @@ Problem blamed_on_set(
         file,
         fmt::format("/scenarios/{}/set", index),
         fmt::format(
-            "makes {}{} wrong: {}",
+            "makes {}{} invalid: {}",
             here ? "" : problem.file + ": ",
             problem.pointer.empty() ? "/" : problem.pointer,
             problem.message)};

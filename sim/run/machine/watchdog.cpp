@@ -20,7 +20,7 @@ Watchdog::Watchdog(const LimitParams& limits, Time longest) : limits_(limits) {
 std::string Watchdog::check(const RunState& state) {
     if (limits_.real_time > Time() && state.real_time > limits_.real_time)
         return fmt::format(
-            "takes longer than the {} of real time that /limits/real_time leaves it",
+            "takes longer than the {} of real time allowed by /limits/real_time",
             to_string(limits_.real_time));
     if (state.now > limits_.simulated_time)
         return fmt::format(
@@ -39,7 +39,7 @@ std::string Watchdog::check(const RunState& state) {
     if (idle < limits_.idle_events)
         return {};
     return fmt::format(
-        "goes on without end: no operation has ended and no packet has arrived in the last {} "
+        "makes no progress: no operation has ended and no packet has arrived in the last {} "
         "events (/limits/idle_events)",
         idle);
 }

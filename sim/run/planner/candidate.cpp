@@ -214,7 +214,7 @@ private:
         if (!experiment_.planner)
             fail("/planner", "is missing; expected the space that plans are chosen from");
         if (switchfold::workload_of<TrainingWorkloadParams>(experiment_) == nullptr)
-            fail("/workload/type", "is nothing that plans are chosen for; expected training");
+            fail("/workload/type", "has no plans to choose from; expected training");
         if (experiment_.learning)
             fail("/learning", "trains along a plan that is given; expected none beside a planner");
         // A bound examines one rank per device, which represents all.
@@ -226,15 +226,15 @@ private:
             if (plan->layer_cut)
                 fail(
                     "/workload/plan/cut",
-                    "is no plan that others are compared with; expected none beside a planner");
+                    "cannot be compared with other plans; expected none beside a planner");
             if (plan->global_batch > 0)
                 fail(
                     "/workload/plan/global_batch",
-                    "is the planner's to divide; expected none beside a planner");
+                    "is divided by the planner itself; expected none beside a planner");
             if (plan->average)
                 fail(
                     "/workload/plan/average",
-                    "is of replicas that train by themselves; expected none beside a planner");
+                    "needs replicas that train independently; expected none beside a planner");
         }
         const GpuParams& gpu = *experiment_.system->gpu;
         if (const std::string why = why_no_kernel_times(gpu); !why.empty())
@@ -278,7 +278,9 @@ private:
                 }))
                 fail(
                     fmt::format("/planner/scenarios/{}", i),
-                    fmt::format("names no scenario: \"{}\"; expected the name of one", wanted[i]));
+                    fmt::format(
+                        "names \"{}\", which is not a scenario; expected the name of one",
+                        wanted[i]));
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
             const ScenarioParams& s = scenarios[i];
             const bool named = std::find(wanted.begin(), wanted.end(), s.name) != wanted.end();

@@ -187,7 +187,7 @@ bool fits(const Axis& axis, const AxisValue& value, const Json& wanted) {
         const auto bound = parse_measure(text);
         if (!bound || axis.kind() != bound->kind)
             throw std::invalid_argument(fmt::format(
-                "\"{}\" compares with what values of {} are not; expected a number of their unit",
+                "\"{}\" cannot be compared with values of {}; expected a number of their unit",
                 word,
                 axis.name));
         return compare(value.measure->number, sign, bound->number);

@@ -185,7 +185,7 @@ private:
             }
             if (problems_.size() >= kMostProblems) {
                 problems_.push_back(
-                    {plan_.files.sweep.string(), "/axes", "more is wrong; expected it right"});
+                    {plan_.files.sweep.string(), "/axes", "has further problems; expected none"});
                 return;
             }
         }

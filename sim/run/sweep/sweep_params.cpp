@@ -77,7 +77,7 @@ void SweepParams::check(ParamChecker& checker) const {
         if (!names.insert(axes[i].name).second)
             checker.error(
                 at + "/name",
-                fmt::format("\"{}\" stands twice; expected each name once", axes[i].name));
+                fmt::format("\"{}\" is given twice; expected each name once", axes[i].name));
         once(axes[i].pointer, at + "/pointer");
         for (std::size_t j = 0; j < axes[i].zip.size(); ++j)
             once(axes[i].zip[j].pointer, fmt::format("{}/zip/{}/pointer", at, j));

@@ -96,22 +96,24 @@ TEST(FoldedPlan, LeavesOutOnlyWhatOverlappedMessagesSlow) {
 TEST(FoldedPlan, RefusesWhatIsNotTheSameWhenFolded) {
     EXPECT_EQ(
         refused(R"("data": 8)"),
-        "/workload/plan/fold folds no such plan: its gradients travel beside a pass; expected "
+        "/workload/plan/fold cannot fold this plan: its gradients travel beside a pass; expected "
         "overlap_gradients false");
     EXPECT_EQ(
         refused(R"("data": 8, "overlap_gradients": false, "sharding": "parameters")"),
-        "/workload/plan/fold folds no such plan: its ranks share gradients in every pass; expected "
+        "/workload/plan/fold cannot fold this plan: its ranks share gradients in every pass; "
+        "expected "
         "sharding none or optimizer");
     EXPECT_EQ(
         refused(R"("tensor": 8, "launches": {"kernel": "40 us"})"),
-        "/workload/plan/fold folds no such plan: its hosts run ahead from pass to pass; expected "
+        "/workload/plan/fold cannot fold this plan: its hosts run ahead from pass to pass; "
+        "expected "
         "launches with wait_after_pass, or blocking messages");
     EXPECT_EQ(
         refused(R"("pipeline": 4, "accumulate": 8, "schedule": "chimera")"),
-        "/workload/plan/fold folds no such plan: chimera runs both ways; expected one");
+        "/workload/plan/fold cannot fold this plan: chimera runs both ways; expected one");
     EXPECT_EQ(
         refused(R"("accumulate": 2, "mini_batches": 8, "schedule": "two_batches")"),
-        "/workload/plan/fold folds no such plan: two_batches runs two passes beside each other; "
+        "/workload/plan/fold cannot fold this plan: two_batches runs two passes beside each other; "
         "expected one after the other");
 }
 

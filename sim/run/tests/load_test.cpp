@@ -119,7 +119,7 @@ TEST_F(CompleteExperiment, AllProblemsAreToldAtOnceWithTheirPointers) {
     experiment.scenarios = {{"a", true, ring_policy()}, {"a", false, ring_policy()}};
     const std::vector<std::string> problems = problems_of(experiment, file_);
     ASSERT_EQ(problems.size(), 2U);
-    EXPECT_EQ(problems[0], "/scenarios/1/name: \"a\" stands twice; expected each name once");
+    EXPECT_EQ(problems[0], "/scenarios/1/name: \"a\" is given twice; expected each name once");
     EXPECT_NE(problems[1].find("/workload/files/0: names "), std::string::npos);
     EXPECT_NE(problems[1].find((folder_ / "traces/none.json").string()), std::string::npos);
     trace.files.clear();

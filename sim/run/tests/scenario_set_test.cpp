@@ -123,7 +123,7 @@ TEST(ScenarioSet, WhatIsWrongPointsToItsEntry) {
         "is no parameter of the configuration");
     // The machine cannot run a workload that stands elsewhere.
     expect_problem(
-        {{"/system", "../systems/h100_pcie_nvbridge.json"}}, "", "makes /workload/ranks wrong");
+        {{"/system", "../systems/h100_pcie_nvbridge.json"}}, "", "makes /workload/ranks invalid");
 }
 
 TEST(ScenarioSet, WhatIsNotAScenariosOwnIsRefusedWithAReason) {

@@ -153,7 +153,7 @@ TEST(SharedMachine, WrongRanksAreToldAllAtOnce) {
         const std::string text = error.what();
         for (const char* expected :
              {"has workload and workloads; expected one of the two",
-              "/workloads/1/name: \"a\" stands twice",
+              "/workloads/1/name: \"a\" is given twice",
               "/workloads/1/on: has rank 1, on which \"a\" runs",
               "/workloads/1/on: has rank 9, and hgx_h100 has 8 GPUs",
               "/workloads/2/on: does not ascend"})

@@ -320,7 +320,7 @@ TEST(UnequalGpus, WrongKindsAndDivisionsAreRefused) {
         std::string::npos);
     EXPECT_NE(
         plan(R"("data": 3, "fold": true, "overlap_gradients": false)")
-            .find("/workload/plan/fold: folds no such plan"),
+            .find("/workload/plan/fold: cannot fold this plan"),
         std::string::npos);
     EXPECT_NE(
         plan(R"("pipeline": 3, "partition": "planner")").find("/workload/plan/partition: is for "),

@@ -167,7 +167,7 @@ private:
         if (context_.experiment().run)
             context_.fail(
                 "/workload/plan/cut",
-                "is for a machine that stays, and run says when GPUs come and go; expected none");
+                "needs a fixed machine, but run changes its GPUs; expected none");
         if (context_.experiment().learning)
             context_.fail(
                 "/workload/plan/cut",
@@ -179,12 +179,13 @@ private:
         if (w.plan->fold && divided.steps.size() > 1)
             context_.fail(
                 "/workload/plan/fold",
-                "folds no such plan: its ranks have different GPUs or samples, and each does what "
+                "cannot fold this plan: its ranks have different GPUs or samples, and each does "
+                "what "
                 "it alone does; expected false");
         if (context_.experiment().learning && !divided.equal_samples)
             context_.fail(
                 "/learning",
-                "takes all micro-batches for equal, and the plan divides the batch into others; "
+                "assumes equal micro-batches, but the plan divides the batch into others; "
                 "expected a plan without global_batch");
     }
 
@@ -196,7 +197,7 @@ private:
                 "would meet; expected false");
         const std::uint32_t machine = gpus_of_machine(context_.system());
         if (const std::string why = why_not_folded(step, machine); !why.empty())
-            context_.fail("/workload/plan/fold", "folds no such plan: " + why);
+            context_.fail("/workload/plan/fold", "cannot fold this plan: " + why);
         out_.folded = std::make_shared<const FoldedStep>(folded_step(step, context_.system()));
         out_.graph = out_.folded->probe();
         const ParallelPlan& plan = step.plan();

@@ -155,7 +155,7 @@ void check_run(const WorkloadContext& context) {
     if (training == nullptr || !training->plan)
         context.fail("/run", "changes replicas of a plan; expected a training workload with one");
     if (!experiment.ranks.empty())
-        context.fail("/run", "knows nothing of slow ranks, and the experiment has some");
+        context.fail("/run", "does not support slow ranks, but the experiment has some");
 }
 
 PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {

@@ -161,7 +161,7 @@ std::optional<Extended> extended(
         });
         free[device] = until;
     });
-    SWITCHFOLD_CHECK(ended, "{} stands still", longer.name);
+    SWITCHFOLD_CHECK(ended, "{} deadlocks", longer.name);
     return result;
 }
 

@@ -181,7 +181,7 @@ private:
         }
         const auto circle = std::find(path.begin(), path.end(), device) - path.begin();
         words.erase(words.begin(), words.begin() + circle);
-        problem("stands still: {}", fmt::join(words, "; "));
+        problem("deadlocks: {}", fmt::join(words, "; "));
     }
 
     const PipelineSchedule& schedule_;

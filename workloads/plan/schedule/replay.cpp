@@ -77,7 +77,7 @@ Replay replay(const PipelineSchedule& schedule, const ReplayTimes& times) {
             free[device] = begin + time_of(slot, times);
             result.slots[device].push_back({begin, free[device]});
         });
-    SWITCHFOLD_CHECK(ended, "{} stands still", schedule.name);
+    SWITCHFOLD_CHECK(ended, "{} deadlocks", schedule.name);
     measure(schedule, times, result);
     return result;
 }

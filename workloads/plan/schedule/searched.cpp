@@ -49,7 +49,7 @@ public:
                     next = s;
                 }
             }
-            SWITCHFOLD_CHECK(next < p_, "a search of {} devices stands still", p_);
+            SWITCHFOLD_CHECK(next < p_, "a search of {} devices deadlocks", p_);
             step(next, begin);
         }
         builder_.update_at_the_end();

@@ -83,7 +83,7 @@ public:
         std::uint32_t idle =
             0;  // consecutive units without a pass: after enough of them every message has arrived
         for (std::int64_t now = 0; left > 0; ++now, ++idle) {
-            SWITCHFOLD_CHECK(idle < 3, "zb_v of {} devices, {} micro-batches stands still", p_, m_);
+            SWITCHFOLD_CHECK(idle < 3, "zb_v of {} devices, {} micro-batches deadlocks", p_, m_);
             for (std::uint32_t i = 0; i < p_; ++i) {
                 if (step(i, now)) {
                     --left;

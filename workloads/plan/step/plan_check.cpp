@@ -184,7 +184,7 @@ private:
             problem(
                 "/mini_batches",
                 fmt::format(
-                    "{} do not go round the replicas whole; expected a multiple of {}",
+                    "{} cannot be divided evenly over the replicas; expected a multiple of {}",
                     plan_.mini_batches,
                     round * plan_.update_every));
         const PipelineSchedule made = generator->make(shape);

@@ -51,7 +51,7 @@ TEST(ScheduleFile, TellsEverythingThatIsWrong) {
     EXPECT_EQ(
         wrong(R"({"micro_batches": 1, "routes": [[0, 1]],
                   "order": [["BW0", "F0", "U0"], ["F0", "BW0", "U0"]]})"),
-        "s.json: /: stands still: device 0 waits with BW0@0 for B0@1; device 1 waits with F0@1 for "
+        "s.json: /: deadlocks: device 0 waits with BW0@0 for B0@1; device 1 waits with F0@1 for "
         "F0@0");
 }
 

@@ -193,7 +193,7 @@ TEST(Schedules, NamesWhatIsWrong) {
     EXPECT_EQ(word(problems_of(missing)), "no device runs F0@1");
     PipelineSchedule circle = schedule;
     std::reverse(circle.order[1].begin(), circle.order[1].end() - 1);
-    EXPECT_EQ(word(problems_of(circle)), "stands still: device 1 waits with BW1@1 for F1@1");
+    EXPECT_EQ(word(problems_of(circle)), "deadlocks: device 1 waits with BW1@1 for F1@1");
     PipelineSchedule none = schedule;
     none.order[0].pop_back();
     EXPECT_EQ(

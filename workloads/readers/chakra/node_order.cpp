@@ -49,7 +49,7 @@ namespace {
         file,
         fmt::format("node {}", nodes[at].id),
         fmt::format(
-            "{}{}{} ({}); expected no circle of {} nodes",
+            "{}{}{} ({}); expected no cycle of {} nodes",
             names,
             path.size() > kShown ? "... " : "",
             nodes[at].name,
@@ -131,7 +131,7 @@ std::vector<std::size_t> order_of(
             nodes[i].dependencies.resize(data_counts[i]);
         report.mended["control dependencies left out"] = controls;
         report.warnings.push_back(fmt::format(
-            "{} control dependencies close circles, so they number nodes otherwise than the file: "
+            "{} control dependencies form cycles, so they number nodes otherwise than the file: "
             "the data dependencies alone order it",
             controls));
         order = std::move(by_data);

@@ -122,7 +122,7 @@ TEST(Planner, SaysWhichConstraintEmptiesASpace) {
                                  "trains with other weights; expected one of: gpipe, 1f1b"));
     EXPECT_EQ(
         refused(R"("global_batch": 8, "scenarios": ["tree"])"),
-        "/planner/scenarios/0 names no scenario: \"tree\"; expected the name of one");
+        "/planner/scenarios/0 names \"tree\", which is not a scenario; expected the name of one");
 }
 
 TEST(Planner, TellsTheClosestMissInMemory) {
