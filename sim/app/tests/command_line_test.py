@@ -416,7 +416,7 @@ class Example(Folder):
         self.assertLess(in_switch, ring / 2)
         readme = " ".join((SOURCE / "README.md").read_text().split())
         self.assertIn("**The largest cause is latency under load**", readme)
-        self.assertIn("gives more than half of the slowdown back", readme)
+        self.assertIn("recovers more than half of the slowdown", readme)
 
     def test_the_folder_holds_what_the_manual_says(self):
         names = ["counters.csv", "effective-config.json", "kernels.csv", "result.json", "timeline.json.gz"]
