@@ -22,7 +22,8 @@ namespace switchfold {
 [[nodiscard]] double pulled_payload(
     const Topology& topology, const TopologyEdge& edge, std::uint32_t unit, std::size_t members);
 
-/// Sum of the latencies of a path's links and forwarding nodes: no queueing, no time on the wire.
+/// Sum of the latencies of a path's links and forwarding nodes, without queueing and time on the
+/// wire.
 [[nodiscard]] Time unloaded_latency(const Topology& topology, const Path& path, std::uint32_t from);
 
 /// Bytes per second that can flow from the GPUs marked true to the others: the minimum cut, by

@@ -99,7 +99,7 @@ public:
     [[nodiscard]] Time jumped() const { return jump_ ? jump_->jumped() : Time(); }
     /// Payload, over all members, that travelled in packets of several rounds.
     [[nodiscard]] Bytes coarse() const { return coarse_; }
-    /// How an all-reduce of this size over these ranks would run.
+    /// Configuration of an all-reduce of this size over these ranks.
     [[nodiscard]] Choice choose(
         const std::vector<std::uint32_t>& ranks,
         Bytes bytes,
@@ -179,8 +179,9 @@ private:
     std::vector<std::string> wrong_;
     std::vector<std::string> notes_;
     Bytes coarse_;
-    std::unique_ptr<Jump> jump_;                               ///< null: nothing is left out
-    std::vector<std::unique_ptr<RunningCollective>> retired_;  ///< gave up; packets may still come
+    std::unique_ptr<Jump> jump_;  ///< null: nothing is skipped
+    std::vector<std::unique_ptr<RunningCollective>>
+        retired_;  ///< gave up; packets may still arrive
 };
 
 }  // namespace switchfold

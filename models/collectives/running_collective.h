@@ -113,7 +113,7 @@ public:
     [[nodiscard]] virtual std::string note() const { return {}; }
     /// Payload, over all members, that travelled in packets which stand for several.
     [[nodiscard]] virtual Bytes coarse() const { return {}; }
-    /// Counts the turns of what it does over and over; null where nothing may be left out.
+    /// Log of its repeating turns; null if nothing may be skipped.
     [[nodiscard]] virtual TurnLog* turns() { return nullptr; }
     /// Number of turns of `lane`, a multiple of `unit`, that can be skipped while enough remain to
     /// finish correctly.

@@ -10,7 +10,7 @@ namespace switchfold {
 namespace {
 
 constexpr double kFloatBytes = 4;  // bytes
-/// Registers of a loop that hold no sums: the loaded vector and a temporary.
+/// Registers of a loop other than accumulators: the loaded vector and a temporary.
 constexpr std::uint32_t kOtherRegisters = 2;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {

@@ -35,7 +35,8 @@ struct BatchArguments {
     bool json = false;
 };
 
-/// The GPU of each device: those that are asked for, those of the system, else one of each.
+/// GPU of each device: those requested, otherwise those of the system, otherwise one of each in the
+/// table.
 std::vector<std::string> devices_of(const BatchArguments& arguments, const StepTable& table) {
     std::vector<std::string> devices = arguments.gpus;
     if (!arguments.system.empty()) {

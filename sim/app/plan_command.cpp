@@ -35,7 +35,7 @@ std::uint64_t bytes_of(const std::string& text, const char* option) {
     }
 }
 
-/// Those that are asked for, else a few around what the network needs, and the GPU's.
+/// The requested sizes; otherwise some around the network's needs, and the GPU's size.
 std::vector<std::uint64_t>
 sizes_of(const MemoryPlanArguments& arguments, const MemoryWorkload& workload) {
     std::vector<std::uint64_t> sizes;

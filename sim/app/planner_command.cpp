@@ -29,8 +29,8 @@ struct PlannerArguments {
     SlurmArguments slurm;
 };
 
-/// A core each here; on a cluster a task has one core unless more are asked for.
-/// With the words that a task plans the same experiment by.
+/// One per core locally; on a cluster a task has one core unless more are requested.
+/// With the command by which a task plans the same experiment.
 SlurmOptions slurm_of(const PlannerArguments& arguments) {
     if (arguments.out.empty())
         throw ConfigError(

@@ -26,7 +26,7 @@ struct ReportArguments {
     bool text = false;
 };
 
-/// What one folder's report says, as text and as a page.
+/// One folder's report, as text and as a page.
 struct WrittenReport {
     std::string text;
     std::string page;
@@ -64,7 +64,7 @@ WrittenReport report_of(const std::filesystem::path& folder, const ReportArgumen
 }
 
 int report(const ReportArguments& arguments) {
-    // All are read before anything is printed: half a report looks like a whole one.
+    // Reads all folders before printing anything: a partial report would look complete.
     std::vector<WrittenReport> reports;
     for (const std::string& folder : arguments.folders)
         reports.push_back(report_of(folder, arguments));

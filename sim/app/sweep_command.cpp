@@ -26,7 +26,7 @@ struct SweepArguments {
     SlurmArguments slurm;
 };
 
-/// A core each here; on a cluster a task has one core unless more are asked for.
+/// One per core locally; on a cluster a task has one core unless more are requested.
 std::uint64_t bytes_of(const std::string& text) {
     if (text.empty())
         return 0;

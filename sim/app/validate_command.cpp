@@ -32,7 +32,7 @@ struct ValidateArguments {
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-/// The suites that were asked for, in the order of the list; all without a name.
+/// The requested suites in the order of the list; all if none is named.
 std::vector<const validation::Suite*> chosen_suites(const ValidateArguments& arguments) {
     std::vector<std::string_view> known;
     for (const validation::Suite& suite : validation::suites())

@@ -51,8 +51,8 @@ struct ScenarioFigures {
     double waiting_us = 0;          ///< time that resident collectives wait for late ranks
     double exposed_waiting_us = 0;  ///< part of the exposed communication
     std::optional<double> exposed_copies_us;   ///< none without copies to or from a host
-    double communication_blocks = 0;           ///< held by collectives, mean over the run
-    double jumped_us = 0;                      ///< of the whole run, left out of long collectives
+    double communication_blocks = 0;           ///< mean number held by collectives over the run
+    double jumped_us = 0;  ///< simulated time skipped in long collectives, over the whole run
     double coarse_bytes = 0;                   ///< of all ranks, in packets that stand for several
     std::optional<double> backward_slowdown;   ///< none without a backward pass
     std::optional<double> speedup;             ///< none without a baseline
@@ -92,7 +92,7 @@ struct Figure {
     std::string_view key;
     std::variant<double ScenarioFigures::*, std::optional<double> ScenarioFigures::*> member;
     Unit unit = Unit::kMicroseconds;  ///< or kBytes, kShare, kFactor, kCount
-    std::string_view title;           ///< of its column in tables
+    std::string_view title;           ///< of its table column
     std::string_view meaning;
     unsigned table_place = 0;        ///< position among a table's columns; 0: not shown
     std::string_view chart_title{};  ///< in reports of sweeps; empty: not shown
@@ -180,8 +180,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::jumped_us,
      Unit::kMicroseconds,
      "jumped",
-     "Of the whole run: simulated time that long collectives left out since it repeats what was "
-     "before; 0 where all was carried out."},
+     "Simulated time of the whole run that long collectives skipped as repetitive; 0 if every "
+     "transfer was simulated."},
     {"coarse_bytes",
      &ScenarioFigures::coarse_bytes,
      Unit::kBytes,

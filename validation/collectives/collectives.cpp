@@ -50,7 +50,7 @@ struct Simulated {
 };
 
 std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOptions& options) {
-    // The longest first, so that the short ones fill up the cores at the end.
+    // Longest first, so that short ones fill the cores at the end.
     std::vector<std::size_t> order(plan.runs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto weight = [&](std::size_t i) {

@@ -28,7 +28,7 @@ using changes::Communicator;
 using changes::HostCosts;
 using changes::Members;
 
-constexpr double kGroupLimit = 0.30;  // what a change time is wanted within
+constexpr double kGroupLimit = 0.30;  // tolerance for change times
 constexpr std::uint32_t kGpusOfChangeNode = 8;
 
 /// Bytes of checkpoints stated in a note, for example "18 GB".
@@ -39,7 +39,7 @@ std::optional<Bytes> stated_bytes(const std::string& note) {
     return {};
 }
 
-/// Why rows have no answer here, by the beginning of their ids.
+/// Reasons why rows are not answered, by the beginning of their ids.
 std::string why_no_change(const ElasticRow& row) {
     const auto is = [&](std::string_view prefix) { return row.id.starts_with(prefix); };
     if (is("elasticflow_model") || is("pollux_restart") || is("elan_") || is("elaswave_"))

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kImages = 300;
 constexpr std::size_t kGpuKinds = 3;
-// elastic.md, section 3: A100, RTX 2080 Ti and T4, linear between measured batches.
+// Expected results for A100, RTX 2080 Ti and T4, linear between measured batches.
 constexpr double kEqual = 0.4987;  // seconds
 constexpr double kBest = 0.2635;
 constexpr double kPublishedRatio = 1.89;

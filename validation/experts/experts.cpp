@@ -35,7 +35,7 @@ constexpr double kTimes = 0.20;             ///< mean absolute error of times, b
 constexpr double kKnees = 0.20;             ///< mean error of the knees of curves
 constexpr std::uint32_t kCurveFrom = 1024;  ///< tokens; start-up time dominates below
 
-/// A row that is simulated.
+/// A row to be simulated.
 struct PlannedExperts {
     const ExpertsRow* row;
     std::size_t run;
@@ -165,7 +165,7 @@ Job experts_job(const ExpertsRun& run) {
 }
 
 std::vector<double> simulate_experts(const Plan& plan, const SuiteOptions& options) {
-    // The longest first, so that the short ones fill up the cores at the end.
+    // Longest first, so that short ones fill the cores at the end.
     std::vector<std::size_t> order(plan.runs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto weight = [&](std::size_t i) {

@@ -16,7 +16,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Each table of kernels that are modelled is to be within this, as a mean absolute error.
+/// Tolerance for each table of modelled kernels, as a mean absolute error.
 constexpr double kTableTolerance = 0.20;
 
 struct PlannedLowSm {

@@ -18,7 +18,7 @@ struct NamedMachine {
     std::string_view gpu;
     NodeLinks links;
     NetworkKind network;
-    double network_Gbps;  ///< of one NIC; 0: not known
+    double network_Gbps;  ///< per NIC; 0: unknown
 };
 
 // From the providers' pages on machine types. Longer names precede shorter ones that they contain.
@@ -175,8 +175,8 @@ void read_network(const std::string& text, MachineWords& words) {
     static const std::regex kEthernet(R"((\d{1,3}) ?G(B/S|BPS|BIT/S)? ETHERNET)");
     if (!words.network_Gbps && std::regex_search(text, found, kEthernet))
         words.network_Gbps = std::stod(found[1].str());
-    // GB/s with a large B is a rate of bytes: only Gb/s, Gbps and the like name a NIC. The text is
-    // all upper case here, so what is written with "/s" is left alone.
+    // GB/s with a capital B is a rate in bytes; only Gb/s, Gbps and the like name a NIC. The text
+    // is upper case here, so rates written with "/s" are ignored.
     if (words.network != NetworkKind::kUnknown && !words.network_Gbps &&
         std::regex_search(text, found, kWritten) && found[2].str() != "GB/S")
         words.network_Gbps = std::stod(found[1].str());
@@ -210,7 +210,8 @@ void read_peer_to_peer(const std::string& text, MachineWords& words) {
         words.peer_to_peer = true;
 }
 
-/// Consumer cards come as PCIe cards only, AMD's accelerators on a board with xGMI only.
+/// Adds what a GPU's model implies: consumer cards exist only as PCIe cards, AMD's accelerators
+/// only on boards with xGMI.
 void complete_words(MachineWords& words) {
     if (!words.pcie && words.gpu.rfind("RTX", 0) == 0)
         words.pcie = true;
@@ -307,7 +308,7 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
         score +=
             table.network == NetworkKind::kUnknown && system.network == NetworkKind::kInfiniband;
     } else {
-        // One machine is best told by a system that is one machine.
+        // A single machine is best represented by a single-machine system.
         score += system.network == NetworkKind::kUnknown ? 8 : 0;
     }
     return score;

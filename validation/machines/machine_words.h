@@ -10,7 +10,7 @@ namespace switchfold::validation {
 
 /// Connection between the GPUs of a machine.
 enum class NodeLinks { kUnknown, kNvswitch, kNvlinkMesh, kNvlinkBridge, kPcie, kXgmi };
-/// How machines are joined.
+/// Network between machines.
 enum class NetworkKind { kUnknown, kInfiniband, kRoce, kEfa, kTcpx, kTcpxo, kSlingshot, kEthernet };
 
 /// What the words of a table, a trace or a system's measured_as state about a machine. Unstated
@@ -19,10 +19,10 @@ struct MachineWords {
     std::string gpu;           ///< "H100", "MI300X", "RTX4090"
     std::optional<bool> pcie;  ///< a PCIe card, not a module on a board
     NodeLinks links = NodeLinks::kUnknown;
-    bool nvlink = false;          ///< names NVLink, if not how it joins the GPUs
-    bool without_switch = false;  ///< says that there is no NVSwitch
+    bool nvlink = false;          ///< NVLink is mentioned, without its topology
+    bool without_switch = false;  ///< states that there is no NVSwitch
     NetworkKind network = NetworkKind::kUnknown;
-    std::optional<double> network_Gbps;   ///< of one NIC
+    std::optional<double> network_Gbps;   ///< per NIC
     std::optional<std::uint32_t> nodes;   ///< "2x p4de.24xlarge", "3 NVL4 partitions"
     std::optional<std::uint32_t> domain;  ///< GPUs in one NVLink domain: "NVL4", "NVL72"
     std::optional<bool> peer_to_peer;     ///< PCIe: whether GPUs may write to each other

@@ -137,7 +137,7 @@ matched(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t no
         const std::uint32_t node = known.gpus / known.nodes;
         if (nodes > 1 && each != node) {
             set(kGpusPointer, each);
-            // NICs belong to GPUs: half a node has half of them.
+            // NICs belong to GPUs: half a node has half of the NICs.
             const auto scale = [&](const char* pointer, std::uint32_t count) {
                 if (count > 0 && count * each % node == 0)
                     set(pointer, count * each / node);

@@ -76,7 +76,7 @@ struct Setting {
     }
 };
 
-/// Times of all kernels in us, weighted with how often they run; and each kernel's error.
+/// Times (us) of all kernels, weighted by their number of runs, and each kernel's error.
 OrderedJson simulate_setting(const Setting& setting, const SystemParams& system) {
     const auto peak = static_cast<double>(system.gpu->memory.hbm.peak.count());
     const std::vector<CommunicationPhase> phases{phase_of(*setting.run)};

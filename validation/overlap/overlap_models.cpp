@@ -24,16 +24,16 @@ constexpr double kMeanPublished = 1.189;
 constexpr double kMostPublished = 1.40;
 
 struct ModelledNetwork {
-    std::string_view name;  ///< of a layer table, or of the shape
+    std::string_view name;  ///< of a layer table or a shape
     TrainingStrategy strategy = TrainingStrategy::kDataParallel;
     std::uint32_t ranks = 8;
     std::uint32_t batch = 8;  ///< samples per GPU
     Datatype gradient = Datatype::kFloat16;
     TransformerParams shape{0};  ///< without blocks: the table is used
 };
-/// Decoders by their shapes (arXiv 2005.14165, table 2.1), sharded over four GPUs, as those of the
-/// published slowdowns were; sequences and batches are assumed: the smaller the batch, the more of
-/// the step has communication beside it.
+/// Decoders by shape (arXiv 2005.14165, table 2.1), sharded over four GPUs as in the published
+/// measurements. Sequences and batches are assumptions: the smaller the batch, the larger the part
+/// of the step with communication beside it.
 constexpr ModelledNetwork
 sharded(std::string_view name, std::uint32_t blocks, std::uint32_t hidden, std::uint32_t batch) {
     return {

@@ -184,7 +184,7 @@ std::optional<Range> parse_ms(std::string_view text) {
     return range;
 }
 
-/// Slowdown of the scene's kernel on its machine, while the collective moves data all the time.
+/// Slowdown of the scene's kernel on its machine while the collective moves data throughout.
 double simulate_scene(const Scene& scene, const std::filesystem::path& root) {
     std::vector<Override> overrides;
     if (!scene.gpu.empty())

@@ -12,7 +12,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// A column that the table lacks, with the same in every row.
+/// Adds a missing column with a constant value.
 void complete_column(CsvTable& table, const char* column, const char* value) {
     if (table.has(column))
         return;

@@ -23,7 +23,7 @@ constexpr double kMeanError = 0.10;   ///< of step times
 constexpr double kMeanRegret = 0.02;  ///< over the tasks
 constexpr double kWrong = 0.30;       ///< share of tasks without the very best plan
 
-/// A row whose step can be simulated.
+/// A row with a step that can be simulated.
 struct ComparedPlan {
     const PlanRow* row = nullptr;
     PlannedRow planned;
@@ -45,7 +45,7 @@ std::vector<ComparedPlan> comparable(
             why = match.why;
             if (why.empty()) {
                 ComparedPlan compared{&row, planned_row(row.step, match.machine->system, launches)};
-                // A step of many micro-batches takes no longer than one of few then.
+                // Folding makes a step of many micro-batches as fast to simulate as one of few.
                 compared.fold =
                     why_not_folded(
                         *compared.planned.step, gpus_of_machine(*compared.planned.system))

@@ -13,7 +13,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// A trace's own schedule comes out this near, of its iteration time.
+/// Tolerance for a trace's own schedule, relative to its iteration time.
 constexpr double kReplayTolerance = 0.02;
 
 /// Reads a folder's traces, finds the machine, and simulates the traced schedule.

@@ -35,7 +35,7 @@ namespace switchfold::fuzz {
 
 namespace {
 
-// SQLite does not open files that have no name.
+// SQLite cannot open unnamed files.
 using File = test_data::TemporaryFile;
 
 constexpr std::uint64_t kMost = 16U << 20U;

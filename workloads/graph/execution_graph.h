@@ -66,7 +66,7 @@ enum class Datatype : std::uint8_t {
 
 inline constexpr double kSingleBytes = 4;  ///< bytes of a number in 32 bits
 
-/// What a kernel does, judged by its name: decides default bytes and how results are grouped.
+/// What a kernel does, judged by its name; selects default bytes and the group in results.
 enum class KernelClass : std::uint8_t {
     kGemmConv,
     kAttention,

@@ -19,8 +19,8 @@ namespace switchfold {
 namespace {
 
 constexpr std::string_view kBetween = " -- ";
-constexpr double kBytes = 4;            // of an element
-constexpr double kMicroseconds = 1000;  // in a millisecond
+constexpr double kBytes = 4;            // per element
+constexpr double kMicroseconds = 1000;  // per millisecond
 constexpr double kMostValue = 1e15;
 
 /// Prefixes of PyTorch's operator names, and the layer types used here.

@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 16> kColumns{
     "forward_us",
     "backward_us",
     "idx"};
-/// So that no sum over a network overflows.
+/// Limit on a number, so that no sum over a network overflows.
 constexpr std::uint64_t kMostElements = 1'000'000'000'000'000;
 constexpr std::size_t kMostLayers = 16'384;
 

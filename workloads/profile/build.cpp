@@ -21,7 +21,8 @@ namespace switchfold {
 
 namespace {
 
-// Of all groups together: more than 1,000 groups in each of 16 dimensions of a run of 1,000 ranks.
+// Group members in total: allows more than 1,000 groups in each of 16 dimensions for a run of 1,000
+// ranks.
 constexpr std::uint64_t kMostMembers = 16'000'000;
 
 class RankBuilder {

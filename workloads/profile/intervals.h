@@ -14,7 +14,7 @@ namespace switchfold {
 /// have whole microseconds.
 inline constexpr Time kClockNoise = microseconds(2);
 
-/// A half-open stretch of time, ps.
+/// A half-open interval of time, ps.
 struct Interval {
     std::uint64_t start = 0;
     std::uint64_t end = 0;

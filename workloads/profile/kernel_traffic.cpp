@@ -61,7 +61,7 @@ double largest_bytes(const Shapes& inputs) {
     return largest;
 }
 
-/// Product of [batch..., m, k] and [batch..., k, n].
+/// Traffic of the product [batch..., m, k] x [batch..., k, n].
 std::optional<Traffic>
 product_of(const TensorShape& a, const TensorShape& b, bool b_is_transposed) {
     if (a.dimensions.size() < 2 || b.dimensions.size() < 2 || a.elements() == 0 ||
@@ -178,7 +178,7 @@ std::optional<Traffic> pointwise_traffic(std::string_view op, const Shapes& in) 
 std::uint64_t TensorShape::elements() const {
     if (dimensions.empty())
         return 0;
-    constexpr std::uint64_t kMost = 1ULL << 48U;  // no tensor of a real GPU comes near
+    constexpr std::uint64_t kMost = 1ULL << 48U;  // far above any tensor of a real GPU
     std::uint64_t product_of = 1;
     for (const std::uint64_t d : dimensions) {
         if (d == 0 || product_of > kMost / d)

@@ -151,7 +151,7 @@ private:
                kind == CollectiveKind::kReduceScatter || kind == CollectiveKind::kAllToAll;
     }
 
-    /// Parts stand in the order of their ranks.
+    /// Parts are sorted by rank.
     static const RankPart* part_of(const std::vector<RankPart>& parts, std::size_t rank) {
         const auto found = std::lower_bound(
             parts.begin(), parts.end(), rank, [](const RankPart& p, std::size_t r) {

@@ -12,8 +12,8 @@ namespace switchfold {
 
 namespace {
 
-// What starts so soon after another stream's operation ended, though it was launched before that,
-// waited for it.
+// An operation that was launched earlier but starts within this time of the end of another stream's
+// operation waited for it.
 constexpr std::uint64_t kWaitedGap = 10'000'000;
 // The same if a call told the stream to wait; hand-over between AMD's queues takes longer.
 constexpr std::uint64_t kToldToWaitGap = 20'000'000;

@@ -13,7 +13,7 @@ namespace switchfold {
 
 namespace {
 
-/// One rank on its way into the common graph.
+/// One rank to be added to the common graph.
 struct JoinedRank {
     TraceFileReport report;
     std::shared_ptr<const RankGraph> graph;

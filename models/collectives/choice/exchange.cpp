@@ -9,7 +9,7 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kMostExchangeBlocks = 32;
-// NCCL_P2P_LL_THRESHOLD, of a channel.
+// NCCL_P2P_LL_THRESHOLD, per channel.
 constexpr std::uint64_t kMostByLl = 16 << 10;
 
 /// Most channels for one peer: two per NVLink to it; two over PCIe; two over the network, or one if

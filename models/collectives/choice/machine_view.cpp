@@ -18,8 +18,7 @@ namespace switchfold {
 
 namespace {
 
-/// The rate at which flows that all carry the same can go at once: the wire that is shared most
-/// decides.
+/// Rate at which flows of equal size can proceed concurrently: limited by the most shared link.
 class SharedWires {
 public:
     SharedWires(const Topology& topology, PathFinder& paths, std::uint32_t unit) :
@@ -68,7 +67,7 @@ Bandwidth times(double rate, std::size_t count) {
 /// reads leave the GPU, and the sums that all heads store enter it.
 Bandwidth in_switch_rate(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, std::uint32_t unit) {
-    std::set<std::uint32_t> uplinks;  // trees of several levels may share them
+    std::set<std::uint32_t> uplinks;  // trees of several levels may share uplinks
     for (const ReductionTree& tree : plan_reduction(topology, ranks).trees)
         uplinks.insert(edge_of(tree.uplinks.front()));
     double inbound = 0;

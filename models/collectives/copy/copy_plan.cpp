@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kManyCopies = 8;
 constexpr std::uint64_t kManyBytes = 512ULL << 20U;
-/// Of one copy, in a round.
+/// Bytes of one copy per round.
 constexpr std::uint64_t kCopyPiece = 16ULL << 20U;
 
 std::vector<PlannedCopy> copies_of(const CopyCall& call, std::uint32_t position) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kUnitsInChunk = 4;   // packets
 constexpr std::uint64_t kLargestRow = 16;    // transfer units
-constexpr std::uint64_t kUnitsInBuffer = 4;  // of a link
+constexpr std::uint64_t kUnitsInBuffer = 4;  // per link
 constexpr std::uint64_t kWaitsForDeparture = 2;
 
 /// The range of the pair's tokens within the channel's part of the sender's tokens.

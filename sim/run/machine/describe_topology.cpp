@@ -43,7 +43,7 @@ std::string_view word(NodeKind kind) {
     return "?";
 }
 
-/// Switches inside a machine and those between machines are different things.
+/// Distinguishes switches inside a machine from those between machines.
 std::string node_kind(const TopologyNode& node, bool several_machines) {
     if (node.kind == NodeKind::kSwitch && several_machines)
         return node.machine == kNoMachine ? "network switch" : "switch of a node";

@@ -26,7 +26,7 @@ using learning::TrainingRun;
 
 constexpr double kMicroseconds = 1e6;  // per second
 
-/// What the trainings of a scenario follow.
+/// Input of a scenario's trainings.
 struct Followed {
     std::optional<LearningTimes> times;  ///< none for replicas that average
     learning::ReplicaTimes replicas;     ///< for replicas that average

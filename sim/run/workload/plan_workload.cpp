@@ -233,7 +233,7 @@ ExecutionGraph PreparedPlan::graph() const {
 
 namespace {
 
-/// Times of the kinds of GPUs that the plan's ranks have.
+/// Kernel times for each kind of GPU among the plan's ranks.
 std::vector<std::optional<KernelTimes>> kernel_times_of(
     const TrainingWorkloadParams& workload,
     const RankGpus& gpus,

@@ -245,8 +245,8 @@ std::uint64_t bound_of(
     return ranges.empty() ? most : std::max(most, ranges.most());
 }
 
-/// Tries the values of the fullest window, those that promise most first: the best choice for each,
-/// until no other can save more.
+/// Branch and bound: computes the best choice for each value of the fullest window, most promising
+/// first, until no other value can save more.
 class PinSearch {
 public:
     PinSearch(

@@ -20,8 +20,8 @@ namespace switchfold {
 
 namespace {
 
-/// What a method does beside the exchange: copies of all weights that kernels read and write, and
-/// that stay in memory (averaging.md, section 1).
+/// Cost of a method beside the exchange itself: passes over all weights that kernels read and
+/// write, and copies of them that stay in memory.
 struct Combining {
     AverageMethod method;
     double before_read;  ///< before the exchange, when the exchanged values are computed from the

@@ -18,7 +18,7 @@ using tf::RecordError;
 
 namespace {
 
-// Longer than any run: sums of times must fit 64 bits of ps.
+// Limit on a time: sums of times must fit 64 bits of ps.
 constexpr std::uint64_t kLongestRecord = UINT64_MAX / 4;
 constexpr std::uint32_t kMostRanks = 65'536;
 constexpr std::uint32_t kMostSteps = 1'000'000;
