@@ -26,8 +26,8 @@ std::string band(double seconds) {
     return seconds < kLong ? "10 to 100 us" : "over 100 us";
 }
 
-/// Whether constants may have been fitted to the row: an A100 or H100 module, bfloat16, and a size in
-/// the fitted half.
+/// Whether constants may have been fitted to the row: an A100 or H100 module, bfloat16, and a size
+/// in the fitted half.
 bool is_fitted(const MeasuredKernel& row, const std::string& size) {
     const GpuWords gpu = gpu_words(row.gpu);
     return (gpu.model == "A100" || gpu.model == "H100") && !gpu.pcie.value_or(false) &&

@@ -87,7 +87,7 @@ enum class DurationSource : std::uint8_t {
     kMeasuredAlone,       ///< this occurrence ran without communication beside it
     kOtherOccurrence,     ///< median of the kernel's non-overlapped occurrences
     kMeasuredOverlapped,  ///< only overlapped occurrences exist: the measured value, an upper bound
-    kModel,  ///< from a model of kernel times, in synthetic workloads
+    kModel,               ///< from a model of kernel times, in synthetic workloads
 };
 
 /// Source of a collective's size.
