@@ -35,7 +35,8 @@ NO_SYSTEMC_BEHIND = {"validation", "sim/app", "sim/output", "sim/core", "workloa
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEMC = re.compile(r"^(systemc|tlm|sysc/|tlm_utils/|tlm_core/)")
 SUFFIXES = {".h", ".cpp", ".hpp", ".cc"}
-NOT_SOURCES = {"build", ".git", "out"}
+# cmake/tests/consumer is a project of its own.
+NOT_SOURCES = {"build", ".git", "out", "cmake"}
 
 
 def includes(path):
