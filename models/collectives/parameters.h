@@ -164,7 +164,7 @@ struct CollectiveParams {
                 "steps",
                 &CollectiveParams::steps,
                 "Slots of a connection's FIFO (NCCL_STEPS).",
-                2U,
+                3U,
                 64U),
             field(
                 "ll_buffer",

@@ -355,7 +355,7 @@ TEST(ChunkShape, IsNcclsInAFifoOfEightStepsAndLeavesRoomForTwoChunksInOthers) {
     EXPECT_EQ(kRingShape.in_fifo_of(8).steps_per_chunk, 4U);
     EXPECT_EQ(kRingShape.in_fifo_of(8).steps_per_slice, 2U);
     EXPECT_EQ(kStepShape.in_fifo_of(8).steps_per_chunk, 1U);
-    for (std::uint32_t steps = 2; steps <= 64; ++steps)
+    for (std::uint32_t steps = 3; steps <= 64; ++steps)
         for (const ChunkShape& shape : {kRingShape, kStepShape}) {
             const ChunkShape cut = shape.in_fifo_of(steps);
             EXPECT_GE(cut.steps_per_slice, 1U);
@@ -365,7 +365,7 @@ TEST(ChunkShape, IsNcclsInAFifoOfEightStepsAndLeavesRoomForTwoChunksInOthers) {
 }
 
 TEST(Ring, EndsWithFifosOfAnyNumberOfSteps) {
-    for (const std::uint32_t steps : {2U, 3U, 4U, 5U, 6U, 7U, 8U, 12U, 64U})
+    for (const std::uint32_t steps : {3U, 4U, 5U, 6U, 7U, 8U, 12U, 64U})
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
             for (const CollectiveKind kind :
                  {CollectiveKind::kAllReduce,

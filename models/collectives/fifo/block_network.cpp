@@ -40,11 +40,18 @@ std::uint64_t BlockNetwork::buffer_bytes(const CollectiveParams& params, Protoco
     }
 }
 
+std::uint64_t BlockNetwork::slice_bytes(const CollectiveParams& params, ChunkShape cut) {
+    const std::uint32_t slots = params.steps / cut.steps_per_slice;
+    return buffer_bytes(params, Protocol::kSimple) / slots / kGrain * kGrain;
+}
+
 std::uint64_t
 BlockNetwork::max_chunk(const CollectiveParams& params, Protocol protocol, ChunkShape shape) {
     const std::uint64_t buffer = buffer_bytes(params, protocol);
-    if (protocol == Protocol::kSimple)
-        return buffer * shape.in_fifo_of(params.steps).steps_per_chunk / params.steps;
+    if (protocol == Protocol::kSimple) {
+        const ChunkShape cut = shape.in_fifo_of(params.steps);
+        return slice_bytes(params, cut) * cut.slices_per_chunk();
+    }
     const auto [numerator, denominator] = wire_ratio(protocol);
     return std::max<std::uint64_t>(
         kGrain, buffer / params.steps * denominator / numerator / kGrain * kGrain);
@@ -94,8 +101,8 @@ BlockNetwork::BlockNetwork(
     } else {
         const ChunkShape cut = shape.in_fifo_of(params_.steps);
         t.slots = params_.steps / cut.steps_per_slice;
-        t.slice = static_cast<std::uint32_t>(buffer_bytes(params_, protocol) * bundle / t.slots);
-        t.slices_in_step = cut.steps_per_chunk / cut.steps_per_slice;
+        t.slice = static_cast<std::uint32_t>(slice_bytes(params_, cut) * bundle);
+        t.slices_in_step = cut.slices_per_chunk();
         t.smallest_slice = std::max(t.slice / kSmallestSliceShare, t.unit);
     }
     t.slot_mask = std::bit_ceil(t.slots) - 1;

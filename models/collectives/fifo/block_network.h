@@ -21,8 +21,9 @@ struct ChunkShape {
     std::uint32_t steps_per_slice = 1;
     std::uint32_t largest_unit = UINT32_MAX;  ///< limit on bytes that travel together
 
-    /// The shape for a FIFO of `steps` (>= 2) steps, which must hold two chunks: with room for one
-    /// only, all blocks of a ring would wait for a free slot at the same time. NCCL's have 8 steps.
+    /// The shape for a FIFO of `steps` (>= 3) steps, which must hold two chunks and more than two
+    /// slices: with less room, all blocks of a ring would wait for a free slot at the same time.
+    /// NCCL's have 8 steps.
     [[nodiscard]] ChunkShape in_fifo_of(std::uint32_t steps) const {
         ChunkShape shape = *this;
         const std::uint32_t slices = steps_per_chunk / steps_per_slice;
@@ -30,6 +31,9 @@ struct ChunkShape {
         shape.steps_per_chunk =
             shape.steps_per_slice * std::min(slices, steps / 2 / shape.steps_per_slice);
         return shape;
+    }
+    [[nodiscard]] std::uint32_t slices_per_chunk() const {
+        return steps_per_chunk / steps_per_slice;
     }
 };
 inline constexpr ChunkShape kRingShape{4, 2};  ///< all-reduce, reduce-scatter, all-gather
@@ -113,6 +117,8 @@ private:
 
     std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to);
     NetworkProxy& proxy_of(std::uint32_t member);
+    /// Bytes of one slice of the protocol Simple; `cut`: the shape in the parameters' FIFO.
+    [[nodiscard]] static std::uint64_t slice_bytes(const CollectiveParams& params, ChunkShape cut);
     [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk, std::uint32_t most) const;
 
     const CollectiveParams& params_;

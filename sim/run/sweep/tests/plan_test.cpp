@@ -110,7 +110,7 @@ TEST_F(Plan, FiltersThatCannotFitAreRefused) {
     sweep_["only"] = {{{"algorithm", Json::array({"ring", "rign"})}}};
     expect_refused("/only/0/algorithm", "did you mean \"ring\"?");
     sweep_["only"] = {{{"algorithm", "< 8"}}};
-    expect_refused("/only/0/algorithm", "compares");
+    expect_refused("/only/0/algorithm", "cannot be compared");
     sweep_["only"] = {{{"size", "< 1 KiB"}}};
     expect_refused("/axes", "no point");
 }
