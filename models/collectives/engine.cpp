@@ -28,7 +28,7 @@ public:
     Instance(CollectiveEngine& owner, const Key& the_key, CollectiveSpec the_spec) :
         engine(owner), key(the_key), spec(std::move(the_spec)), members(spec.ranks.size()) {
         record.kind = spec.kind;
-        record.ranks = static_cast<std::uint32_t>(spec.ranks.size());
+        record.ranks = spec.size();
         record.bytes = spec.bytes;
         record.choice = spec.choice;
         record.start = owner.clock_.now();

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace switchfold {
 
@@ -72,6 +73,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.element = element_of(collective.datatype);
     spec.element_bytes = static_cast<std::uint32_t>(size_of(collective.datatype).count());
     spec.ranks = groups_[collective.group].ranks;
+    spec.stands_for = groups_[collective.group].stands_for;
     if (spec.ranks.size() < 2) {
         spec.layout = {{{0}}, {0}};
         spec.rings = {{0}};
@@ -86,12 +88,17 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         specify_experts(collective, spec);
         return spec;
     }
-    const GroupView& group = view(spec.ranks);
+    std::vector<std::uint32_t> whole = spec.ranks;
+    if (spec.stands_for != 0) {
+        whole.resize(spec.stands_for);
+        std::iota(whole.begin(), whole.end(), 0U);
+    }
+    const GroupView& group = view(whole);
     spec.layout = group.layout;
     spec.rings = group.rings;
     spec.trees = group.trees;
     if (spec.kind == CollectiveKind::kAllReduce) {
-        spec.choice = choose(spec.ranks, spec.bytes, spec.datatype);
+        spec.choice = choose(whole, spec.bytes, spec.datatype);
         const std::string reason = why_not(
             spec.choice.algorithm, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
         if (!reason.empty() && spec.choice.algorithm == Algorithm::kInSwitch &&
@@ -129,9 +136,9 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
             spec.root = CollectiveSpec::kEveryRank;
         if (policy.channels == 0)
             policy.channels = collective.thread_blocks;
-        const bool whole = spec.kind == CollectiveKind::kSendReceive;
+        const bool one = spec.kind == CollectiveKind::kSendReceive;
         spec.choice = choose_exchange(
-            params_, policy, group.machine, whole ? spec.bytes : spec.bytes / spec.ranks.size());
+            params_, policy, group.machine, one ? spec.bytes : spec.bytes / spec.ranks.size());
         take_traced_kernel(collective, spec);
         return spec;
     }
@@ -241,7 +248,7 @@ CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {
 
 CollectiveSpec CollectiveEngine::limit(CollectiveSpec spec) const {
     const std::uint32_t most = policies_.most_blocks;
-    spec.choice = limited(spec.choice, static_cast<std::uint32_t>(spec.ranks.size()), most);
+    spec.choice = limited(spec.choice, spec.size(), most);
     if (most != 0)
         spec.blocks = std::min(spec.blocks, most);
     return spec;

@@ -53,6 +53,11 @@ struct CollectiveSpec {
     ElementType element = ElementType::kFloat32;
     std::uint32_t element_bytes = 4;
     std::vector<std::uint32_t> ranks;  ///< global, ascending; positions are indices into it
+    std::uint32_t stands_for = 0;      ///< as Group::stands_for; layout and rings are the whole's
+    /// Number of ranks that it has on the real machine.
+    [[nodiscard]] std::uint32_t size() const {
+        return stands_for != 0 ? stands_for : static_cast<std::uint32_t>(ranks.size());
+    }
     static constexpr std::uint32_t kEveryRank = UINT32_MAX;
     std::uint32_t root = 0;  ///< position of the rank that broadcasts, receives the sum, or sends
     Choice choice;

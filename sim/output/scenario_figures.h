@@ -50,12 +50,13 @@ struct ScenarioFigures {
     double exposed_communication_us = 0;
     double waiting_us = 0;          ///< time that resident collectives wait for late ranks
     double exposed_waiting_us = 0;  ///< part of the exposed communication
-    std::optional<double> exposed_copies_us;   ///< none without copies to or from a host
-    double communication_blocks = 0;           ///< mean number held by collectives over the run
-    double jumped_us = 0;  ///< simulated time skipped in long collectives, over the whole run
-    double coarse_bytes = 0;                   ///< of all ranks, in packets that stand for several
-    std::optional<double> backward_slowdown;   ///< none without a backward pass
-    std::optional<double> speedup;             ///< none without a baseline
+    std::optional<double> exposed_copies_us;  ///< none without copies to or from a host
+    double communication_blocks = 0;          ///< mean number held by collectives over the run
+    double jumped_us = 0;     ///< simulated time skipped in long collectives, over the whole run
+    double coarse_bytes = 0;  ///< of all ranks, in packets that stand for several
+    double folded_ranks = 0;  ///< not simulated, as each does what another does
+    std::optional<double> backward_slowdown;  ///< none without a backward pass
+    std::optional<double> speedup;            ///< none without a baseline
     std::optional<double>
         alone_us;  ///< iteration with the machine to itself; none if it always has
     std::optional<double> lost_to_others;      ///< none if nothing else runs on the machine
@@ -189,6 +190,12 @@ inline constexpr Figure kFigures[] = {
      "Of the whole run, over all ranks: payload of long all-reduces through large switch domains "
      "that "
      "travelled in packets of several rounds; 0 where every packet is one round."},
+    {"folded_ranks",
+     &ScenarioFigures::folded_ranks,
+     Unit::kCount,
+     "folded",
+     "Ranks that were not simulated, because each does what a simulated one does: in rings of at "
+     "least 32 ranks; 0 if every rank was simulated."},
     {"backward_slowdown",
      &ScenarioFigures::backward_slowdown,
      Unit::kShare,

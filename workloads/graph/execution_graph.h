@@ -87,7 +87,7 @@ enum class DurationSource : std::uint8_t {
     kMeasuredAlone,       ///< this occurrence ran without communication beside it
     kOtherOccurrence,     ///< median of the kernel's non-overlapped occurrences
     kMeasuredOverlapped,  ///< only overlapped occurrences exist: the measured value, an upper bound
-    kModel,  ///< from a model of kernel times, in synthetic workloads
+    kModel,               ///< from a model of kernel times, in synthetic workloads
 };
 
 /// Source of a collective's size.
@@ -246,6 +246,9 @@ struct RankGraph {
 struct Group {
     std::string name;
     std::vector<std::uint32_t> ranks;  ///< ascending global ranks
+    /// If not 0, the ranks stand for this many: rank r of the machine, from 0, does what rank
+    /// r mod ranks.size() does.
+    std::uint32_t stands_for = 0;
     bool operator==(const Group&) const = default;
 };
 

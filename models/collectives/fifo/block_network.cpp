@@ -68,6 +68,7 @@ BlockNetwork::BlockNetwork(
     params_(environment.params),
     ports_(environment.ports),
     ranks_(spec.ranks),
+    size_(spec.size()),
     protocol_(protocol),
     bundle_(bundle),
     listener_(listener),
@@ -134,8 +135,10 @@ std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) co
 std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
     const auto index = static_cast<std::uint32_t>(fifos_.size());
     auto fifo = std::make_unique<Fifo>(index, context_.fabric->connect(ranks_[from], ranks_[to]));
-    // Each connection starts on another stripe, as its buffer's address would.
-    fifo->units = index * 7;
+    // Each connection starts on another stripe, as its buffer's address would; in a folded ring on
+    // that of the whole ring.
+    const auto kept = static_cast<std::uint32_t>(ranks_.size());
+    fifo->units = (index / kept * size_ + index % kept) * 7;
     if (fifo->networked) {
         fifo->flow = &proxy_of(from).add_flow(*fifo);
         fifo->inbound = &proxy_of(to);

@@ -124,6 +124,7 @@ private:
     const CollectiveParams& params_;
     const std::vector<RankPort*>& ports_;
     const std::vector<std::uint32_t> ranks_;
+    std::uint32_t size_;  ///< ranks of the collective on the real machine
     Protocol protocol_;
     std::uint32_t bundle_;
     MemberListener& listener_;

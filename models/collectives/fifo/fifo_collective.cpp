@@ -94,6 +94,8 @@ private:
     /// Bytes that one channel processes at a time.
     [[nodiscard]] std::uint64_t usual_chunk() const;
     [[nodiscard]] std::vector<BlockPlan> plan(std::uint32_t channel, std::uint32_t channels) const;
+    /// The blocks of the simulated ranks, if these stand for others: shorter rings.
+    [[nodiscard]] std::vector<BlockPlan> kept(std::vector<BlockPlan> plans) const;
 
     CollectiveSpec spec_;
     std::uint64_t max_chunk_;
@@ -128,8 +130,7 @@ std::uint64_t FifoCollective::usual_chunk() const {
         spec_.kind == CollectiveKind::kBroadcast || spec_.kind == CollectiveKind::kReduce ||
         spec_.kind == CollectiveKind::kSendReceive ||
         (spec_.kind == CollectiveKind::kAllReduce && spec_.choice.algorithm == Algorithm::kTree);
-    return std::min<std::uint64_t>(
-        max_chunk_, whole ? per_channel : per_channel / spec_.ranks.size());
+    return std::min<std::uint64_t>(max_chunk_, whole ? per_channel : per_channel / spec_.size());
 }
 
 FifoCollective::FifoCollective(
@@ -158,7 +159,7 @@ FifoCollective::FifoCollective(
     }
     const std::uint32_t channels = channels_of(spec) / bundle_;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
-        std::vector<BlockPlan> plans = plan(channel, channels);
+        std::vector<BlockPlan> plans = kept(plan(channel, channels));
         if (channel == 0 && environment.may_jump && !plans.empty())
             count_turns(*plans.front().program);
         network_.add_channel(std::move(plans));
@@ -193,11 +194,11 @@ void FifoCollective::count_turns(const Program& first) {
 }
 
 std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t channels) const {
-    const auto n = static_cast<std::uint32_t>(spec_.ranks.size());
+    const std::uint32_t n = spec_.size();
     const std::vector<std::uint32_t>& order = spec_.rings[channel % spec_.rings.size()];
     const std::uint64_t bytes = spec_.bytes.count();
     const std::uint64_t chunk = max_chunk_ * bundle_;
-    const Part whole = part_of_channel(bytes, channels, channel, kGrain);
+    Part whole = part_of_channel(bytes, channels, channel, kGrain);
     // Shares are whole elements, equal for every rank.
     const std::uint64_t stride = bytes / n / spec_.element_bytes * spec_.element_bytes;
     const Part share = part_of_channel(stride, channels, channel, kGrain);
@@ -232,7 +233,23 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
             whole,
             chunk,
             split_of(spec_.choice.protocol));
+    if (spec_.stands_for != 0)  // ranks are alike only if all chunks are
+        whole.bytes = (whole.bytes + n * kGrain - 1) / (n * kGrain) * (n * kGrain);
     return plan_ring_all_reduce(order, channel, whole, chunk, kGrain);
+}
+
+std::vector<BlockPlan> FifoCollective::kept(std::vector<BlockPlan> plans) const {
+    if (spec_.stands_for == 0)
+        return plans;
+    const auto count = static_cast<std::uint32_t>(spec_.ranks.size());
+    plans.resize(count);
+    for (BlockPlan& plan : plans) {
+        plan.rank %= count;
+        for (auto* peers : {&plan.receive_from, &plan.send_to})
+            for (std::uint32_t& peer : *peers)
+                peer %= count;
+    }
+    return plans;
 }
 
 }  // namespace

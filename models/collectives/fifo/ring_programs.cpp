@@ -60,8 +60,8 @@ private:
 };
 
 /// Number of steps from `next` on that are like their neighbours: up to the end of the current half
-/// (of `half` steps), except the last kLastTurns. None after `last`, the loop's last step that sends:
-/// from there on a block only waits for data in flight.
+/// (of `half` steps), except the last kLastTurns. None after `last`, the loop's last step that
+/// sends: from there on a block only waits for data in flight.
 std::uint64_t steps_left(std::uint64_t next, std::uint64_t half, std::uint64_t last) {
     if (next < 2 || next > last)
         return 0;

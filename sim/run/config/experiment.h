@@ -267,7 +267,8 @@ struct Experiment {
                 "exact",
                 &Experiment::exact,
                 "Simulate every transfer of every collective; false: long collectives skip their "
-                "repetitive parts, and statistics count the skipped time."),
+                "repetitive parts, rings of many ranks that do the same run on a few of them, and "
+                "statistics count what was left out."),
             field(
                 "faults",
                 &Experiment::faults,

@@ -128,6 +128,25 @@ void change_all(
     change_each(to.memory, a.memory, b.memory, change);
 }
 
+/// Gives the parts that were not simulated the counts of those that they resemble.
+void unfold(TrafficStatistics& all, const RingFold& fold) {
+    const TrafficStatistics simulated = all;
+    for (std::size_t hop = 0; hop < all.links.size(); ++hop) {
+        const std::uint32_t image = fold.image_of_hop[hop];
+        all.links[hop] = image == RingFold::kIdle ? LinkStatistics() : simulated.links[image];
+    }
+    const std::size_t gpus = fold.image_of_node.size() - all.switches.size();
+    for (std::size_t i = 0; i < all.switches.size(); ++i) {
+        const RingFold::NodeImage& image = fold.image_of_node[gpus + i];
+        all.switches[i] = SwitchStatistics();
+        if (image.node != RingFold::kIdle)
+            all.switches[i].packets = image.times * simulated.switches[image.node - gpus].packets;
+    }
+    all.memory.resize(fold.ranks);
+    for (std::uint32_t rank = fold.kept; rank < fold.ranks; ++rank)
+        all.memory[rank] = simulated.memory[rank % fold.kept];
+}
+
 StatisticTable figure_table() {
     StatisticTable table{
         "scenarios", "A scenario in a few numbers, and its columns in a sweep.", {}, {}};
@@ -172,10 +191,12 @@ TrafficStatistics MachineCounts::counted() const {
     return all;
 }
 
-std::vector<StatisticTable>
-collect_statistics(Machine& machine, const MachineCounts& counts, Time end) {
+std::vector<StatisticTable> collect_statistics(
+    Machine& machine, const MachineCounts& counts, Time end, const std::optional<RingFold>& fold) {
     Tables tables;
-    const TrafficStatistics all = counts.counted();
+    TrafficStatistics all = counts.counted();
+    if (fold)
+        unfold(all, *fold);
     const auto links = machine.fabric().links();
     for (std::size_t i = 0; i < links.size(); ++i)
         tables.links.add(
@@ -188,11 +209,12 @@ collect_statistics(Machine& machine, const MachineCounts& counts, Time end) {
         const double busy = end == Time() ? 0 : to_seconds(counted->busy_time) / to_seconds(end);
         tables.units.add(last_name(link), *counted++, UnitUse{busy});
     });
-    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
+    for (std::uint32_t rank = 0; rank < all.memory.size(); ++rank) {
         const std::string name = fmt::format("gpu{}", rank);
-        tables.gpus.add(name, machine.gpu(rank).statistics());
+        const std::uint32_t simulated = rank % machine.ranks();
+        tables.gpus.add(name, machine.gpu(simulated).statistics());
         tables.memory.add(name, all.memory[rank]);
-        if (const HostCopyStatistics* copies = machine.copies(rank).host_statistics())
+        if (const HostCopyStatistics* copies = machine.copies(simulated).host_statistics())
             tables.copies.add(name, *copies);
     }
     return tables.all();

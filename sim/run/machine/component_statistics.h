@@ -4,12 +4,14 @@
 #include "interconnect/link_statistics.h"
 #include "interconnect/reduction_unit.h"
 #include "interconnect/switch.h"
+#include "models/collectives/choice/ring_fold.h"
 #include "models/collectives/jump/jump.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
 #include "sim/core/units.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,8 +42,12 @@ private:
     TrafficStatistics left_out_;
 };
 
-/// Statistics of every link, switch, reduction unit, GPU and memory. `end`: end of the run.
-[[nodiscard]] std::vector<StatisticTable>
-collect_statistics(Machine& machine, const MachineCounts& counts, Time end);
+/// Statistics of every link, switch, reduction unit, GPU and memory. `end`: end of the run. With a
+/// fold, what was not simulated has the statistics of what resembles it.
+[[nodiscard]] std::vector<StatisticTable> collect_statistics(
+    Machine& machine,
+    const MachineCounts& counts,
+    Time end,
+    const std::optional<RingFold>& fold = std::nullopt);
 
 }  // namespace switchfold

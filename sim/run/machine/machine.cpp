@@ -34,10 +34,12 @@ Machine::Machine(
     std::vector<RankPort*> ports;
     std::vector<std::uint32_t> generations;
     const RankGpus gpus(system);
+    // Folded rings have ranks on the system's other GPUs too.
+    for (std::uint32_t rank = 0; rank < fabric_->gpus(); ++rank)
+        generations.push_back(static_cast<std::uint32_t>(gpus.of(rank).arithmetic.units));
     for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
         const std::string label = fmt::format("rank{}", rank);
         const GpuParams& gpu = gpus.of(rank);
-        generations.push_back(static_cast<std::uint32_t>(gpu.arithmetic.units));
         gpus_.push_back(std::make_unique<Gpu>(
             label.c_str(), gpu, options.contention, scheduler, options.communication_sms));
         copies_.push_back(std::make_unique<CopyEngine>(

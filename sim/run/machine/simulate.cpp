@@ -4,6 +4,7 @@
 #include "models/replay/rank_replay.h"
 #include "sim/core/error.h"
 #include "sim/run/machine/component_statistics.h"
+#include "sim/run/machine/folded_rings.h"
 #include "sim/run/machine/longest_time.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/machine/system_queries.h"
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <variant>
 
 namespace switchfold {
@@ -185,9 +187,14 @@ bool repeats_itself(const SystemParams& system) {
 
 Outcome simulate(
     const SystemParams& system,
-    const ExecutionGraph& graph,
+    const ExecutionGraph& whole,
     const CollectivePolicies& policies,
     const SimulateOptions& options) {
+    std::optional<RingFold> fold;
+    if (!options.exact && options.functional_seed == 0)
+        fold = fold_of(system, whole, policies);
+    const ExecutionGraph folded = fold ? folded_graph(whole, *fold) : ExecutionGraph();
+    const ExecutionGraph& graph = fold ? folded : whole;
     Simulation simulation;
     Outcome outcome;
     const auto ranks = static_cast<std::uint32_t>(graph.ranks.size());
@@ -223,7 +230,7 @@ Outcome simulate(
     for (const auto& replay : replays)
         replay->start();
     Sampler sampler(machine, outcome, simulation.scheduler());
-    Guard guard(system, graph, options.limits, machine, replays);
+    Guard guard(system, whole, options.limits, machine, replays);
     const Time end = simulation.run([&](Time now, std::uint64_t events) {
         if (options.counters)
             sampler.sample(now);
@@ -249,11 +256,14 @@ Outcome simulate(
         for (const OperationTimes& t : replay->times())
             last = std::max(last, t.end.count());
     }
+    for (std::size_t rank = ranks; rank < whole.ranks.size(); ++rank)
+        outcome.times.push_back(outcome.times[rank % ranks]);
+    outcome.folded_ranks = static_cast<std::uint32_t>(whole.ranks.size()) - ranks;
     outcome.end_ps = last;
     outcome.collectives = machine.collectives().records();
     outcome.notes = machine.collectives().notes();
     outcome.events = simulation.scheduler().events();
-    outcome.statistics = collect_statistics(machine, counts, Time(last));
+    outcome.statistics = collect_statistics(machine, counts, Time(last), fold);
     outcome.jumped_ps = machine.collectives().jumped().count();
     outcome.coarse_bytes = machine.collectives().coarse().count();
     note_cut_kernels(machine, outcome);

@@ -18,7 +18,7 @@ struct SimulateOptions {
     bool peers_together = false;          ///< no untraced rank is late
     std::uint32_t communication_sms = 0;  ///< per GPU, not available to kernels
     LimitParams limits;                   ///< the run is aborted beyond them
-    bool exact = false;                   ///< skip no repetitions
+    bool exact = false;                   ///< skip no repetitions, and simulate every rank
     JobProgress progress;                 ///< receives the share of operations ended; may be empty
 };
 

@@ -36,6 +36,7 @@ auto parts(Either<Outcome> auto& o) {
         o.end_ps,
         o.jumped_ps,
         o.coarse_bytes,
+        o.folded_ranks,
         o.events);
 }
 

@@ -22,6 +22,7 @@ ScenarioResult measured_scenario(const ExecutionGraph& graph, const Outcome& out
     s.communication_blocks = times.blocks;
     s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
     s.coarse_bytes = static_cast<double>(outcome.coarse_bytes);
+    s.folded_ranks = outcome.folded_ranks;
     if (const auto pace = training_pace(graph, outcome)) {
         s.samples_per_s = pace->samples_per_s;
         s.tflops_per_gpu = pace->tflops_per_gpu;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings of many ranks on a few of them, against the same with every rank.
+#include "sim/core/json.h"
+#include "sim/run/config/load.h"
+#include "sim/run/runner.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
+namespace switchfold::folded_rings_test {
+namespace {
+
+const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/rings.json";
+
+ScenarioResult scenario(const std::string& members, const std::string& policy, bool exact) {
+    const std::string text = fmt::format(
+        R"({{"name": "rings", "causes": false, "exact": {}, {},
+             "scenarios": [{{"name": "it", {}}}]}})",
+        exact,
+        members,
+        policy);
+    return run_experiment(load_experiment(Json::parse(text), kFile, {}), {}).scenarios.front();
+}
+
+const std::string kRing = R"("all_reduce": {"algorithm": "ring"})";
+
+std::string nvl72(std::uint32_t ranks) {
+    return fmt::format(
+        R"("system": {{"$base": "../systems/gb200_nvl72.json", "topology": {{"gpus": {}}}}})",
+        ranks);
+}
+
+std::string collective(const std::string& kind, std::uint64_t bytes) {
+    return fmt::format(
+        R"("workload": {{"type": "collective", "collective": "{}", "size": "{} B"}})", kind, bytes);
+}
+
+/// A link's payload, a switch's packets, a memory's bytes: sums over all components, by table.
+std::vector<double> sums(const ScenarioResult& result) {
+    std::vector<double> all;
+    for (const StatisticTable& table : result.statistics) {
+        all.push_back(static_cast<double>(table.rows.size()));
+        for (std::size_t column = 0; column < table.columns.size(); ++column)
+            if (table.columns[column].name == "payload_bytes" ||
+                table.columns[column].name == "packets" ||
+                table.columns[column].name == "packet_bytes") {
+                double sum = 0;
+                for (const auto& row : table.rows)
+                    sum += row.values[column];
+                all.push_back(sum);
+            }
+    }
+    return all;
+}
+
+void expect_same(const std::string& members, std::uint32_t ranks, std::uint32_t kept) {
+    const ScenarioResult every = scenario(members, kRing, true);
+    const ScenarioResult folded = scenario(members, kRing, false);
+    EXPECT_EQ(every.folded_ranks, 0) << members;
+    EXPECT_EQ(folded.folded_ranks, ranks - kept) << members;
+    EXPECT_NEAR(folded.iteration_us / every.iteration_us, 1, 0.005) << members;
+    EXPECT_LT(static_cast<double>(folded.events), 0.6 * static_cast<double>(every.events));
+    ASSERT_EQ(folded.collectives.size(), every.collectives.size());
+    EXPECT_EQ(folded.collectives.front().ranks, ranks);
+    EXPECT_NEAR(
+        folded.collectives.front().bus_bandwidth_GBps /
+            every.collectives.front().bus_bandwidth_GBps,
+        1,
+        0.005);
+    const std::vector<double> of_all = sums(every);
+    const std::vector<double> of_folded = sums(folded);
+    ASSERT_EQ(of_all.size(), of_folded.size());
+    // A ring's last chunk may be shorter than the others, by a packet in some hundred.
+    for (std::size_t i = 0; i < of_all.size(); ++i)
+        EXPECT_NEAR(of_folded[i], of_all[i], 0.006 * of_all[i]) << members << i;
+}
+
+TEST(FoldedRings, TakeTheTimeAndCarryTheBytesOfWholeOnes) {
+    for (const std::string kind : {"all_reduce", "all_gather", "reduce_scatter"})
+        for (const std::uint64_t bytes : {100'000ULL, 6'000'000ULL, 80'000'004ULL})
+            expect_same(nvl72(36) + ", " + collective(kind, bytes), 36, 2);
+}
+
+TEST(FoldedRings, OverMachinesKeepTwoMachines) {
+    expect_same(
+        R"("system": {"$base": "../systems/dgx_h100_ndr.json", "topology": {"nodes": 4}}, )" +
+            collective("all_reduce", 50'000'000),
+        32,
+        16);
+}
+
+TEST(FoldedRings, HoldBesideKernels) {
+    const std::string step = nvl72(32) + R"(, "workload": {
+        "type": "training", "strategy": "data_parallel", "batch": 1, "gradient": "bfloat16",
+        "transformer": {"blocks": 2, "hidden": 1024, "sequence": 1024}})";
+    expect_same(step, 32, 2);
+    const ScenarioResult every = scenario(step, kRing, true);
+    const ScenarioResult folded = scenario(step, kRing, false);
+    EXPECT_NEAR(folded.backward_us / every.backward_us, 1, 0.002);
+    EXPECT_NEAR(folded.communication_blocks, every.communication_blocks, 0.1);
+}
+
+TEST(FoldedRings, TakeTheTimeOfWholeOnesOnAnyNumberOfRanks) {
+    ASSERT_TRUE(rc::check([] {
+        const auto ranks = *rc::gen::inRange<std::uint32_t>(32, 65);
+        const auto kind = *rc::gen::element<std::string>("all_reduce", "all_gather");
+        const auto bytes = 4 * *rc::gen::inRange<std::uint64_t>(1, 1'000'000);
+        const std::string members = nvl72(ranks) + ", " + collective(kind, bytes);
+        const ScenarioResult every = scenario(members, kRing, true);
+        const ScenarioResult folded = scenario(members, kRing, false);
+        RC_TAG(folded.folded_ranks > 0);
+        RC_ASSERT(std::abs(folded.iteration_us / every.iteration_us - 1) < 0.005);
+    }));
+}
+
+TEST(FoldedRings, WhereRanksAreNotAlikeEveryOneIsSimulated) {
+    const std::string reduce = collective("all_reduce", 1'000'000);
+    const auto folded = [](const std::string& members, const std::string& policy) {
+        return scenario(members, policy, false).folded_ranks;
+    };
+    EXPECT_GT(folded(nvl72(36) + ", " + reduce, kRing), 0);
+    EXPECT_EQ(folded(nvl72(30) + ", " + reduce, kRing), 0);
+    EXPECT_EQ(folded(nvl72(37) + ", " + reduce, kRing), 0);
+    EXPECT_EQ(folded(nvl72(36) + ", " + reduce, R"("all_reduce": {"algorithm": "tree"})"), 0);
+    EXPECT_EQ(folded(nvl72(36) + ", " + reduce, R"("all_reduce": {"algorithm": "in_switch"})"), 0);
+    EXPECT_EQ(folded(nvl72(36) + R"(, "functional": true, )" + reduce, kRing), 0);
+    EXPECT_EQ(
+        folded(
+            nvl72(36) + R"(, "faults": [{"type": "link_degraded", "component": "gpu3_to_switch0_e3",
+                                          "bandwidth_ppm": 500000}], )" +
+                reduce,
+            kRing),
+        0);
+    EXPECT_EQ(
+        folded(
+            nvl72(36) + R"(, "workload": {"type": "collective", "collective": "all_to_all",
+                              "size": "1 MiB"})",
+            kRing),
+        0);
+}
+
+}  // namespace
+}  // namespace switchfold::folded_rings_test
