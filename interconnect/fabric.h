@@ -59,6 +59,7 @@ struct ReductionPlane {
     std::uint16_t id = 0;
     std::vector<Link*> uplinks;      ///< by member
     std::vector<Switch*> switches;   ///< root first
+    std::vector<Switch*> others;     ///< of a folded group: those that its traffic passes as well
     std::vector<const Link*> links;  ///< all links that carry its traffic
     Time way;  ///< unloaded latency from the farthest member to the root: links and switches
 };
@@ -66,6 +67,7 @@ struct ReductionPlane {
 /// The GPUs of a reduction and the switches that serve it.
 struct ReductionGroup {
     std::vector<std::uint32_t> ranks;
+    std::uint32_t members = 0;           ///< of a folded group: those that its rank stands for
     std::vector<std::uint32_t> stripes;  ///< plane of each stripe slot
     std::vector<ReductionPlane> planes;
     [[nodiscard]] Time way() const { return planes.front().way; }
@@ -148,6 +150,12 @@ public:
     /// these ranks at all.
     std::unique_ptr<ReductionGroup>
     create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused);
+    /// A group of rank 0 that stands for ranks 0 to n - 1 of a domain that can be folded
+    /// (models/collectives/choice/rank_fold.h). What a switch sends to all members it sends to rank
+    /// 0 n times: the packet for member h on the links of the plane `turns[h]` further than its
+    /// own, as what member h itself has sent at that time is on that plane.
+    std::unique_ptr<ReductionGroup> create_folded_group(
+        const std::vector<std::uint32_t>& turns, ElementType type, std::string& refused);
     void remove_group(const ReductionGroup& group);
     /// Called when the group's collective gives up: switches drop its operands, including those
     /// still to arrive.

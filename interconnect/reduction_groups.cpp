@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace switchfold {
 
@@ -73,6 +74,7 @@ Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type, std
         throw SimulationError(name(), scheduler_.now(), plan.why_not);
     auto group = std::make_unique<ReductionGroup>();
     group->ranks.assign(ranks.begin(), ranks.end());
+    group->members = static_cast<std::uint32_t>(ranks.size());
     std::vector<std::uint32_t> weights;
     for (const ReductionTree& tree : plan.trees) {
         refused = add_plane(*group, tree, type);
@@ -83,6 +85,54 @@ Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type, std
         weights.push_back(tree.weight);
     }
     group->stripes = stripe_order(weights);
+    return group;
+}
+
+std::unique_ptr<ReductionGroup> Fabric::create_folded_group(
+    const std::vector<std::uint32_t>& turns, ElementType type, std::string& refused) {
+    // One rank alone has no trees; in such a domain any two have those of all.
+    std::vector<std::uint32_t> ranks(std::max<std::size_t>(2, turns.size()));
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    const std::vector<ReductionTree> trees = plan_reduction(topology_, ranks).trees;
+    auto group = std::make_unique<ReductionGroup>();
+    group->ranks = {0};
+    group->members = static_cast<std::uint32_t>(turns.size());
+    for (std::size_t p = 0; p < trees.size(); ++p) {
+        const ReductionTreeNode& root = trees[p].nodes.front();
+        ReductionPlane plane;
+        plane.id = take_group_id();
+        plane.uplinks = {links_[trees[p].uplinks.front()].get()};
+        plane.switches = {&switch_at(root.node)};
+        plane.way = links_[root.down.front()]->latency() + plane.switches.front()->params().latency;
+        SwitchGroup place;
+        for (const std::uint32_t turn : turns) {
+            const ReductionTree& other = trees[(p + turn) % trees.size()];
+            place.down.push_back(links_[other.nodes.front().down.front()].get());
+        }
+        place.towards = {links_[root.down.front()].get()};
+        place.leaves = place.answers = group->members;
+        place.type = type;
+        SwitchGroup passing;
+        passing.down = place.towards;
+        passing.reduces = false;
+        passing.home = plane.switches.front();
+        refused = plane.switches.front()->add_group(plane.id, std::move(place));
+        if (!refused.empty()) {
+            groups_used_[plane.id] = false;
+            remove_group(*group);
+            return nullptr;
+        }
+        for (const ReductionTree& other : trees)
+            if (Switch& there = switch_at(other.nodes.front().node); &there != passing.home) {
+                static_cast<void>(there.add_group(plane.id, passing));  // it takes no entries
+                plane.others.push_back(&there);
+            }
+        for (const ReductionTree& other : trees)
+            for (const std::uint32_t hop : {other.uplinks.front(), reversed(other.uplinks.front())})
+                plane.links.push_back(links_[hop].get());
+        group->stripes.push_back(static_cast<std::uint32_t>(p));
+        group->planes.push_back(std::move(plane));
+    }
     return group;
 }
 
@@ -102,8 +152,9 @@ std::uint64_t Fabric::push_room(const ReductionGroup& group) const {
 
 void Fabric::remove_group(const ReductionGroup& group) {
     for (const ReductionPlane& plane : group.planes) {
-        for (Switch* member : plane.switches)
-            member->remove_group(plane.id);
+        for (const auto* switches : {&plane.switches, &plane.others})
+            for (Switch* member : *switches)
+                member->remove_group(plane.id);
         groups_used_[plane.id] = false;
     }
 }

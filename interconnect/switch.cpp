@@ -88,6 +88,8 @@ OptionalTime Switch::accept(const Packet& packet, Link& from) {
         return group(packet.group).reduces ? accept_fetch(packet, from) : copy(packet, from, false);
     case PacketKind::kReduceData: {
         const SwitchGroup& members = group(packet.group);
+        if (members.home != nullptr)
+            return members.home->accept_answer(packet, from);
         if (!members.reduces)
             return pass(packet, from, *members.up);
         return accept_answer(packet, from);

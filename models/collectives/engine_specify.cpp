@@ -74,7 +74,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.element_bytes = static_cast<std::uint32_t>(size_of(collective.datatype).count());
     spec.ranks = groups_[collective.group].ranks;
     spec.stands_for = groups_[collective.group].stands_for;
-    if (spec.ranks.size() < 2) {
+    if (spec.size() < 2) {
         spec.layout = {{{0}}, {0}};
         spec.rings = {{0}};
         spec.root = spec.kind == CollectiveKind::kSendReceive ? CollectiveSpec::kEveryRank : 0;
@@ -99,8 +99,8 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.trees = group.trees;
     if (spec.kind == CollectiveKind::kAllReduce) {
         spec.choice = choose(whole, spec.bytes, spec.datatype);
-        const std::string reason = why_not(
-            spec.choice.algorithm, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
+        const std::string reason =
+            why_not(spec.choice.algorithm, spec.kind, spec.datatype, fabric_.topology(), whole);
         if (!reason.empty() && spec.choice.algorithm == Algorithm::kInSwitch &&
             !fabric_.links_down().empty()) {
             spec.choice = ring_choice(spec, 0);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/choice/ring_fold.h"
-
 #include "interconnect/hop.h"
 #include "interconnect/path_finder.h"
+#include "models/collectives/choice/rank_fold.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -49,15 +48,15 @@ public:
         visits_of_kept_(topology.nodes.size(), 0) {
         fold_.ranks = static_cast<std::uint32_t>(rings.front().size());
         fold_.kept = kept;
-        fold_.image_of_hop.assign(2 * topology.edges.size(), RingFold::kIdle);
+        fold_.image_of_hop.assign(2 * topology.edges.size(), RankFold::kIdle);
         fold_.image_of_node.resize(topology.nodes.size());
     }
-    [[nodiscard]] std::optional<RingFold> result() {
+    [[nodiscard]] std::optional<RankFold> result() {
         for (std::size_t ring = 0; ring < rings_.size(); ++ring)
             if (!map(ring))
                 return std::nullopt;
         for (std::uint32_t hop = 0; hop < used_.size(); ++hop)
-            if (fold_.image_of_hop[hop] != RingFold::kIdle && !same_uses(hop))
+            if (fold_.image_of_hop[hop] != RankFold::kIdle && !same_uses(hop))
                 return std::nullopt;
         for (std::uint32_t node = 0; node < visits_.size(); ++node)
             if (visits_[node] > 0 && !count_visits(node))
@@ -107,7 +106,7 @@ private:
     }
     /// \returns whether there was no other value.
     static bool set(std::uint32_t& there, std::uint32_t value) {
-        const bool fits = there == RingFold::kIdle || there == value;
+        const bool fits = there == RankFold::kIdle || there == value;
         there = value;
         return fits;
     }
@@ -129,7 +128,7 @@ private:
         return uses == others;
     }
     [[nodiscard]] bool count_visits(std::uint32_t node) {
-        RingFold::NodeImage& image = fold_.image_of_node[node];
+        RankFold::NodeImage& image = fold_.image_of_node[node];
         const std::uint32_t visits = visits_of_kept_[image.node];
         image.times = visits_[node] / visits;
         return visits_[node] % visits == 0;
@@ -143,7 +142,7 @@ private:
     const Rings& rings_;
     const std::vector<std::vector<Paths>>& paths_;
     std::uint32_t kept_;
-    RingFold fold_;
+    RankFold fold_;
     std::vector<std::vector<std::uint64_t>> used_;  ///< flows by hop
     std::vector<std::vector<std::uint64_t>> used_by_kept_;
     std::vector<std::uint32_t> visits_;  ///< paths into a node
@@ -152,7 +151,7 @@ private:
 
 }  // namespace
 
-std::optional<RingFold> fold_rings(const Topology& topology, const Rings& rings) {
+std::optional<RankFold> fold_rings(const Topology& topology, const Rings& rings) {
     const auto ranks = static_cast<std::uint32_t>(rings.front().size());
     PathFinder finder(topology);
     std::vector<std::vector<Paths>> paths;  // by ring and place; found when first needed

@@ -23,6 +23,25 @@ public:
         const CollectiveSpec& spec,
         MemberListener& listener,
         std::unique_ptr<ReductionGroup> group);
+    /// Of a folded domain (rank_fold.h). `last`: the group of the last loop, in which fewer heads
+    /// have a piece; null if all have.
+    PullAllReduce(
+        const CollectiveEnvironment& environment,
+        const CollectiveSpec& spec,
+        MemberListener& listener,
+        std::unique_ptr<ReductionGroup> group,
+        std::unique_ptr<ReductionGroup> last) :
+        PullAllReduce(environment, spec, listener, std::move(group)) {
+        last_ = std::move(last);
+    }
+    ~PullAllReduce() override {
+        if (last_)
+            fabric_.remove_group(*last_);
+    }
+    PullAllReduce(const PullAllReduce&) = delete;
+    PullAllReduce& operator=(const PullAllReduce&) = delete;
+    PullAllReduce(PullAllReduce&&) = delete;
+    PullAllReduce& operator=(PullAllReduce&&) = delete;
 
     void join(std::uint32_t position, Time start) override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
@@ -50,6 +69,14 @@ private:
         return shape_.pieces.piece(channel, loop, head);
     }
     void request(std::uint32_t position, std::uint32_t channel);
+    [[nodiscard]] const ReductionGroup& group_in(std::uint32_t channel, std::uint64_t loop) {
+        return last_ && loop + 1 == loops_.channel(channel).loops ? *last_ : *group_;
+    }
+    /// Members at which a head's sums of a loop arrive; in a folded domain the heads whose sums
+    /// arrive at the one member.
+    [[nodiscard]] std::uint64_t copies_in(std::uint32_t channel, std::uint64_t loop) {
+        return group_in(channel, loop).members;
+    }
     /// Where a block's packets are of several rounds they take turns on the links: each block
     /// starts at another, as their addresses would.
     static std::uint64_t stripe(std::uint32_t head, std::uint32_t channel, std::uint32_t packet) {
@@ -76,9 +103,31 @@ private:
     std::optional<TurnLog> turns_;
     Bytes footprint_;
     Bytes coarse_;
+    std::unique_ptr<ReductionGroup> last_;
 };
 
 constexpr std::uint64_t kMostLoops = 32;  // in a window of turns
+
+InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spec) {
+    return in_switch_shape(
+        params, spec.size(), spec.choice.channels, spec.bytes.count(), spec.choice.registered);
+}
+
+/// A warp waits for what it asked for before it asks on: a larger packet would fold several warps'
+/// rounds into one and travel longer than any of them.
+std::uint32_t unit_of(const CollectiveParams& params, const InSwitchShape& shape) {
+    return std::min(shape.reduce_round, static_cast<std::uint32_t>(params.transfer_unit.count()));
+}
+
+/// How many stripes further than the first head's each head's piece begins.
+std::vector<std::uint32_t>
+turns_of_heads(const InSwitchShape& shape, std::uint32_t heads, std::uint32_t unit) {
+    std::vector<std::uint32_t> turns;
+    for (std::uint32_t head = 0; head < heads; ++head)
+        turns.push_back(
+            static_cast<std::uint32_t>(head * shape.pieces.piece(0, 0, 0).bytes / unit));
+    return turns;
+}
 
 PullAllReduce::PullAllReduce(
     const CollectiveEnvironment& environment,
@@ -86,15 +135,11 @@ PullAllReduce::PullAllReduce(
     MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
     InSwitchCollective(environment, spec, listener, std::move(group)),
-    shape_(in_switch_shape(
-        environment.params, n_, spec.choice.channels, spec.bytes.count(), registered_)),
-    // A warp waits for what it asked for before it asks on: a larger packet would fold several
-    // warps' rounds into one and travel longer than any of them.
-    unit_(std::min(
-        shape_.reduce_round, static_cast<std::uint32_t>(environment.params.transfer_unit.count()))),
+    shape_(shape_of(environment.params, spec)),
+    unit_(unit_of(environment.params, shape_)),
     commands_(spec.choice.mode == InSwitchMode::kCommand),
     loops_(
-        {scheduler_, environment.params, ports_of_members(), group_->way()},
+        {scheduler_, environment.params, ports_of_members(), group_->way(), spec.size() / n_},
         shape_.pieces,
         std::vector<NvlsCopyWarps>(
             spec.choice.channels, {shape_.scatter_workers, shape_.gather_workers}),
@@ -105,14 +150,15 @@ PullAllReduce::PullAllReduce(
     if (environment.may_jump) {
         // What the unit behind one lane of one port holds.
         const std::uint64_t room = fabric_.push_room(*group_) / n_ / group_->stripes.size();
-        if (!registered_)
+        if (!registered_ && spec.stands_for == 0)
             rounds_ = rounds_in_packet(n_, spec.bytes.count() / unit_, room / unit_);
         turns_.emplace(1, 1, kMostLoops);
         turns_->rest_early();
         loops_.count_turns(*turns_, false, true);
     }
     const std::uint64_t bytes = spec.bytes.count();
-    const std::uint64_t buffered = 2 * params_.steps * shape_.chunk * spec.choice.channels * n_;
+    const std::uint64_t buffered =
+        2 * params_.steps * shape_.chunk * spec.choice.channels * spec.size();
     footprint_ = Bytes(registered_ ? 0 : std::min(2 * bytes, buffered));
 }
 
@@ -150,7 +196,7 @@ void PullAllReduce::on_piece_due(std::uint32_t head, std::uint32_t c) {
         end_piece(head, c);
         return;
     }
-    loops_.expect(c, loop, head, bytes);
+    loops_.expect(c, loop, head, bytes * copies_in(c, loop));
     request(head, c);
 }
 
@@ -169,7 +215,7 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
         const auto bytes =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(most, part.bytes - b.requested));
         fabric_.send(
-            *group_,
+            group_in(c, b.reduced),
             head,
             {.kind = commands_ ? PacketKind::kReduceCommand : PacketKind::kReduceRequest,
              .payload = bytes,
@@ -205,9 +251,10 @@ void PullAllReduce::on_packet(const Packet& packet, std::uint32_t rank, Time vis
 void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
     const PieceTag tag = PieceTag::unpack(packet.tag);
     // The sum is in registers; the warps that asked for it store it to everybody and ask on.
-    const Part part = piece(tag.channel, loops_.block(head, tag.channel).reduced, head);
+    const std::uint64_t loop = loops_.block(head, tag.channel).reduced;
+    const Part part = piece(tag.channel, loop, head);
     fabric_.send(
-        *group_,
+        group_in(tag.channel, loop),
         head,
         {.kind = PacketKind::kMulticastWrite,
          .payload = packet.payload,
@@ -269,7 +316,20 @@ std::unique_ptr<RunningCollective> make_pull_all_reduce(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
-    return make_group_collective<PullAllReduce>(environment, spec, listener, refused);
+    if (spec.stands_for == 0)
+        return make_group_collective<PullAllReduce>(environment, spec, listener, refused);
+    const CollectiveParams& params = environment.params;
+    const InSwitchShape shape = shape_of(params, spec);
+    std::vector<std::uint32_t> turns = turns_of_heads(shape, spec.size(), unit_of(params, shape));
+    auto group = environment.fabric.create_folded_group(turns, spec.element, refused);
+    if (group == nullptr)
+        return nullptr;
+    std::unique_ptr<ReductionGroup> last;
+    turns.resize(shape.pieces.working_heads(0, shape.pieces.loops(0) - 1));
+    if (turns.size() < spec.size())
+        last = environment.fabric.create_folded_group(turns, spec.element, refused);
+    return std::make_unique<PullAllReduce>(
+        environment, spec, listener, std::move(group), std::move(last));
 }
 
 }  // namespace switchfold

@@ -21,6 +21,7 @@ NvlsLoops::NvlsLoops(
     params_(machine.params),
     ports_(std::move(machine.ports)),
     way_(machine.way),
+    each_(machine.each),
     pieces_(pieces),
     copies_(copies),
     listener_(listener),
@@ -220,7 +221,8 @@ void NvlsLoops::delivered(
     // The last acknowledgement comes back to the head, whose post then goes out to all.
     const Time posted = slot.delivered_at[head] + way_ * 4 + params_.in_switch_sync;
     slot.heads_at = std::max(slot.heads_at, posted);
-    if (++slot.heads == pieces_.working_heads(c, slot.loop))
+    slot.heads += each_;
+    if (slot.heads >= pieces_.working_heads(c, slot.loop))
         post(Stage::kSums, 0, c, slot.heads_at);
 }
 

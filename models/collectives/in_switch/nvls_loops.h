@@ -49,6 +49,7 @@ public:
         const CollectiveParams& params;
         std::vector<RankPort*> ports;  ///< by member
         Time way;                      ///< a member to the root of the reduction
+        std::uint32_t each = 1;        ///< heads that each of these stands for
     };
     /// `warps` by channel. `copies`: false for registered buffers, which nobody copies.
     NvlsLoops(
@@ -76,10 +77,10 @@ public:
     void await_piece(std::uint32_t member, std::uint32_t channel);
     /// The head has all sums of its piece. \returns its loop.
     std::uint64_t end_piece(std::uint32_t member, std::uint32_t channel);
-    /// A head begins to store `bytes` of final values to each member.
+    /// A head begins to store final values: `bytes` over all members.
     void
     expect(std::uint32_t channel, std::uint64_t loop, std::uint32_t head, std::uint64_t bytes) {
-        channels_[channel].slot(loop).missing[head] = bytes * ports_.size();
+        channels_[channel].slot(loop).missing[head] = bytes;
     }
     /// And has stored the last of them.
     void end_store(std::uint32_t member, std::uint32_t channel);
@@ -130,6 +131,7 @@ private:
     const CollectiveParams& params_;
     std::vector<RankPort*> ports_;
     Time way_;
+    std::uint32_t each_;
     const HeadPieces& pieces_;
     bool copies_;
     NvlsLoopsListener& listener_;

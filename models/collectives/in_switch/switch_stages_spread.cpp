@@ -31,7 +31,7 @@ void SwitchStages::store(
     const Part part = pieces_.piece(c, loop, member);
     const std::uint32_t slot = loops_.channel(c).slot_of(loop);
     if (b.stored == 0)
-        loops_.expect(c, loop, member, part.bytes);
+        loops_.expect(c, loop, member, part.bytes * n_);
     const auto& sources = work_.reduce ? buffers_.sums : buffers_.own;
     for (const std::uint64_t end = offset + bytes; offset < end;) {
         const auto some =

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <tuple>
 
 namespace switchfold {
@@ -128,19 +129,37 @@ void change_all(
     change_each(to.memory, a.memory, b.memory, change);
 }
 
+SwitchStatistics times(const SwitchStatistics& counted, std::uint32_t factor) {
+    SwitchStatistics all = counted;
+    all.packets *= factor;
+    all.multicast_copies *= factor;
+    return all;
+}
+
 /// Gives the parts that were not simulated the counts of those that they resemble.
-void unfold(TrafficStatistics& all, const RingFold& fold) {
+void unfold(TrafficStatistics& all, Machine& machine, const RankFold& fold) {
     const TrafficStatistics simulated = all;
+    std::vector<std::uint32_t> links;                  // into the ports of the units, in order
+    std::map<std::uint32_t, std::size_t> unit_behind;  // of such a link
+    for_each_unit(machine, [&](const Link& link, const ReductionUnit& /*unit*/) {
+        unit_behind.emplace(link.id(), links.size());
+        links.push_back(link.id());
+    });
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        const auto image = unit_behind.find(fold.image_of_hop[links[i]]);
+        all.units[i] =
+            image == unit_behind.end() ? ReductionUnitStatistics() : simulated.units[image->second];
+    }
     for (std::size_t hop = 0; hop < all.links.size(); ++hop) {
         const std::uint32_t image = fold.image_of_hop[hop];
-        all.links[hop] = image == RingFold::kIdle ? LinkStatistics() : simulated.links[image];
+        all.links[hop] = image == RankFold::kIdle ? LinkStatistics() : simulated.links[image];
     }
     const std::size_t gpus = fold.image_of_node.size() - all.switches.size();
     for (std::size_t i = 0; i < all.switches.size(); ++i) {
-        const RingFold::NodeImage& image = fold.image_of_node[gpus + i];
+        const RankFold::NodeImage& image = fold.image_of_node[gpus + i];
         all.switches[i] = SwitchStatistics();
-        if (image.node != RingFold::kIdle)
-            all.switches[i].packets = image.times * simulated.switches[image.node - gpus].packets;
+        if (image.node != RankFold::kIdle)
+            all.switches[i] = times(simulated.switches[image.node - gpus], image.times);
     }
     all.memory.resize(fold.ranks);
     for (std::uint32_t rank = fold.kept; rank < fold.ranks; ++rank)
@@ -192,11 +211,11 @@ TrafficStatistics MachineCounts::counted() const {
 }
 
 std::vector<StatisticTable> collect_statistics(
-    Machine& machine, const MachineCounts& counts, Time end, const std::optional<RingFold>& fold) {
+    Machine& machine, const MachineCounts& counts, Time end, const std::optional<RankFold>& fold) {
     Tables tables;
     TrafficStatistics all = counts.counted();
     if (fold)
-        unfold(all, *fold);
+        unfold(all, machine, *fold);
     const auto links = machine.fabric().links();
     for (std::size_t i = 0; i < links.size(); ++i)
         tables.links.add(

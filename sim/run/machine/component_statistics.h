@@ -4,7 +4,7 @@
 #include "interconnect/link_statistics.h"
 #include "interconnect/reduction_unit.h"
 #include "interconnect/switch.h"
-#include "models/collectives/choice/ring_fold.h"
+#include "models/collectives/choice/rank_fold.h"
 #include "models/collectives/jump/jump.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
@@ -48,6 +48,6 @@ private:
     Machine& machine,
     const MachineCounts& counts,
     Time end,
-    const std::optional<RingFold>& fold = std::nullopt);
+    const std::optional<RankFold>& fold = std::nullopt);
 
 }  // namespace switchfold

@@ -4,7 +4,7 @@
 #include "models/replay/rank_replay.h"
 #include "sim/core/error.h"
 #include "sim/run/machine/component_statistics.h"
-#include "sim/run/machine/folded_rings.h"
+#include "sim/run/machine/folded_ranks.h"
 #include "sim/run/machine/longest_time.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/machine/system_queries.h"
@@ -190,7 +190,7 @@ Outcome simulate(
     const ExecutionGraph& whole,
     const CollectivePolicies& policies,
     const SimulateOptions& options) {
-    std::optional<RingFold> fold;
+    std::optional<RankFold> fold;
     if (!options.exact && options.functional_seed == 0)
         fold = fold_of(system, whole, policies);
     const ExecutionGraph folded = fold ? folded_graph(whole, *fold) : ExecutionGraph();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rings can be simulated on a few of their ranks, and what resembles what.
-#include "models/collectives/choice/ring_fold.h"
+#include "models/collectives/choice/rank_fold.h"
 
 #include "interconnect/hop.h"
 #include "interconnect/topologies/switched.h"
@@ -10,15 +10,21 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
-namespace switchfold::ring_fold_test {
+namespace switchfold::rank_fold_test {
 namespace {
 
-Topology switched(std::uint32_t gpus) {
+Topology switched(std::uint32_t gpus, std::vector<std::uint32_t> lanes = {2, 2, 1}) {
     SwitchedTopology params;
     params.gpus = gpus;
-    params.lanes_to_switch = {2, 2, 1};
+    params.lanes_to_switch = std::move(lanes);
+    params.node.multicast = true;
+    params.node.reduction.emplace();
+    params.node.reduction->max_members = 128;
     return params.build();
 }
 
@@ -28,7 +34,7 @@ std::vector<std::vector<std::uint32_t>> rings_of(const Topology& topology) {
     return ring_orders(topology, ranks, lay_out(topology, ranks));
 }
 
-std::optional<RingFold> fold(const Topology& topology) {
+std::optional<RankFold> fold(const Topology& topology) {
     return fold_rings(topology, rings_of(topology));
 }
 
@@ -46,7 +52,7 @@ TEST(RingFold, TwoRanksStandForAllBehindTheSameSwitches) {
     }
     for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
         const std::uint32_t image = found->image_of_hop[hop];
-        ASSERT_NE(image, RingFold::kIdle);
+        ASSERT_NE(image, RankFold::kIdle);
         EXPECT_EQ(topology.edges[edge_of(image)].lanes, topology.edges[edge_of(hop)].lanes);
         EXPECT_EQ(runs_from_b(image), runs_from_b(hop));
     }
@@ -94,6 +100,48 @@ TEST(RingFold, ARingOfDirectLinksDoesNotFold) {
     EXPECT_FALSE(fold_rings(params.build(), {order}));
 }
 
+TEST(DomainFold, OneRankStandsForAllBehindEqualSwitches) {
+    const Topology topology = switched(36, {2, 2, 2});
+    const auto found = fold_domain(topology, 36);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->ranks, 36U);
+    EXPECT_EQ(found->kept, 1U);
+    for (std::uint32_t node = 36; node < topology.nodes.size(); ++node) {
+        EXPECT_EQ(found->image_of_node[node].node, node);
+        EXPECT_EQ(found->image_of_node[node].times, 36U);
+    }
+    for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
+        const TopologyEdge& edge = topology.edges[edge_of(hop)];
+        const TopologyEdge& image = topology.edges[edge_of(found->image_of_hop[hop])];
+        EXPECT_EQ(std::min(image.a, image.b), 0U);
+        EXPECT_EQ(std::max(image.a, image.b), std::max(edge.a, edge.b));
+    }
+    // A part of the domain: the links of the others are idle.
+    EXPECT_EQ(fold_domain(topology, 20)->image_of_node[19].node, 0U);
+    EXPECT_EQ(fold_domain(topology, 20)->image_of_node[20].node, RankFold::kIdle);
+}
+
+TEST(DomainFold, ASwitchThatARankCannotReachIsIdle) {
+    Topology cut = switched(36, {2, 2, 2});
+    cut.edges[20].down = true;
+    const auto found = fold_domain(cut, 36);
+    ASSERT_TRUE(found);
+    const std::uint32_t switch_of = std::max(cut.edges[20].a, cut.edges[20].b);
+    for (std::uint32_t node = 36; node < cut.nodes.size(); ++node)
+        EXPECT_EQ(found->image_of_node[node].node, node == switch_of ? RankFold::kIdle : node);
+}
+
+TEST(DomainFold, NeedsSwitchesAndLinksOfOneKind) {
+    EXPECT_FALSE(fold_domain(switched(36, {2, 2, 1}), 36));
+    Topology narrow = switched(36, {2, 2, 2});
+    narrow.edges[20].lanes = 1;
+    EXPECT_FALSE(fold_domain(narrow, 36));
+    Topology plain = switched(36, {2, 2, 2});
+    plain.switches.front().reduction.reset();
+    EXPECT_FALSE(fold_domain(plain, 36));
+    EXPECT_FALSE(fold_domain(switched(36, {2, 2, 2}), 1));
+}
+
 TEST(RingFold, MapsEveryHopToOneOfTheSameKindOnAnyMachine) {
     ASSERT_TRUE(rc::check([] {
         const Topology topology = switched(*rc::gen::inRange<std::uint32_t>(4, 80));
@@ -108,4 +156,4 @@ TEST(RingFold, MapsEveryHopToOneOfTheSameKindOnAnyMachine) {
 }
 
 }  // namespace
-}  // namespace switchfold::ring_fold_test
+}  // namespace switchfold::rank_fold_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings of many ranks on a few of them, against the same with every rank.
+// Collectives of many ranks on a few of them, against the same with every rank.
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace switchfold::folded_rings_test {
+namespace switchfold::folded_ranks_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/rings.json";
@@ -56,9 +56,13 @@ std::vector<double> sums(const ScenarioResult& result) {
     return all;
 }
 
-void expect_same(const std::string& members, std::uint32_t ranks, std::uint32_t kept) {
-    const ScenarioResult every = scenario(members, kRing, true);
-    const ScenarioResult folded = scenario(members, kRing, false);
+void expect_same(
+    const std::string& members,
+    std::uint32_t ranks,
+    std::uint32_t kept,
+    const std::string& policy = kRing) {
+    const ScenarioResult every = scenario(members, policy, true);
+    const ScenarioResult folded = scenario(members, policy, false);
     EXPECT_EQ(every.folded_ranks, 0) << members;
     EXPECT_EQ(folded.folded_ranks, ranks - kept) << members;
     EXPECT_NEAR(folded.iteration_us / every.iteration_us, 1, 0.005) << members;
@@ -73,18 +77,18 @@ void expect_same(const std::string& members, std::uint32_t ranks, std::uint32_t 
     const std::vector<double> of_all = sums(every);
     const std::vector<double> of_folded = sums(folded);
     ASSERT_EQ(of_all.size(), of_folded.size());
-    // A ring's last chunk may be shorter than the others, by a packet in some hundred.
+    // A ring's last chunk and the last head's piece may be shorter than the others.
     for (std::size_t i = 0; i < of_all.size(); ++i)
-        EXPECT_NEAR(of_folded[i], of_all[i], 0.006 * of_all[i]) << members << i;
+        EXPECT_NEAR(of_folded[i], of_all[i], 0.01 * of_all[i]) << members << i;
 }
 
-TEST(FoldedRings, TakeTheTimeAndCarryTheBytesOfWholeOnes) {
+TEST(FoldedRanks, TakeTheTimeAndCarryTheBytesOfWholeOnes) {
     for (const std::string kind : {"all_reduce", "all_gather", "reduce_scatter"})
         for (const std::uint64_t bytes : {100'000ULL, 6'000'000ULL, 80'000'004ULL})
             expect_same(nvl72(36) + ", " + collective(kind, bytes), 36, 2);
 }
 
-TEST(FoldedRings, OverMachinesKeepTwoMachines) {
+TEST(FoldedRanks, OverMachinesKeepTwoMachines) {
     expect_same(
         R"("system": {"$base": "../systems/dgx_h100_ndr.json", "topology": {"nodes": 4}}, )" +
             collective("all_reduce", 50'000'000),
@@ -92,7 +96,34 @@ TEST(FoldedRings, OverMachinesKeepTwoMachines) {
         16);
 }
 
-TEST(FoldedRings, HoldBesideKernels) {
+// Small pieces, so that a short transfer has many loops.
+std::string many_loops(std::uint32_t ranks) {
+    return fmt::format(
+        R"("system": {{"$base": "../systems/gb200_nvl72.json", "topology": {{"gpus": {}}},
+                       "collectives": {{"in_switch_chunk": "8 KiB"}}}})",
+        ranks);
+}
+const std::string kInSwitch = R"("all_reduce": {"algorithm": "in_switch", "channels": 2})";
+
+TEST(FoldedRanks, OfASwitchDomainKeepOne) {
+    for (const std::uint64_t bytes : {6'000'000ULL, 7'864'320ULL})
+        expect_same(many_loops(36) + ", " + collective("all_reduce", bytes), 36, 1, kInSwitch);
+}
+
+TEST(FoldedRanks, OfAnySwitchDomainTakeItsTime) {
+    ASSERT_TRUE(rc::check([] {
+        const auto ranks = *rc::gen::inRange<std::uint32_t>(32, 73);
+        const auto loops = *rc::gen::inRange<std::uint64_t>(9'000, 14'000);  // thousandths
+        const std::uint64_t bytes = loops * ranks * 8 * 1024 / 1000 / 4 * 4 * 2;
+        const std::string members = many_loops(ranks) + ", " + collective("all_reduce", bytes);
+        const ScenarioResult every = scenario(members, kInSwitch, true);
+        const ScenarioResult folded = scenario(members, kInSwitch, false);
+        RC_ASSERT(folded.folded_ranks == ranks - 1);
+        RC_ASSERT(std::abs(folded.iteration_us / every.iteration_us - 1) < 0.005);
+    }));
+}
+
+TEST(FoldedRanks, HoldBesideKernels) {
     const std::string step = nvl72(32) + R"(, "workload": {
         "type": "training", "strategy": "data_parallel", "batch": 1, "gradient": "bfloat16",
         "transformer": {"blocks": 2, "hidden": 1024, "sequence": 1024}})";
@@ -103,7 +134,7 @@ TEST(FoldedRings, HoldBesideKernels) {
     EXPECT_NEAR(folded.communication_blocks, every.communication_blocks, 0.1);
 }
 
-TEST(FoldedRings, TakeTheTimeOfWholeOnesOnAnyNumberOfRanks) {
+TEST(FoldedRanks, TakeTheTimeOfWholeOnesOnAnyNumberOfRanks) {
     ASSERT_TRUE(rc::check([] {
         const auto ranks = *rc::gen::inRange<std::uint32_t>(32, 65);
         const auto kind = *rc::gen::element<std::string>("all_reduce", "all_gather");
@@ -116,7 +147,7 @@ TEST(FoldedRings, TakeTheTimeOfWholeOnesOnAnyNumberOfRanks) {
     }));
 }
 
-TEST(FoldedRings, WhereRanksAreNotAlikeEveryOneIsSimulated) {
+TEST(FoldedRanks, WhereRanksAreNotAlikeEveryOneIsSimulated) {
     const std::string reduce = collective("all_reduce", 1'000'000);
     const auto folded = [](const std::string& members, const std::string& policy) {
         return scenario(members, policy, false).folded_ranks;
@@ -126,6 +157,15 @@ TEST(FoldedRings, WhereRanksAreNotAlikeEveryOneIsSimulated) {
     EXPECT_EQ(folded(nvl72(37) + ", " + reduce, kRing), 0);
     EXPECT_EQ(folded(nvl72(36) + ", " + reduce, R"("all_reduce": {"algorithm": "tree"})"), 0);
     EXPECT_EQ(folded(nvl72(36) + ", " + reduce, R"("all_reduce": {"algorithm": "in_switch"})"), 0);
+    const std::string pull = many_loops(36) + ", " + collective("all_reduce", 6'000'000);
+    EXPECT_GT(folded(pull, kInSwitch), 0);
+    EXPECT_EQ(
+        folded(pull, R"("all_reduce": {"algorithm": "in_switch", "channels": 2, "mode": "push"})"),
+        0);
+    EXPECT_EQ(
+        folded(
+            pull, R"("all_reduce": {"algorithm": "in_switch", "channels": 2, "registered": true})"),
+        0);
     EXPECT_EQ(folded(nvl72(36) + R"(, "functional": true, )" + reduce, kRing), 0);
     EXPECT_EQ(
         folded(
@@ -143,4 +183,4 @@ TEST(FoldedRings, WhereRanksAreNotAlikeEveryOneIsSimulated) {
 }
 
 }  // namespace
-}  // namespace switchfold::folded_rings_test
+}  // namespace switchfold::folded_ranks_test

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/choice/policies.h"
+#include "models/collectives/choice/rank_fold.h"
+#include "sim/run/config/experiment.h"
+#include "sim/run/machine/outcome.h"
+
+#include <optional>
+
+namespace switchfold {
+
+/// How a graph folds on a system. At least 32 ranks all do the same, on equal GPUs without faults:
+/// nothing but kernels, and collectives over all of them, either as rings, or as long
+/// all-reduces through the switches. Nothing if it does not fold.
+[[nodiscard]] std::optional<RankFold> fold_of(
+    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies);
+
+/// The graph of the kept ranks. \pre fold_of() it.
+[[nodiscard]] ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankFold& fold);
+
+}  // namespace switchfold
