@@ -22,17 +22,18 @@
 namespace switchfold {
 
 class ReductionPolicy;
+class Switch;
 
 /// A switch's place in one group's tree.
 struct SwitchGroup {
-    std::vector<Link*> down;       ///< links to the children; members in rank order
-    std::vector<Link*> towards;    ///< by member: the link towards it, or null
-    Link* up = nullptr;            ///< towards the root; null at the root
-    std::uint32_t leaves = 0;      ///< members below
-    std::uint32_t answers = 0;     ///< number of answers to a fetch sent to all children
-    bool reduces = true;           ///< false: forwards operands
-    bool flushed = false;          ///< its collective gave up: operands are dropped
-    class Switch* home = nullptr;  ///< of a folded group: the switch whose units add what arrives
+    std::vector<Link*> down;     ///< links to the children; members in rank order
+    std::vector<Link*> towards;  ///< by member: the link towards it, or null
+    Link* up = nullptr;          ///< towards the root; null at the root
+    std::uint32_t leaves = 0;    ///< members below
+    std::uint32_t answers = 0;   ///< number of answers to a fetch sent to all children
+    bool reduces = true;         ///< false: forwards operands
+    bool flushed = false;        ///< its collective gave up: operands are dropped
+    Switch* home = nullptr;      ///< of a folded group: the switch whose units add what arrives
     ElementType type = ElementType::kFloat32;
     [[nodiscard]] bool held() const { return !down.empty(); }
 };

@@ -190,6 +190,7 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
         if (member.done)
             return;
     CollectiveSpec& spec = instance.spec;
+    SWITCHFOLD_CHECK(spec.stands_for == 0, "a folded collective cannot become a ring: {}", text);
     std::uint32_t channels = 0;
     if (instance.running) {
         instance.running->abandon();

@@ -194,8 +194,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::folded_ranks,
      Unit::kCount,
      "folded",
-     "Ranks that were not simulated, because each does what a simulated one does: in rings of at "
-     "least 32 ranks; 0 if every rank was simulated."},
+     "Ranks that were not simulated, because each does what a simulated one does: in rings and "
+     "long all-reduces through the switches, of at least 32 ranks; 0 if every rank was simulated."},
     {"backward_slowdown",
      &ScenarioFigures::backward_slowdown,
      Unit::kShare,
