@@ -25,11 +25,12 @@ namespace {
 
 using Replays = std::vector<std::unique_ptr<RankReplay>>;
 
-/// Samples the timeline's counters, for the first rank.
+/// Samples the timeline's counters, for the first rank. `copies`: ranks that a simulated one stands
+/// for.
 class Sampler {
 public:
-    Sampler(Machine& machine, Outcome& outcome, const Scheduler& scheduler) :
-        machine_(machine), outcome_(outcome), scheduler_(scheduler) {}
+    Sampler(Machine& machine, Outcome& outcome, const Scheduler& scheduler, std::size_t copies) :
+        machine_(machine), outcome_(outcome), scheduler_(scheduler), copies_(copies) {}
     void sample(Time now) {
         if (now <= last_)
             return;
@@ -58,7 +59,7 @@ public:
             for (std::size_t port = 0; port < node->incoming().size(); ++port)
                 if (node->unit(port) != nullptr)
                     open += node->unit(port)->entries_used();
-        put("reduction entries", us, static_cast<double>(open));
+        put("reduction entries", us, static_cast<double>(open * copies_));
         last_ = now;
     }
 
@@ -75,6 +76,7 @@ private:
     Machine& machine_;
     Outcome& outcome_;
     const Scheduler& scheduler_;
+    std::size_t copies_;
     Time last_;
     Time skipped_;
     std::uint64_t packets_ = 0;
@@ -229,7 +231,7 @@ Outcome simulate(
     }
     for (const auto& replay : replays)
         replay->start();
-    Sampler sampler(machine, outcome, simulation.scheduler());
+    Sampler sampler(machine, outcome, simulation.scheduler(), fold ? fold->ranks / fold->kept : 1);
     Guard guard(system, whole, options.limits, machine, replays);
     const Time end = simulation.run([&](Time now, std::uint64_t events) {
         if (options.counters)
