@@ -20,6 +20,8 @@ LIBRARIES = {
     "vega_lite": "vega-lite/build/vega-lite.min.js",
     "vega_embed": "vega-embed/build/vega-embed.min.js",
 }
+# A build without a network waits seconds for the registry, not minutes.
+PATIENCE = ["--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=5000"]
 # String literals of 64 KiB are what the C++ standard lets compilers stop at.
 PIECE = 60_000
 
@@ -32,7 +34,7 @@ def install(sources, work):
     for name in ("package.json", "package-lock.json"):
         shutil.copy(sources / name, work / name)
     result = subprocess.run(
-        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", *PATIENCE],
         cwd=work, capture_output=True, text=True, check=False,
     )
     if result.returncode != 0:

@@ -6,9 +6,8 @@ import resource
 import subprocess
 
 from processes import run
-from subjects import ALL, Read, leftovers
+from subjects import Read, able, leftovers
 
-SUBJECTS = [subject for subject in ALL.values() if subject is not Read]
 # Of what a whole run needs.
 SHARES = (0.01, 0.1, 0.4, 0.7, 0.95)
 # SQLite does not tell which error it was when the file is at its limit.
@@ -17,7 +16,9 @@ FULL = ("No space left on device", "File too large", "cannot use the database: I
 
 def cases(program, source, folder, shares=SHARES):
     """Pairs of a case's name and its findings."""
-    for kind in SUBJECTS:
+    for kind in able(program).values():
+        if kind is Read:
+            continue
         subject = kind(program, source, folder / kind.name.replace(" ", "_"))
         yield from limited(subject, shares)
         if can_mount(folder):

@@ -13,10 +13,11 @@ NOBODY = 65534
 
 
 class Place:
-    """A folder of the other user, and the program where that user can run it."""
+    """A folder of the other user, the program where that user can run it, and what it reads: the repository may lie where
+    that user must not look, as below /root."""
 
     def __init__(self, program, source, folder):
-        self.source, self.folder, self.root = source, folder, os.geteuid() == 0
+        self.source, self.folder, self.root = folder / "source", folder, os.geteuid() == 0
         folder.mkdir(parents=True, exist_ok=True)
         for parent in (folder, *folder.parents):
             if parent.stat().st_mode & 0o077 == 0:  # of a temporary folder
@@ -24,7 +25,8 @@ class Place:
         self.program = folder / "switchfold"
         shutil.copy(program, self.program)
         self.program.chmod(0o755)
-        system = source / "configs/systems/hgx_h100.json"
+        shutil.copytree(source / "configs", self.source / "configs")
+        system = self.source / "configs/systems/hgx_h100.json"
         if (done := self.as_user("describe", system)).returncode != 0:  # else all would be refused, for nothing
             raise RuntimeError(f"the other user cannot read {system}: {done.stderr}")
 

@@ -314,3 +314,9 @@ class Report(Subject):
 
 
 ALL = {subject.name: subject for subject in (Run, Sweep, Plan, Convert, Read, Report)}
+
+
+def able(program):
+    """The subjects that this build can run: without the registry of npm it draws no pages."""
+    charts = next(line for line in run([program, "doctor"]).stdout.splitlines() if line.split()[0] == "charts")
+    return {name: subject for name, subject in ALL.items() if subject is not Report or "missing" not in charts}

@@ -2,6 +2,7 @@
 #include "sim/app/commands.h"
 #include "sim/core/error.h"
 #include "sim/core/version.h"
+#include "sim/output/report_assets.h"
 #include "validation/harness/data.h"
 #include "validation/harness/root.h"
 
@@ -111,6 +112,11 @@ std::optional<std::string> gpu() {
     return std::nullopt;
 }
 
+std::optional<std::string> charts() {
+    return report_assets_missing().empty() ? std::optional<std::string>("in this program")
+                                           : std::nullopt;
+}
+
 std::vector<Finding> findings() {
     return {
         {"configurations", configs(), "no systems and examples; run from the repository, or install"},
@@ -122,6 +128,9 @@ std::vector<Finding> findings() {
          "no capture of collectives"},
         {"Slurm", told(program("sbatch")), "no sweeps with --executor slurm; package slurm-wlm"},
         {"Python", told(program("python3")), "no Python package, no scripts/plot"},
+        {"charts",
+         charts(),
+         "no pages of reports, only report --text; build again with npm and its registry"},
         {"browser", told(program("chromium")), "none of the tests' own; any browser opens a report"}};
 }
 

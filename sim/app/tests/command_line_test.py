@@ -444,7 +444,7 @@ class Example(Folder):
         self.refused("report", self.out, "--data", TRACE, says="--data")
 
     def test_report_of_what_is_no_finished_run(self):
-        self.refused("report", self.out, self.folder, says=[str(self.folder), "finished run"])
+        self.refused("report", "--text", self.out, self.folder, says=[str(self.folder), "finished run"])
 
     def test_every_field_and_column_is_documented(self):
         def keys(value):
