@@ -150,12 +150,15 @@ public:
     /// these ranks at all.
     std::unique_ptr<ReductionGroup>
     create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused);
-    /// A group of rank 0 that stands for ranks 0 to n - 1 of a domain that can be folded
-    /// (models/collectives/choice/rank_fold.h). What a switch sends to all members it sends to rank
-    /// 0 n times: the packet for member h on the links of the plane `turns[h]` further than its
-    /// own, as what member h itself has sent at that time is on that plane.
+    /// A group of rank `first` that stands for `turns.size()` ranks from it on, of a domain that
+    /// can be folded (models/collectives/choice/rank_fold.h). What a switch sends to all members it
+    /// sends to that one as often: the packet for member h on the links of the stripe `turns[h]`
+    /// further than its own, as what member h itself has sent at that time is on that stripe.
     std::unique_ptr<ReductionGroup> create_folded_group(
-        const std::vector<std::uint32_t>& turns, ElementType type, std::string& refused);
+        std::uint32_t first,
+        const std::vector<std::uint32_t>& turns,
+        ElementType type,
+        std::string& refused);
     void remove_group(const ReductionGroup& group);
     /// Called when the group's collective gives up: switches drop its operands, including those
     /// still to arrive.

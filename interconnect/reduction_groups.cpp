@@ -89,24 +89,33 @@ Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type, std
 }
 
 std::unique_ptr<ReductionGroup> Fabric::create_folded_group(
-    const std::vector<std::uint32_t>& turns, ElementType type, std::string& refused) {
+    std::uint32_t first,
+    const std::vector<std::uint32_t>& turns,
+    ElementType type,
+    std::string& refused) {
     // One rank alone has no trees; in such a domain any two have those of all.
     std::vector<std::uint32_t> ranks(std::max<std::size_t>(2, turns.size()));
-    std::iota(ranks.begin(), ranks.end(), 0U);
+    std::iota(ranks.begin(), ranks.end(), first);
     const std::vector<ReductionTree> trees = plan_reduction(topology_, ranks).trees;
+    std::vector<std::uint32_t> weights;
+    for (const ReductionTree& tree : trees)
+        weights.push_back(tree.weight);
+    const std::vector<std::uint32_t> stripes = stripe_order(weights);
     auto group = std::make_unique<ReductionGroup>();
-    group->ranks = {0};
+    group->ranks = {first};
     group->members = static_cast<std::uint32_t>(turns.size());
-    for (std::size_t p = 0; p < trees.size(); ++p) {
-        const ReductionTreeNode& root = trees[p].nodes.front();
+    // A plane for each stripe: where those of the others are depends on it.
+    for (std::uint32_t slot = 0; slot < stripes.size(); ++slot) {
+        const ReductionTree& own = trees[stripes[slot]];
+        const ReductionTreeNode& root = own.nodes.front();
         ReductionPlane plane;
         plane.id = take_group_id();
-        plane.uplinks = {links_[trees[p].uplinks.front()].get()};
+        plane.uplinks = {links_[own.uplinks.front()].get()};
         plane.switches = {&switch_at(root.node)};
         plane.way = links_[root.down.front()]->latency() + plane.switches.front()->params().latency;
         SwitchGroup place;
         for (const std::uint32_t turn : turns) {
-            const ReductionTree& other = trees[(p + turn) % trees.size()];
+            const ReductionTree& other = trees[stripes[(slot + turn) % stripes.size()]];
             place.down.push_back(links_[other.nodes.front().down.front()].get());
         }
         place.towards = {links_[root.down.front()].get()};
@@ -118,6 +127,7 @@ std::unique_ptr<ReductionGroup> Fabric::create_folded_group(
         passing.home = plane.switches.front();
         refused = plane.switches.front()->add_group(plane.id, std::move(place));
         if (!refused.empty()) {
+            refused = fmt::format("{} {}", topology_.nodes[root.node].name, refused);
             groups_used_[plane.id] = false;
             remove_group(*group);
             return nullptr;
@@ -130,7 +140,7 @@ std::unique_ptr<ReductionGroup> Fabric::create_folded_group(
         for (const ReductionTree& other : trees)
             for (const std::uint32_t hop : {other.uplinks.front(), reversed(other.uplinks.front())})
                 plane.links.push_back(links_[hop].get());
-        group->stripes.push_back(static_cast<std::uint32_t>(p));
+        group->stripes.push_back(slot);
         group->planes.push_back(std::move(plane));
     }
     return group;

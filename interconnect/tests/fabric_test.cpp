@@ -203,7 +203,7 @@ DomainRun domain_run(std::uint32_t gpus, std::uint32_t count, bool folded) {
     std::vector<std::uint32_t> ranks(gpus);
     std::iota(ranks.begin(), ranks.end(), 0U);
     std::string refused;
-    const auto group = folded ? fabric.create_folded_group(ranks, ElementType::kFloat32, refused)
+    const auto group = folded ? fabric.create_folded_group(0, ranks, ElementType::kFloat32, refused)
                               : fabric.create_group(ranks, ElementType::kFloat32, refused);
     for (std::uint32_t unit = 0; unit < count; ++unit)
         for (std::uint32_t member = 0; member < (folded ? 1 : gpus); ++member)

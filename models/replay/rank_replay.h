@@ -37,6 +37,7 @@ public:
     /// Posts the first operations; call once before the run.
     void start();
 
+    [[nodiscard]] std::uint32_t rank() const { return rank_; }
     [[nodiscard]] const RankGraph& graph() const { return *graph_; }
     [[nodiscard]] bool finished() const { return ended_ == graph_->operations.size(); }
     [[nodiscard]] const std::vector<OperationTimes>& times() const { return times_; }

@@ -6,11 +6,13 @@
 #include "interconnect/topologies/switched.h"
 #include "interconnect/topologies/torus.h"
 #include "models/collectives/choice/group_layout.h"
+#include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -42,8 +44,8 @@ TEST(RingFold, TwoRanksStandForAllBehindTheSameSwitches) {
     const Topology topology = switched(36);
     const auto found = fold(topology);
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->ranks, 36U);
-    EXPECT_EQ(found->kept, 2U);
+    EXPECT_EQ(found->ranks(), 36U);
+    EXPECT_EQ(found->kept(), (std::vector<std::uint32_t>{0, 1}));
     for (std::uint32_t rank = 0; rank < 36; ++rank)
         EXPECT_EQ(found->image_of_node[rank].node, rank % 2);
     for (std::uint32_t node = 36; node < topology.nodes.size(); ++node) {
@@ -61,7 +63,7 @@ TEST(RingFold, TwoRanksStandForAllBehindTheSameSwitches) {
 TEST(RingFold, NoRingOfAPrimeNumberOfRanksFolds) {
     EXPECT_FALSE(fold(switched(37)));
     // Three ranks stand for 33, since two do not divide them.
-    EXPECT_EQ(fold(switched(33))->kept, 3U);
+    EXPECT_EQ(fold(switched(33))->kept().size(), 3U);
 }
 
 TEST(RingFold, ALinkUnlikeItsKindPreventsIt) {
@@ -83,9 +85,10 @@ TEST(RingFold, RingsThatShareALinkUnevenlyPreventIt) {
     const Topology topology = switched(36);
     auto rings = rings_of(topology);
     rings.push_back(rings.front());
-    EXPECT_EQ(fold_rings(topology, rings)->kept, 2U);
+    EXPECT_EQ(fold_rings(topology, rings)->kept().size(), 2U);
     std::swap(rings.back()[4], rings.back()[6]);
-    EXPECT_EQ(fold_rings(topology, rings)->kept, 2U);  // ranks 4 and 6 stand at the same places
+    EXPECT_EQ(
+        fold_rings(topology, rings)->kept().size(), 2U);  // ranks 4 and 6 stand at the same places
     std::swap(rings.back()[4], rings.back()[7]);
     EXPECT_FALSE(fold_rings(topology, rings));
 }
@@ -104,8 +107,8 @@ TEST(DomainFold, OneRankStandsForAllBehindEqualSwitches) {
     const Topology topology = switched(36, {2, 2, 2});
     const auto found = fold_domain(topology, 36);
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->ranks, 36U);
-    EXPECT_EQ(found->kept, 1U);
+    EXPECT_EQ(found->ranks(), 36U);
+    EXPECT_EQ(found->kept(), (std::vector<std::uint32_t>{0}));
     for (std::uint32_t node = 36; node < topology.nodes.size(); ++node) {
         EXPECT_EQ(found->image_of_node[node].node, node);
         EXPECT_EQ(found->image_of_node[node].times, 36U);
@@ -132,7 +135,7 @@ TEST(DomainFold, ASwitchThatARankCannotReachIsIdle) {
 }
 
 TEST(DomainFold, NeedsSwitchesAndLinksOfOneKind) {
-    EXPECT_FALSE(fold_domain(switched(36, {2, 2, 1}), 36));
+    EXPECT_TRUE(fold_domain(switched(36, {2, 2, 1}), 36));
     Topology narrow = switched(36, {2, 2, 2});
     narrow.edges[20].lanes = 1;
     EXPECT_FALSE(fold_domain(narrow, 36));
@@ -152,6 +155,93 @@ TEST(RingFold, MapsEveryHopToOneOfTheSameKindOnAnyMachine) {
             RC_ASSERT(found->image_of_hop[image] == image);
             RC_ASSERT(found->image_of_hop[reversed(hop)] == reversed(image));
         }
+    }));
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> both_ways(std::uint32_t machines) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    for (std::uint32_t machine = 1; machine < machines; ++machine) {
+        edges.emplace_back(machine, machine - 1);
+        edges.emplace_back(machine - 1, machine);
+    }
+    return edges;
+}
+
+std::optional<RankFold> heads(const Topology& topology, std::uint32_t machines) {
+    std::vector<std::uint32_t> ranks(topology.gpus());
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    return fold_heads(topology, lay_out(topology, ranks), both_ways(machines));
+}
+
+TEST(HeadsFold, OneRankOfEachMachineIsKept) {
+    const Topology topology = TestMachine::cluster(3, 8);
+    const auto found = heads(topology, 3);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->kept(), (std::vector<std::uint32_t>{0, 8, 16}));
+    for (std::uint32_t rank = 0; rank < 24; ++rank) {
+        EXPECT_EQ(found->image_of_rank[rank], rank / 8 * 8);
+        EXPECT_EQ(found->image_of_node[rank].node, rank / 8 * 8);
+    }
+    for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
+        const std::uint32_t image = found->image_of_hop[hop];
+        ASSERT_NE(image, RankFold::kIdle);
+        EXPECT_EQ(topology.edges[edge_of(image)].lanes, topology.edges[edge_of(hop)].lanes);
+        EXPECT_EQ(runs_from_b(image), runs_from_b(hop));
+    }
+    // All NICs are on one switch, which sees eight times what the kept ranks send.
+    EXPECT_EQ(found->image_of_node.back().times, 8U);
+}
+
+TEST(HeadsFold, ARailUnlikeTheOthersPreventsIt) {
+    const Topology good = TestMachine::cluster(2, 4);
+    ASSERT_TRUE(heads(good, 2));
+    for (std::size_t edge = 0; edge < good.edges.size(); ++edge) {
+        Topology odd = good;
+        odd.edges[edge].lanes += 1;
+        EXPECT_FALSE(heads(odd, 2))
+            << good.nodes[good.edges[edge].a].name << " " << good.nodes[good.edges[edge].b].name;
+    }
+}
+
+TEST(HeadsFold, HeadsThatShareANicPreventIt) {
+    ClusterTopology params;
+    params.machines = 2;
+    params.machine.value = TestMachine::hgx(8);
+    params.nics.count = 4;
+    params.nics.pcie_switches = 4;
+    params.network = SingleSwitchNetwork();
+    EXPECT_FALSE(heads(params.build(), 2));
+}
+
+// What the links of a rail carry, and when it ends, against every rank.
+TEST(HeadsFold, CarriesTheBytesOfEveryRank) {
+    ASSERT_TRUE(rc::check([] {
+        const auto machines = *rc::gen::inRange<std::uint32_t>(2, 6);
+        const auto gpus = *rc::gen::inRange<std::uint32_t>(3, 9);
+        const auto bytes = 4 * *rc::gen::inRange<std::uint64_t>(1'000'000, 5'000'000);
+        const Topology topology = TestMachine::cluster(machines, gpus);
+        const auto found = heads(topology, machines);
+        RC_ASSERT(found.has_value());
+        const CollectivePolicy tree{Algorithm::kInSwitchTree, Protocol::kAuto, 0, false};
+        CollectiveOperation operation;
+        operation.bytes = Bytes(bytes);
+        TestMachine every(topology, TestMachine::params(), tree);
+        const CollectiveRecord whole = every.run(operation);
+        TestMachine few(topology, TestMachine::params(), tree, 0, found->kept(), machines * gpus);
+        const CollectiveRecord folded = few.run(operation);
+        RC_ASSERT(folded.ranks == whole.ranks);
+        const auto duration = [](const CollectiveRecord& record) {
+            return to_seconds(record.end - record.ready);
+        };
+        RC_ASSERT(std::abs(duration(folded) / duration(whole) - 1) < 0.06);
+        double in_all = 0;
+        double in_few = 0;
+        for (std::uint32_t hop = 0; hop < found->image_of_hop.size(); ++hop) {
+            in_all += static_cast<double>(every.fabric.links()[hop]->statistics().payload_bytes);
+            in_few += static_cast<double>(
+                few.fabric.links()[found->image_of_hop[hop]]->statistics().payload_bytes);
+        }
+        RC_ASSERT(std::abs(in_few / in_all - 1) < 0.02);
     }));
 }
 

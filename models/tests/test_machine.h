@@ -107,17 +107,21 @@ public:
         const CollectiveParams& params,
         const CollectivePolicy& policy,
         std::uint64_t functional_seed = 0,
-        const std::vector<std::uint32_t>& members = {}) :
-        TestMachine(topology, params, CollectivePolicies(policy), functional_seed, members) {}
+        const std::vector<std::uint32_t>& members = {},
+        std::uint32_t stands_for = 0) :
+        TestMachine(
+            topology, params, CollectivePolicies(policy), functional_seed, members, stands_for) {}
 
     TestMachine(
         const Topology& topology,
         const CollectiveParams& params,
         const CollectivePolicies& policies,
         std::uint64_t functional_seed = 0,
-        const std::vector<std::uint32_t>& members = {}) :
+        const std::vector<std::uint32_t>& members = {},
+        std::uint32_t stands_for = 0) :
         fabric("fabric", topology, simulation.scheduler()) {
         Group world{"world", {}};
+        world.stands_for = stands_for;
         std::vector<RankPort*> pointers;
         for (std::uint32_t rank = 0; rank < fabric.gpus(); ++rank) {
             ports.push_back(std::make_unique<IdealPort>(rank, simulation.scheduler()));

@@ -24,6 +24,7 @@ SimulateOptions simulate_options(const Experiment& experiment, const ScenarioPar
     options.communication_sms = scenario.communication_sms.value_or(0);
     options.limits = experiment.limits;
     options.exact = experiment.exact;
+    options.approximate = experiment.approximate;
     return options;
 }
 

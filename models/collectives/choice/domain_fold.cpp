@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/hop.h"
 #include "interconnect/reduction_tree.h"
-#include "models/collectives/choice/rank_fold.h"
+#include "models/collectives/choice/flow_images.h"
 
 #include <algorithm>
 #include <numeric>
@@ -16,39 +16,98 @@ bool same_link(const Topology& topology, std::uint32_t hop, std::uint32_t other)
     return a.lanes == b.lanes && a.link_class == b.link_class;
 }
 
-}  // namespace
-
-std::optional<RankFold> fold_domain(const Topology& topology, std::uint32_t ranks) {
-    std::vector<std::uint32_t> all(ranks);
-    std::iota(all.begin(), all.end(), 0U);
-    const std::vector<ReductionTree> trees = plan_reduction(topology, all).trees;
-    const auto alike = [&](const ReductionTree& tree) {
+/// The trees of a domain, each of one switch that attaches all ranks by equal links; none if there
+/// are others.
+std::vector<ReductionTree>
+equal_trees(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
+    std::vector<ReductionTree> trees = plan_reduction(topology, ranks).trees;
+    const auto class_of = [&](const ReductionTree& tree) {
+        return topology.nodes[tree.nodes.front().node].switch_class;
+    };
+    const auto equal = [&](const ReductionTree& tree) {
         const std::vector<std::uint32_t>& down = tree.nodes.front().down;
-        const auto class_of = [&](const ReductionTree& t) {
-            return topology.nodes[t.nodes.front().node].switch_class;
-        };
-        return tree.nodes.size() == 1 && down.size() == ranks &&
+        return tree.nodes.size() == 1 && down.size() == ranks.size() &&
                class_of(tree) == class_of(trees.front()) &&
                std::all_of(down.begin(), down.end(), [&](std::uint32_t hop) {
-                   return same_link(topology, hop, trees.front().nodes.front().down.front());
+                   return same_link(topology, hop, down.front());
                });
     };
-    if (ranks < 2 || trees.empty() || !std::all_of(trees.begin(), trees.end(), alike))
-        return std::nullopt;
-    RankFold fold;
-    fold.ranks = ranks;
-    fold.kept = 1;
-    fold.image_of_hop.assign(2 * topology.edges.size(), RankFold::kIdle);
-    fold.image_of_node.resize(topology.nodes.size());
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-        fold.image_of_node[rank].node = 0;
+    if (!std::all_of(trees.begin(), trees.end(), equal))
+        trees.clear();
+    return trees;
+}
+
+/// Notes in the fold that the first of these ranks stands for all. \returns whether it can.
+bool fold_into_first(
+    const Topology& topology, const std::vector<std::uint32_t>& ranks, RankFold& fold) {
+    const std::vector<ReductionTree> trees = equal_trees(topology, ranks);
+    for (const std::uint32_t rank : ranks) {
+        fold.image_of_rank[rank] = ranks.front();
+        if (!set_image(fold.image_of_node[rank].node, ranks.front()))
+            return false;
+    }
     for (const ReductionTree& tree : trees) {
         const ReductionTreeNode& root = tree.nodes.front();
-        fold.image_of_node[root.node] = {root.node, ranks};
-        for (const std::uint32_t hop : root.down) {
-            fold.image_of_hop[hop] = root.down.front();
-            fold.image_of_hop[reversed(hop)] = reversed(root.down.front());
-        }
+        fold.image_of_node[root.node] = {root.node, static_cast<std::uint32_t>(root.down.size())};
+        for (const std::uint32_t hop : root.down)
+            if (!set_image(fold.image_of_hop[hop], root.down.front()) ||
+                !set_image(fold.image_of_hop[reversed(hop)], reversed(root.down.front())))
+                return false;
+    }
+    return !trees.empty();
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> RankFold::kept() const {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t rank = 0; rank < ranks(); ++rank)
+        if (image_of_rank[rank] == rank)
+            all.push_back(rank);
+    return all;
+}
+
+std::optional<RankFold> fold_domain(const Topology& topology, std::uint32_t ranks) {
+    if (ranks < 2)
+        return std::nullopt;
+    RankFold fold;
+    fold.image_of_rank.resize(ranks);
+    fold.image_of_hop.assign(2 * topology.edges.size(), RankFold::kIdle);
+    fold.image_of_node.resize(topology.nodes.size());
+    std::vector<std::uint32_t> all(ranks);
+    std::iota(all.begin(), all.end(), 0U);
+    if (!fold_into_first(topology, all, fold))
+        return std::nullopt;
+    return fold;
+}
+
+std::optional<RankFold> fold_heads(
+    const Topology& topology,
+    const GroupLayout& layout,
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& between) {
+    const auto heads = static_cast<std::uint32_t>(layout.machines.front().size());
+    if (heads < 2 || !layout.even())
+        return std::nullopt;
+    PathFinder finder(topology);
+    FlowImages images(topology);
+    for (std::size_t i = 0; i < between.size(); ++i) {
+        const auto& from = layout.machines[between[i].first];
+        const auto& to = layout.machines[between[i].second];
+        const std::vector<Path> first = finder.shortest(from.front(), to.front());
+        for (std::uint32_t head = 0; head < heads; ++head)
+            if (!images.add(finder.shortest(from[head], to[head]), first, i))
+                return std::nullopt;
+    }
+    RankFold fold;
+    fold.error = 0.07;
+    fold.image_of_rank.resize(layout.machine_of.size());
+    if (!images.finish(fold))
+        return std::nullopt;
+    for (const auto& members : layout.machines) {
+        // A folded group is one of consecutive ranks.
+        if (members.back() - members.front() + 1 != heads ||
+            !fold_into_first(topology, members, fold))
+            return std::nullopt;
     }
     return fold;
 }

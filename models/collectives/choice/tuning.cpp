@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/tuning.h"
 
-#include "models/collectives/peer_copies/choice.h"
-
 #include "models/collectives/choice/cost_model.h"
+#include "models/collectives/peer_copies/choice.h"
 
 #include <algorithm>
 

@@ -2,6 +2,8 @@
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/fifo/staged_program.h"
 #include "models/collectives/in_switch/aggregation.h"
+#include "models/collectives/in_switch/heads_groups.h"
+#include "models/collectives/in_switch/heads_pieces.h"
 #include "models/collectives/in_switch/in_switch_base.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/collectives/in_switch/switch_stages.h"
@@ -19,51 +21,21 @@ namespace switchfold {
 
 namespace {
 
-/// Chunk of one head: NCCL enqueue.cc:2258-2285 for NVLS and, across machines, NVLS tree. It has no
-/// ring over the heads.
-std::uint64_t chunk_for(const CollectiveParams& params, const CollectiveSpec& spec) {
-    const std::size_t machines = spec.layout.machines.size();
-    const std::uint64_t ways =
-        std::uint64_t{spec.choice.channels} * spec.layout.machines.front().size();
-    const std::uint64_t bytes = spec.bytes.count();
-    if (machines == 1 || spec.choice.algorithm == Algorithm::kCollnet)
-        return nvls_chunk(params.in_switch_chunk, ways, bytes);
-    std::uint64_t chunk = params.in_switch_chunk.count();
-    const auto limit = [&](std::uint64_t chunks, std::uint64_t most) {
-        if (bytes < chunks * ways * chunk)
-            chunk = std::min(chunk, most);
-    };
-    if (spec.choice.algorithm == Algorithm::kInSwitchRing) {
-        // A ring cuts its piece once more, and every cut costs the proxy a post.
-        const std::uint64_t least = chunk / 4;
-        chunk *= machines;
-        while (chunk > least && bytes < 4 * ways * chunk)
-            chunk /= 2;
-    } else {
-        constexpr std::size_t kMany = 4;
-        if (machines >= kMany)
-            chunk = std::min(chunk, params.in_switch_tree_chunk.count());
-        limit(32, 256 << 10);
-        limit(16, 128 << 10);
-        limit(4, 64 << 10);
-        limit(1, 32 << 10);
-    }
-    return std::max(chunk / kGrain * kGrain, kGrain);
-}
-
-HeadPieces pieces_for(const CollectiveParams& params, const CollectiveSpec& spec) {
-    const auto heads = static_cast<std::uint32_t>(spec.layout.machines.front().size());
-    const std::uint64_t chunk = chunk_for(params, spec);
-    if (spec.kind == CollectiveKind::kAllReduce)
-        return HeadPieces::contiguous(spec.bytes.count(), spec.choice.channels, heads, chunk);
-    return HeadPieces::blocks(spec.bytes.count() / heads, spec.choice.channels, heads, chunk);
-}
-
 // In a window of turns. Heads run ahead of each other by a pipeline's depth and fall back again.
 constexpr std::uint64_t kFewLoops = 4;
 constexpr std::uint64_t kMostHeadLoops = 32;
 
-using Groups = std::vector<std::unique_ptr<ReductionGroup>>;
+/// The whole's layout, or that of the first rank of each machine, which stands for the others.
+GroupLayout simulated_layout(const CollectiveSpec& spec) {
+    if (spec.stands_for == 0)
+        return spec.layout;
+    GroupLayout kept;
+    for (std::uint32_t machine = 0; machine < spec.layout.machines.size(); ++machine) {
+        kept.machines.push_back({machine});
+        kept.machine_of.push_back(machine);
+    }
+    return kept;
+}
 
 class HeadsCollective final : public RunningCollective,
                               private SwitchStagesListener,
@@ -74,8 +46,8 @@ public:
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         MemberListener& listener,
-        Groups machines,
-        Groups rails);
+        std::vector<SwitchStages::Groups> machines,
+        std::vector<std::unique_ptr<ReductionGroup>> rails);
 
     void join(std::uint32_t position, Time start) override;
     void abandon() override;
@@ -128,17 +100,20 @@ private:
     [[nodiscard]] SwitchStages::Work
     work(const CollectiveParams& params, std::uint32_t machine) const;
     void join_heads(const CollectiveEnvironment& environment);
-    void join_rails(const CollectiveEnvironment& environment, Groups rails);
+    void join_rails(
+        const CollectiveEnvironment& environment,
+        std::vector<std::unique_ptr<ReductionGroup>> rails);
     [[nodiscard]] std::vector<BlockPlan> plan_heads(std::uint32_t channel, std::uint32_t head);
     Joint& joint(std::uint32_t position, std::uint32_t channel) {
         return joints_[std::size_t{position} * pieces_.channels() + channel];
     }
     SwitchStages& stages_of(std::uint32_t position) {
-        return *stages_[spec_.layout.machine_of[position]];
+        return *stages_[layout_.machine_of[position]];
     }
 
     Fabric& fabric_;
     CollectiveSpec spec_;
+    GroupLayout layout_;  ///< of the simulated ranks
     MemberListener& listener_;
     HeadPieces pieces_;
     bool fused_;  ///< the warps that reduce also send
@@ -159,12 +134,13 @@ HeadsCollective::HeadsCollective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     MemberListener& listener,
-    Groups machines,
-    Groups rails) :
+    std::vector<SwitchStages::Groups> machines,
+    std::vector<std::unique_ptr<ReductionGroup>> rails) :
     fabric_(environment.fabric),
     spec_(spec),
+    layout_(simulated_layout(spec)),
     listener_(listener),
-    pieces_(pieces_for(environment.params, spec)),
+    pieces_(heads_pieces(environment.params, spec)),
     fused_(spec.choice.algorithm != Algorithm::kInSwitchRing),
     place_(spec.ranks.size()),
     parts_left_(spec.ranks.size(), spec.layout.machines.size() > 1 && rails.empty() ? 2 : 1),
@@ -174,8 +150,8 @@ HeadsCollective::HeadsCollective(
         buffers_.sums.resize(spec.ranks.size());
         buffers_.results.resize(spec.ranks.size());
     }
-    for (std::uint32_t machine = 0; machine < spec_.layout.machines.size(); ++machine) {
-        const auto& members = spec_.layout.machines[machine];
+    for (std::uint32_t machine = 0; machine < layout_.machines.size(); ++machine) {
+        const auto& members = layout_.machines[machine];
         for (std::uint32_t i = 0; i < members.size(); ++i)
             place_[members[i]] = i;
         SwitchStagesListener& self = *this;
@@ -202,7 +178,7 @@ HeadsCollective::HeadsCollective(
     const std::uint64_t ways = std::uint64_t{spec.choice.channels} * pieces_.heads();
     footprint_ = Bytes(std::min(
         2 * spec.bytes.count(),
-        2 * environment.params.steps * chunk_for(environment.params, spec) * ways));
+        2 * environment.params.steps * heads_chunk(environment.params, spec) * ways));
 }
 
 StageRole HeadsCollective::role(std::uint32_t machine, std::uint32_t channel) const {
@@ -210,7 +186,7 @@ StageRole HeadsCollective::role(std::uint32_t machine, std::uint32_t channel) co
         return StageRole::kReduceScatter;
     if (spec_.kind == CollectiveKind::kAllGather)
         return StageRole::kAllGather;
-    const auto machines = static_cast<std::uint32_t>(spec_.layout.machines.size());
+    const auto machines = static_cast<std::uint32_t>(layout_.machines.size());
     const bool root =
         fused_ &&
         double_binary_tree(machines, machine, static_cast<int>(channel % 2)).parent == kNoParent;
@@ -222,16 +198,16 @@ HeadsCollective::work(const CollectiveParams& params, std::uint32_t machine) con
     SwitchStages::Work work;
     work.reduce = spec_.kind != CollectiveKind::kAllGather;
     work.spread = spec_.kind != CollectiveKind::kReduceScatter;
-    if (spec_.layout.machines.size() > 1)
+    if (layout_.machines.size() > 1)
         work.between = fused_ ? Between::kFused : Between::kBuffered;
     for (std::uint32_t channel = 0; channel < pieces_.channels(); ++channel)
-        work.warps.push_back(stage_warps(
-            params, role(machine, channel), static_cast<std::uint32_t>(spec_.ranks.size())));
+        work.warps.push_back(stage_warps(params, role(machine, channel), spec_.size()));
     return work;
 }
 
-void HeadsCollective::join_rails(const CollectiveEnvironment& environment, Groups rails) {
-    Aggregation::Machines machines{{}, &spec_.layout, place_};
+void HeadsCollective::join_rails(
+    const CollectiveEnvironment& environment, std::vector<std::unique_ptr<ReductionGroup>> rails) {
+    Aggregation::Machines machines{{}, &layout_, place_};
     for (const auto& stages : stages_)
         machines.stages.push_back(stages.get());
     SwitchStagesListener& self = *this;
@@ -240,10 +216,7 @@ void HeadsCollective::join_rails(const CollectiveEnvironment& environment, Group
         spec_,
         std::move(rails),
         pieces_,
-        stage_warps(
-            environment.params,
-            StageRole::kAggregation,
-            static_cast<std::uint32_t>(spec_.ranks.size())),
+        stage_warps(environment.params, StageRole::kAggregation, spec_.size()),
         std::move(machines),
         buffers_,
         self);
@@ -251,8 +224,7 @@ void HeadsCollective::join_rails(const CollectiveEnvironment& environment, Group
 
 void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
     joints_.resize(spec_.ranks.size() * pieces_.channels());
-    const StageWarps warps = stage_warps(
-        environment.params, StageRole::kTreeNode, static_cast<std::uint32_t>(spec_.ranks.size()));
+    const StageWarps warps = stage_warps(environment.params, StageRole::kTreeNode, spec_.size());
     spread_rate_ = warps.spread_rate;
     // The blocks take what the reducing warps have in hand, which must be able to ask on.
     ChunkShape shape = kStepShape;
@@ -263,7 +235,7 @@ void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
         spec_,
         Protocol::kSimple,
         shape,
-        std::max(kGrain, chunk_for(environment.params, spec_)),
+        std::max(kGrain, heads_chunk(environment.params, spec_)),
         1,
         self);
     if (environment.functional)
@@ -271,12 +243,12 @@ void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
     if (turns_)
         heads_->count_turns(*turns_);
     for (std::uint32_t channel = 0; channel < pieces_.channels(); ++channel)
-        for (std::uint32_t head = 0; head < pieces_.heads(); ++head)
+        for (std::uint32_t head = 0; head < layout_.machines.front().size(); ++head)
             heads_->add_channel(plan_heads(channel, head));
 }
 
 std::vector<BlockPlan> HeadsCollective::plan_heads(std::uint32_t channel, std::uint32_t head) {
-    const auto& machines = spec_.layout.machines;
+    const auto& machines = layout_.machines;
     const auto n = static_cast<std::uint32_t>(machines.size());
     const auto staged = [&](std::uint32_t position, StagedProgram::Maker make) {
         return std::make_unique<StagedProgram>(
@@ -432,25 +404,6 @@ std::vector<std::string> HeadsCollective::blocked(std::size_t limit) const {
     return lines;
 }
 
-/// A group in the switches for each of these sets of positions; none at all if one is refused.
-bool create_groups(
-    Fabric& fabric,
-    const CollectiveSpec& spec,
-    const std::vector<std::vector<std::uint32_t>>& sets,
-    Groups& groups,
-    std::string& refused) {
-    for (const auto& positions : sets) {
-        std::vector<std::uint32_t> ranks;
-        for (const std::uint32_t position : positions)
-            ranks.push_back(spec.ranks[position]);
-        auto group = fabric.create_group(ranks, spec.element, refused);
-        if (group == nullptr)
-            return false;
-        groups.push_back(std::move(group));
-    }
-    return true;
-}
-
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_heads_collective(
@@ -458,20 +411,11 @@ std::unique_ptr<RunningCollective> make_heads_collective(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
-    std::vector<std::vector<std::uint32_t>> rail_members;
-    if (spec.choice.algorithm == Algorithm::kCollnet)
-        rail_members = rails_across(spec.layout);
-    Groups machines;
-    Groups rails;
-    Fabric& fabric = environment.fabric;
-    if (create_groups(fabric, spec, spec.layout.machines, machines, refused) &&
-        create_groups(fabric, spec, rail_members, rails, refused))
-        return std::make_unique<HeadsCollective>(
-            environment, spec, listener, std::move(machines), std::move(rails));
-    for (const Groups* groups : {&machines, &rails})
-        for (const auto& group : *groups)
-            fabric.remove_group(*group);
-    return nullptr;
+    HeadsGroups groups(environment.fabric);
+    if (!groups.create(environment.params, spec, refused))
+        return nullptr;
+    return std::make_unique<HeadsCollective>(
+        environment, spec, listener, groups.take_machines(), groups.take_rails());
 }
 
 }  // namespace switchfold

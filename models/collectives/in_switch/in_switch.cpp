@@ -321,13 +321,13 @@ std::unique_ptr<RunningCollective> make_pull_all_reduce(
     const CollectiveParams& params = environment.params;
     const InSwitchShape shape = shape_of(params, spec);
     std::vector<std::uint32_t> turns = turns_of_heads(shape, spec.size(), unit_of(params, shape));
-    auto group = environment.fabric.create_folded_group(turns, spec.element, refused);
+    auto group = environment.fabric.create_folded_group(0, turns, spec.element, refused);
     if (group == nullptr)
         return nullptr;
     std::unique_ptr<ReductionGroup> last;
     turns.resize(shape.pieces.working_heads(0, shape.pieces.loops(0) - 1));
     if (turns.size() < spec.size())
-        last = environment.fabric.create_folded_group(turns, spec.element, refused);
+        last = environment.fabric.create_folded_group(0, turns, spec.element, refused);
     return std::make_unique<PullAllReduce>(
         environment, spec, listener, std::move(group), std::move(last));
 }

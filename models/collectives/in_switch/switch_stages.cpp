@@ -31,7 +31,7 @@ SwitchStages::SwitchStages(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     const std::vector<std::uint32_t>& members,
-    std::unique_ptr<ReductionGroup> group,
+    Groups groups,
     const HeadPieces& pieces,
     Work work,
     StageBuffers& buffers,
@@ -45,13 +45,17 @@ SwitchStages::SwitchStages(
     work_(std::move(work)),
     buffers_(buffers),
     listener_(listener),
-    group_(std::move(group)),
+    groups_(std::move(groups)),
     client_(fabric_.add_client(*this)),
     n_(static_cast<std::uint32_t>(members.size())),
     element_bytes_(spec.element_bytes),
     functional_(environment.functional),
     loops_(
-        {scheduler_, params_, ports_of(group_->ranks, ports_), group_->way()},
+        {scheduler_,
+         params_,
+         ports_of(groups_.all->ranks, ports_),
+         groups_.all->way(),
+         groups_.all->members / n_},
         pieces,
         copy_warps(work_.warps),
         true,
@@ -59,7 +63,7 @@ SwitchStages::SwitchStages(
     blocks_(std::size_t{n_} * pieces.channels()),
     running_(members.size(), 0),
     end_(members.size()) {
-    ranks_ = group_->ranks;
+    ranks_ = groups_.all->ranks;
     // A warp waits for what it asked for before it asks on, and one instruction stores no more.
     for (const StageWarps& warps : work_.warps)
         units_.push_back(
@@ -68,13 +72,15 @@ SwitchStages::SwitchStages(
 
 SwitchStages::~SwitchStages() {
     fabric_.remove_client(client_);
-    fabric_.remove_group(*group_);
+    fabric_.remove_group(*groups_.all);
+    if (groups_.last)
+        fabric_.remove_group(*groups_.last);
 }
 
 void SwitchStages::abandon() {
     abandoned_ = true;
     loops_.abandon();
-    fabric_.flush_group(*group_);
+    fabric_.flush_group(*groups_.all);
 }
 
 std::uint32_t SwitchStages::member_of(std::uint32_t rank) const {
@@ -149,7 +155,7 @@ void SwitchStages::request(std::uint32_t member, std::uint32_t c) {
             std::min<std::uint64_t>(units_[c], part.bytes - b.requested));
         const PieceTag tag{c, slot, member, static_cast<std::uint32_t>(b.requested)};
         fabric_.send(
-            *group_,
+            group_in(c, b.reduced),
             member,
             {.kind = PacketKind::kReduceRequest,
              .payload = bytes,

@@ -53,13 +53,20 @@ public:
     };
     static constexpr std::uint64_t kNotYet = UINT64_MAX;
 
-    /// `members`: positions of the domain's GPUs, which are its heads; `group` spans them, and is
-    /// given back at the end.
+    /// The switches' group of a domain, given back at the end. `last`: of a folded domain the group
+    /// of the last loop, if fewer heads than all have a piece in it.
+    struct Groups {
+        std::unique_ptr<ReductionGroup> all;
+        std::unique_ptr<ReductionGroup> last;
+    };
+
+    /// `members`: positions of the domain's GPUs, which are its heads; `groups` spans them. One
+    /// that stands for all in a folded domain (rank_fold.h).
     SwitchStages(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         const std::vector<std::uint32_t>& members,
-        std::unique_ptr<ReductionGroup> group,
+        Groups groups,
         const HeadPieces& pieces,
         Work work,
         StageBuffers& buffers,
@@ -103,7 +110,7 @@ public:
         return loops_.blocked(ranks_, limit);
     }
     [[nodiscard]] bool quiet() const { return stores_due_ == 0 && loops_.quiet(); }
-    [[nodiscard]] bool uses(const Link& link) const { return group_->uses(link); }
+    [[nodiscard]] bool uses(const Link& link) const { return groups_.all->uses(link); }
 
 private:
     void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override;
@@ -121,6 +128,10 @@ private:
 
     StageBlock& block(std::uint32_t member, std::uint32_t channel) {
         return blocks_[std::size_t{member} * loops_.channels() + channel];
+    }
+    [[nodiscard]] const ReductionGroup& group_in(std::uint32_t channel, std::uint64_t loop) {
+        return groups_.last && loop + 1 == loops_.channel(channel).loops ? *groups_.last
+                                                                         : *groups_.all;
     }
     [[nodiscard]] RankPort& port(std::uint32_t member) { return *ports_[ranks_[member]]; }
     [[nodiscard]] std::uint64_t now() const { return scheduler_.now().count(); }
@@ -147,7 +158,7 @@ private:
     Work work_;
     StageBuffers& buffers_;
     SwitchStagesListener& listener_;
-    std::unique_ptr<ReductionGroup> group_;
+    Groups groups_;
     std::uint32_t client_;
     std::uint32_t n_;
     std::uint32_t element_bytes_;

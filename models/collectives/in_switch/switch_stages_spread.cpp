@@ -31,7 +31,7 @@ void SwitchStages::store(
     const Part part = pieces_.piece(c, loop, member);
     const std::uint32_t slot = loops_.channel(c).slot_of(loop);
     if (b.stored == 0)
-        loops_.expect(c, loop, member, part.bytes * n_);
+        loops_.expect(c, loop, member, part.bytes * group_in(c, loop).members);
     const auto& sources = work_.reduce ? buffers_.sums : buffers_.own;
     for (const std::uint64_t end = offset + bytes; offset < end;) {
         const auto some =
@@ -42,7 +42,7 @@ void SwitchStages::store(
                               sources[positions_[member]], element(tag), some / element_bytes_)
                         : 0;
         const OptionalTime departure = fabric_.send(
-            *group_,
+            group_in(c, loop),
             member,
             {.kind = PacketKind::kMulticastWrite,
              .payload = some,

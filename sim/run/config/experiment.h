@@ -224,6 +224,7 @@ struct Experiment {
     std::uint64_t seed = 1;
     bool causes = true;
     bool exact = false;
+    bool approximate = false;
     std::vector<FaultParams> faults;
     LimitParams limits;
     std::optional<LearningParams> learning;
@@ -269,6 +270,13 @@ struct Experiment {
                 "Simulate every transfer of every collective; false: long collectives skip their "
                 "repetitive parts, rings of many ranks that do the same run on a few of them, and "
                 "statistics count what was left out."),
+            field(
+                "approximate",
+                &Experiment::approximate,
+                "Simulate all-reduces in the switches and by trees between machines "
+                "(in_switch_tree) "
+                "on one GPU of each machine, where the others do the same: about ten times faster, "
+                "and up to 7 % off (docs/performance.md)."),
             field(
                 "faults",
                 &Experiment::faults,

@@ -168,6 +168,11 @@ void Experiment::check(ParamChecker& checker) const {
         return;
     }
     check_workloads(*this, checker);
+    if (approximate && (exact || functional))
+        checker.error(
+            "/approximate",
+            std::string("cannot be with ") + (exact ? "exact" : "functional") +
+                ", which needs every rank; expected one of them");
     if (!ranks.empty())
         check_slow_ranks(ranks, build_topology(system->topology).gpus(), checker);
     check_components(*system, faults, checker);

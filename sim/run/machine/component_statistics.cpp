@@ -161,9 +161,9 @@ void unfold(TrafficStatistics& all, Machine& machine, const RankFold& fold) {
         if (image.node != RankFold::kIdle)
             all.switches[i] = times(simulated.switches[image.node - gpus], image.times);
     }
-    all.memory.resize(fold.ranks);
-    for (std::uint32_t rank = fold.kept; rank < fold.ranks; ++rank)
-        all.memory[rank] = simulated.memory[rank % fold.kept];
+    all.memory.resize(fold.ranks());
+    for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
+        all.memory[rank] = simulated.memory[fold.image_of_rank[rank]];
 }
 
 StatisticTable figure_table() {
@@ -230,7 +230,7 @@ std::vector<StatisticTable> collect_statistics(
     });
     for (std::uint32_t rank = 0; rank < all.memory.size(); ++rank) {
         const std::string name = fmt::format("gpu{}", rank);
-        const std::uint32_t simulated = rank % machine.ranks();
+        const std::uint32_t simulated = fold ? fold->image_of_rank[rank] : rank;
         tables.gpus.add(name, machine.gpu(simulated).statistics());
         tables.memory.add(name, all.memory[rank]);
         if (const HostCopyStatistics* copies = machine.copies(simulated).host_statistics())

@@ -2,14 +2,16 @@
 #include "sim/run/machine/folded_ranks.h"
 
 #include "models/collectives/choice/block_limit.h"
-#include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
+#include "models/collectives/fifo/step.h"
+#include "models/collectives/in_switch/heads_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,6 +20,7 @@ namespace switchfold {
 namespace {
 
 constexpr std::size_t kFewestRanks = 32;
+constexpr std::uint64_t kFewestLoopsOfTrees = 2;
 /// The last loop's pieces of an in-switch all-reduce are not equal: enough loops make that small.
 constexpr std::uint64_t kFewestLoops = 8;
 
@@ -46,21 +49,75 @@ bool all_fit(const ExecutionGraph& graph, const Fits& fits) {
     });
 }
 
-bool runs_as(
-    const CollectivePolicies& policies,
-    const CollectiveOperation& collective,
-    Algorithm algorithm) {
-    const CollectivePolicy policy = policies.of(collective.kind);
-    return policy.algorithm == algorithm && policy.kernels == Kernels::kClassic;
-}
+/// What becomes of the collectives of a graph, all of which span all ranks.
+class Choices {
+public:
+    Choices(
+        const SystemParams& system,
+        const Topology& topology,
+        std::uint32_t ranks,
+        const CollectivePolicies& policies) :
+        topology_(topology),
+        policies_(policies),
+        params_(limited(*system.collectives, policies.most_blocks)),
+        ranks_(ranks) {
+        std::iota(ranks_.begin(), ranks_.end(), 0U);
+        group_ = view_group(topology, params_.transfer_unit, ranks_);
+    }
+    [[nodiscard]] const GroupView& group() const { return group_; }
+    [[nodiscard]] const CollectiveParams& params() const { return params_; }
+    /// By classic kernels; nothing where others run, or where it cannot run as the policy says.
+    [[nodiscard]] std::optional<Choice> of(const CollectiveOperation& collective) const {
+        const CollectivePolicy policy = policies_.of(collective.kind);
+        const bool reduces = collective.kind == CollectiveKind::kAllReduce;
+        // Other kinds follow the all-reduces' policy as far as they can (engine_specify.cpp).
+        if (policy.kernels != Kernels::kClassic || policy.mode != InSwitchMode::kPull ||
+            (!reduces && policy.algorithm != Algorithm::kRing &&
+             policy.algorithm != Algorithm::kAuto))
+            return std::nullopt;
+        const Choice choice = limited(
+            choose_by_kernels(
+                params_,
+                policy,
+                group_.machine,
+                {collective.kind, collective.bytes, collective.datatype}),
+            group_.machine.ranks,
+            policies_.most_blocks);
+        if (reduces &&
+            !why_not(choice.algorithm, collective.kind, collective.datatype, topology_, ranks_)
+                 .empty())
+            return std::nullopt;
+        return choice;
+    }
 
-bool only_rings(const ExecutionGraph& graph, const CollectivePolicies& policies) {
+    /// Loops of a choice in which heads pass sums on to other machines.
+    [[nodiscard]] std::uint64_t
+    head_loops(const CollectiveOperation& collective, const Choice& choice) const {
+        CollectiveSpec spec;
+        spec.kind = collective.kind;
+        spec.bytes = collective.bytes;
+        spec.layout = group_.layout;
+        spec.choice = choice;
+        return heads_pieces(params_, spec).loops(0);
+    }
+
+private:
+    const Topology& topology_;
+    const CollectivePolicies& policies_;
+    CollectiveParams params_;
+    std::vector<std::uint32_t> ranks_;
+    GroupView group_;
+};
+
+bool only_rings(const ExecutionGraph& graph, const Choices& choices) {
     return all_fit(graph, [&](const CollectiveOperation& collective) {
         switch (collective.kind) {
         case CollectiveKind::kAllReduce:
         case CollectiveKind::kReduceScatter:
-        case CollectiveKind::kAllGather:
-            return runs_as(policies, collective, Algorithm::kRing);
+        case CollectiveKind::kAllGather: {
+            const std::optional<Choice> choice = choices.of(collective);
+            return choice && choice->algorithm == Algorithm::kRing;
+        }
         default:
             return false;
         }
@@ -68,9 +125,11 @@ bool only_rings(const ExecutionGraph& graph, const CollectivePolicies& policies)
 }
 
 /// Whether a switch takes every group, so that none falls back to a ring: collectives of one stream
-/// follow each other, each has two groups, and they may still be held when the next begins.
+/// follow each other, each has two groups, they may still be held when the next begins, and a
+/// folded group takes a place in the table for every stripe of the links.
 bool admits_all(const Topology& topology, const ExecutionGraph& graph) {
     constexpr std::uint32_t kAtOnce = 4;
+    constexpr std::uint32_t kMostStripes = 18;
     std::set<std::uint32_t> streams;
     for (const Operation& operation : graph.ranks.front()->operations)
         if (std::holds_alternative<CollectiveOperation>(operation.body))
@@ -79,70 +138,90 @@ bool admits_all(const Topology& topology, const ExecutionGraph& graph) {
            std::all_of(
                topology.switches.begin(), topology.switches.end(), [](const SwitchParams& node) {
                    return !node.reduction || (node.reduction->when_full != WhenFull::kRefuse &&
-                                              node.reduction->max_groups >= kAtOnce);
+                                              node.reduction->max_groups >= kAtOnce * kMostStripes);
                });
 }
 
 /// Whether all collectives are all-reduces through the switches, each of enough loops.
-bool only_long_pulls(
-    const SystemParams& system,
-    const Topology& topology,
-    const ExecutionGraph& graph,
-    const CollectivePolicies& policies) {
-    const CollectivePolicy& policy = policies.of(CollectiveKind::kAllReduce);
-    if (!all_fit(graph, [&](const CollectiveOperation& collective) {
-            return collective.kind == CollectiveKind::kAllReduce &&
-                   policy.mode == InSwitchMode::kPull && reducible_in_switch(collective.datatype) &&
-                   runs_as(policies, collective, Algorithm::kInSwitch);
-        }))
-        return false;
-    std::vector<std::uint32_t> ranks(graph.ranks.size());
-    std::iota(ranks.begin(), ranks.end(), 0U);
-    const CollectiveParams params = limited(*system.collectives, policies.most_blocks);
-    const MachineView view = view_group(topology, params.transfer_unit, ranks).machine;
+bool only_long_pulls(const ExecutionGraph& graph, const Choices& choices) {
     return all_fit(graph, [&](const CollectiveOperation& collective) {
-        const Choice choice = choose_by_kernels(
-            params, policy, view, {collective.kind, collective.bytes, collective.datatype});
+        const std::optional<Choice> choice = choices.of(collective);
+        if (collective.kind != CollectiveKind::kAllReduce || !choice ||
+            choice->algorithm != Algorithm::kInSwitch || !reducible_in_switch(collective.datatype))
+            return false;
         const InSwitchShape shape = in_switch_shape(
-            params,
-            view.ranks,
-            limited(choice, view.ranks, policies.most_blocks).channels,
+            choices.params(),
+            choices.group().machine.ranks,
+            choice->channels,
             collective.bytes.count(),
-            choice.registered);
+            choice->registered);
         // The few blocks of registered buffers are out of step with each other.
-        return !choice.registered && shape.pieces.loops(0) >= kFewestLoops;
+        return !choice->registered && shape.pieces.loops(0) >= kFewestLoops;
     });
+}
+
+/// Whether all collectives are NVLS trees, each of several loops.
+bool only_switched_trees(const ExecutionGraph& graph, const Choices& choices) {
+    return all_fit(graph, [&](const CollectiveOperation& collective) {
+        const std::optional<Choice> choice = choices.of(collective);
+        return collective.kind == CollectiveKind::kAllReduce && choice &&
+               choice->algorithm == Algorithm::kInSwitchTree &&
+               reducible_in_switch(collective.datatype) &&
+               choices.head_loops(collective, *choice) >= kFewestLoopsOfTrees;
+    });
+}
+
+/// Machines that send to each other in either of the trees between them.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> tree_edges(std::uint32_t machines) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    for (const int tree : {0, 1})
+        for (std::uint32_t machine = 0; machine < machines; ++machine)
+            if (const std::uint32_t above = double_binary_tree(machines, machine, tree).parent;
+                above != kNoParent) {
+                edges.emplace_back(machine, above);
+                edges.emplace_back(above, machine);
+            }
+    return edges;
 }
 
 }  // namespace
 
 std::optional<RankFold> fold_of(
-    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies) {
-    if (graph.ranks.size() < kFewestRanks || !system.faults.empty() || !system.gpus.empty() ||
-        !all_alike(graph))
+    const SystemParams& system,
+    const ExecutionGraph& graph,
+    const CollectivePolicies& policies,
+    bool approximate) {
+    if (graph.ranks.size() < (approximate ? 2 : kFewestRanks) || !system.faults.empty() ||
+        !system.gpus.empty() || !all_alike(graph) ||
+        !all_fit(graph, [](const auto& /*collective*/) { return true; }))
         return std::nullopt;
-    const bool rings = only_rings(graph, policies);
     const Topology topology = build_topology(system.topology);
     const auto count = static_cast<std::uint32_t>(graph.ranks.size());
-    if (rings) {
-        std::vector<std::uint32_t> ranks(count);
-        std::iota(ranks.begin(), ranks.end(), 0U);
-        return fold_rings(topology, ring_orders(topology, ranks, lay_out(topology, ranks)));
-    }
-    if (!admits_all(topology, graph) || !only_long_pulls(system, topology, graph, policies))
+    const Choices choices(system, topology, count, policies);
+    const bool many = count >= kFewestRanks;
+    if (many && only_rings(graph, choices))
+        return fold_rings(topology, choices.group().rings);
+    if (!admits_all(topology, graph))
         return std::nullopt;
-    return fold_domain(topology, count);
+    if (many && only_long_pulls(graph, choices))
+        return fold_domain(topology, count);
+    if (!approximate || !only_switched_trees(graph, choices))
+        return std::nullopt;
+    const GroupLayout& layout = choices.group().layout;
+    return fold_heads(
+        topology, layout, tree_edges(static_cast<std::uint32_t>(layout.machines.size())));
 }
 
 ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankFold& fold) {
-    ExecutionGraph kept = graph;
-    kept.ranks.resize(fold.kept);
-    for (Group& group : kept.groups)
-        if (covers_all(group, fold.ranks)) {
-            group.ranks.resize(fold.kept);
-            group.stands_for = fold.ranks;
+    const std::vector<std::uint32_t> kept = fold.kept();
+    ExecutionGraph folded = graph;
+    folded.ranks.resize(kept.back() + 1);
+    for (Group& group : folded.groups)
+        if (covers_all(group, fold.ranks())) {
+            group.ranks = kept;
+            group.stands_for = fold.ranks();
         }
-    return kept;
+    return folded;
 }
 
 }  // namespace switchfold

@@ -10,11 +10,15 @@
 
 namespace switchfold {
 
-/// How a graph folds on a system. At least 32 ranks all do the same, on equal GPUs without faults:
-/// nothing but kernels, and collectives over all of them, either as rings, or as long
-/// all-reduces through the switches. Nothing if it does not fold.
+/// How a graph folds on a system. All ranks do the same, on equal GPUs without faults: nothing but
+/// kernels, and collectives over all of them. These are rings or long all-reduces through the
+/// switches of a domain, of at least 32 ranks; if `approximate`, also all-reduces in the switches
+/// of machines and by trees between them. Nothing if it does not fold.
 [[nodiscard]] std::optional<RankFold> fold_of(
-    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies);
+    const SystemParams& system,
+    const ExecutionGraph& graph,
+    const CollectivePolicies& policies,
+    bool approximate);
 
 /// The graph of the kept ranks. \pre fold_of() it.
 [[nodiscard]] ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankFold& fold);

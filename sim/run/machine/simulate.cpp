@@ -16,6 +16,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <variant>
 
@@ -154,11 +155,12 @@ private:
         add(line);
     constexpr std::size_t kLines = 2;
     std::size_t unfinished = 0;
-    for (std::size_t rank = 0; rank < replays.size(); ++rank) {
-        if (replays[rank]->finished())
+    for (const auto& replay : replays) {
+        if (replay->finished())
             continue;
+        const std::uint32_t rank = replay->rank();
         if (++unfinished <= kLines)
-            for (const auto& blocked : replays[rank]->blocked(kLines))
+            for (const auto& blocked : replay->blocked(kLines))
                 add(fmt::format(
                     "rank {} operation {} ({}) {}",
                     rank,
@@ -194,12 +196,16 @@ Outcome simulate(
     const SimulateOptions& options) {
     std::optional<RankFold> fold;
     if (!options.exact && options.functional_seed == 0)
-        fold = fold_of(system, whole, policies);
+        fold = fold_of(system, whole, policies, options.approximate);
     const ExecutionGraph folded = fold ? folded_graph(whole, *fold) : ExecutionGraph();
     const ExecutionGraph& graph = fold ? folded : whole;
     Simulation simulation;
     Outcome outcome;
     const auto ranks = static_cast<std::uint32_t>(graph.ranks.size());
+    std::vector<std::uint32_t> simulated(ranks);
+    std::iota(simulated.begin(), simulated.end(), 0U);
+    if (fold)
+        simulated = fold->kept();
     Machine machine(
         simulation,
         system,
@@ -218,7 +224,7 @@ Outcome simulate(
         machine.collectives().allow_jumps(counts);
     Replays replays;
     std::size_t operations = 0;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    for (const std::uint32_t rank : simulated) {
         replays.push_back(std::make_unique<RankReplay>(
             fmt::format("replay{}", rank).c_str(),
             rank,
@@ -231,7 +237,8 @@ Outcome simulate(
     }
     for (const auto& replay : replays)
         replay->start();
-    Sampler sampler(machine, outcome, simulation.scheduler(), fold ? fold->ranks / fold->kept : 1);
+    Sampler sampler(
+        machine, outcome, simulation.scheduler(), whole.ranks.size() / simulated.size());
     Guard guard(system, whole, options.limits, machine, replays);
     const Time end = simulation.run([&](Time now, std::uint64_t events) {
         if (options.counters)
@@ -253,14 +260,16 @@ Outcome simulate(
     SWITCHFOLD_CHECK(
         machine.fabric().values().live() == 0, "numbers are left in the fabric after the run");
     std::uint64_t last = 0;
-    for (const auto& replay : replays) {
-        outcome.times.push_back(replay->times());
-        for (const OperationTimes& t : replay->times())
+    outcome.times.resize(whole.ranks.size());
+    for (std::size_t i = 0; i < replays.size(); ++i) {
+        outcome.times[simulated[i]] = replays[i]->times();
+        for (const OperationTimes& t : replays[i]->times())
             last = std::max(last, t.end.count());
     }
-    for (std::size_t rank = ranks; rank < whole.ranks.size(); ++rank)
-        outcome.times.push_back(outcome.times[rank % ranks]);
-    outcome.folded_ranks = static_cast<std::uint32_t>(whole.ranks.size()) - ranks;
+    for (std::size_t rank = 0; fold && rank < whole.ranks.size(); ++rank)
+        if (fold->image_of_rank[rank] != rank)
+            outcome.times[rank] = outcome.times[fold->image_of_rank[rank]];
+    outcome.folded_ranks = static_cast<std::uint32_t>(whole.ranks.size() - simulated.size());
     outcome.end_ps = last;
     outcome.collectives = machine.collectives().records();
     outcome.notes = machine.collectives().notes();
@@ -269,6 +278,12 @@ Outcome simulate(
     outcome.jumped_ps = machine.collectives().jumped().count();
     outcome.coarse_bytes = machine.collectives().coarse().count();
     note_cut_kernels(machine, outcome);
+    if (fold && fold->error > kSmallFoldError)
+        outcome.notes.push_back(fmt::format(
+            "{} ranks stand for all {}: times may be up to {:.0f} % off (approximate)",
+            simulated.size(),
+            whole.ranks.size(),
+            100 * fold->error));
     return outcome;
 }
 

@@ -19,6 +19,7 @@ struct SimulateOptions {
     std::uint32_t communication_sms = 0;  ///< per GPU, not available to kernels
     LimitParams limits;                   ///< the run is aborted beyond them
     bool exact = false;                   ///< skip no repetitions, and simulate every rank
+    bool approximate = false;             ///< fold what is a few percent off then too
     JobProgress progress;                 ///< receives the share of operations ended; may be empty
 };
 

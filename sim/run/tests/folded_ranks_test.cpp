@@ -147,6 +147,58 @@ TEST(FoldedRanks, TakeTheTimeOfWholeOnesOnAnyNumberOfRanks) {
     }));
 }
 
+TEST(FoldedRanks, AutoFoldsAsWhatItChooses) {
+    const std::string by_itself = R"("all_reduce": {"channels": 2})";
+    const std::string small = nvl72(36) + ", " + collective("all_gather", 100'000);
+    EXPECT_EQ(scenario(small, by_itself, false).folded_ranks, 34);  // a ring
+    const std::string large = many_loops(36) + ", " + collective("all_reduce", 7'864'320);
+    EXPECT_EQ(scenario(large, by_itself, false).folded_ranks, 35);  // through the switches
+    EXPECT_NEAR(
+        scenario(large, by_itself, false).iteration_us /
+            scenario(large, by_itself, true).iteration_us,
+        1,
+        0.005);
+}
+
+TEST(FoldedRanks, TreesBetweenMachinesFoldWhereTheUserTakesAnApproximation) {
+    const std::string tree = R"("all_reduce": {"algorithm": "in_switch_tree"})";
+    const auto members = [](const std::string& more) {
+        return R"("system": {"$base": "../systems/dgx_h100_ndr.json", "topology": {"nodes": 4}}, )" +
+               more + collective("all_reduce", 60'000'000);
+    };
+    const ScenarioResult every = scenario(members(""), tree, false);
+    EXPECT_EQ(every.folded_ranks, 0);
+    const ScenarioResult few = scenario(members(R"("approximate": true, )"), tree, false);
+    EXPECT_EQ(few.folded_ranks, 28);
+    EXPECT_NEAR(few.iteration_us / every.iteration_us, 1, 0.07);
+    ASSERT_EQ(few.notes.size(), 1U);
+    EXPECT_EQ(
+        few.notes.front(), "4 ranks stand for all 32: times may be up to 7 % off (approximate)");
+    const std::vector<double> of_all = sums(every);
+    const std::vector<double> of_folded = sums(few);
+    ASSERT_EQ(of_all.size(), of_folded.size());
+    for (std::size_t i = 0; i < of_all.size(); ++i)
+        EXPECT_NEAR(of_folded[i], of_all[i], 0.02 * of_all[i]) << i;
+}
+
+TEST(FoldedRanks, AnApproximationOfEveryRankIsRefused) {
+    for (const std::string key : {"exact", "functional"})
+        try {
+            static_cast<void>(load_experiment(
+                Json::parse(
+                    R"({"name": "x", "approximate": true, ")" + key + R"(": true, )" + nvl72(36) +
+                    ", " + collective("all_reduce", 1000) + "}"),
+                kFile,
+                {}));
+            FAIL() << key;
+        } catch (const ConfigError& error) {
+            EXPECT_NE(
+                std::string(error.what()).find("/approximate: cannot be with " + key),
+                std::string::npos)
+                << error.what();
+        }
+}
+
 TEST(FoldedRanks, WhereRanksAreNotAlikeEveryOneIsSimulated) {
     const std::string reduce = collective("all_reduce", 1'000'000);
     const auto folded = [](const std::string& members, const std::string& policy) {

@@ -32,6 +32,7 @@ PreparedVariant prepare_variant(const LoadedExperiment& loaded, const Variant& v
         SimulateOptions options;
         options.limits = variant.experiment->limits;
         options.exact = variant.experiment->exact;
+        options.approximate = variant.experiment->approximate;
         options.communication_sms = scenario.communication_sms.value_or(0);
         prepared.workload.graph = measured_step_apart(
             *prepared.workload.folded, prepared.system, scenario.policies(), options);

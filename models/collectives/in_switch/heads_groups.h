@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/in_switch/switch_stages.h"
+#include "models/collectives/running_collective.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// The groups in the switches of all machines, and of all rails where the network reduces. Gives
+/// back at its end what nobody has taken.
+class HeadsGroups {
+public:
+    explicit HeadsGroups(Fabric& fabric) : fabric_(fabric) {}
+    ~HeadsGroups();
+    HeadsGroups(const HeadsGroups&) = delete;
+    HeadsGroups& operator=(const HeadsGroups&) = delete;
+    HeadsGroups(HeadsGroups&&) = delete;
+    HeadsGroups& operator=(HeadsGroups&&) = delete;
+
+    /// \returns whether the switches took all; else `refused` says why not.
+    [[nodiscard]] bool
+    create(const CollectiveParams& params, const CollectiveSpec& spec, std::string& refused);
+    [[nodiscard]] std::vector<SwitchStages::Groups> take_machines() {
+        return std::exchange(machines_, {});
+    }
+    [[nodiscard]] std::vector<std::unique_ptr<ReductionGroup>> take_rails() {
+        return std::exchange(rails_, {});
+    }
+
+private:
+    [[nodiscard]] bool create(
+        const CollectiveSpec& spec,
+        const std::vector<std::uint32_t>& positions,
+        std::unique_ptr<ReductionGroup>& group,
+        std::string& refused);
+    /// Of a machine whose first member stands for all.
+    [[nodiscard]] bool fold(
+        const CollectiveParams& params,
+        const CollectiveSpec& spec,
+        const std::vector<std::uint32_t>& members,
+        SwitchStages::Groups& groups,
+        std::string& refused);
+
+    Fabric& fabric_;
+    std::vector<SwitchStages::Groups> machines_;
+    std::vector<std::unique_ptr<ReductionGroup>> rails_;
+};
+
+}  // namespace switchfold
