@@ -4,6 +4,9 @@
 #include "sim/core/error.h"
 #include "sim/output/replaced_file.h"
 #include "validation/harness/root.h"
+#include "workloads/readers/read_traces.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -23,6 +26,20 @@ seen_from(const std::filesystem::path& folder, const std::filesystem::path& to) 
     return near.empty() || std::count(near.begin(), near.end(), "..") > kFar ? whole : near;
 }
 
+/// What the traces say of the run that they are of.
+void ask_traces(StartChoice& choice) {
+    ReadOptions options;
+    options.files.assign(choice.traces.begin(), choice.traces.end());
+    const TraceWorkload workload = read_traces(options);
+    std::uint32_t ranks = 1;
+    for (const TraceFileReport& file : workload.files)
+        ranks = std::max(ranks, file.world_size);
+    if (ranks > 1)
+        choice.ranks = ranks;
+    if (const std::string& gpu = workload.files.front().gpu_name; !gpu.empty() && ranks > 1)
+        choice.traced_on = fmt::format("{} ranks on {}", ranks, gpu);
+}
+
 void write_new(const std::filesystem::path& path, const std::string& text) {
     if (std::filesystem::exists(path))
         throw ConfigError(path.string(), "", "is there already; expected the name of a new file");
@@ -40,8 +57,6 @@ void add_new(CLI::App& app, Chosen& chosen) {
         std::string experiment;
     };
     auto arguments = std::make_shared<Arguments>();
-    arguments->choice.workload = "collective";
-    arguments->choice.network = "resnet50";
     CLI::App* command = app.add_subcommand(
         "new",
         "Write a commented file to start from, which runs as it is.\n\nExample:\n"
@@ -61,9 +76,13 @@ void add_new(CLI::App& app, Chosen& chosen) {
         ->add_option(
             "--workload",
             arguments->choice.workload,
-            "Of an experiment: collective, trace or training (collective)")
+            "Of an experiment: collective, trace or training (trace with --trace, training with "
+            "--network, else collective)")
         ->check(CLI::IsMember({"collective", "trace", "training"}));
-    command->add_option("--trace", arguments->choice.traces, "Traces of a trace workload");
+    command->add_option(
+        "--trace",
+        arguments->choice.traces,
+        "Traces of a trace workload, which are asked for their number of ranks");
     command->add_option(
         "--network", arguments->choice.network, "Network of a training workload (resnet50)");
     command->add_option("--experiment", arguments->experiment, "Experiment that a sweep varies");
@@ -86,7 +105,27 @@ void add_new(CLI::App& app, Chosen& chosen) {
             choice.schemas = seen_from(folder, configs / "schema");
             if (!arguments->experiment.empty())
                 choice.experiment = seen_from(folder, arguments->experiment);
-            if (choice.traces.empty())
+            if (choice.workload.empty())
+                choice.workload = !choice.traces.empty()    ? "trace"
+                                  : !choice.network.empty() ? "training"
+                                                            : "collective";
+            const auto only_of = [&](const char* option, const char* workload, bool given) {
+                if (given && choice.workload != workload)
+                    throw ConfigError(
+                        option,
+                        "",
+                        fmt::format(
+                            "is for --workload {}, not {}; expected one of the two",
+                            workload,
+                            choice.workload));
+            };
+            only_of("--trace", "trace", !choice.traces.empty());
+            only_of("--network", "training", !choice.network.empty());
+            if (choice.network.empty())
+                choice.network = "resnet50";
+            if (!choice.traces.empty())
+                ask_traces(choice);
+            else
                 choice.traces = {(configs / "examples/resnet50_ddp_synthetic.json.gz").string()};
             for (std::string& trace : choice.traces)
                 trace = seen_from(folder, trace).string();

@@ -25,8 +25,14 @@ std::string workload_of(const StartChoice& choice) {
     if (choice.workload == "trace")
         return fmt::format(
             R"(  // One trace a rank, or one that stands for all of `ranks`; `switchfold trace check` says what a trace holds.
-  "workload": {{"type": "trace", "files": {}, "ranks": 8}},)",
-            Json(choice.traces).dump());
+{}  "workload": {{"type": "trace", "files": {}, "ranks": {}}},)",
+            choice.traced_on.empty()
+                ? ""
+                : fmt::format(
+                      "  // The traces are of {}: the system above should be like that machine.\n",
+                      choice.traced_on),
+            Json(choice.traces).dump(),
+            choice.ranks);
     if (choice.workload == "training")
         return fmt::format(
             R"(  // A training step by a network's shape. The plan says how ranks share it (docs/plans.md).

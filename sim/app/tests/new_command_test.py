@@ -4,6 +4,7 @@
 
 usage: new_command_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
+import gzip
 import json
 import pathlib
 import subprocess
@@ -55,6 +56,25 @@ class StartFiles(unittest.TestCase):
             changes = ["--set", "/workload/ranks=4"] if "v100_pcie" in more else []
             ran = self.done("run", path, "--json", "--set", "/causes=false", *changes)
             self.assertTrue(json.loads(ran)["scenarios"])
+
+    def test_a_trace_is_asked_for_its_ranks(self):
+        trace = json.loads(gzip.decompress(pathlib.Path(TRACE).read_bytes()))
+        trace["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": 4}
+        of_four = self.folder / "of_four.json"
+        of_four.write_text(json.dumps(trace))
+        path = self.new("experiment", "--trace", of_four)  # the workload follows
+        self.assertIn('"ranks": 4}', path.read_text())
+        self.assertIn("// The traces are of 4 ranks on ", path.read_text())
+        self.assertIn("4 ranks", self.done("run", path, "--set", "/causes=false", "--out", self.folder / "four"))
+        self.assertIn('"type": "training"', self.new("experiment", "--network", "vgg16").read_text())
+
+    def test_options_of_another_workload_are_refused(self):
+        for more, says in ((("--trace", TRACE, "--workload", "training"), "--trace: /: is for --workload trace"),
+                           (("--network", "vgg16", "--workload", "collective"), "--network: /: is for --workload training"),
+                           (("--trace", self.folder / "none.json"), "none.json")):
+            result = switchfold("new", "experiment", *more)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+            self.assertIn(says, result.stderr)
 
     def test_systems_are_described(self):
         path = self.new("system", "--system", "hgx_h200", "--name", "mine")
