@@ -5,6 +5,8 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wold-style-cast -ffp-co
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-maybe-uninitialized -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
     -Wno-stringop-overread)
+  # Without collecting garbage g++ takes an eighth less time and, of 1.4 GB at most, an eighth more memory.
+  add_compile_options(--param=ggc-min-heapsize=1200000)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)
   include_directories(BEFORE ${PROJECT_SOURCE_DIR}/cmake/clang14)
