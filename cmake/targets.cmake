@@ -11,7 +11,8 @@ function(switchfold_precompile name)
   endif()
 endfunction()
 
-# switchfold_precompile_as(TARGET OTHER): from those of OTHER, whose language and macros are the same.
+# switchfold_precompile_as(TARGET OTHER): from those of OTHER, whose language and macros are the same, and whose
+# optimisation is (COLD): g++ 12 crashes at -O2 on headers of -O1.
 function(switchfold_precompile_as name other)
   if(SWITCHFOLD_PRECOMPILE)
     target_precompile_headers(${name} REUSE_FROM ${other})

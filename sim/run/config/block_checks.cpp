@@ -84,4 +84,17 @@ void check_blocks(
                 gpu.sm.threads));
 }
 
+std::uint32_t most_blocks(
+    const GpuParams& gpu, const CollectiveParams& collectives, const CollectivePolicy& policy) {
+    std::uint32_t threads = 0;
+    if (reduces_in_switch(policy.algorithm) || policy.algorithm == Algorithm::kAuto)
+        threads = collectives.in_switch_threads;
+    for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
+        if (!reduces_in_switch(policy.algorithm) &&
+            (policy.protocol == Protocol::kAuto || policy.protocol == protocol))
+            threads = std::max(threads, params_of(collectives, protocol).threads);
+    return gpu.sms * SmArray(gpu.sm, 1).limit(
+                         {threads, collectives.registers_per_thread, collectives.shared_memory});
+}
+
 }  // namespace switchfold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/choice/tuning.h"
 #include "models/collectives/parameters.h"
 #include "models/gpu/parameters.h"
 #include "sim/core/params.h"
@@ -10,5 +11,10 @@ namespace switchfold {
 /// Tells of thread blocks of collectives that do not fit on an empty SM of this GPU, at what makes
 /// them too large.
 void check_blocks(const GpuParams& gpu, const CollectiveParams& collectives, ParamChecker& checker);
+
+/// Thread blocks of a collective by such a policy that the GPU holds at the same time. A collective
+/// of more would wait for ever for those that are not resident.
+[[nodiscard]] std::uint32_t most_blocks(
+    const GpuParams& gpu, const CollectiveParams& collectives, const CollectivePolicy& policy);
 
 }  // namespace switchfold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/beside.h"
 
+#include "sim/run/config/block_checks.h"
 #include "sim/run/machine/machine.h"
 
 #include <algorithm>
@@ -156,7 +157,9 @@ Alone run_alone(
     options.groups = {group};
     CollectivePolicy policy = ring_policy();
     policy.protocol = protocol_of(operation);
-    policy.channels = operation.thread_blocks;
+    // A trace of a larger GPU may have more blocks than this one holds.
+    policy.channels =
+        std::min(operation.thread_blocks, most_blocks(*system.gpu, *system.collectives, policy));
     options.policies = policy;
     Machine machine(simulation, system, options);
     CollectiveOperation alone = operation;

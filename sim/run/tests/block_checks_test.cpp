@@ -74,5 +74,18 @@ RC_GTEST_PROP(BlockChecks, SayNothingExactlyWhereAllBlocksFit, ()) {
     RC_ASSERT(found(gpu, collectives).empty() == fit);
 }
 
+TEST(BlockChecks, AGpuHoldsSoManyBlocksAtTheSameTime) {
+    GpuParams gpu;
+    gpu.sms = 24;
+    const CollectivePolicy ring{Algorithm::kRing, Protocol::kSimple, 0, false};
+    const std::uint32_t an_sm = most_blocks(gpu, {}, ring) / 24;
+    EXPECT_GE(an_sm, 1U);
+    gpu.sms = 30;
+    EXPECT_EQ(most_blocks(gpu, {}, ring), 30 * an_sm);
+    CollectiveParams large;
+    large.shared_memory = gpu.sm.shared_memory - gpu.sm.reserved_shared_memory;
+    EXPECT_EQ(most_blocks(gpu, large, ring), 30U);
+}
+
 }  // namespace
 }  // namespace switchfold::block_checks_test

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
+#include "sim/run/config/block_checks.h"
 #include "sim/run/workload/read_workload.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -33,8 +35,10 @@ public:
                 const std::string reason = classic
                                                ? why_not_all(policy.algorithm, kind, over, topology)
                                                : why_not_all(policy, kind, over, topology);
-                if (reason.empty())
+                if (reason.empty()) {
+                    check_channels(i, kind, policy);
                     continue;
+                }
                 if (context_.default_scenarios()) {
                     out_.left_out.insert(scenarios[i].name);
                     out_.report.notes.push_back(fmt::format(
@@ -64,6 +68,29 @@ public:
     }
 
 private:
+    void check_channels(
+        std::size_t scenario, CollectiveKind kind, const CollectivePolicy& policy) const {
+        if (policy.kernels != Kernels::kClassic || moves_by_copies(policy.algorithm))
+            return;
+        const SystemParams& system = context_.system();
+        std::uint32_t most = most_blocks(*system.gpu, *system.collectives, policy);
+        for (const GpuKindParams& other : system.gpus)
+            most = std::min(most, most_blocks(*other.gpu, *system.collectives, policy));
+        if (policy.channels > most)
+            context_.fail(
+                fmt::format(
+                    "/scenarios/{}/{}{}/channels",
+                    scenario,
+                    context_.scenarios()[scenario].collectives.named(kind) ? "collectives/" : "",
+                    to_string(kind)),
+                fmt::format(
+                    "is {}, and a GPU of {} holds {} such thread blocks at the same time; "
+                    "expected at most those",
+                    policy.channels,
+                    system.name,
+                    most));
+    }
+
     /// Groups and data types of the collectives of one kind.
     using Over = std::set<std::pair<std::uint32_t, Datatype>>;
 
