@@ -38,8 +38,8 @@ def memory():
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def survivors(session, seconds=5.0):
-    """Who of the session still lives after so long."""
+def survivors(session, seconds=30.0):
+    """Who of the session still lives after so long: on a loaded machine even a killed process needs its turn to end."""
     until = time.monotonic() + seconds
     while (left := living(session)) and time.monotonic() < until:
         time.sleep(0.005)
