@@ -119,19 +119,25 @@ std::optional<std::string> charts() {
 
 std::vector<Finding> findings() {
     return {
-        {"configurations", configs(), "no systems and examples; run from the repository, or install"},
-        {"measurements", measurements(), "nothing to validate with; set SWITCHFOLD_DATA or give --data"},
+        {"configurations",
+         configs(),
+         "no systems and examples; run from the repository, or install"},
+        {"measurements",
+         measurements(),
+         "nothing to validate with; set SWITCHFOLD_DATA or give --data"},
         {"GPU", gpu(), "only switchfold-capture needs one; simulations do not"},
-        {"CUPTI", told(library("libcupti.so")), "no switchfold-capture; it comes with the CUDA Toolkit"},
-        {"NCCL",
-         told(library("libnccl.so")),
-         "no capture of collectives"},
+        {"CUPTI",
+         told(library("libcupti.so")),
+         "no switchfold-capture; it comes with the CUDA Toolkit"},
+        {"NCCL", told(library("libnccl.so")), "no capture of collectives"},
         {"Slurm", told(program("sbatch")), "no sweeps with --executor slurm; package slurm-wlm"},
         {"Python", told(program("python3")), "no Python package, no scripts/plot"},
         {"charts",
          charts(),
          "no pages of reports, only report --text; build again with npm and its registry"},
-        {"browser", told(program("chromium")), "none of the tests' own; any browser opens a report"}};
+        {"browser",
+         told(program("chromium")),
+         "none of the tests' own; any browser opens a report"}};
 }
 
 }  // namespace
