@@ -22,6 +22,7 @@ from subjects import ALL, able  # noqa: E402
 FRONT = pathlib.Path(sys.argv.pop()).resolve()
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
 SEED = 7
+ABLE = able(PROGRAM)
 
 
 class Rounds(unittest.TestCase):
@@ -36,7 +37,7 @@ class Rounds(unittest.TestCase):
         return len(cases)
 
     def test_killed_commands_lose_nothing(self):
-        for name, subject in able(PROGRAM).items():
+        for name, subject in ABLE.items():
             with self.subTest(name):
                 tally = kills.rounds(subject(PROGRAM, ROOT, self.folder / name), 3, SEED)
                 self.assertEqual((tally.killed, dict(tally.findings)), (3, {}))
@@ -52,7 +53,7 @@ class Rounds(unittest.TestCase):
         self.assertGreater(self.whole(permission.cases(PROGRAM, ROOT, self.folder)), 10)
 
     def test_a_clock_that_jumps(self):
-        self.assertGreaterEqual(self.whole(clock.cases(PROGRAM, ROOT, self.folder)), 2 * len(able(PROGRAM)))
+        self.assertGreaterEqual(self.whole(clock.cases(PROGRAM, ROOT, self.folder)), 2 * len(ABLE))
 
 
 class Rules(unittest.TestCase):
@@ -69,7 +70,7 @@ class Rules(unittest.TestCase):
             "trace convert": lambda s: s.file.write_bytes(b"half"),
             "trace inspect": lambda s: (s.out / "left").write_text(""),
         }.items():
-            if name not in able(PROGRAM):
+            if name not in ABLE:
                 continue
             with self.subTest(name):
                 subject = ALL[name](PROGRAM, ROOT, self.folder / name)

@@ -4,17 +4,10 @@
 #include "models/collectives/choice/flow_images.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace switchfold {
 
 namespace {
-
-bool same_link(const Topology& topology, std::uint32_t hop, std::uint32_t other) {
-    const TopologyEdge& a = topology.edges[edge_of(hop)];
-    const TopologyEdge& b = topology.edges[edge_of(other)];
-    return a.lanes == b.lanes && a.link_class == b.link_class;
-}
 
 /// The trees of a domain, each of one switch that attaches all ranks by equal links; none if there
 /// are others.
@@ -43,15 +36,14 @@ bool fold_into_first(
     const std::vector<ReductionTree> trees = equal_trees(topology, ranks);
     for (const std::uint32_t rank : ranks) {
         fold.image_of_rank[rank] = ranks.front();
-        if (!set_image(fold.image_of_node[rank].node, ranks.front()))
+        if (!RankFold::set(fold.image_of_node[rank].node, ranks.front()))
             return false;
     }
     for (const ReductionTree& tree : trees) {
         const ReductionTreeNode& root = tree.nodes.front();
         fold.image_of_node[root.node] = {root.node, static_cast<std::uint32_t>(root.down.size())};
         for (const std::uint32_t hop : root.down)
-            if (!set_image(fold.image_of_hop[hop], root.down.front()) ||
-                !set_image(fold.image_of_hop[reversed(hop)], reversed(root.down.front())))
+            if (!fold.set_hop(hop, root.down.front()))
                 return false;
     }
     return !trees.empty();
@@ -59,24 +51,11 @@ bool fold_into_first(
 
 }  // namespace
 
-std::vector<std::uint32_t> RankFold::kept() const {
-    std::vector<std::uint32_t> all;
-    for (std::uint32_t rank = 0; rank < ranks(); ++rank)
-        if (image_of_rank[rank] == rank)
-            all.push_back(rank);
-    return all;
-}
-
 std::optional<RankFold> fold_domain(const Topology& topology, std::uint32_t ranks) {
     if (ranks < 2)
         return std::nullopt;
-    RankFold fold;
-    fold.image_of_rank.resize(ranks);
-    fold.image_of_hop.assign(2 * topology.edges.size(), RankFold::kIdle);
-    fold.image_of_node.resize(topology.nodes.size());
-    std::vector<std::uint32_t> all(ranks);
-    std::iota(all.begin(), all.end(), 0U);
-    if (!fold_into_first(topology, all, fold))
+    RankFold fold(topology, ranks);
+    if (!fold_into_first(topology, fold.kept(), fold))
         return std::nullopt;
     return fold;
 }
@@ -88,8 +67,10 @@ std::optional<RankFold> fold_heads(
     const auto heads = static_cast<std::uint32_t>(layout.machines.front().size());
     if (heads < 2 || !layout.even())
         return std::nullopt;
+    RankFold fold(topology, static_cast<std::uint32_t>(layout.machine_of.size()));
+    fold.error = 0.07;
     PathFinder finder(topology);
-    FlowImages images(topology);
+    FlowImages images(topology, fold);
     for (std::size_t i = 0; i < between.size(); ++i) {
         const auto& from = layout.machines[between[i].first];
         const auto& to = layout.machines[between[i].second];
@@ -98,10 +79,7 @@ std::optional<RankFold> fold_heads(
             if (!images.add(finder.shortest(from[head], to[head]), first, i))
                 return std::nullopt;
     }
-    RankFold fold;
-    fold.error = 0.07;
-    fold.image_of_rank.resize(layout.machine_of.size());
-    if (!images.finish(fold))
+    if (!images.finish())
         return std::nullopt;
     for (const auto& members : layout.machines) {
         // A folded group is one of consecutive ranks.

@@ -7,21 +7,13 @@
 
 namespace switchfold {
 
-bool set_image(std::uint32_t& there, std::uint32_t image) {
-    if (there == RankFold::kIdle)
-        there = image;
-    return there == image;
-}
-
-FlowImages::FlowImages(const Topology& topology) :
+FlowImages::FlowImages(const Topology& topology, RankFold& fold) :
     topology_(topology),
+    fold_(fold),
     uses_(2 * topology.edges.size()),
     uses_by_kept_(2 * topology.edges.size()),
     visits_(topology.nodes.size(), 0),
-    visits_of_kept_(topology.nodes.size(), 0) {
-    fold_.image_of_hop.assign(2 * topology.edges.size(), RankFold::kIdle);
-    fold_.image_of_node.resize(topology.nodes.size());
-}
+    visits_of_kept_(topology.nodes.size(), 0) {}
 
 bool FlowImages::add(
     const std::vector<Path>& ways, const std::vector<Path>& images, std::uint64_t key) {
@@ -49,9 +41,9 @@ bool FlowImages::add(const Path& path, const Path& image, std::uint64_t use) {
     for (std::size_t i = 0; i < path.hops.size(); ++i) {
         const std::uint32_t hop = path.hops[i];
         const std::uint32_t other = image.hops[i];
-        if (!alike(hop, other) || !set_image(fold_.image_of_hop[hop], other) ||
-            !set_image(fold_.image_of_hop[reversed(hop)], reversed(other)) ||
-            !set_image(fold_.image_of_node[topology_.end_of(hop)].node, topology_.end_of(other)))
+        if (!alike(hop, other) || !fold_.set_hop(hop, other) ||
+            !RankFold::set(
+                fold_.image_of_node[topology_.end_of(hop)].node, topology_.end_of(other)))
             return false;
         uses_[hop].push_back(use);
         ++visits_[topology_.end_of(hop)];
@@ -60,11 +52,9 @@ bool FlowImages::add(const Path& path, const Path& image, std::uint64_t use) {
 }
 
 bool FlowImages::alike(std::uint32_t hop, std::uint32_t other) const {
-    const TopologyEdge& a = topology_.edges[edge_of(hop)];
-    const TopologyEdge& b = topology_.edges[edge_of(other)];
     const TopologyNode& end = topology_.nodes[topology_.end_of(hop)];
     const TopologyNode& other_end = topology_.nodes[topology_.end_of(other)];
-    return a.lanes == b.lanes && a.link_class == b.link_class && end.kind == other_end.kind &&
+    return same_link(topology_, hop, other) && end.kind == other_end.kind &&
            end.switch_class == other_end.switch_class;
 }
 
@@ -77,7 +67,7 @@ bool FlowImages::same_uses(std::uint32_t hop) {
     return own == others;
 }
 
-bool FlowImages::finish(RankFold& fold) {
+bool FlowImages::finish() {
     for (std::uint32_t hop = 0; hop < uses_.size(); ++hop)
         if (fold_.image_of_hop[hop] != RankFold::kIdle && !same_uses(hop))
             return false;
@@ -89,8 +79,6 @@ bool FlowImages::finish(RankFold& fold) {
             return false;
         fold_.image_of_node[node].times = visits_[node] / of_kept;
     }
-    fold.image_of_hop = std::move(fold_.image_of_hop);
-    fold.image_of_node = std::move(fold_.image_of_node);
     return true;
 }
 

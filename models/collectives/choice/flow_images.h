@@ -13,16 +13,15 @@ namespace switchfold {
 /// in a fold which links and nodes resemble which.
 class FlowImages {
 public:
-    explicit FlowImages(const Topology& topology);
+    FlowImages(const Topology& topology, RankFold& fold);
 
     /// A flow along `ways` resembles that of kept ranks along `images`. `key` names the latter:
     /// several flows of the whole have the same. \returns whether their links can resemble each
     /// other.
     [[nodiscard]] bool
     add(const std::vector<Path>& ways, const std::vector<Path>& images, std::uint64_t key);
-    /// Whether every link carries exactly what its image carries. Fills the fold's images of hops
-    /// and nodes, as far as flows reach.
-    [[nodiscard]] bool finish(RankFold& fold);
+    /// Whether every link carries exactly what its image carries. Counts the nodes' visits.
+    [[nodiscard]] bool finish();
 
 private:
     [[nodiscard]] bool add(const Path& path, const Path& image, std::uint64_t use);
@@ -30,15 +29,12 @@ private:
     [[nodiscard]] bool same_uses(std::uint32_t hop);
 
     const Topology& topology_;
-    RankFold fold_;
+    RankFold& fold_;
     std::vector<std::vector<std::uint64_t>> uses_;          ///< by hop: flows and their ways
     std::vector<std::vector<std::uint64_t>> uses_by_kept_;  ///< likewise
     std::vector<std::uint32_t> visits_;                     ///< by node: paths into it
     std::vector<std::uint32_t> visits_of_kept_;
     std::vector<std::uint64_t> keys_;  ///< of kept ranks' flows, ascending
 };
-
-/// Sets `there`, unless it has another value already. \returns whether it has this one.
-[[nodiscard]] bool set_image(std::uint32_t& there, std::uint32_t image);
 
 }  // namespace switchfold

@@ -28,12 +28,20 @@ struct RankFold {
     std::vector<NodeImage> image_of_node;      ///< by node; GPUs stand at their rank
     double error = kSmallFoldError;            ///< share by which times may differ, as measured
 
+    /// Every rank stands for itself, and all links and nodes are idle.
+    RankFold(const Topology& topology, std::uint32_t ranks);
     [[nodiscard]] std::uint32_t ranks() const {
         return static_cast<std::uint32_t>(image_of_rank.size());
     }
     /// Ascending.
     [[nodiscard]] std::vector<std::uint32_t> kept() const;
+    /// Sets an image, unless it has another value already. \returns whether it has this one.
+    [[nodiscard]] static bool set(std::uint32_t& image, std::uint32_t value);
+    /// The same for a hop and its reverse.
+    [[nodiscard]] bool set_hop(std::uint32_t hop, std::uint32_t image);
 };
+/// Whether two hops are over links of one kind and number of lanes.
+[[nodiscard]] bool same_link(const Topology& topology, std::uint32_t hop, std::uint32_t other);
 
 /// Rings: the kept ranks, 0 to k - 1, form shorter rings on the same machine, and their blocks make
 /// as many steps as those of the whole rings. The fold with the fewest kept ranks, at least two and

@@ -34,7 +34,10 @@ std::optional<RankFold> fold_onto(
     const Rings& rings,
     const std::vector<std::vector<Paths>>& paths,
     std::uint32_t kept) {
-    FlowImages images(topology);
+    RankFold fold(topology, static_cast<std::uint32_t>(rings.front().size()));
+    for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
+        fold.image_of_rank[rank] = rank % kept;
+    FlowImages images(topology, fold);
     for (std::size_t ring = 0; ring < rings.size(); ++ring) {
         const std::vector<std::uint32_t>& order = rings[ring];
         std::vector<Paths> shorter(kept);  // by sender
@@ -47,10 +50,7 @@ std::optional<RankFold> fold_onto(
                 return std::nullopt;
         }
     }
-    RankFold fold;
-    for (std::uint32_t rank = 0; rank < rings.front().size(); ++rank)
-        fold.image_of_rank.push_back(rank % kept);
-    if (!images.finish(fold))
+    if (!images.finish())
         return std::nullopt;
     return fold;
 }

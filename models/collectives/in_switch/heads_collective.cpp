@@ -46,7 +46,7 @@ public:
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         MemberListener& listener,
-        std::vector<SwitchStages::Groups> machines,
+        std::vector<DomainGroups> machines,
         std::vector<std::unique_ptr<ReductionGroup>> rails);
 
     void join(std::uint32_t position, Time start) override;
@@ -134,7 +134,7 @@ HeadsCollective::HeadsCollective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     MemberListener& listener,
-    std::vector<SwitchStages::Groups> machines,
+    std::vector<DomainGroups> machines,
     std::vector<std::unique_ptr<ReductionGroup>> rails) :
     fabric_(environment.fabric),
     spec_(spec),

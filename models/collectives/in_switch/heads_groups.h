@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/in_switch/switch_stages.h"
+#include "models/collectives/in_switch/domain_groups.h"
 #include "models/collectives/running_collective.h"
 
 #include <memory>
@@ -25,29 +25,25 @@ public:
     /// \returns whether the switches took all; else `refused` says why not.
     [[nodiscard]] bool
     create(const CollectiveParams& params, const CollectiveSpec& spec, std::string& refused);
-    [[nodiscard]] std::vector<SwitchStages::Groups> take_machines() {
-        return std::exchange(machines_, {});
-    }
+    [[nodiscard]] std::vector<DomainGroups> take_machines() { return std::exchange(machines_, {}); }
     [[nodiscard]] std::vector<std::unique_ptr<ReductionGroup>> take_rails() {
         return std::exchange(rails_, {});
     }
 
 private:
-    [[nodiscard]] bool create(
+    [[nodiscard]] std::unique_ptr<ReductionGroup> create(
         const CollectiveSpec& spec,
         const std::vector<std::uint32_t>& positions,
-        std::unique_ptr<ReductionGroup>& group,
         std::string& refused);
     /// Of a machine whose first member stands for all.
-    [[nodiscard]] bool fold(
+    [[nodiscard]] DomainGroups fold(
         const CollectiveParams& params,
         const CollectiveSpec& spec,
         const std::vector<std::uint32_t>& members,
-        SwitchStages::Groups& groups,
         std::string& refused);
 
     Fabric& fabric_;
-    std::vector<SwitchStages::Groups> machines_;
+    std::vector<DomainGroups> machines_;
     std::vector<std::unique_ptr<ReductionGroup>> rails_;
 };
 

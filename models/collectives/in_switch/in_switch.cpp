@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/in_switch/domain_groups.h"
 #include "models/collectives/in_switch/in_switch_base.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/collectives/in_switch/nvls_loops.h"
@@ -117,16 +118,6 @@ InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spe
 /// rounds into one and travel longer than any of them.
 std::uint32_t unit_of(const CollectiveParams& params, const InSwitchShape& shape) {
     return std::min(shape.reduce_round, static_cast<std::uint32_t>(params.transfer_unit.count()));
-}
-
-/// How many stripes further than the first head's each head's piece begins.
-std::vector<std::uint32_t>
-turns_of_heads(const InSwitchShape& shape, std::uint32_t heads, std::uint32_t unit) {
-    std::vector<std::uint32_t> turns;
-    for (std::uint32_t head = 0; head < heads; ++head)
-        turns.push_back(
-            static_cast<std::uint32_t>(head * shape.pieces.piece(0, 0, 0).bytes / unit));
-    return turns;
 }
 
 PullAllReduce::PullAllReduce(
@@ -320,16 +311,12 @@ std::unique_ptr<RunningCollective> make_pull_all_reduce(
         return make_group_collective<PullAllReduce>(environment, spec, listener, refused);
     const CollectiveParams& params = environment.params;
     const InSwitchShape shape = shape_of(params, spec);
-    std::vector<std::uint32_t> turns = turns_of_heads(shape, spec.size(), unit_of(params, shape));
-    auto group = environment.fabric.create_folded_group(0, turns, spec.element, refused);
-    if (group == nullptr)
+    DomainGroups groups = create_folded_groups(
+        environment.fabric, 0, shape.pieces, unit_of(params, shape), spec.element, refused);
+    if (!groups.all)
         return nullptr;
-    std::unique_ptr<ReductionGroup> last;
-    turns.resize(shape.pieces.working_heads(0, shape.pieces.loops(0) - 1));
-    if (turns.size() < spec.size())
-        last = environment.fabric.create_folded_group(0, turns, spec.element, refused);
     return std::make_unique<PullAllReduce>(
-        environment, spec, listener, std::move(group), std::move(last));
+        environment, spec, listener, std::move(groups.all), std::move(groups.last));
 }
 
 }  // namespace switchfold

@@ -31,7 +31,7 @@ SwitchStages::SwitchStages(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     const std::vector<std::uint32_t>& members,
-    Groups groups,
+    DomainGroups groups,
     const HeadPieces& pieces,
     Work work,
     StageBuffers& buffers,
@@ -72,9 +72,7 @@ SwitchStages::SwitchStages(
 
 SwitchStages::~SwitchStages() {
     fabric_.remove_client(client_);
-    fabric_.remove_group(*groups_.all);
-    if (groups_.last)
-        fabric_.remove_group(*groups_.last);
+    groups_.remove(fabric_);
 }
 
 void SwitchStages::abandon() {

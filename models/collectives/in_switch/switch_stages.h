@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interconnect/fabric.h"
+#include "models/collectives/in_switch/domain_groups.h"
 #include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/collectives/in_switch/nvls_loops.h"
@@ -53,20 +54,13 @@ public:
     };
     static constexpr std::uint64_t kNotYet = UINT64_MAX;
 
-    /// The switches' group of a domain, given back at the end. `last`: of a folded domain the group
-    /// of the last loop, if fewer heads than all have a piece in it.
-    struct Groups {
-        std::unique_ptr<ReductionGroup> all;
-        std::unique_ptr<ReductionGroup> last;
-    };
-
-    /// `members`: positions of the domain's GPUs, which are its heads; `groups` spans them. One
-    /// that stands for all in a folded domain (rank_fold.h).
+    /// `members`: positions of the domain's GPUs, which are its heads, or of the one that
+    /// stands for all in a folded domain; `groups` spans them, and is given back at the end.
     SwitchStages(
         const CollectiveEnvironment& environment,
         const CollectiveSpec& spec,
         const std::vector<std::uint32_t>& members,
-        Groups groups,
+        DomainGroups groups,
         const HeadPieces& pieces,
         Work work,
         StageBuffers& buffers,
@@ -130,8 +124,7 @@ private:
         return blocks_[std::size_t{member} * loops_.channels() + channel];
     }
     [[nodiscard]] const ReductionGroup& group_in(std::uint32_t channel, std::uint64_t loop) {
-        return groups_.last && loop + 1 == loops_.channel(channel).loops ? *groups_.last
-                                                                         : *groups_.all;
+        return groups_.in_loop(loop, loops_.channel(channel).loops);
     }
     [[nodiscard]] RankPort& port(std::uint32_t member) { return *ports_[ranks_[member]]; }
     [[nodiscard]] std::uint64_t now() const { return scheduler_.now().count(); }
@@ -158,7 +151,7 @@ private:
     Work work_;
     StageBuffers& buffers_;
     SwitchStagesListener& listener_;
-    Groups groups_;
+    DomainGroups groups_;
     std::uint32_t client_;
     std::uint32_t n_;
     std::uint32_t element_bytes_;

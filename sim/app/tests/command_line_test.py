@@ -443,15 +443,6 @@ class Example(Folder):
         self.assertNotRegex(page[: page.index("vega-lite")], r'(src|href)="')
         self.refused("report", self.out, "--data", TRACE, says="--data")
 
-    def test_more_blocks_than_a_gpu_holds_are_refused(self):
-        # They would wait for ever for those that are not resident.
-        file = self.folder / "blocks.json"
-        file.write_text(json.dumps({
-            "name": "blocks", "system": str(SOURCE / "configs/systems/titan_x_25gbe.json"),
-            "workload": {"type": "collective", "size": "1 MiB", "ranks": 4},
-            "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring", "channels": 56}}]}))
-        self.refused("run", file, says=["/scenarios/0/all_reduce/channels: is 56, and a GPU of titan_x_25gbe holds 24 such"])
-
     def test_report_of_what_is_no_finished_run(self):
         self.refused("report", "--text", self.out, self.folder, says=[str(self.folder), "finished run"])
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/block_checks.h"
 
+#include "models/collectives/algorithm_table.h"
 #include "models/gpu/sm_array.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -86,15 +88,22 @@ void check_blocks(
 
 std::uint32_t most_blocks(
     const GpuParams& gpu, const CollectiveParams& collectives, const CollectivePolicy& policy) {
-    std::uint32_t threads = 0;
-    if (reduces_in_switch(policy.algorithm) || policy.algorithm == Algorithm::kAuto)
-        threads = collectives.in_switch_threads;
-    for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
-        if (!reduces_in_switch(policy.algorithm) &&
-            (policy.protocol == Protocol::kAuto || policy.protocol == protocol))
-            threads = std::max(threads, params_of(collectives, protocol).threads);
-    return gpu.sms * SmArray(gpu.sm, 1).limit(
-                         {threads, collectives.registers_per_thread, collectives.shared_memory});
+    const bool any = policy.algorithm == Algorithm::kAuto;
+    const SmArray sm(gpu.sm, 1);
+    std::uint32_t least = UINT32_MAX;
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kInSwitch})
+        for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
+            if ((any || reduces_in_switch(policy.algorithm) == reduces_in_switch(algorithm)) &&
+                (policy.protocol == Protocol::kAuto || policy.protocol == protocol)) {
+                Choice choice;
+                choice.algorithm = algorithm;
+                choice.protocol = protocol;
+                const KernelShape shape = kernel_shape(collectives, choice);
+                least = std::min(
+                    least,
+                    sm.limit({shape.threads, shape.registers_per_thread, shape.shared_memory}));
+            }
+    return gpu.sms * least;
 }
 
 }  // namespace switchfold

@@ -171,8 +171,9 @@ void Experiment::check(ParamChecker& checker) const {
     if (approximate && (exact || functional))
         checker.error(
             "/approximate",
-            std::string("cannot be with ") + (exact ? "exact" : "functional") +
-                ", which needs every rank; expected one of them");
+            fmt::format(
+                "cannot be with {}, which needs every rank; expected one of them",
+                exact ? "exact" : "functional"));
     if (!ranks.empty())
         check_slow_ranks(ranks, build_topology(system->topology).gpus(), checker);
     check_components(*system, faults, checker);

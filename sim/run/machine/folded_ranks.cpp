@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/folded_ranks.h"
 
+#include "interconnect/reduction_tree.h"
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,20 +36,32 @@ bool covers_all(const Group& group, std::size_t ranks) {
     return group.stands_for == 0 && group.ranks.size() == ranks && group.ranks.back() == ranks - 1;
 }
 
-/// Whether every operation needs nothing but its rank's GPU, or is a collective over all ranks that
-/// `fits`.
-template <class Fits>
-bool all_fit(const ExecutionGraph& graph, const Fits& fits) {
-    const auto& operations = graph.ranks.front()->operations;
-    return std::all_of(operations.begin(), operations.end(), [&](const Operation& operation) {
-        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))
-            return covers_all(graph.groups[collective->group], graph.ranks.size()) &&
-                   fits(*collective);
-        // Copies share links to the host, and transfers have two ends that differ.
-        return std::holds_alternative<KernelOperation>(operation.body) ||
-               std::holds_alternative<HostDelayOperation>(operation.body);
-    });
+/// The collectives of a graph in which every operation needs nothing but its rank's GPU, or is a
+/// collective over all ranks: one of each kind, size and data type. Nothing of other graphs.
+std::optional<std::vector<CollectiveOperation>> collectives_of(const ExecutionGraph& graph) {
+    std::vector<CollectiveOperation> found;
+    std::set<std::tuple<CollectiveKind, Bytes, Datatype>> known;
+    for (const Operation& operation : graph.ranks.front()->operations) {
+        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
+            if (!covers_all(graph.groups[collective->group], graph.ranks.size()))
+                return std::nullopt;
+            if (known.emplace(collective->kind, collective->bytes, collective->datatype).second)
+                found.push_back(*collective);
+        } else if (
+            // Copies share links to the host, and transfers have two ends that differ.
+            !std::holds_alternative<KernelOperation>(operation.body) &&
+            !std::holds_alternative<HostDelayOperation>(operation.body)) {
+            return std::nullopt;
+        }
+    }
+    return found;
 }
+
+/// A collective and what becomes of it.
+struct Chosen {
+    CollectiveOperation collective;
+    Choice choice;
+};
 
 /// What becomes of the collectives of a graph, all of which span all ranks.
 class Choices {
@@ -66,7 +80,30 @@ public:
     }
     [[nodiscard]] const GroupView& group() const { return group_; }
     [[nodiscard]] const CollectiveParams& params() const { return params_; }
-    /// By classic kernels; nothing where others run, or where it cannot run as the policy says.
+    /// All by classic kernels; nothing where one runs otherwise, or cannot run as its policy says.
+    [[nodiscard]] std::optional<std::vector<Chosen>>
+    of(const std::vector<CollectiveOperation>& collectives) const {
+        std::vector<Chosen> all;
+        for (const CollectiveOperation& collective : collectives) {
+            const std::optional<Choice> choice = of(collective);
+            if (!choice)
+                return std::nullopt;
+            all.push_back({collective, *choice});
+        }
+        return all;
+    }
+
+    /// Loops of a choice in which heads pass sums on to other machines.
+    [[nodiscard]] std::uint64_t head_loops(const Chosen& chosen) const {
+        CollectiveSpec spec;
+        spec.kind = chosen.collective.kind;
+        spec.bytes = chosen.collective.bytes;
+        spec.layout = group_.layout;
+        spec.choice = chosen.choice;
+        return heads_pieces(params_, spec).loops(0);
+    }
+
+private:
     [[nodiscard]] std::optional<Choice> of(const CollectiveOperation& collective) const {
         const CollectivePolicy policy = policies_.of(collective.kind);
         const bool reduces = collective.kind == CollectiveKind::kAllReduce;
@@ -90,18 +127,6 @@ public:
         return choice;
     }
 
-    /// Loops of a choice in which heads pass sums on to other machines.
-    [[nodiscard]] std::uint64_t
-    head_loops(const CollectiveOperation& collective, const Choice& choice) const {
-        CollectiveSpec spec;
-        spec.kind = collective.kind;
-        spec.bytes = collective.bytes;
-        spec.layout = group_.layout;
-        spec.choice = choice;
-        return heads_pieces(params_, spec).loops(0);
-    }
-
-private:
     const Topology& topology_;
     const CollectivePolicies& policies_;
     CollectiveParams params_;
@@ -109,66 +134,65 @@ private:
     GroupView group_;
 };
 
-bool only_rings(const ExecutionGraph& graph, const Choices& choices) {
-    return all_fit(graph, [&](const CollectiveOperation& collective) {
-        switch (collective.kind) {
-        case CollectiveKind::kAllReduce:
-        case CollectiveKind::kReduceScatter:
-        case CollectiveKind::kAllGather: {
-            const std::optional<Choice> choice = choices.of(collective);
-            return choice && choice->algorithm == Algorithm::kRing;
-        }
-        default:
-            return false;
-        }
+bool only_rings(const std::vector<Chosen>& all) {
+    return std::all_of(all.begin(), all.end(), [](const Chosen& chosen) {
+        const CollectiveKind kind = chosen.collective.kind;
+        return chosen.choice.algorithm == Algorithm::kRing &&
+               (kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
+                kind == CollectiveKind::kAllGather);
+    });
+}
+
+bool only_all_reduces(const std::vector<Chosen>& all, Algorithm algorithm) {
+    return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+        return chosen.collective.kind == CollectiveKind::kAllReduce &&
+               chosen.choice.algorithm == algorithm &&
+               reducible_in_switch(chosen.collective.datatype);
     });
 }
 
 /// Whether a switch takes every group, so that none falls back to a ring: collectives of one stream
 /// follow each other, each has two groups, they may still be held when the next begins, and a
 /// folded group takes a place in the table for every stripe of the links.
-bool admits_all(const Topology& topology, const ExecutionGraph& graph) {
-    constexpr std::uint32_t kAtOnce = 4;
-    constexpr std::uint32_t kMostStripes = 18;
+bool admits_all(const Topology& topology, const ExecutionGraph& graph, const GroupLayout& layout) {
+    constexpr std::size_t kAtOnce = 4;
+    std::vector<std::uint32_t> lanes;
+    for (const ReductionTree& tree : plan_reduction(topology, layout.machines.front()).trees)
+        lanes.push_back(tree.weight);
+    const std::size_t places = kAtOnce * stripe_order(lanes).size();
     std::set<std::uint32_t> streams;
     for (const Operation& operation : graph.ranks.front()->operations)
         if (std::holds_alternative<CollectiveOperation>(operation.body))
             streams.insert(operation.stream);
     return streams.size() <= 1 &&
            std::all_of(
-               topology.switches.begin(), topology.switches.end(), [](const SwitchParams& node) {
+               topology.switches.begin(), topology.switches.end(), [&](const SwitchParams& node) {
                    return !node.reduction || (node.reduction->when_full != WhenFull::kRefuse &&
-                                              node.reduction->max_groups >= kAtOnce * kMostStripes);
+                                              node.reduction->max_groups >= places);
                });
 }
 
 /// Whether all collectives are all-reduces through the switches, each of enough loops.
-bool only_long_pulls(const ExecutionGraph& graph, const Choices& choices) {
-    return all_fit(graph, [&](const CollectiveOperation& collective) {
-        const std::optional<Choice> choice = choices.of(collective);
-        if (collective.kind != CollectiveKind::kAllReduce || !choice ||
-            choice->algorithm != Algorithm::kInSwitch || !reducible_in_switch(collective.datatype))
-            return false;
-        const InSwitchShape shape = in_switch_shape(
-            choices.params(),
-            choices.group().machine.ranks,
-            choice->channels,
-            collective.bytes.count(),
-            choice->registered);
-        // The few blocks of registered buffers are out of step with each other.
-        return !choice->registered && shape.pieces.loops(0) >= kFewestLoops;
-    });
+bool only_long_pulls(const std::vector<Chosen>& all, const Choices& choices) {
+    return only_all_reduces(all, Algorithm::kInSwitch) &&
+           std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+               const InSwitchShape shape = in_switch_shape(
+                   choices.params(),
+                   choices.group().machine.ranks,
+                   chosen.choice.channels,
+                   chosen.collective.bytes.count(),
+                   chosen.choice.registered);
+               // The few blocks of registered buffers are out of step with each other.
+               return !chosen.choice.registered && shape.pieces.loops(0) >= kFewestLoops;
+           });
 }
 
 /// Whether all collectives are NVLS trees, each of several loops.
-bool only_switched_trees(const ExecutionGraph& graph, const Choices& choices) {
-    return all_fit(graph, [&](const CollectiveOperation& collective) {
-        const std::optional<Choice> choice = choices.of(collective);
-        return collective.kind == CollectiveKind::kAllReduce && choice &&
-               choice->algorithm == Algorithm::kInSwitchTree &&
-               reducible_in_switch(collective.datatype) &&
-               choices.head_loops(collective, *choice) >= kFewestLoopsOfTrees;
-    });
+bool only_switched_trees(const std::vector<Chosen>& all, const Choices& choices) {
+    return only_all_reduces(all, Algorithm::kInSwitchTree) &&
+           std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+               return choices.head_loops(chosen) >= kFewestLoopsOfTrees;
+           });
 }
 
 /// Machines that send to each other in either of the trees between them.
@@ -192,20 +216,25 @@ std::optional<RankFold> fold_of(
     const CollectivePolicies& policies,
     bool approximate) {
     if (graph.ranks.size() < (approximate ? 2 : kFewestRanks) || !system.faults.empty() ||
-        !system.gpus.empty() || !all_alike(graph) ||
-        !all_fit(graph, [](const auto& /*collective*/) { return true; }))
+        !system.gpus.empty() || !all_alike(graph))
+        return std::nullopt;
+    const auto collectives = collectives_of(graph);
+    if (!collectives)
         return std::nullopt;
     const Topology topology = build_topology(system.topology);
     const auto count = static_cast<std::uint32_t>(graph.ranks.size());
     const Choices choices(system, topology, count, policies);
-    const bool many = count >= kFewestRanks;
-    if (many && only_rings(graph, choices))
-        return fold_rings(topology, choices.group().rings);
-    if (!admits_all(topology, graph))
+    const auto all = choices.of(*collectives);
+    if (!all)
         return std::nullopt;
-    if (many && only_long_pulls(graph, choices))
+    const bool many = count >= kFewestRanks;
+    if (many && only_rings(*all))
+        return fold_rings(topology, choices.group().rings);
+    if (!admits_all(topology, graph, choices.group().layout))
+        return std::nullopt;
+    if (many && only_long_pulls(*all, choices))
         return fold_domain(topology, count);
-    if (!approximate || !only_switched_trees(graph, choices))
+    if (!approximate || !only_switched_trees(*all, choices))
         return std::nullopt;
     const GroupLayout& layout = choices.group().layout;
     return fold_heads(

@@ -2,10 +2,15 @@
 #include "sim/run/config/block_checks.h"
 
 #include "models/gpu/sm_array.h"
+#include "sim/core/error.h"
+#include "sim/core/json.h"
+#include "sim/run/config/load.h"
+#include "sim/run/runner.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +90,34 @@ TEST(BlockChecks, AGpuHoldsSoManyBlocksAtTheSameTime) {
     CollectiveParams large;
     large.shared_memory = gpu.sm.shared_memory - gpu.sm.reserved_shared_memory;
     EXPECT_EQ(most_blocks(gpu, large, ring), 30U);
+}
+
+// They would wait for ever for those that are not resident.
+TEST(BlockChecks, MoreBlocksThanAGpuHoldsAreRefusedAtTheScenario) {
+    const std::filesystem::path file = SWITCHFOLD_SOURCE_DIR "/configs/experiments/blocks.json";
+    RunOptions options;
+    options.in_process = true;
+    try {
+        static_cast<void>(run_experiment(
+            load_experiment(
+                Json::parse(R"({
+                    "name": "blocks", "system": "../systems/titan_x_25gbe.json",
+                    "workload": {"type": "collective", "size": "1 MiB", "ranks": 4},
+                    "scenarios": [{"name": "ring",
+                                   "all_reduce": {"algorithm": "ring", "channels": 56}}]})"),
+                file,
+                {}),
+            options));
+        FAIL();
+    } catch (const ConfigError& error) {
+        EXPECT_NE(
+            std::string(error.what())
+                .find(
+                    "/scenarios/0/all_reduce/channels: is 56, and a GPU of titan_x_25gbe holds 24 "
+                    "such"),
+            std::string::npos)
+            << error.what();
+    }
 }
 
 }  // namespace
