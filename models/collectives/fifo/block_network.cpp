@@ -68,7 +68,6 @@ BlockNetwork::BlockNetwork(
     params_(environment.params),
     ports_(environment.ports),
     ranks_(spec.ranks),
-    size_(spec.size()),
     protocol_(protocol),
     bundle_(bundle),
     listener_(listener),
@@ -132,13 +131,11 @@ std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) co
     return static_cast<std::uint32_t>(unit);
 }
 
-std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to) {
+std::uint32_t BlockNetwork::add_fifo(std::uint32_t from, std::uint32_t to, std::uint32_t number) {
     const auto index = static_cast<std::uint32_t>(fifos_.size());
     auto fifo = std::make_unique<Fifo>(index, context_.fabric->connect(ranks_[from], ranks_[to]));
-    // Each connection starts on another stripe, as its buffer's address would; in a folded ring on
-    // that of the whole ring.
-    const auto kept = static_cast<std::uint32_t>(ranks_.size());
-    fifo->units = (index / kept * size_ + index % kept) * 7;
+    // Each connection starts on another stripe, as its buffer's address would.
+    fifo->units = number * 7;
     if (fifo->networked) {
         fifo->flow = &proxy_of(from).add_flow(*fifo);
         fifo->inbound = &proxy_of(to);
@@ -156,14 +153,14 @@ NetworkProxy& BlockNetwork::proxy_of(std::uint32_t member) {
     return *proxy;
 }
 
-void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
+void BlockNetwork::add_channel(std::vector<BlockPlan> plans, std::uint32_t first) {
     std::unordered_map<std::uint64_t, std::uint32_t> index;
     const auto key = [](std::uint32_t from, std::uint32_t to) {
         return std::uint64_t{from} << 32U | to;
     };
     for (const BlockPlan& plan : plans)
         for (const std::uint32_t from : plan.receive_from) {
-            const std::uint32_t fifo = add_fifo(from, plan.rank);
+            const std::uint32_t fifo = add_fifo(stand_of(from), stand_of(plan.rank), first++);
             index.emplace(key(from, plan.rank), fifo);
             // A block loads from a single peer; if it combines several, their data are pushed to
             // it.
@@ -176,7 +173,7 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
             rounds_.push_back(
                 std::make_unique<Round>(*this, static_cast<std::uint32_t>(rounds_.size())));
         auto block = std::make_unique<ThreadBlock>(
-            context_, *ports_[ranks_[plan.rank]], *rounds_[plan.round], plan);
+            context_, *ports_[ranks_[stand_of(plan.rank)]], *rounds_[plan.round], plan);
         for (const std::uint32_t from : plan.receive_from) {
             const std::uint32_t fifo = index.at(key(from, plan.rank));
             receivers_[fifo] = fifos_[fifo]->receiver = block.get();
@@ -190,7 +187,7 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans) {
         if (of_channel_.size() <= plan.channel)
             of_channel_.resize(plan.channel + 1U);
         of_channel_[plan.channel].push_back(static_cast<std::uint32_t>(blocks_.size()));
-        auto& rounds = members_[plan.rank].blocks;
+        auto& rounds = members_[stand_of(plan.rank)].blocks;
         rounds.resize(std::max<std::size_t>(rounds.size(), plan.round + 1));
         rounds[plan.round].push_back(static_cast<std::uint32_t>(blocks_.size()));
         blocks_.push_back(std::move(block));
@@ -306,7 +303,8 @@ void BlockNetwork::on_departure(std::uint64_t tag, Time departure) {
         (fifo.read ? fifo.receiver : fifo.sender)->on_departure(departure);
 }
 
-void BlockNetwork::on_block_done(std::uint32_t position, std::uint32_t round, Time end) {
+void BlockNetwork::on_block_done(std::uint32_t rank, std::uint32_t round, Time end) {
+    const std::uint32_t position = stand_of(rank);
     Member& member = members_[position];
     member.end = std::max(member.end, end);
     if (--member.running[round] != 0)

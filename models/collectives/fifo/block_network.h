@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -67,9 +68,14 @@ public:
     [[nodiscard]] static std::uint64_t
     buffer_bytes(const CollectiveParams& params, Protocol protocol);
 
+    /// The members at which plans' ranks stand, by rank; unless told, a rank is its own member.
+    void stand_at(std::vector<std::uint32_t> members) { stand_at_ = std::move(members); }
     /// Adds one channel's blocks; a FIFO connects the block that sends from a to b with the one
-    /// that receives at b.
-    void add_channel(std::vector<BlockPlan> plans);
+    /// that receives at b. `first`: the number of the channel's first FIFO on the real machine.
+    void add_channel(std::vector<BlockPlan> plans, std::uint32_t first);
+    void add_channel(std::vector<BlockPlan> plans) {
+        add_channel(std::move(plans), static_cast<std::uint32_t>(fifos_.size()));
+    }
     /// Functional mode: each member's buffer, and the destination of its results (the same if in
     /// place).
     void
@@ -94,8 +100,8 @@ private:
     class Round final : public BlockListener {
     public:
         Round(BlockNetwork& network, std::uint32_t index) : network_(network), index_(index) {}
-        void on_block_done(std::uint32_t position, Time end) override {
-            network_.on_block_done(position, index_, end);
+        void on_block_done(std::uint32_t rank, Time end) override {
+            network_.on_block_done(rank, index_, end);
         }
 
     private:
@@ -113,9 +119,14 @@ private:
     std::uint32_t supply(const Packet& packet, std::uint32_t rank) override;
     void prepare(const Packet& packet) const override;
     void on_departure(std::uint64_t tag, Time departure) override;
-    void on_block_done(std::uint32_t position, std::uint32_t round, Time end);
+    void on_block_done(std::uint32_t rank, std::uint32_t round, Time end);
 
-    std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to);
+    /// `number`: of the FIFO on the real machine.
+    std::uint32_t add_fifo(std::uint32_t from, std::uint32_t to, std::uint32_t number);
+    /// The member at which a plan's rank stands.
+    [[nodiscard]] std::uint32_t stand_of(std::uint32_t rank) const {
+        return stand_at_.empty() ? rank : stand_at_[rank];
+    }
     NetworkProxy& proxy_of(std::uint32_t member);
     /// Bytes of one slice of the protocol Simple; `cut`: the shape in the parameters' FIFO.
     [[nodiscard]] static std::uint64_t slice_bytes(const CollectiveParams& params, ChunkShape cut);
@@ -124,7 +135,7 @@ private:
     const CollectiveParams& params_;
     const std::vector<RankPort*>& ports_;
     const std::vector<std::uint32_t> ranks_;
-    std::uint32_t size_;  ///< ranks of the collective on the real machine
+    std::vector<std::uint32_t> stand_at_;
     Protocol protocol_;
     std::uint32_t bundle_;
     MemberListener& listener_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/tree_fold.h"
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/running_collective.h"
 
@@ -11,10 +12,14 @@ namespace switchfold {
 
 namespace {
 
+bool along_trees(const CollectiveSpec& spec) {
+    return spec.kind == CollectiveKind::kAllReduce && spec.choice.algorithm == Algorithm::kTree;
+}
+
 ChunkShape shape_of(const CollectiveSpec& spec) {
     switch (spec.kind) {
     case CollectiveKind::kAllReduce:
-        return spec.choice.algorithm == Algorithm::kTree ? kStepShape : kRingShape;
+        return along_trees(spec) ? kStepShape : kRingShape;
     case CollectiveKind::kReduceScatter:
     case CollectiveKind::kAllGather:
         return kRingShape;
@@ -28,11 +33,11 @@ ChunkShape shape_of(const CollectiveSpec& spec) {
 std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut_simple) {
     if (spec.choice.chunk != 0)
         return std::min(chunk, spec.choice.chunk);
-    if (spec.kind != CollectiveKind::kAllReduce || spec.choice.algorithm != Algorithm::kTree)
+    if (!along_trees(spec))
         return chunk;
     const double bytes = static_cast<double>(spec.bytes.count()) / spec.choice.channels;
     const auto machines = static_cast<double>(spec.layout.machines.size());
-    const double per_machine = static_cast<double>(spec.ranks.size()) / machines;
+    const double per_machine = static_cast<double>(spec.size()) / machines;
     const auto halve = [&](double chunks, std::uint64_t least) {
         while (bytes / static_cast<double>(chunk) < chunks && chunk > least)
             chunk /= 2;
@@ -90,12 +95,14 @@ private:
         return spec.choice.for_a_peer != 0 ? spec.choice.for_a_peer : spec.choice.channels;
     }
     [[nodiscard]] bool out_of_place() const { return spec_.choice.for_a_peer != 0; }
+    /// Adds all channels; of a folded collective those that are simulated.
+    void add_channels(bool may_jump);
     void count_turns(const Program& first);
     /// Bytes that one channel processes at a time.
     [[nodiscard]] std::uint64_t usual_chunk() const;
     [[nodiscard]] std::vector<BlockPlan> plan(std::uint32_t channel, std::uint32_t channels) const;
-    /// The blocks of the simulated ranks, if these stand for others: shorter rings.
-    [[nodiscard]] std::vector<BlockPlan> kept(std::vector<BlockPlan> plans) const;
+    /// Makes a shorter ring of the simulated ranks.
+    void shorten(std::vector<BlockPlan>& plans) const;
 
     CollectiveSpec spec_;
     std::uint64_t max_chunk_;
@@ -112,10 +119,7 @@ private:
 /// train of packets anyway.
 std::uint32_t bundle_of(
     const CollectiveSpec& spec, std::uint32_t channels, std::uint64_t chunk, std::uint64_t unit) {
-    const std::size_t orders =
-        spec.choice.algorithm == Algorithm::kTree && spec.kind == CollectiveKind::kAllReduce
-            ? spec.trees.size()
-            : spec.rings.size();
+    const std::size_t orders = along_trees(spec) ? spec.trees.size() : spec.rings.size();
     std::uint32_t bundle = 1;
     // Only channels of the same order: every order keeps its number of channels.
     for (std::uint32_t k = 2; k * orders <= channels; ++k)
@@ -126,10 +130,9 @@ std::uint32_t bundle_of(
 
 std::uint64_t FifoCollective::usual_chunk() const {
     const std::uint64_t per_channel = spec_.bytes.count() / channels_of(spec_);
-    const bool whole =
-        spec_.kind == CollectiveKind::kBroadcast || spec_.kind == CollectiveKind::kReduce ||
-        spec_.kind == CollectiveKind::kSendReceive ||
-        (spec_.kind == CollectiveKind::kAllReduce && spec_.choice.algorithm == Algorithm::kTree);
+    const bool whole = spec_.kind == CollectiveKind::kBroadcast ||
+                       spec_.kind == CollectiveKind::kReduce ||
+                       spec_.kind == CollectiveKind::kSendReceive || along_trees(spec_);
     return std::min<std::uint64_t>(max_chunk_, whole ? per_channel : per_channel / spec_.size());
 }
 
@@ -157,17 +160,41 @@ FifoCollective::FifoCollective(
         results_.resize(spec.ranks.size());
         network_.use_buffers(buffers_, results());
     }
-    const std::uint32_t channels = channels_of(spec) / bundle_;
-    for (std::uint32_t channel = 0; channel < channels; ++channel) {
-        std::vector<BlockPlan> plans = kept(plan(channel, channels));
-        if (channel == 0 && environment.may_jump && !plans.empty())
-            count_turns(*plans.front().program);
-        network_.add_channel(std::move(plans));
-    }
+    add_channels(environment.may_jump);
     const std::uint64_t touched = std::min(
         BlockNetwork::buffer_bytes(environment.params, spec.choice.protocol) * spec.choice.channels,
         2 * network_.wire(1024) * spec.bytes.count() / 1024);
     footprint_ = Bytes(touched);
+}
+
+void FifoCollective::add_channels(bool may_jump) {
+    FoldedTrees trees;
+    if (spec_.stands_for != 0 && along_trees(spec_)) {
+        const std::size_t kept = spec_.ranks.size() / spec_.layout.machines.size();
+        trees = fold_members(spec_.layout, spec_.trees, static_cast<std::uint32_t>(kept));
+        network_.stand_at(trees.member_of);
+    }
+    const std::uint32_t channels = channels_of(spec_) / bundle_;
+    std::uint32_t lane = 0;
+    std::uint32_t fifos = 0;  // of the channels so far, on the real machine
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+        std::vector<BlockPlan> plans = plan(channel, channels);
+        const std::uint32_t first = fifos;
+        for (const BlockPlan& plan : plans)
+            fifos += static_cast<std::uint32_t>(plan.receive_from.size());
+        if (!trees.image.empty()) {
+            const std::size_t tree = channel % trees.image.size();
+            if (trees.image[tree] != tree)
+                continue;
+        } else if (spec_.stands_for != 0) {
+            shorten(plans);
+        }
+        for (BlockPlan& plan : plans)
+            plan.channel = lane;
+        if (lane++ == 0 && may_jump && !plans.empty())
+            count_turns(*plans.front().program);
+        network_.add_channel(std::move(plans), first);
+    }
 }
 
 void FifoCollective::count_turns(const Program& first) {
@@ -226,7 +253,7 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     case CollectiveKind::kAllReduce:
         break;
     }
-    if (spec_.choice.algorithm == Algorithm::kTree)
+    if (along_trees(spec_))
         return plan_tree_all_reduce(
             spec_.trees[channel % spec_.trees.size()],
             channel,
@@ -238,9 +265,7 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     return plan_ring_all_reduce(order, channel, whole, chunk, kGrain);
 }
 
-std::vector<BlockPlan> FifoCollective::kept(std::vector<BlockPlan> plans) const {
-    if (spec_.stands_for == 0)
-        return plans;
+void FifoCollective::shorten(std::vector<BlockPlan>& plans) const {
     const auto count = static_cast<std::uint32_t>(spec_.ranks.size());
     plans.resize(count);
     for (BlockPlan& plan : plans) {
@@ -249,7 +274,6 @@ std::vector<BlockPlan> FifoCollective::kept(std::vector<BlockPlan> plans) const 
             for (std::uint32_t& peer : *peers)
                 peer %= count;
     }
-    return plans;
 }
 
 }  // namespace

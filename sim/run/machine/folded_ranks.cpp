@@ -143,6 +143,14 @@ bool only_rings(const std::vector<Chosen>& all) {
     });
 }
 
+/// Whether all collectives are all-reduces along trees, with equally many channels on each.
+bool only_trees(const std::vector<Chosen>& all, std::size_t trees) {
+    return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+        return chosen.collective.kind == CollectiveKind::kAllReduce &&
+               chosen.choice.algorithm == Algorithm::kTree && chosen.choice.channels % trees == 0;
+    });
+}
+
 bool only_all_reduces(const std::vector<Chosen>& all, Algorithm algorithm) {
     return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
         return chosen.collective.kind == CollectiveKind::kAllReduce &&
@@ -230,6 +238,8 @@ std::optional<RankFold> fold_of(
     const bool many = count >= kFewestRanks;
     if (many && only_rings(*all))
         return fold_rings(topology, choices.group().rings);
+    if (approximate && only_trees(*all, choices.group().trees.size()))
+        return fold_trees(topology, choices.group().layout, choices.group().trees);
     if (!admits_all(topology, graph, choices.group().layout))
         return std::nullopt;
     if (many && only_long_pulls(*all, choices))

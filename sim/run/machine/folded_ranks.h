@@ -12,8 +12,8 @@ namespace switchfold {
 
 /// How a graph folds on a system. All ranks do the same, on equal GPUs without faults: nothing but
 /// kernels, and collectives over all of them. These are rings or long all-reduces through the
-/// switches of a domain, of at least 32 ranks; if `approximate`, also all-reduces in the switches
-/// of machines and by trees between them. Nothing if it does not fold.
+/// switches of a domain, of at least 32 ranks; if `approximate`, also trees over machines, with or
+/// without all-reduces in the switches of each. Nothing if it does not fold.
 [[nodiscard]] std::optional<RankFold> fold_of(
     const SystemParams& system,
     const ExecutionGraph& graph,

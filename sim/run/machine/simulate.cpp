@@ -280,7 +280,7 @@ Outcome simulate(
     note_cut_kernels(machine, outcome);
     if (fold && fold->error > kSmallFoldError)
         outcome.notes.push_back(fmt::format(
-            "{} ranks stand for all {}: times may be up to {:.0f} % off (approximate)",
+            "{} ranks stand for all {}: times may be up to {:.2g} % off (approximate)",
             simulated.size(),
             whole.ranks.size(),
             100 * fold->error));
