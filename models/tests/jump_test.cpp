@@ -150,6 +150,21 @@ TEST(Jump, StepsOfALongLoopAreLeftOutInsideItsHalves) {
     expect_the_same(scatter, "reduce-scatter");
 }
 
+TEST(Jump, PullsOfRegisteredBuffersLeaveOutHunksOfTheirPieces) {
+    for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kCommand})
+        for (const std::uint32_t gpus : {4U, 7U}) {
+            Case c = all_reduce(
+                TestMachine::hgx(gpus).build(), Algorithm::kInSwitch, 512 * kMiB + 12'340);
+            c.policy.registered = true;
+            c.policy.mode = mode;
+            const Outcome exact = run_once(c, false);
+            const Outcome jumping = run_once(c, true);
+            EXPECT_GT(to_seconds(jumping.jumped), 0.25 * to_seconds(exact.time)) << gpus;
+            EXPECT_LT(jumping.events, exact.events * 3 / 4) << gpus;
+            expect_the_same(c, "registered");
+        }
+}
+
 TEST(Jump, PullsOfManyHeadsTravelInLargerPackets) {
     const Case c = all_reduce(TestMachine::hgx(64).build(), Algorithm::kInSwitch, 128 * kMiB);
     const Outcome exact = run_once(c, false);
@@ -257,6 +272,7 @@ RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
         Algorithm::kRing,
         Algorithm::kTree,
         machines == 1 ? Algorithm::kInSwitch : Algorithm::kInSwitchTree);
+    c.policy.registered = *rc::gen::arbitrary<bool>();
     c.policy.channels = *rc::gen::inRange<std::uint32_t>(1, 5);
     c.policy.protocol = *rc::gen::element(Protocol::kAuto, Protocol::kSimple, Protocol::kLl128);
     c.operation.kind = *rc::gen::element(

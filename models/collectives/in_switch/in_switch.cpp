@@ -51,9 +51,9 @@ public:
     [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
     [[nodiscard]] std::uint64_t
     skippable(std::uint32_t lane, std::uint64_t /*unit*/) const override {
-        return loops_.skippable(lane);
+        return registered_ ? skippable_hunks(lane) : loops_.skippable(lane);
     }
-    void skip(std::uint32_t lane, std::uint64_t loops) override;
+    void skip(std::uint32_t lane, std::uint64_t turns) override;
     void abandon() override;
 
 private:
@@ -70,6 +70,10 @@ private:
         return shape_.pieces.piece(channel, loop, head);
     }
     void request(std::uint32_t position, std::uint32_t channel);
+    void count_turns();
+    /// Registered buffers have one long piece a block, whose turns are hunks.
+    [[nodiscard]] std::uint64_t skippable_hunks(std::uint32_t block) const;
+    void skip_hunks(std::uint32_t block, std::uint64_t hunks);
     [[nodiscard]] const ReductionGroup& group_in(std::uint32_t channel, std::uint64_t loop) {
         return last_ && loop + 1 == loops_.channel(channel).loops ? *last_ : *group_;
     }
@@ -102,12 +106,18 @@ private:
     std::vector<std::uint32_t> requests_;  ///< by block: packets, where they are of several rounds
     std::vector<std::uint32_t> stores_;
     std::optional<TurnLog> turns_;
+    std::uint64_t hunk_ = 0;
+    std::vector<std::uint64_t> hunks_;  ///< by block, where they are turns: those that are done
     Bytes footprint_;
     Bytes coarse_;
     std::unique_ptr<ReductionGroup> last_;
 };
 
-constexpr std::uint64_t kMostLoops = 32;  // in a window of turns
+constexpr std::uint64_t kMostTurns = 32;  // in a window
+constexpr std::uint64_t kHunksInPiece = 128;
+constexpr std::uint64_t kLeastHunk = 8;     // rounds of a warp
+constexpr std::uint64_t kLargestHunk = 64;  // likewise
+constexpr double kFewestHunks = 16;         // that show a motion
 
 InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spec) {
     return in_switch_shape(
@@ -143,9 +153,7 @@ PullAllReduce::PullAllReduce(
         const std::uint64_t room = fabric_.push_room(*group_) / n_ / group_->stripes.size();
         if (!registered_ && spec.stands_for == 0)
             rounds_ = rounds_in_packet(n_, spec.bytes.count() / unit_, room / unit_);
-        turns_.emplace(1, 1, kMostLoops);
-        turns_->rest_early();
-        loops_.count_turns(*turns_, false, true);
+        count_turns();
     }
     const std::uint64_t bytes = spec.bytes.count();
     const std::uint64_t buffered =
@@ -153,9 +161,49 @@ PullAllReduce::PullAllReduce(
     footprint_ = Bytes(registered_ ? 0 : std::min(2 * bytes, buffered));
 }
 
-void PullAllReduce::skip(std::uint32_t lane, std::uint64_t loops) {
-    shape_.pieces.skip(lane, loops);
-    loops_.skip(lane, loops);
+void PullAllReduce::count_turns() {
+    turns_.emplace(1, 1, kMostTurns);
+    if (!registered_) {
+        turns_->rest_early();
+        loops_.count_turns(*turns_, false, true);
+        return;
+    }
+    hunk_ = unit_ * std::clamp(shape_.chunk / kHunksInPiece / unit_, kLeastHunk, kLargestHunk);
+    turns_->set_fewest(kFewestHunks);
+    hunks_.assign(std::size_t{n_} * loops_.channels(), 0);
+    for (std::uint32_t block = 0; block < hunks_.size(); ++block)
+        turns_->add(block);
+}
+
+void PullAllReduce::skip(std::uint32_t lane, std::uint64_t turns) {
+    if (registered_) {
+        skip_hunks(lane, turns);
+        return;
+    }
+    shape_.pieces.skip(lane, turns);
+    loops_.skip(lane, turns);
+}
+
+std::uint64_t PullAllReduce::skippable_hunks(std::uint32_t block) const {
+    const std::uint32_t head = block / loops_.channels();
+    const std::uint32_t c = block % loops_.channels();
+    const NvlsBlock& b = loops_.block(head, c);
+    if (!b.reducing || b.requested == 0)
+        return 0;
+    const std::uint64_t left = (piece(c, b.reduced, head).bytes - b.requested) / hunk_;
+    return left - std::min(left, kLastTurns);
+}
+
+void PullAllReduce::skip_hunks(std::uint32_t block, std::uint64_t hunks) {
+    if (hunks == 0)
+        return;
+    const std::uint32_t head = block / loops_.channels();
+    const std::uint32_t c = block % loops_.channels();
+    NvlsBlock& b = loops_.block(head, c);
+    b.requested += hunks * hunk_;
+    b.answered += hunks * hunk_;
+    hunks_[block] += hunks;
+    loops_.leave_out(c, b.reduced, head, hunks * hunk_ * copies_in(c, b.reduced));
 }
 
 void PullAllReduce::abandon() {
@@ -262,6 +310,11 @@ void PullAllReduce::answered(const Packet& packet, std::uint32_t head) {
     NvlsBlock& b = loops_.block(head, tag.channel);
     const Part part = piece(tag.channel, b.reduced, head);
     b.answered += packet.payload;
+    if (registered_ && turns_) {
+        const std::uint32_t block = head * loops_.channels() + tag.channel;
+        for (; hunks_[block] < b.answered / hunk_; ++hunks_[block])
+            turns_->note(block, scheduler_.now().count());
+    }
     if (b.answered == part.bytes)
         end_piece(head, tag.channel);
     else if (b.requested < part.bytes)

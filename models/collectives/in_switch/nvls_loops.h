@@ -62,6 +62,9 @@ public:
     [[nodiscard]] NvlsBlock& block(std::uint32_t member, std::uint32_t channel) {
         return blocks_[std::size_t{member} * channels_.size() + channel];
     }
+    [[nodiscard]] const NvlsBlock& block(std::uint32_t member, std::uint32_t channel) const {
+        return blocks_[std::size_t{member} * channels_.size() + channel];
+    }
     [[nodiscard]] NvlsChannel& channel(std::uint32_t c) { return channels_[c]; }
     [[nodiscard]] std::uint32_t channels() const {
         return static_cast<std::uint32_t>(channels_.size());
@@ -81,6 +84,11 @@ public:
     void
     expect(std::uint32_t channel, std::uint64_t loop, std::uint32_t head, std::uint64_t bytes) {
         channels_[channel].slot(loop).missing[head] = bytes;
+    }
+    /// So many of them will not come: they were left out.
+    void
+    leave_out(std::uint32_t channel, std::uint64_t loop, std::uint32_t head, std::uint64_t bytes) {
+        channels_[channel].slot(loop).missing[head] -= bytes;
     }
     /// And has stored the last of them.
     void end_store(std::uint32_t member, std::uint32_t channel);

@@ -131,7 +131,7 @@ std::optional<Repetition> TurnLog::repetition() const {
         return turns.mean / static_cast<double>(to.at - from.at);
     };
     const double fewest = rests_early_ && known_to(kKnown / 3) ? kFewestTurns / 3 : kFewestTurns;
-    if ((all.spread > kAtRest && all.mean < fewest) ||
+    if (all.mean < fewest_ || (all.spread > kAtRest && all.mean < fewest) ||
         (section_ != 0 && all.mean < kFewestInSection))
         return std::nullopt;
     const double early = pace(moved(first, middle), first, middle);

@@ -62,6 +62,8 @@ public:
     /// For parts that keep their places and therefore settle early: a third of the turns suffices
     /// if their pace is known three times as precisely.
     void rest_early() { rests_early_ = true; }
+    /// For parts that start unevenly and hand each other nothing: no stretch is shorter.
+    void set_fewest(double turns) { fewest_ = turns; }
     /// Every `length` turns another motion begins, so no stretch crosses such a boundary. Turns
     /// count from 1.
     void set_section(std::uint64_t length) { section_ = length; }
@@ -116,6 +118,7 @@ private:
     std::uint64_t window_end_ = 1;         ///< turns of the first part
     TurnListener* listener_ = nullptr;
     bool rests_early_ = false;
+    double fewest_ = 0;  ///< turns of a stretch
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
     std::vector<Mark> stretch_;    ///< marks of its windows' ends, from its begin on
