@@ -273,10 +273,9 @@ struct Experiment {
             field(
                 "approximate",
                 &Experiment::approximate,
-                "Simulate all-reduces in the switches and by trees between machines "
-                "(in_switch_tree) "
-                "on one GPU of each machine, where the others do the same: about ten times faster, "
-                "and up to 7 % off (docs/performance.md)."),
+                "Simulate trees between machines on one GPU of each machine (in_switch_tree) or on "
+                "two (tree), where the others do the same: ten and four times faster, and up to 7 "
+                "and 2.5 % off (docs/performance.md)."),
             field(
                 "faults",
                 &Experiment::faults,
