@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/exchange.h"
 #include "models/collectives/choice/tree_fold.h"
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/running_collective.h"
@@ -97,6 +98,9 @@ private:
     [[nodiscard]] bool out_of_place() const { return spec_.choice.for_a_peer != 0; }
     /// Adds all channels; of a folded collective those that are simulated.
     void add_channels(bool may_jump);
+    /// An exchange's blocks between machines, those inside and those that copy a rank's own data
+    /// have three paces.
+    [[nodiscard]] std::uint32_t lane_of_exchange(const BlockPlan& plan) const;
     void count_turns(const Program& first);
     /// Bytes that one channel processes at a time.
     [[nodiscard]] std::uint64_t usual_chunk() const;
@@ -167,7 +171,18 @@ FifoCollective::FifoCollective(
     footprint_ = Bytes(touched);
 }
 
+std::uint32_t FifoCollective::lane_of_exchange(const BlockPlan& plan) const {
+    const std::vector<std::uint32_t>& machine = spec_.layout.machine_of;
+    const std::vector<std::uint32_t>& peers =
+        plan.send_to.empty() ? plan.receive_from : plan.send_to;
+    const std::uint32_t several = spec_.layout.machines.size() > 1 ? 1 : 0;
+    if (peers.empty())
+        return several + 1;
+    return machine[peers.front()] == machine[plan.rank] ? several : 0;
+}
+
 void FifoCollective::add_channels(bool may_jump) {
+    constexpr std::size_t kMostCounted = 1 << 15;  // blocks whose turns the log can hold
     FoldedTrees trees;
     if (spec_.stands_for != 0 && along_trees(spec_)) {
         const std::size_t kept = spec_.ranks.size() / spec_.layout.machines.size();
@@ -175,7 +190,7 @@ void FifoCollective::add_channels(bool may_jump) {
         network_.stand_at(trees.member_of);
     }
     const std::uint32_t channels = channels_of(spec_) / bundle_;
-    std::uint32_t lane = 0;
+    std::uint32_t lanes = 0;
     std::uint32_t fifos = 0;  // of the channels so far, on the real machine
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
         std::vector<BlockPlan> plans = plan(channel, channels);
@@ -190,8 +205,9 @@ void FifoCollective::add_channels(bool may_jump) {
             shorten(plans);
         }
         for (BlockPlan& plan : plans)
-            plan.channel = lane;
-        if (lane++ == 0 && may_jump && !plans.empty())
+            plan.channel = is_exchange(spec_.kind) ? lane_of_exchange(plan) : lanes;
+        ++lanes;
+        if (channel == 0 && may_jump && !plans.empty() && plans.size() * channels <= kMostCounted)
             count_turns(*plans.front().program);
         network_.add_channel(std::move(plans), first);
     }

@@ -49,6 +49,8 @@ std::uint32_t TurnLog::add(std::uint32_t lane, std::uint32_t parts) {
     left_out_.resize(lanes_, 0);
     const auto first = static_cast<std::uint32_t>(counters_.size());
     counters_.resize(first + parts, {lane, 0, 0, 0});
+    if (lane == 0)
+        first_ = std::min(first_, first);
     return first;
 }
 
@@ -211,7 +213,7 @@ std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbe
         fruitless_ = 0;
         begin_stretch();
     }
-    window_end_ = counters_.front().turns + window_;
+    window_end_ = counters_[first_].turns + window_;
     return found;
 }
 

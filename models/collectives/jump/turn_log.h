@@ -27,11 +27,11 @@ struct Repetition {
 
 /// Detects when the parts of a collective repeat their motion. Each part counts its turns: a step
 /// of a ring, a loop of a pipeline. Parts that pass data to each other form a lane. A window is a
-/// number of turns of the first part. Packets of many channels interleave on links irregularly, so
-/// turns are never exactly alike; the criterion is the pace, the mean number of turns of all parts
-/// over the window's length. A stretch of windows repeats itself if its mean pace is known well
-/// enough and its parts do not drift apart: a part that runs ahead of another must wait for it
-/// eventually, and the motion then changes. Pure logic, without a clock.
+/// number of turns of the first lane's first part. Packets of many channels interleave on links
+/// irregularly, so turns are never exactly alike; the criterion is the pace, the mean number of
+/// turns of all parts over the window's length. A stretch of windows repeats itself if its mean
+/// pace is known well enough and its parts do not drift apart: a part that runs ahead of another
+/// must wait for it eventually, and the motion then changes. Pure logic, without a clock.
 class TurnLog {
 public:
     /// Windows are multiples of `cycle` turns, initially `window` and up to `most` turns.
@@ -47,7 +47,7 @@ public:
         ++c.turns;
         c.before = c.last;
         c.last = now;
-        if (counter == 0 && c.turns >= window_end_ && listener_ != nullptr) {
+        if (counter == first_ && c.turns >= window_end_ && listener_ != nullptr) {
             window_end_ = UINT64_MAX;  // until it is closed
             listener_->on_window();
         }
@@ -72,8 +72,8 @@ public:
     [[nodiscard]] bool window_over() const { return window_end_ == UINT64_MAX; }
     /// Whether a possibly repeating stretch begins now.
     [[nodiscard]] bool begins() const { return stretch_.size() == 1; }
-    /// Turns of the first part so far.
-    [[nodiscard]] std::uint64_t turns() const { return counters_.front().turns; }
+    /// Turns of the first lane's first part so far.
+    [[nodiscard]] std::uint64_t turns() const { return counters_[first_].turns; }
     [[nodiscard]] std::uint32_t lanes() const { return lanes_; }
     /// Turns per window.
     [[nodiscard]] std::uint64_t window() const { return window_; }
@@ -121,9 +121,10 @@ private:
     double fewest_ = 0;  ///< turns of a stretch
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
-    std::vector<Mark> stretch_;    ///< marks of its windows' ends, from its begin on
-    std::uint32_t fruitless_ = 0;  ///< windows of this length without a repetition
-    double skipped_ = 0;           ///< periods skipped in this stretch
+    std::uint32_t first_ = UINT32_MAX;  ///< counter of the first lane's first part
+    std::vector<Mark> stretch_;         ///< marks of its windows' ends, from its begin on
+    std::uint32_t fruitless_ = 0;       ///< windows of this length without a repetition
+    double skipped_ = 0;                ///< periods skipped in this stretch
 };
 
 }  // namespace switchfold

@@ -2,7 +2,9 @@
 #include "sim/run/machine/beside.h"
 
 #include "sim/run/config/block_checks.h"
+#include "sim/run/machine/component_statistics.h"
 #include "sim/run/machine/machine.h"
+#include "sim/run/machine/simulate.h"
 
 #include <algorithm>
 #include <map>
@@ -162,6 +164,9 @@ Alone run_alone(
         std::min(operation.thread_blocks, most_blocks(*system.gpu, *system.collectives, policy));
     options.policies = policy;
     Machine machine(simulation, system, options);
+    MachineCounts counts(machine);
+    if (repeats_itself(system))
+        machine.collectives().allow_jumps(counts);
     CollectiveOperation alone = operation;
     alone.group = 0;
     alone.sequence = 0;
@@ -171,7 +176,7 @@ Alone run_alone(
     simulation.run();
     if (ended.count != ranks || machine.collectives().records().empty())
         throw SimulationError("collective", simulation.scheduler().now(), "did not end");
-    return {machine.collectives().records().front(), machine.gpu(0).memory().statistics()};
+    return {machine.collectives().records().front(), counts.counted().memory.front()};
 }
 
 }  // namespace

@@ -180,14 +180,13 @@ private:
             text));
 }
 
-/// Whether runs can skip repetitions: bit errors occur at random times and delay their link.
+}  // namespace
+
 bool repeats_itself(const SystemParams& system) {
     return std::none_of(system.faults.begin(), system.faults.end(), [](const FaultParams& fault) {
         return std::holds_alternative<BitErrorsFault>(fault);
     });
 }
-
-}  // namespace
 
 Outcome simulate(
     const SystemParams& system,

@@ -23,6 +23,9 @@ struct SimulateOptions {
     JobProgress progress;                 ///< receives the share of operations ended; may be empty
 };
 
+/// Whether runs can skip repetitions: bit errors occur at random times and delay their link.
+[[nodiscard]] bool repeats_itself(const SystemParams& system);
+
 /// Simulates a graph on a machine in this process, which must not hold another simulation: call it
 /// from a job of run_jobs(). Throws SimulationError if operations do not finish, the run exceeds
 /// its limits, or a functional result is wrong.
