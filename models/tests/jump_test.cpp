@@ -165,6 +165,18 @@ TEST(Jump, PullsOfRegisteredBuffersLeaveOutHunksOfTheirPieces) {
         }
 }
 
+TEST(Jump, LongExchangesLeaveOutChunks) {
+    Case c{TestMachine::cluster(2, 4), {}, {}};
+    c.policy.channels = 16;
+    c.operation.kind = CollectiveKind::kAllToAll;
+    c.operation.bytes = Bytes(2048 * kMiB);
+    const Outcome exact = run_once(c, false);
+    const Outcome jumping = run_once(c, true);
+    EXPECT_GT(to_seconds(jumping.jumped), 0.25 * to_seconds(exact.time));
+    EXPECT_LT(jumping.events, exact.events * 3 / 4);
+    expect_the_same(c, "exchange");
+}
+
 TEST(Jump, PullsOfManyHeadsTravelInLargerPackets) {
     const Case c = all_reduce(TestMachine::hgx(64).build(), Algorithm::kInSwitch, 128 * kMiB);
     const Outcome exact = run_once(c, false);

@@ -215,8 +215,11 @@ void FifoCollective::add_channels(bool may_jump) {
 
 void FifoCollective::count_turns(const Program& first) {
     constexpr std::uint64_t kManyLoops = 6;
-    constexpr std::uint64_t kMostLoops = 4;      // per window
-    constexpr std::uint64_t kMostSteps = 64;     // per window
+    constexpr std::uint64_t kMostLoops = 4;   // per window
+    constexpr std::uint64_t kMostSteps = 64;  // per window
+    constexpr double kFewestOfExchange = 24;  // steps that show its motion
+    constexpr std::uint64_t kManySteps = 96;
+    constexpr std::uint32_t kManyChannels = 8;
     constexpr std::uint64_t kLongLoop = 32;      // steps
     constexpr std::uint64_t kMostOfSection = 8;  // steps per window
     const std::uint64_t cycle = first.cycle();
@@ -229,7 +232,13 @@ void FifoCollective::count_turns(const Program& first) {
     } else if (loops < kManyLoops) {
         return;
     } else if (cycle == 1) {
+        // Where few pairs or steps are, the end of each weighs.
+        if (is_exchange(spec_.kind) &&
+            (loops < kManySteps || spec_.choice.channels < kManyChannels))
+            return;
         turns_.emplace(1, 1, kMostSteps);
+        if (is_exchange(spec_.kind))
+            turns_->set_fewest(kFewestOfExchange);
     } else {
         turns_.emplace(cycle, cycle, cycle * kMostLoops);
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/beside.h"
 
-#include "sim/run/config/block_checks.h"
 #include "sim/run/machine/component_statistics.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/machine/simulate.h"
@@ -159,9 +158,7 @@ Alone run_alone(
     options.groups = {group};
     CollectivePolicy policy = ring_policy();
     policy.protocol = protocol_of(operation);
-    // A trace of a larger GPU may have more blocks than this one holds.
-    policy.channels =
-        std::min(operation.thread_blocks, most_blocks(*system.gpu, *system.collectives, policy));
+    policy.channels = operation.thread_blocks;
     options.policies = policy;
     Machine machine(simulation, system, options);
     MachineCounts counts(machine);

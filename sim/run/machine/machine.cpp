@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/machine.h"
 
+#include "sim/run/config/block_checks.h"
 #include "sim/run/config/rank_gpus.h"
 
 #include <fmt/format.h>
@@ -9,6 +10,20 @@
 #include <utility>
 
 namespace switchfold {
+
+namespace {
+
+/// A communication kernel has no more thread blocks than the GPUs hold at the same time, also where
+/// a trace of a larger GPU has more: all must be resident before any moves data.
+CollectivePolicies within(const SystemParams& system, CollectivePolicies policies) {
+    std::uint32_t most = most_blocks(*system.gpu, *system.collectives, {});
+    for (const GpuKindParams& other : system.gpus)
+        most = std::min(most, most_blocks(*other.gpu, *system.collectives, {}));
+    policies.most_blocks = policies.most_blocks == 0 ? most : std::min(policies.most_blocks, most);
+    return policies;
+}
+
+}  // namespace
 
 std::uint64_t GpuPort::occupy(const CommunicationKernel& kernel, ResidentListener& listener) {
     const BlockShape shape{
@@ -53,7 +68,7 @@ Machine::Machine(
         "collectives",
         *fabric_,
         *system.collectives,
-        options.policies,
+        within(system, options.policies),
         ports,
         options.groups,
         options.functional_seed);

@@ -120,5 +120,26 @@ TEST(BlockChecks, MoreBlocksThanAGpuHoldsAreRefusedAtTheScenario) {
     }
 }
 
+TEST(BlockChecks, ACollectiveTakesNoMoreBlocksThanAGpuHolds) {
+    const std::filesystem::path file = SWITCHFOLD_SOURCE_DIR "/configs/experiments/blocks.json";
+    RunOptions options;
+    options.in_process = true;
+    for (const std::string kind : {"all_to_all", "all_reduce", "all_gather"}) {
+        const ExperimentResult result = run_experiment(
+            load_experiment(
+                Json::parse(
+                    R"({"name": "few", "system": {"$base": "../systems/dgx_h100_ndr.json",
+                                                  "gpu": {"sms": 3}, "topology": {"nodes": 2}},
+                        "workload": {"type": "collective", "size": "8 MiB", "collective": ")" +
+                    kind + R"("}, "causes": false,
+                        "scenarios": [{"name": "it"}]})"),
+                file,
+                {}),
+            options);
+        EXPECT_GT(result.scenarios.front().iteration_us, 0) << kind;
+        EXPECT_LE(result.scenarios.front().collectives.front().channels, 6U) << kind;
+    }
+}
+
 }  // namespace
 }  // namespace switchfold::block_checks_test
