@@ -6,6 +6,7 @@
 #include "validation/averaging/exchange_rows.h"
 #include "validation/harness/suite.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,13 +14,16 @@
 #include <fstream>
 #include <string>
 
+#include <unistd.h>
+
 namespace switchfold::validation::averaging_rows_test {
 namespace {
 
 constexpr const char* kHeader = "id,hardware,quantity,value,unit,kind,note\n";
 
 std::filesystem::path written(const std::string& rows) {
-    const auto path = std::filesystem::temp_directory_path() / "switchfold_averaging_rows_test.csv";
+    const auto path = std::filesystem::temp_directory_path() /
+                      fmt::format("switchfold_averaging_rows_test_{}.csv", ::getpid());
     std::ofstream(path) << kHeader << rows;
     return path;
 }
@@ -102,7 +106,8 @@ TEST(AveragingRows, TheCompoundModelStandsBesideTheShippedExperiment) {
 }
 
 TEST(AveragingRows, ExchangesComeFromOneLinkRate) {
-    const auto path = std::filesystem::temp_directory_path() / "switchfold_exchange_rows_test.csv";
+    const auto path = std::filesystem::temp_directory_path() /
+                      fmt::format("switchfold_exchange_rows_test_{}.csv", ::getpid());
     const std::string box = "8 GPUs in two groups of 4 behind PCIe 3.0 switches";
     std::ofstream(path)
         << "id,hardware,workers,model,algorithm,bytes,quantity,value,unit,kind,note\n"

@@ -3,12 +3,15 @@
 #include "validation/elastic/change_times.h"
 #include "validation/elastic/elastic_row.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include <unistd.h>
 
 namespace switchfold::validation::elastic_rows_test {
 namespace {
@@ -18,7 +21,8 @@ constexpr const char* kHeader =
     "value,unit,kind,note\n";
 
 std::filesystem::path written(const std::string& rows) {
-    const auto path = std::filesystem::temp_directory_path() / "switchfold_elastic_rows_test.csv";
+    const auto path = std::filesystem::temp_directory_path() /
+                      fmt::format("switchfold_elastic_rows_test_{}.csv", ::getpid());
     std::ofstream(path) << kHeader << rows;
     return path;
 }

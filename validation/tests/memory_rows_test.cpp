@@ -4,11 +4,14 @@
 #include "validation/memory/accounting_rows.h"
 #include "validation/memory/memory_row.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include <unistd.h>
 
 namespace switchfold::validation::memory_rows_test {
 namespace {
@@ -32,8 +35,8 @@ protected:
         options.measurements = folder_;
         return suite_named("memory").run(options);
     }
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / "switchfold_memory_rows";
+    std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+                                    fmt::format("switchfold_memory_rows_{}", ::getpid());
 };
 
 TEST_F(MemoryRows, PinsAndGradientsComeFromTheTablesBeside) {

@@ -4,11 +4,14 @@
 #include "sim/core/error.h"
 #include "validation/plans/regret.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include <unistd.h>
 
 namespace switchfold::validation::plan_rows_test {
 namespace {
@@ -16,7 +19,8 @@ namespace {
 class PlanRows : public ::testing::Test {
 protected:
     static std::filesystem::path path() {
-        return std::filesystem::temp_directory_path() / "switchfold_plan_rows.csv";
+        return std::filesystem::temp_directory_path() /
+               fmt::format("switchfold_plan_rows_{}.csv", ::getpid());
     }
     static std::filesystem::path write(const std::string& text) {
         std::ofstream(path()) << text;

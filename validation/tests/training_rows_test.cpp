@@ -3,11 +3,14 @@
 #include "validation/training/schedule_rows.h"
 #include "validation/training/step_rows.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include <unistd.h>
 
 namespace switchfold::validation::training_rows_test {
 namespace {
@@ -15,13 +18,15 @@ namespace {
 class TrainingRows : public ::testing::Test {
 protected:
     std::filesystem::path write(const std::string& text) {
-        const auto path = std::filesystem::temp_directory_path() / "switchfold_training_rows.csv";
+        const auto path = std::filesystem::temp_directory_path() /
+                          fmt::format("switchfold_training_rows_{}.csv", ::getpid());
         std::ofstream(path) << text;
         return path;
     }
     void TearDown() override {
         std::filesystem::remove(
-            std::filesystem::temp_directory_path() / "switchfold_training_rows.csv");
+            std::filesystem::temp_directory_path() /
+            fmt::format("switchfold_training_rows_{}.csv", ::getpid()));
     }
 };
 

@@ -6,9 +6,12 @@
 #include "sim/run/config/training_params.h"
 #include "sim/run/workload/training_workload.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+
+#include <unistd.h>
 
 namespace switchfold::neural_network_params_test {
 namespace {
@@ -110,7 +113,8 @@ TEST(NeuralNetworkParams, RefusesWhatIsNoNetwork) {
 }
 
 TEST(NeuralNetworkParams, MeasuredTimesAreRefusedWhereNobodyUsesThem) {
-    const auto folder = std::filesystem::temp_directory_path() / "switchfold_network_params";
+    const auto folder = std::filesystem::temp_directory_path() /
+                        fmt::format("switchfold_network_params_{}", ::getpid());
     std::filesystem::create_directories(folder);
     std::ofstream(folder / "p.graph.txt")
         << "node1 -- ReLU -- forward_compute_time=1, backward_compute_time=2, activation_size=4, "
@@ -127,7 +131,8 @@ TEST(NeuralNetworkParams, MeasuredTimesAreRefusedWhereNobodyUsesThem) {
 
 /// Old keys and the new one mean the same.
 TEST(NeuralNetworkParams, ATableIsANetworkWithAPath) {
-    const auto folder = std::filesystem::temp_directory_path() / "switchfold_network_table";
+    const auto folder = std::filesystem::temp_directory_path() /
+                        fmt::format("switchfold_network_table_{}", ::getpid());
     std::filesystem::create_directories(folder);
     std::ofstream(folder / "t.csv")
         << "layer,type,params,fwd_macs_per_sample,out_elems_per_sample\nfc,linear,110,100,10\n";

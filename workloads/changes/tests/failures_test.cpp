@@ -3,11 +3,14 @@
 
 #include "sim/core/error.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+
+#include <unistd.h>
 
 namespace switchfold::changes::failures_test {
 namespace {
@@ -77,7 +80,8 @@ TEST(Failures, OfWhoDoesNotTrainArePassedOverAndPlannedChangesKeepTheirPlace) {
 }
 
 TEST(Failures, AFileIsReadOrToldWrongByLines) {
-    const auto path = std::filesystem::temp_directory_path() / "switchfold_failures_test.csv";
+    const auto path = std::filesystem::temp_directory_path() /
+                      fmt::format("switchfold_failures_test_{}.csv", ::getpid());
     std::ofstream(path) << "seconds,gpu\n1.5,3\n20,0\n";
     const auto failures = read_failures(path);
     ASSERT_EQ(failures.size(), 2U);
