@@ -186,6 +186,30 @@ TEST(Jump, PullsOfManyHeadsTravelInLargerPackets) {
     EXPECT_EQ(coarse.bytes, exact.bytes);
 }
 
+TEST(Jump, WhatDriftsSlowlyIsWatchedForLonger) {
+    // Two members' posts shift against each other's polls, and jump once in many loops.
+    Case c = all_reduce(TestMachine::hgx(2).build(), Algorithm::kInSwitch, 24'084'480);
+    c.policy.protocol = Protocol::kSimple;
+    c.policy.channels = 2;
+    c.operation.kind = CollectiveKind::kReduceScatter;
+    expect_the_same(c, "reduce-scatter of two");
+    c.operation.kind = CollectiveKind::kAllReduce;
+    c.operation.bytes = Bytes(35'827'712);
+    expect_the_same(c, "all-reduce of two");
+    Case tree = all_reduce(TestMachine::cluster(3, 2), Algorithm::kInSwitchTree, 67'886'080);
+    tree.policy.protocol = Protocol::kLl128;
+    tree.policy.channels = 1;
+    expect_the_same(tree, "tree over machines of two");
+}
+
+TEST(Jump, WhatIsUnderWayAtTheStartIsNotCountedAsRepeating) {
+    Case c = all_reduce(TestMachine::hgx(4).build(), Algorithm::kInSwitch, 30'622'720);
+    c.policy.channels = 4;
+    c.operation.kind = CollectiveKind::kAllGather;
+    EXPECT_GT(run_once(c, true).jumped, Time());
+    expect_the_same(c, "all-gather");
+}
+
 TEST(Jump, SmallCollectivesAreCarriedOutWhole) {
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitch}) {
         const Case c = all_reduce(TestMachine::hgx(4).build(), algorithm, kMiB);
@@ -297,10 +321,13 @@ RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
     c.operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 96 * kMiB / 1024) * 1024);
     const Outcome exact = run_once(c, false);
     const Outcome jumping = run_once(c, true);
-    RC_LOG() << enum_name(c.policy.algorithm) << " " << enum_name(c.policy.protocol) << " "
-             << to_string(c.operation.kind) << ": " << to_microseconds(exact.time) << " us, and "
-             << to_microseconds(jumping.time) << " of which " << to_microseconds(jumping.jumped)
-             << " were left out, bytes " << exact.bytes << " " << jumping.bytes << std::endl;
+    RC_LOG() << machines << " x " << gpus << " " << enum_name(c.policy.algorithm) << " "
+             << enum_name(c.policy.protocol) << " " << to_string(c.operation.kind) << ", "
+             << c.policy.channels << " channels" << (c.policy.registered ? ", registered" : "")
+             << ", " << c.operation.bytes.count() << " bytes: " << to_microseconds(exact.time)
+             << " us, and " << to_microseconds(jumping.time) << " of which "
+             << to_microseconds(jumping.jumped) << " were left out, bytes " << exact.bytes << " "
+             << jumping.bytes << std::endl;
     RC_ASSERT(difference(to_seconds(jumping.time), to_seconds(exact.time)) < 0.005);
     RC_ASSERT(
         difference(static_cast<double>(jumping.bytes), static_cast<double>(exact.bytes)) < 0.005);

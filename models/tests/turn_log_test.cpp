@@ -57,6 +57,7 @@ TEST(TurnLog, SeesThatAllPartsRepeatThemselves) {
     EXPECT_DOUBLE_EQ(found->turns[1], 2);
     EXPECT_GT(found->trusted, 8U);
     EXPECT_NEAR(found->seen, 3, 1e-9);
+    EXPECT_NEAR(found->counted, 2, 1e-9);  // what is under way settles in the first window
 }
 
 TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {

@@ -11,6 +11,15 @@
 
 namespace switchfold {
 
+namespace {
+
+// Loops that show the motion of two members at least. Each one's posts shift against the other's
+// polls by a little every loop until a poll misses one: a few loops do not tell the mean. More
+// members wait for the slowest of many polls, which varies less.
+constexpr double kFewestOfTwo = 48;
+
+}  // namespace
+
 NvlsLoops::NvlsLoops(
     Machine machine,
     const HeadPieces& pieces,
@@ -50,6 +59,8 @@ std::uint32_t NvlsLoops::busy_channels() const {
 void NvlsLoops::count_turns(TurnLog& turns, bool stores, bool reduces) {
     turns_ = &turns;
     counts_stores_ = stores;
+    if (reduces && ports_.size() == 2)
+        turns.set_fewest(kFewestOfTwo);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
         blocks_[i].turn = turns.add(
             static_cast<std::uint32_t>(i % channels_.size()),

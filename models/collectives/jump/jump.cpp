@@ -77,7 +77,7 @@ void Jump::on_event(std::uint64_t /*tag*/) {
         return forget(*collective_);
     const bool disturbed = kernels_drew() || kernels_draw();
     const auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
-    if (collective_->turns()->begins())
+    if (collective_->turns()->count_from_now())
         counts_.mark();
     if (repetition && beside_.undisturbed())
         skip(*repetition);
@@ -119,7 +119,7 @@ void Jump::skip(const Repetition& repetition) {
     }
     collective_->turns()->skipped(periods);
     left_out_turns_ += periods * repetition.turns.front();
-    counts_.repeat(periods / repetition.seen);
+    counts_.repeat(periods / repetition.counted);
     jumped_ += left_out;
 }
 

@@ -24,7 +24,7 @@ public:
     TrafficCounts& operator=(const TrafficCounts&) = delete;
     TrafficCounts(TrafficCounts&&) = delete;
     TrafficCounts& operator=(TrafficCounts&&) = delete;
-    /// A possibly repeating motion begins now.
+    /// The part of a possibly repeating motion that is counted begins now.
     virtual void mark() = 0;
     /// Adds the counts since the last mark, times `times`.
     virtual void repeat(double times) = 0;

@@ -151,6 +151,7 @@ std::optional<Repetition> TurnLog::repetition() const {
         found.seen = *slowest / window;
         apart = (*fastest - *slowest) / found.seen;
     }
+    found.counted = found.seen * moved(stretch_[1], now).mean / all.mean;
     found.period = static_cast<std::uint64_t>(
         std::llround(static_cast<double>(now.at - first.at) / found.seen));
     for (const double turns : all.lane)
@@ -207,7 +208,7 @@ std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbe
         fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;
     }
     if (stretch_.size() > kMostMarks)
-        stretch_.erase(stretch_.begin() + 1);  // the stretch keeps its beginning
+        stretch_.erase(stretch_.begin() + 2);  // the stretch keeps its beginning
     if (fruitless_ >= kPatience && window_ * 2 <= most_) {
         window_ *= 2;
         fruitless_ = 0;

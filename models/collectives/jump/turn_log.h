@@ -21,6 +21,7 @@ struct Repetition {
     std::uint64_t period = 0;   ///< ps per window
     std::vector<double> turns;  ///< by lane, per period
     double seen = 0;            ///< periods observed so far
+    double counted = 0;         ///< of these, the ones since TurnLog::count_from_now()
     double apart = 0;           ///< turns by which parts of a lane moved against each other
     std::uint64_t trusted = 0;  ///< further periods that may be assumed to repeat
 };
@@ -70,8 +71,9 @@ public:
 
     /// Whether the listener was called and the window is not closed yet.
     [[nodiscard]] bool window_over() const { return window_end_ == UINT64_MAX; }
-    /// Whether a possibly repeating stretch begins now.
-    [[nodiscard]] bool begins() const { return stretch_.size() == 1; }
+    /// Whether the first window of a possibly repeating stretch has just ended. What is under way
+    /// settles in it, so the data of what repeats are counted from now on.
+    [[nodiscard]] bool count_from_now() const { return stretch_.size() == 2; }
     /// Turns of the first lane's first part so far.
     [[nodiscard]] std::uint64_t turns() const { return counters_[first_].turns; }
     [[nodiscard]] std::uint32_t lanes() const { return lanes_; }
