@@ -33,7 +33,7 @@ struct LinkStatistics {
                 &S::blocked_packets,
                 Unit::kCount,
                 "Packets that had to wait for credits."),
-            statistic(
+            peak_statistic(
                 "peak_waiting",
                 &S::peak_waiting,
                 Unit::kCount,

@@ -54,7 +54,7 @@ struct ReductionUnitStatistics {
                 &S::timeouts,
                 Unit::kCount,
                 "Lines whose operands timed out, or whose unit had failed."),
-            statistic(
+            peak_statistic(
                 "peak_entries",
                 &S::peak_entries,
                 Unit::kCount,

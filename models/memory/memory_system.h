@@ -42,12 +42,12 @@ struct MemoryStatistics {
                 &S::packet_hbm_bytes,
                 Unit::kBytes,
                 "Of these, what reached the HBM while kernels ran."),
-            statistic(
+            peak_statistic(
                 "packet_backlog_peak_us",
                 &S::packet_backlog_peak,
                 Unit::kMicroseconds,
                 "Longest queue of packets for the memory while kernels ran."),
-            statistic(
+            peak_statistic(
                 "footprint_peak",
                 &S::footprint_peak,
                 Unit::kBytes,

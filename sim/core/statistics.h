@@ -28,6 +28,7 @@ struct Statistic {
     T Owner::*member;
     Unit unit;
     std::string_view meaning;
+    bool peak = false;  ///< the largest value so far; otherwise a sum that grows
 };
 
 /// A Time must be reported in microseconds, and nothing else may be.
@@ -36,7 +37,14 @@ consteval Statistic<Owner, T>
 statistic(std::string_view name, T Owner::*member, Unit unit, std::string_view meaning) {
     if (std::is_same_v<T, Time> != (unit == Unit::kMicroseconds))
         throw std::logic_error("a time is in microseconds");
-    return {name, member, unit, meaning};
+    return {name, member, unit, meaning, false};
+}
+template <class Owner, class T>
+consteval Statistic<Owner, T>
+peak_statistic(std::string_view name, T Owner::*member, Unit unit, std::string_view meaning) {
+    Statistic<Owner, T> peak = statistic(name, member, unit, meaning);
+    peak.peak = true;
+    return peak;
 }
 
 template <class S>

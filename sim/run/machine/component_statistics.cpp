@@ -11,6 +11,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <type_traits>
 
 namespace switchfold {
 
@@ -95,38 +96,34 @@ TrafficStatistics statistics_of(Machine& machine) {
     return all;
 }
 
-std::uint64_t repeated(std::uint64_t count, double times) {
-    return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * times));
-}
-Time repeated(Time time, double times) {
-    return Time(repeated(time.count(), times));
-}
-
-/// Replaces every number of `to` by change(to, a, b).
-template <class S, class Change>
-void change_each(
-    std::vector<S>& to, const std::vector<S>& a, const std::vector<S>& b, const Change& change) {
-    to.resize(a.size());
-    for (std::size_t i = 0; i < a.size(); ++i)
-        std::apply(
-            [&](const auto&... s) {
-                ((to[i].*(s.member) =
-                      change(to[i].*(s.member), a[i].*(s.member), b[i].*(s.member))),
-                 ...);
-            },
-            S::statistics());
+/// Visits every number that grows with the data that pass, which peaks do not: one of all
+/// components of a kind, then their next.
+template <class Visit>
+void for_each_sum(TrafficStatistics& all, const Visit& visit) {
+    const auto visit_all = [&]<class S>(std::vector<S>& components) {
+        const auto visit_one = [&](const auto& statistic) {
+            for (S& component : components)
+                if (!statistic.peak)
+                    visit(component.*(statistic.member));
+        };
+        std::apply([&](const auto&... s) { (visit_one(s), ...); }, S::statistics());
+    };
+    visit_all(all.links);
+    visit_all(all.switches);
+    visit_all(all.units);
+    visit_all(all.memory);
 }
 
-template <class Change>
-void change_all(
-    TrafficStatistics& to,
-    const TrafficStatistics& a,
-    const TrafficStatistics& b,
-    const Change& change) {
-    change_each(to.links, a.links, b.links, change);
-    change_each(to.switches, a.switches, b.switches, change);
-    change_each(to.units, a.units, b.units, change);
-    change_each(to.memory, a.memory, b.memory, change);
+std::vector<std::uint64_t> sums_of(Machine& machine) {
+    TrafficStatistics all = statistics_of(machine);
+    std::vector<std::uint64_t> sums;
+    for_each_sum(all, [&](auto& sum) {
+        if constexpr (std::is_same_v<std::remove_reference_t<decltype(sum)>, Time>)
+            sums.push_back(sum.count());
+        else
+            sums.push_back(sum);
+    });
+    return sums;
 }
 
 SwitchStatistics times(const SwitchStatistics& counted, std::uint32_t factor) {
@@ -192,21 +189,29 @@ StatisticTable cause_table() {
 }  // namespace
 
 void MachineCounts::mark() {
-    marked_ = statistics_of(machine_);
+    marked_ = sums_of(machine_);
 }
 
 void MachineCounts::repeat(double times) {
-    change_all(left_out_, statistics_of(machine_), marked_, [&](auto before, auto now, auto then) {
-        return before + repeated(now - then, times);
-    });
+    const std::vector<std::uint64_t> now = sums_of(machine_);
+    left_out_.resize(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i)
+        left_out_[i] += static_cast<double>(now[i] - marked_[i]) * times;
 }
 
 TrafficStatistics MachineCounts::counted() const {
     TrafficStatistics all = statistics_of(machine_);
-    if (!left_out_.links.empty())
-        change_all(all, left_out_, left_out_, [](auto own, auto more, auto /*more*/) {
-            return own + more;
-        });
+    if (left_out_.empty())
+        return all;
+    auto left_out = left_out_.begin();
+    double owed = 0;  // by rounding: the sum over components is that of what was left out
+    for_each_sum(all, [&](auto& sum) {
+        using Sum = std::remove_reference_t<decltype(sum)>;
+        const double due = *left_out++ + owed;
+        const double whole = std::floor(due + 0.5);
+        owed = due - whole;
+        sum += Sum(static_cast<std::uint64_t>(whole));
+    });
     return all;
 }
 

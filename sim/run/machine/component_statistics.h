@@ -38,8 +38,9 @@ public:
 
 private:
     Machine& machine_;
-    TrafficStatistics marked_;
-    TrafficStatistics left_out_;
+    // Of all components, one after the other: sums, without peaks.
+    std::vector<std::uint64_t> marked_;
+    std::vector<double> left_out_;
 };
 
 /// Statistics of every link, switch, reduction unit, GPU and memory. `end`: end of the run. With a
