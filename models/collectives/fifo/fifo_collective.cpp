@@ -101,7 +101,7 @@ private:
     /// An exchange's blocks between machines, those inside and those that copy a rank's own data
     /// have three paces.
     [[nodiscard]] std::uint32_t lane_of_exchange(const BlockPlan& plan) const;
-    void count_turns(const Program& first);
+    void count_turns(const Program& first, std::size_t blocks);
     /// Bytes that one channel processes at a time.
     [[nodiscard]] std::uint64_t usual_chunk() const;
     [[nodiscard]] std::vector<BlockPlan> plan(std::uint32_t channel, std::uint32_t channels) const;
@@ -182,7 +182,6 @@ std::uint32_t FifoCollective::lane_of_exchange(const BlockPlan& plan) const {
 }
 
 void FifoCollective::add_channels(bool may_jump) {
-    constexpr std::size_t kMostCounted = 1 << 15;  // blocks whose turns the log can hold
     FoldedTrees trees;
     if (spec_.stands_for != 0 && along_trees(spec_)) {
         const std::size_t kept = spec_.ranks.size() / spec_.layout.machines.size();
@@ -207,21 +206,22 @@ void FifoCollective::add_channels(bool may_jump) {
         for (BlockPlan& plan : plans)
             plan.channel = is_exchange(spec_.kind) ? lane_of_exchange(plan) : lanes;
         ++lanes;
-        if (channel == 0 && may_jump && !plans.empty() && plans.size() * channels <= kMostCounted)
-            count_turns(*plans.front().program);
+        if (channel == 0 && may_jump && !plans.empty())
+            count_turns(*plans.front().program, plans.size() * channels);
         network_.add_channel(std::move(plans), first);
     }
 }
 
-void FifoCollective::count_turns(const Program& first) {
+void FifoCollective::count_turns(const Program& first, std::size_t blocks) {
     constexpr std::uint64_t kManyLoops = 6;
     constexpr std::uint64_t kMostLoops = 4;   // per window
     constexpr std::uint64_t kMostSteps = 64;  // per window
     constexpr double kFewestOfExchange = 24;  // steps that show its motion
     constexpr std::uint64_t kManySteps = 96;
     constexpr std::uint32_t kManyChannels = 8;
-    constexpr std::uint64_t kLongLoop = 32;      // steps
-    constexpr std::uint64_t kMostOfSection = 8;  // steps per window
+    constexpr std::size_t kMostOfExchange = 1 << 15;  // blocks, each a part of the log
+    constexpr std::uint64_t kLongLoop = 32;           // steps
+    constexpr std::uint64_t kMostOfSection = 8;       // steps per window
     const std::uint64_t cycle = first.cycle();
     const std::uint64_t loops = first.skippable(cycle, {}) / cycle;
     if (cycle >= kLongLoop && loops < 2 * kManyLoops) {
@@ -234,7 +234,8 @@ void FifoCollective::count_turns(const Program& first) {
     } else if (cycle == 1) {
         // Where few pairs or steps are, the end of each weighs.
         if (is_exchange(spec_.kind) &&
-            (loops < kManySteps || spec_.choice.channels < kManyChannels))
+            (loops < kManySteps || spec_.choice.channels < kManyChannels ||
+             blocks > kMostOfExchange))
             return;
         turns_.emplace(1, 1, kMostSteps);
         if (is_exchange(spec_.kind))

@@ -106,8 +106,7 @@ private:
     std::vector<std::uint32_t> requests_;  ///< by block: packets, where they are of several rounds
     std::vector<std::uint32_t> stores_;
     std::optional<TurnLog> turns_;
-    std::uint64_t hunk_ = 0;
-    std::vector<std::uint64_t> hunks_;  ///< by block, where they are turns: those that are done
+    std::uint64_t hunk_ = 0;  ///< bytes of a turn, where pieces are registered buffers
     Bytes footprint_;
     Bytes coarse_;
     std::unique_ptr<ReductionGroup> last_;
@@ -170,8 +169,7 @@ void PullAllReduce::count_turns() {
     }
     hunk_ = unit_ * std::clamp(shape_.chunk / kHunksInPiece / unit_, kLeastHunk, kLargestHunk);
     turns_->set_fewest(kFewestHunks);
-    hunks_.assign(std::size_t{n_} * loops_.channels(), 0);
-    for (std::uint32_t block = 0; block < hunks_.size(); ++block)
+    for (std::uint32_t block = 0; block < n_ * loops_.channels(); ++block)
         turns_->add(block);
 }
 
@@ -202,7 +200,6 @@ void PullAllReduce::skip_hunks(std::uint32_t block, std::uint64_t hunks) {
     NvlsBlock& b = loops_.block(head, c);
     b.requested += hunks * hunk_;
     b.answered += hunks * hunk_;
-    hunks_[block] += hunks;
     loops_.leave_out(c, b.reduced, head, hunks * hunk_ * copies_in(c, b.reduced));
 }
 
@@ -309,12 +306,11 @@ void PullAllReduce::answered(const Packet& packet, std::uint32_t head) {
     const PieceTag tag = PieceTag::unpack(packet.tag);
     NvlsBlock& b = loops_.block(head, tag.channel);
     const Part part = piece(tag.channel, b.reduced, head);
+    const std::uint64_t before = b.answered;
     b.answered += packet.payload;
-    if (registered_ && turns_) {
-        const std::uint32_t block = head * loops_.channels() + tag.channel;
-        for (; hunks_[block] < b.answered / hunk_; ++hunks_[block])
-            turns_->note(block, scheduler_.now().count());
-    }
+    // A packet is smaller than a hunk.
+    if (registered_ && turns_ && before / hunk_ < b.answered / hunk_)
+        turns_->note(head * loops_.channels() + tag.channel, scheduler_.now().count());
     if (b.answered == part.bytes)
         end_piece(head, tag.channel);
     else if (b.requested < part.bytes)

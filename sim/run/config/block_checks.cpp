@@ -3,6 +3,7 @@
 
 #include "models/collectives/algorithm_table.h"
 #include "models/gpu/sm_array.h"
+#include "sim/run/config/experiment.h"
 
 #include <fmt/format.h>
 
@@ -104,6 +105,19 @@ std::uint32_t most_blocks(
                     sm.limit({shape.threads, shape.registers_per_thread, shape.shared_memory}));
             }
     return gpu.sms * least;
+}
+
+std::uint32_t most_blocks(const SystemParams& system, const CollectivePolicy& policy) {
+    std::uint32_t most = most_blocks(*system.gpu, *system.collectives, policy);
+    for (const GpuKindParams& other : system.gpus)
+        most = std::min(most, most_blocks(*other.gpu, *system.collectives, policy));
+    return most;
+}
+
+CollectivePolicies within(const SystemParams& system, CollectivePolicies policies) {
+    const std::uint32_t most = most_blocks(system);
+    policies.most_blocks = policies.most_blocks == 0 ? most : std::min(policies.most_blocks, most);
+    return policies;
 }
 
 }  // namespace switchfold

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/parameters.h"
 #include "models/gpu/parameters.h"
 #include "sim/core/params.h"
 
 namespace switchfold {
+
+struct SystemParams;
 
 /// Tells of thread blocks of collectives that do not fit on an empty SM of this GPU, at what makes
 /// them too large.
@@ -16,5 +19,13 @@ void check_blocks(const GpuParams& gpu, const CollectiveParams& collectives, Par
 /// of more would wait for ever for those that are not resident.
 [[nodiscard]] std::uint32_t most_blocks(
     const GpuParams& gpu, const CollectiveParams& collectives, const CollectivePolicy& policy);
+
+/// Likewise of a system: as many as each of its kinds of GPU holds.
+[[nodiscard]] std::uint32_t
+most_blocks(const SystemParams& system, const CollectivePolicy& policy = {});
+
+/// The policies with no more thread blocks than the system's GPUs hold, also where a trace of
+/// larger GPUs has more.
+[[nodiscard]] CollectivePolicies within(const SystemParams& system, CollectivePolicies policies);
 
 }  // namespace switchfold

@@ -8,6 +8,7 @@
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/in_switch/heads_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
+#include "sim/run/config/block_checks.h"
 
 #include <algorithm>
 #include <numeric>
@@ -72,8 +73,8 @@ public:
         std::uint32_t ranks,
         const CollectivePolicies& policies) :
         topology_(topology),
-        policies_(policies),
-        params_(limited(*system.collectives, policies.most_blocks)),
+        policies_(within(system, policies)),
+        params_(limited(*system.collectives, policies_.most_blocks)),
         ranks_(ranks) {
         std::iota(ranks_.begin(), ranks_.end(), 0U);
         group_ = view_group(topology, params_.transfer_unit, ranks_);
@@ -128,7 +129,7 @@ private:
     }
 
     const Topology& topology_;
-    const CollectivePolicies& policies_;
+    CollectivePolicies policies_;
     CollectiveParams params_;
     std::vector<std::uint32_t> ranks_;
     GroupView group_;

@@ -11,20 +11,6 @@
 
 namespace switchfold {
 
-namespace {
-
-/// A communication kernel has no more thread blocks than the GPUs hold at the same time, also where
-/// a trace of a larger GPU has more: all must be resident before any moves data.
-CollectivePolicies within(const SystemParams& system, CollectivePolicies policies) {
-    std::uint32_t most = most_blocks(*system.gpu, *system.collectives, {});
-    for (const GpuKindParams& other : system.gpus)
-        most = std::min(most, most_blocks(*other.gpu, *system.collectives, {}));
-    policies.most_blocks = policies.most_blocks == 0 ? most : std::min(policies.most_blocks, most);
-    return policies;
-}
-
-}  // namespace
-
 std::uint64_t GpuPort::occupy(const CommunicationKernel& kernel, ResidentListener& listener) {
     const BlockShape shape{
         kernel.threads_per_block, kernel.registers_per_thread, kernel.shared_memory};

@@ -160,7 +160,7 @@ TEST(FoldedRanks, AutoFoldsAsWhatItChooses) {
         0.005);
 }
 
-/// `approximately`: kept of all 32 ranks of four machines, within `error` of the times of all.
+/// `kept` of the 32 ranks of four machines stand for all: within `error` of the times of all.
 void expect_approximation(
     const std::string& algorithm, std::uint32_t kept, double error, const std::string& note) {
     const std::string policy = fmt::format(R"("all_reduce": {{"algorithm": "{}"}})", algorithm);

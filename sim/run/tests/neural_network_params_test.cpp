@@ -3,15 +3,13 @@
 
 #include "sim/core/error.h"
 #include "sim/core/params_reader.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/workload/training_workload.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
-
-#include <unistd.h>
 
 namespace switchfold::neural_network_params_test {
 namespace {
@@ -113,9 +111,8 @@ TEST(NeuralNetworkParams, RefusesWhatIsNoNetwork) {
 }
 
 TEST(NeuralNetworkParams, MeasuredTimesAreRefusedWhereNobodyUsesThem) {
-    const auto folder = std::filesystem::temp_directory_path() /
-                        fmt::format("switchfold_network_params_{}", ::getpid());
-    std::filesystem::create_directories(folder);
+    const TemporaryFolder temporary;
+    const std::filesystem::path& folder = temporary.path();
     std::ofstream(folder / "p.graph.txt")
         << "node1 -- ReLU -- forward_compute_time=1, backward_compute_time=2, activation_size=4, "
            "parameter_size=0\n";
@@ -126,14 +123,12 @@ TEST(NeuralNetworkParams, MeasuredTimesAreRefusedWhereNobodyUsesThem) {
     GpuParams gpu;
     gpu.matrix_rate = FlopRate(1);
     EXPECT_THROW(static_cast<void>(training_step(workload, gpu, 2, folder)), ConfigError);
-    std::filesystem::remove_all(folder);
 }
 
 /// Old keys and the new one mean the same.
 TEST(NeuralNetworkParams, ATableIsANetworkWithAPath) {
-    const auto folder = std::filesystem::temp_directory_path() /
-                        fmt::format("switchfold_network_table_{}", ::getpid());
-    std::filesystem::create_directories(folder);
+    const TemporaryFolder temporary;
+    const std::filesystem::path& folder = temporary.path();
     std::ofstream(folder / "t.csv")
         << "layer,type,params,fwd_macs_per_sample,out_elems_per_sample\nfc,linear,110,100,10\n";
     GpuParams gpu;
@@ -142,7 +137,6 @@ TEST(NeuralNetworkParams, ATableIsANetworkWithAPath) {
     const auto other = training_step(read(R"({"network": "t.csv"})"), gpu, 2, folder);
     EXPECT_EQ(one.provenance.source, other.provenance.source);
     EXPECT_EQ(one.ranks.at(0)->operations.size(), other.ranks.at(0)->operations.size());
-    std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -73,9 +73,7 @@ private:
         if (policy.kernels != Kernels::kClassic || moves_by_copies(policy.algorithm))
             return;
         const SystemParams& system = context_.system();
-        std::uint32_t most = most_blocks(*system.gpu, *system.collectives, policy);
-        for (const GpuKindParams& other : system.gpus)
-            most = std::min(most, most_blocks(*other.gpu, *system.collectives, policy));
+        const std::uint32_t most = most_blocks(system, policy);
         if (policy.channels > most)
             context_.fail(
                 fmt::format(
