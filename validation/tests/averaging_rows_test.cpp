@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "validation/averaging/averaging_row.h"
 #include "validation/averaging/compound_rows.h"
 #include "validation/averaging/coprocessor_rows.h"
 #include "validation/averaging/exchange_rows.h"
 #include "validation/harness/suite.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,32 +14,30 @@
 #include <fstream>
 #include <string>
 
-#include <unistd.h>
-
 namespace switchfold::validation::averaging_rows_test {
 namespace {
 
 constexpr const char* kHeader = "id,hardware,quantity,value,unit,kind,note\n";
 
-std::filesystem::path written(const std::string& rows) {
-    const auto path = std::filesystem::temp_directory_path() /
-                      fmt::format("switchfold_averaging_rows_test_{}.csv", ::getpid());
-    std::ofstream(path) << kHeader << rows;
-    return path;
+auto read(const std::string& rows, const std::string& header = kHeader) {
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "rows.csv";
+    std::ofstream(path) << header << rows;
+    return read_averaging_rows(path);
 }
 
 SuiteResult compared(const std::string& rows) {
     SuiteOptions options;
     options.root = SWITCHFOLD_SOURCE_DIR;
     SuiteResult result;
-    compare_coprocessor(read_averaging_rows(written(rows)), options, result);
+    compare_coprocessor(read(rows), options, result);
     return result;
 }
 
 TEST(AveragingRows, WhatIsWrongIsToldByLines) {
     try {
-        static_cast<void>(read_averaging_rows(written("a,x,speedup,fast,times,claimed,\n"
-                                                      "a,x,speedup,2,times,claimed,\n")));
+        static_cast<void>(read("a,x,speedup,fast,times,claimed,\n"
+                               "a,x,speedup,2,times,claimed,\n"));
         FAIL() << "no error";
     } catch (const ConfigError& error) {
         ASSERT_EQ(error.problems().size(), 2U);
@@ -90,9 +88,8 @@ TEST(AveragingRows, TheCompoundModelStandsBesideTheShippedExperiment) {
     SuiteOptions options;
     options.root = SWITCHFOLD_SOURCE_DIR;
     SuiteResult result;
-    const auto rows =
-        read_averaging_rows(written("thesis_compound,4 GPUs,speedup,2.6,times,claimed,\n"
-                                    "yao_pc,2 GPUs,speedup,1.6,times,claimed,\n"));
+    const auto rows = read("thesis_compound,4 GPUs,speedup,2.6,times,claimed,\n"
+                           "yao_pc,2 GPUs,speedup,1.6,times,claimed,\n");
     EXPECT_FALSE(is_of_compound(rows[1]));
     compare_compound({rows[0]}, options, result);
     ASSERT_EQ(result.cases.size(), 1U);
@@ -106,25 +103,25 @@ TEST(AveragingRows, TheCompoundModelStandsBesideTheShippedExperiment) {
 }
 
 TEST(AveragingRows, ExchangesComeFromOneLinkRate) {
-    const auto path = std::filesystem::temp_directory_path() /
-                      fmt::format("switchfold_exchange_rows_test_{}.csv", ::getpid());
     const std::string box = "8 GPUs in two groups of 4 behind PCIe 3.0 switches";
-    std::ofstream(path)
-        << "id,hardware,workers,model,algorithm,bytes,quantity,value,unit,kind,note\n"
-        << "mxnet_device_2," << box
-        << ",2,\"net, 205 arrays\",device: owner of each array,257991328,exchange_time,23.17,ms,"
-           "measured,\n"
-        // The page's other runs (apache/mxnet tools/bandwidth/README.md): means of five.
-        << "device_8," << box
-        << ",8,\"net, 205 arrays\",device,257991328,exchange_time,100.13,ms,measured,\n"
-        << "dist," << box
-        << ",8,\"net, 205 arrays\",dist_device_sync,257991328,exchange_time,294.8,ms,measured,\n"
-        << "elsewhere,8 x P40,8,\"net, 205 arrays\",device,257991328,exchange_time,50,ms,"
-           "measured,\n";
+    const auto rows = read(
+        "mxnet_device_2," + box +
+            ",2,\"net, 205 arrays\",device: owner of each array,257991328,exchange_time,23.17,ms,"
+            "measured,\n"
+            // The page's other runs (apache/mxnet tools/bandwidth/README.md): means of five.
+            "device_8," +
+            box +
+            ",8,\"net, 205 arrays\",device,257991328,exchange_time,100.13,ms,measured,\n"
+            "dist," +
+            box +
+            ",8,\"net, 205 arrays\",dist_device_sync,257991328,exchange_time,294.8,ms,measured,\n"
+            "elsewhere,8 x P40,8,\"net, 205 arrays\",device,257991328,exchange_time,50,ms,"
+            "measured,\n",
+        "id,hardware,workers,model,algorithm,bytes,quantity,value,unit,kind,note\n");
     SuiteOptions options;
     options.root = SWITCHFOLD_SOURCE_DIR;
     SuiteResult result;
-    compare_exchange(read_averaging_rows(path), options, result);
+    compare_exchange(rows, options, result);
     ASSERT_EQ(result.cases.size(), 2U);
     EXPECT_TRUE(result.cases[0].fitted);
     EXPECT_NEAR(result.cases[0].error(), 0, 0.01);

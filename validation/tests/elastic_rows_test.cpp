@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "validation/elastic/change_times.h"
 #include "validation/elastic/elastic_row.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
-
-#include <unistd.h>
 
 namespace switchfold::validation::elastic_rows_test {
 namespace {
@@ -20,17 +18,17 @@ constexpr const char* kHeader =
     "id,source,gpu,n_gpus,n_nodes,interconnect,model,change,from_gpus,to_gpus,batch,phase,quantity,"
     "value,unit,kind,note\n";
 
-std::filesystem::path written(const std::string& rows) {
-    const auto path = std::filesystem::temp_directory_path() /
-                      fmt::format("switchfold_elastic_rows_test_{}.csv", ::getpid());
+auto read(const std::string& rows) {
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "rows.csv";
     std::ofstream(path) << kHeader << rows;
-    return path;
+    return read_elastic_rows(path);
 }
 
 TEST(ElasticRows, AreReadWithTheirNumbers) {
-    const auto rows = read_elastic_rows(
-        written("a,x/y@1:z,A100,16,2,NVLink,ResNet-50,grow,8,16,,,change_time,1.666,s,measured,\n"
-                "b,x,,,,,,,,,,,change_time_model,2 + 27,s,assumed,\n"));
+    const auto rows =
+        read("a,x/y@1:z,A100,16,2,NVLink,ResNet-50,grow,8,16,,,change_time,1.666,s,measured,\n"
+             "b,x,,,,,,,,,,,change_time_model,2 + 27,s,assumed,\n");
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_EQ(rows[0].from_gpus, 8U);
     EXPECT_EQ(rows[0].to_gpus, 16U);
@@ -42,9 +40,8 @@ TEST(ElasticRows, AreReadWithTheirNumbers) {
 
 TEST(ElasticRows, WhatIsWrongIsToldByLines) {
     try {
-        static_cast<void>(
-            read_elastic_rows(written("a,x,A100,sixteen,,,,,,,,,change_time,1,s,measured,\n"
-                                      "a,x,A100,1,,,,,,,,,change_time,soon,s,measured,\n")));
+        static_cast<void>(read("a,x,A100,sixteen,,,,,,,,,change_time,1,s,measured,\n"
+                               "a,x,A100,1,,,,,,,,,change_time,soon,s,measured,\n"));
         FAIL();
     } catch (const ConfigError& error) {
         const std::string what = error.what();
@@ -55,11 +52,11 @@ TEST(ElasticRows, WhatIsWrongIsToldByLines) {
 }
 
 TEST(ElasticRows, ACheckpointIsItsBytesOverTheBandwidthAndShrinkBeatsInit) {
-    const auto rows = read_elastic_rows(written(
+    const auto rows = read(
         "d,x,A100,16,2,\"storage: network file system, 100 MB/s\",GPT,restart,,,,,"
         "checkpoint_save_time,151,s,measured,18 GB\n"
         "s,x,,2,2,,,shrink,4,2,,total,communicator_time,0.065,s,measured,\"ncclCommShrink; the "
-        "parent's InitRank took 1.32 s\"\n"));
+        "parent's InitRank took 1.32 s\"\n");
     SuiteOptions options;
     options.root = SWITCHFOLD_SOURCE_DIR;
     SuiteResult result;

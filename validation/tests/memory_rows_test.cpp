@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "validation/harness/suite.h"
 #include "validation/memory/accounting_rows.h"
 #include "validation/memory/memory_row.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
-
-#include <unistd.h>
 
 namespace switchfold::validation::memory_rows_test {
 namespace {
@@ -21,22 +19,20 @@ constexpr const char* kHeader =
 
 class MemoryRows : public ::testing::Test {
 protected:
-    void SetUp() override { std::filesystem::create_directories(folder_ / "models"); }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
+    void SetUp() override { std::filesystem::create_directories(folder_.path() / "models"); }
     /// A folder of measurements: two layers of 1 and 3 MiB of weights, outputs of 2 and 1 MiB.
     SuiteResult run(const std::string& rows) {
-        std::filesystem::create_directories(folder_ / "reference/training");
-        std::ofstream(folder_ / "reference/training/memory.csv") << kHeader << rows;
-        std::ofstream(folder_ / "models/two.csv")
+        std::filesystem::create_directories(folder_.path() / "reference/training");
+        std::ofstream(folder_.path() / "reference/training/memory.csv") << kHeader << rows;
+        std::ofstream(folder_.path() / "models/two.csv")
             << "layer,type,params,fwd_macs_per_sample,out_elems_per_sample\n"
                "a,linear,262144,1,524288\n"
                "b,linear,786432,1,262144\n";
         SuiteOptions options;
-        options.measurements = folder_;
+        options.measurements = folder_.path();
         return suite_named("memory").run(options);
     }
-    std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                    fmt::format("switchfold_memory_rows_{}", ::getpid());
+    TemporaryFolder folder_;
 };
 
 TEST_F(MemoryRows, PinsAndGradientsComeFromTheTablesBeside) {

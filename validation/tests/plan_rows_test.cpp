@@ -2,31 +2,26 @@
 #include "validation/plans/plan_rows.h"
 
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "validation/plans/regret.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include <unistd.h>
-
 namespace switchfold::validation::plan_rows_test {
 namespace {
 
 class PlanRows : public ::testing::Test {
 protected:
-    static std::filesystem::path path() {
-        return std::filesystem::temp_directory_path() /
-               fmt::format("switchfold_plan_rows_{}.csv", ::getpid());
+    [[nodiscard]] std::filesystem::path write(const std::string& text) const {
+        const auto path = folder_.path() / "rows.csv";
+        std::ofstream(path) << text;
+        return path;
     }
-    static std::filesystem::path write(const std::string& text) {
-        std::ofstream(path()) << text;
-        return path();
-    }
-    void TearDown() override { std::filesystem::remove(path()); }
+    TemporaryFolder folder_;
 };
 
 TEST_F(PlanRows, AreStepsOfMegatronWithTheirTask) {

@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "validation/training/schedule_rows.h"
 #include "validation/training/step_rows.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include <unistd.h>
-
 namespace switchfold::validation::training_rows_test {
 namespace {
 
 class TrainingRows : public ::testing::Test {
 protected:
-    std::filesystem::path write(const std::string& text) {
-        const auto path = std::filesystem::temp_directory_path() /
-                          fmt::format("switchfold_training_rows_{}.csv", ::getpid());
+    [[nodiscard]] std::filesystem::path write(const std::string& text) const {
+        const auto path = folder_.path() / "rows.csv";
         std::ofstream(path) << text;
         return path;
     }
-    void TearDown() override {
-        std::filesystem::remove(
-            std::filesystem::temp_directory_path() /
-            fmt::format("switchfold_training_rows_{}.csv", ::getpid()));
-    }
+    TemporaryFolder folder_;
 };
 
 constexpr const char* kSchedules =

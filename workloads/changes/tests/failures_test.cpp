@@ -2,15 +2,13 @@
 #include "workloads/changes/failures.h"
 
 #include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-
-#include <unistd.h>
 
 namespace switchfold::changes::failures_test {
 namespace {
@@ -80,8 +78,8 @@ TEST(Failures, OfWhoDoesNotTrainArePassedOverAndPlannedChangesKeepTheirPlace) {
 }
 
 TEST(Failures, AFileIsReadOrToldWrongByLines) {
-    const auto path = std::filesystem::temp_directory_path() /
-                      fmt::format("switchfold_failures_test_{}.csv", ::getpid());
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "failures.csv";
     std::ofstream(path) << "seconds,gpu\n1.5,3\n20,0\n";
     const auto failures = read_failures(path);
     ASSERT_EQ(failures.size(), 2U);
@@ -97,7 +95,6 @@ TEST(Failures, AFileIsReadOrToldWrongByLines) {
         EXPECT_EQ(error.problems()[1].pointer, "line 3");
         EXPECT_EQ(error.problems()[2].pointer, "line 4");
     }
-    std::filesystem::remove(path);
 }
 
 }  // namespace
