@@ -106,7 +106,11 @@ def _quietly(command: Sequence[str], folder: Optional[PathLike], given: Optional
 def _shown(command: Sequence[str], folder: Optional[PathLike], given: Optional[int],
            show: Callable[[Progress], None]) -> Ended:
     """The program writes its progress to terminals alone: it gets one for its standard error."""
-    with Terminal() as terminal:
+    try:
+        terminal = Terminal()
+    except OSError:  # a sandbox without /dev/pts: nothing is shown
+        return _quietly(command, folder, given)
+    with terminal:
         with subprocess.Popen(
             command,
             cwd=folder,

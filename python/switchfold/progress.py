@@ -119,11 +119,13 @@ def shower(progress: ProgressOption) -> Optional[_Function]:
 
 
 class Terminal:
-    """A terminal that the program writes its standard error to."""
+    """A terminal that the program writes its standard error to. Raises OSError where the system has none to give."""
 
-    def __enter__(self) -> Terminal:
+    def __init__(self) -> None:
         self._mine, self.its_side = os.openpty()
         self._open = True
+
+    def __enter__(self) -> Terminal:
         mode = termios.tcgetattr(self.its_side)
         mode[1] &= ~termios.OPOST  # bytes stay as they were written
         termios.tcsetattr(self.its_side, termios.TCSANOW, mode)

@@ -58,6 +58,13 @@ class Bars(unittest.TestCase):
             messages.append(str(caught.exception))
         self.assertEqual(*messages)
 
+    def test_without_terminals_nothing_is_shown(self):
+        told = []
+        with mock.patch("os.openpty", side_effect=OSError(19, "No such device")):
+            result = switchfold.run(EXAMPLE, progress=told.append)
+        self.assertTrue(len(result.scenarios))
+        self.assertEqual(told, [])
+
     def test_a_bar_is_gone_when_the_call_ends(self):
         seen = io.StringIO()
         with contextlib.redirect_stderr(seen):
