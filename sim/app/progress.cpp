@@ -47,8 +47,9 @@ void ProgressLine::show(const WorkerProgress& progress) {
         return;
     fmt::print(
         stderr,
-        "\r\033[K{:3.0f} %  {:.1f} M events  {:.0f} s, {} left",
+        "\r\033[K{:3.0f} %{}  {:.1f} M events  {:.0f} s, {} left",
         progress.share * 100,
+        progress.preparing ? " of the workload prepared" : "",
         static_cast<double>(progress.events) * 1e-6,
         progress.elapsed_s,
         time_left(progress.share, progress.elapsed_s));

@@ -90,7 +90,7 @@ private:
         const std::vector<Variant> variants = variants_of(loaded_);
         variant_of_.assign(experiment_.scenarios.size(), 0);
         for (std::size_t v = 0; v < variants.size(); ++v) {
-            variants_.push_back({prepare_variant(loaded_, variants[v])});
+            variants_.push_back({prepare_variant(loaded_, variants[v], preparing(options_))});
             for (const std::size_t scenario : variants[v].scenarios)
                 variant_of_[scenario] = v;
             log_workload(variants_.back().prepared.workload);

@@ -5,6 +5,7 @@
 #include "sim/run/results/causes.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace switchfold {
@@ -55,6 +56,16 @@ std::vector<Outcome> run_simulations(std::span<const Job> jobs, const RunOptions
     else
         run_jobs(jobs, options.jobs, options.progress, keep);
     return outcomes;
+}
+
+JobProgress preparing(const RunOptions& options) {
+    if (!options.progress)
+        return {};
+    const auto begin = std::chrono::steady_clock::now();
+    return [&options, begin](double share, std::uint64_t events) {
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+        options.progress({share, events, elapsed.count(), true});
+    };
 }
 
 }  // namespace switchfold

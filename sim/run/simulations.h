@@ -32,4 +32,8 @@ simulate_options(const Experiment& experiment, const ScenarioParams& scenario);
 [[nodiscard]] std::vector<Outcome>
 run_simulations(std::span<const Job> jobs, const RunOptions& options);
 
+/// Tells whom the options name of the simulations that a workload needs before its scenarios.
+/// Times count from now. `options` must outlive it.
+[[nodiscard]] JobProgress preparing(const RunOptions& options);
+
 }  // namespace switchfold

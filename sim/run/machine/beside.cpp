@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/beside.h"
 
-#include "sim/run/machine/component_statistics.h"
-#include "sim/run/machine/machine.h"
-#include "sim/run/machine/simulate.h"
+#include "models/collectives/engine.h"
+#include "models/gpu/gpu.h"
+#include "sim/kernel/simulation.h"
+#include "workloads/graph/collective.h"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <memory>
 
 namespace switchfold {
 
 namespace {
-
-/// Records when all ranks have done their part.
-struct Ended final : CollectiveListener {
-    void on_collective_end(std::uint32_t /*operation*/) override { ++count; }
-    std::uint32_t count = 0;
-};
 
 /// One kernel and the communication beside it.
 class Scene final : private KernelListener, private BlocksListener, private EventHandler {
@@ -142,59 +137,59 @@ Protocol protocol_of(const CollectiveOperation& operation) {
     return Protocol::kAuto;
 }
 
-struct Alone {
-    CollectiveRecord record;
-    MemoryStatistics memory;  ///< of the first rank
-};
+/// The sum of a memory statistic of the first rank.
+double memory_of_first(const Outcome& outcome, std::string_view name) {
+    for (const StatisticTable& table : outcome.statistics)
+        for (std::size_t i = 0; table.kind == "memory" && i < table.columns.size(); ++i)
+            if (table.columns[i].name == name)
+                return table.rows.front().values[i];
+    return 0;
+}
 
 /// One collective on an idle machine.
-Alone run_alone(
-    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
-    Simulation simulation;
-    Group group{"group", std::vector<std::uint32_t>(ranks)};
-    std::iota(group.ranks.begin(), group.ranks.end(), 0U);
-    MachineOptions options;
-    options.ranks = ranks;
-    options.groups = {group};
-    CollectivePolicy policy = ring_policy();
-    policy.protocol = protocol_of(operation);
-    policy.channels = operation.thread_blocks;
-    options.policies = policy;
-    Machine machine(simulation, system, options);
-    MachineCounts counts(machine);
-    if (repeats_itself(system))
-        machine.collectives().allow_jumps(counts);
+Outcome run_alone(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    std::uint32_t ranks,
+    const SimulateOptions& options) {
+    ExecutionGraph graph =
+        single_collective(operation.kind, operation.bytes, operation.datatype, ranks);
+    auto rank = std::make_shared<RankGraph>(*graph.ranks.front());
     CollectiveOperation alone = operation;
     alone.group = 0;
     alone.sequence = 0;
-    Ended ended;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-        machine.collectives().start(rank, 0, alone, 0, ended);
-    simulation.run();
-    if (ended.count != ranks || machine.collectives().records().empty())
-        throw SimulationError("collective", simulation.scheduler().now(), "did not end");
-    return {machine.collectives().records().front(), counts.counted().memory.front()};
+    rank->operations.front().body = alone;
+    graph.ranks.assign(ranks, rank);
+    CollectivePolicy policy = ring_policy();
+    policy.protocol = protocol_of(operation);
+    policy.channels = operation.thread_blocks;
+    return simulate(system, graph, policy, options);
 }
 
 }  // namespace
 
-CollectiveTraffic
-traffic_of(const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+CollectiveTraffic traffic_of(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    std::uint32_t ranks,
+    const SimulateOptions& options) {
     CollectiveOperation punctual = operation;
     punctual.peers_late = Time();
-    const Alone alone = run_alone(system, punctual, ranks);
+    const Outcome alone = run_alone(system, punctual, ranks, options);
+    const CollectiveRecord& record = alone.collectives.front();
     CollectiveTraffic traffic;
-    traffic.time = traffic.after_last = alone.record.end - alone.record.ready;
+    traffic.time = traffic.after_last = record.end - record.ready;
     if (operation.kind == CollectiveKind::kAllToAll) {
         // A late rank finds that the others have exchanged what they could.
         punctual.peers_late = traffic.time * 2;
-        const CollectiveRecord late = run_alone(system, punctual, ranks).record;
+        const CollectiveRecord late =
+            run_alone(system, punctual, ranks, options).collectives.front();
         traffic.after_last = late.end - late.ready;
     }
     const Time launch = std::min(system.collectives->launch_latency, traffic.time / 2);
     traffic.bytes_per_second =
-        static_cast<double>(alone.memory.packet_bytes) / to_seconds(traffic.time - launch);
-    traffic.footprint = Bytes(alone.memory.footprint_peak);
+        memory_of_first(alone, "packet_bytes") / to_seconds(traffic.time - launch);
+    traffic.footprint = Bytes(static_cast<std::uint64_t>(memory_of_first(alone, "footprint_peak")));
     return traffic;
 }
 
@@ -217,13 +212,16 @@ std::string protocol_by_threads(const CollectiveOperation& operation) {
 }
 
 CollectiveTraffic traced_traffic(
-    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks) {
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    std::uint32_t ranks,
+    const SimulateOptions& options) {
     CollectiveOperation known = operation;
     known.protocol = protocol_by_threads(operation);
     constexpr std::uint64_t kKibi = 1024;
     const std::uint64_t grain = kKibi * ranks;
     known.bytes = Bytes((known.bytes.count() + grain - 1) / grain * grain);
-    return traffic_of(system, known, ranks);
+    return traffic_of(system, known, ranks, options);
 }
 
 Time simulate_beside(

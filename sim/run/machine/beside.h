@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/run/config/experiment.h"
+#include "sim/run/machine/simulate.h"
 
 #include <cstdint>
 #include <string>
@@ -19,8 +20,11 @@ struct CollectiveTraffic {
 
 /// Simulates a collective alone on the machine and measures its traffic. Kind, bytes, number of
 /// blocks and protocol come from `operation`; `ranks` GPUs take part. Throws SimulationError.
-[[nodiscard]] CollectiveTraffic
-traffic_of(const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks);
+[[nodiscard]] CollectiveTraffic traffic_of(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    std::uint32_t ranks,
+    const SimulateOptions& options = {});
 
 /// Protocol of a kernel of NCCL before 2.19, whose name is equal for all protocols, from its
 /// threads per block: 512 for LL, 640 for LL128, 512 plus a warp for Simple.
@@ -29,7 +33,10 @@ traffic_of(const SystemParams& system, const CollectiveOperation& operation, std
 /// traffic_of() for a collective from a trace: protocol by its threads, bytes rounded up to whole
 /// KiB over all ranks.
 [[nodiscard]] CollectiveTraffic traced_traffic(
-    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks);
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    std::uint32_t ranks,
+    const SimulateOptions& options = {});
 
 /// Communication beside a kernel from `from` to `to`, relative to the kernel's launch; may begin
 /// earlier.

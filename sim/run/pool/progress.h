@@ -14,6 +14,7 @@ struct WorkerProgress {
     double share = 0;  ///< of all jobs
     std::uint64_t events = 0;
     double elapsed_s = 0;
+    bool preparing = false;  ///< simulations that the workload needs before its scenarios can run
 };
 
 }  // namespace switchfold

@@ -38,7 +38,10 @@ std::string run_point(
     const LoadedExperiment loaded = load_point(plan, point);
     RunOptions options;
     options.in_process = true;
-    options.progress = [&](const WorkerProgress& p) { report(p.share, p.events); };
+    options.progress = [&](const WorkerProgress& p) {
+        if (!p.preparing)
+            report(p.share, p.events);
+    };
     RunRecord record = record_of(run_experiment(loaded, options));
     record.digest = point.digest;
     record.machine = loaded.experiment.system->name;

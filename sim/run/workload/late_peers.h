@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/config/experiment.h"
+#include "sim/run/machine/simulate.h"
 #include "workloads/graph/late_peers.h"
 
 namespace switchfold {
 
 /// Calls set_peers_late() with this machine's transfer times: each kind and size is simulated once
-/// alone, with the trace's blocks and protocol. \pre sizes are known or estimated.
-LatePeers derive_late_peers(const SystemParams& system, ExecutionGraph& graph);
+/// alone, with the trace's blocks and protocol, within the options' limits; their progress is told
+/// of all of them together. \pre sizes are known or estimated. Throws SimulationError.
+LatePeers derive_late_peers(
+    const SystemParams& system, ExecutionGraph& graph, const SimulateOptions& options = {});
 
 }  // namespace switchfold

@@ -20,11 +20,12 @@ SystemParams with_faults(const Experiment& experiment) {
     return system;
 }
 
-PreparedVariant prepare_variant(const LoadedExperiment& loaded, const Variant& variant) {
+PreparedVariant prepare_variant(
+    const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress) {
     PreparedVariant prepared;
     prepared.experiment = variant.experiment;
     prepared.system = with_faults(*variant.experiment);
-    prepared.workload = prepare_workload(loaded, variant);
+    prepared.workload = prepare_workload(loaded, variant, progress);
     const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
     if (prepared.workload.left_out.contains(scenario.name))
         return prepared;
@@ -34,6 +35,7 @@ PreparedVariant prepare_variant(const LoadedExperiment& loaded, const Variant& v
         options.exact = variant.experiment->exact;
         options.approximate = variant.experiment->approximate;
         options.communication_sms = scenario.communication_sms.value_or(0);
+        options.progress = progress;
         prepared.workload.graph = measured_step_apart(
             *prepared.workload.folded, prepared.system, scenario.policies(), options);
     }

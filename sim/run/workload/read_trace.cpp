@@ -129,7 +129,8 @@ private:
             notes.push_back(whose + ": no rank is ever late");
             return;
         }
-        const LatePeers late = derive_late_peers(context_.system(), out_.graph);
+        const LatePeers late =
+            derive_late_peers(context_.system(), out_.graph, context_.simulate_options());
         out_.peers_late = late.waited > 0;
         notes.push_back(fmt::format(
             "{}, and the others are as late as it saw: of {} collectives {} were resident for "

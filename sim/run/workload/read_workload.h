@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/run/config/rank_gpus.h"
+#include "sim/run/machine/simulate.h"
 #include "sim/run/workload/workload.h"
 #include "workloads/plan/step/plan_step.h"
 
@@ -15,13 +16,15 @@ namespace switchfold {
 /// Context of workload readers: the experiment, the scenarios that run it, and error reporting.
 class WorkloadContext {
 public:
-    WorkloadContext(const LoadedExperiment& loaded, const Variant& variant);
+    WorkloadContext(
+        const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress = {});
     /// For one of several workloads that share the machine.
     WorkloadContext(
         const LoadedExperiment& loaded,
         const Variant& variant,
         const PlacedWorkloadParams& placed,
-        std::string pointer);
+        std::string pointer,
+        const JobProgress& progress = {});
 
     [[nodiscard]] const Experiment& experiment() const { return *variant_.experiment; }
     [[nodiscard]] const SystemParams& system() const { return *experiment().system; }
@@ -53,12 +56,16 @@ public:
     /// The workload's number of ranks; 0: all.
     [[nodiscard]] std::uint32_t ranks_of(std::uint32_t ranks) const;
 
+    /// Options of simulations that a reader needs: the experiment's limits, and who is told.
+    [[nodiscard]] SimulateOptions simulate_options() const;
+
 private:
     const LoadedExperiment& loaded_;
     const Variant& variant_;
     const PlacedWorkloadParams* placed_ = nullptr;
     std::string pointer_ = "/workload";
     std::uint32_t gpus_;
+    JobProgress progress_;
 };
 
 /// Read or generate a workload of each type, with notes for the report. They throw ConfigError.

@@ -18,19 +18,34 @@
 
 namespace switchfold {
 
-WorkloadContext::WorkloadContext(const LoadedExperiment& loaded, const Variant& variant) :
-    loaded_(loaded), variant_(variant), gpus_(gpus_of(*variant.experiment->system)) {}
+WorkloadContext::WorkloadContext(
+    const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress) :
+    loaded_(loaded),
+    variant_(variant),
+    gpus_(gpus_of(*variant.experiment->system)),
+    progress_(progress) {}
 
 WorkloadContext::WorkloadContext(
     const LoadedExperiment& loaded,
     const Variant& variant,
     const PlacedWorkloadParams& placed,
-    std::string pointer) :
+    std::string pointer,
+    const JobProgress& progress) :
     loaded_(loaded),
     variant_(variant),
     placed_(&placed),
     pointer_(std::move(pointer)),
-    gpus_(static_cast<std::uint32_t>(placed.on.ranks.size())) {}
+    gpus_(static_cast<std::uint32_t>(placed.on.ranks.size())),
+    progress_(progress) {}
+
+SimulateOptions WorkloadContext::simulate_options() const {
+    SimulateOptions options;
+    options.limits = experiment().limits;
+    options.exact = experiment().exact;
+    options.approximate = experiment().approximate;
+    options.progress = progress_;
+    return options;
+}
 
 void WorkloadContext::place(ExecutionGraph& graph) const {
     if (placed_ == nullptr)
@@ -179,8 +194,9 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
 
 }  // namespace
 
-PreparedWorkload prepare_workload(const LoadedExperiment& loaded, const Variant& variant) {
-    const WorkloadContext context(loaded, variant);
+PreparedWorkload prepare_workload(
+    const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress) {
+    const WorkloadContext context(loaded, variant, progress);
     check_learning(context);
     check_run(context);
     return prepare(context, *variant.experiment->workload);
@@ -190,11 +206,14 @@ PreparedWorkload prepare_workload(const LoadedExperiment& loaded) {
     return prepare_workload(loaded, variants_of(loaded).front());
 }
 
-PreparedWorkload
-prepare_placed(const LoadedExperiment& loaded, const Variant& variant, std::size_t index) {
+PreparedWorkload prepare_placed(
+    const LoadedExperiment& loaded,
+    const Variant& variant,
+    std::size_t index,
+    const JobProgress& progress) {
     const PlacedWorkloadParams& placed = variant.experiment->workloads[index];
     const WorkloadContext context(
-        loaded, variant, placed, fmt::format("/workloads/{}/workload", index));
+        loaded, variant, placed, fmt::format("/workloads/{}/workload", index), progress);
     return prepare(context, placed.workload);
 }
 
