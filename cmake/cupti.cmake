@@ -1,5 +1,5 @@
-# Finds CUPTI of the CUDA Toolkit without needing the toolkit: CUPTI_FOUND, CUPTI_LIBRARY, and the targets
-# CUPTI::headers and CUPTI::cupti. Its place differs between toolkits: extras/CUPTI, targets/*, or plain include and lib.
+# Finds the CUDA Toolkit's CUPTI, without requiring the toolkit. Sets CUPTI_FOUND and CUPTI_LIBRARY and defines the
+# targets CUPTI::headers and CUPTI::cupti. Toolkits keep CUPTI in extras/CUPTI, in targets/*, or in include and lib.
 option(SWITCHFOLD_CUDA "Use the CUDA Toolkit where it is installed" ON)
 set(CUPTI_FOUND FALSE)
 if(SWITCHFOLD_CUDA)
@@ -11,7 +11,7 @@ if(SWITCHFOLD_CUDA)
   find_library(CUPTI_LIBRARY cupti HINTS ${_cuda_roots}
     PATH_SUFFIXES lib64 lib extras/CUPTI/lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib)
   if(CUPTI_INCLUDE_DIR AND CUDA_INCLUDE_DIR AND CUPTI_LIBRARY)
-    # The records of CUDA 13.0; older toolkits have narrower ones.
+    # switchfold reads the activity records of CUDA 13.0; those of older toolkits have fewer fields.
     file(STRINGS ${CUPTI_INCLUDE_DIR}/cupti_activity.h _kernel10 REGEX "CUpti_ActivityKernel10;" LIMIT_COUNT 1)
     if(_kernel10)
       set(CUPTI_FOUND TRUE)

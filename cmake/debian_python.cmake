@@ -1,5 +1,5 @@
-# SWITCHFOLD_DEBIAN_PYTHON: Debian's own Python has pandas, matplotlib, nbconvert, build and mkdocs; another one may come first
-# in PATH.
+# SWITCHFOLD_DEBIAN_PYTHON: Debian's own Python, which has pandas, matplotlib, nbconvert, build and mkdocs. Another
+# Python may come first in PATH.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_program(SWITCHFOLD_DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(NOT SWITCHFOLD_DEBIAN_PYTHON)

@@ -1,5 +1,5 @@
-# Headers and libraries for programs of others: find_package(switchfold) then has switchfold::interconnect,
-# switchfold::run and the rest. docs/install.md says how; cmake/tests/consumer is one.
+# Installs headers and libraries for other programs: find_package(switchfold) provides switchfold::interconnect,
+# switchfold::run and the rest. docs/install.md describes the use; cmake/tests/consumer is an example.
 include(GNUInstallDirs)
 
 set(SWITCHFOLD_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/switchfold)
@@ -8,7 +8,7 @@ set(SWITCHFOLD_LIBRARIES
   models run sweep planner)
 
 foreach(name IN LISTS SWITCHFOLD_LIBRARIES)
-  # Paths of includes start at the root of the repository, and at this folder once installed.
+  # Include paths are relative to the repository root, or to include/switchfold once installed.
   set_target_properties(switchfold_${name} PROPERTIES
     EXPORT_NAME ${name}
     INTERFACE_INCLUDE_DIRECTORIES
@@ -31,7 +31,7 @@ install(EXPORT switchfold NAMESPACE switchfold:: FILE switchfoldTargets.cmake
 include(CMakePackageConfigHelpers)
 configure_package_config_file(cmake/switchfoldConfig.cmake.in ${PROJECT_BINARY_DIR}/switchfoldConfig.cmake
   INSTALL_DESTINATION ${SWITCHFOLD_CMAKE_DIR})
-# The C++ interface may change with any version before 1.0.
+# Before 1.0 any version may change the C++ interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/switchfoldConfigVersion.cmake COMPATIBILITY ExactVersion)
 install(FILES ${PROJECT_BINARY_DIR}/switchfoldConfig.cmake ${PROJECT_BINARY_DIR}/switchfoldConfigVersion.cmake
   cmake/FindSystemC.cmake

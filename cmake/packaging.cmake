@@ -1,13 +1,13 @@
-# What is installed, and the package for Debian made of it: cmake --build --preset release --target package
+# Installs the program and builds the Debian package: cmake --build --preset release --target package
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 include(GNUInstallDirs)
-# What is loaded or read at one place, wherever the prefix is: share/switchfold/configs is found above the program.
+# Paths are relative to the prefix: the program finds share/switchfold/configs by searching the folders above it.
 set(SWITCHFOLD_SHARE ${CMAKE_INSTALL_DATADIR}/switchfold)
 set(SWITCHFOLD_CAPTURE_DIR lib/switchfold)
 set(SWITCHFOLD_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the Python package goes, in the prefix")
 
-# The front looks for the libraries beside itself.
+# switchfold-capture looks for its libraries in its own folder.
 install(TARGETS switchfold RUNTIME COMPONENT program)
 install(TARGETS switchfold-capture switchfold-capture-library
   RUNTIME DESTINATION ${SWITCHFOLD_CAPTURE_DIR} COMPONENT program
@@ -17,7 +17,7 @@ install(CODE "
   file(MAKE_DIRECTORY \"\${bin}\")
   file(CREATE_LINK ../${SWITCHFOLD_CAPTURE_DIR}/switchfold-capture \"\${bin}/switchfold-capture\" SYMBOLIC)"
   COMPONENT program)
-if(TARGET switchfold-capture-cupti)  # needs NVIDIA's library, which Debian does not have: not in the package
+if(TARGET switchfold-capture-cupti)  # not in the package: it needs NVIDIA's library, which Debian does not have
   install(TARGETS switchfold-capture-cupti LIBRARY DESTINATION ${SWITCHFOLD_CAPTURE_DIR} COMPONENT cupti)
 endif()
 
@@ -36,7 +36,7 @@ install(DIRECTORY python/switchfold DESTINATION ${SWITCHFOLD_PYTHON_DIR} COMPONE
 install(FILES ${PROJECT_BINARY_DIR}/python/METADATA
   DESTINATION ${SWITCHFOLD_PYTHON_DIR}/switchfold-${PROJECT_VERSION}.dist-info COMPONENT program)
 
-# The program tells its options: the manual pages and the completion are made of that.
+# The manual pages and the completion are generated from the program's --help.
 install(CODE "
   set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
   execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/packaging/completion $<TARGET_FILE:switchfold>
@@ -50,7 +50,7 @@ install(CODE "
   endif()"
   COMPONENT program)
 
-# Packing does not build: what is to be packed has been built before.
+# Packaging does not trigger a build: everything to be packed must already be built.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME switchfold)

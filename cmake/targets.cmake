@@ -1,26 +1,26 @@
 include(GoogleTest)
 
-# Headers that most of a folder's units read are compiled once: half of a cold build's time goes into them otherwise.
-# Units still include what they use; the preset asan, with the option off, finds what is missing.
+# Headers that most of a folder's units include are precompiled; otherwise they take half of a cold build's time.
+# Units still include what they use: the preset asan turns the option off and finds missing includes.
 option(SWITCHFOLD_PRECOMPILE "Precompile the headers that many units include" ON)
 
-# switchfold_precompile(TARGET HEADERS...): TARGET's units start from these headers.
+# switchfold_precompile(TARGET HEADERS...): precompiles these headers for TARGET's units.
 function(switchfold_precompile name)
   if(SWITCHFOLD_PRECOMPILE)
     target_precompile_headers(${name} PRIVATE ${ARGN})
   endif()
 endfunction()
 
-# switchfold_precompile_as(TARGET OTHER): from those of OTHER, whose language and macros are the same, and whose
-# optimisation is (COLD): g++ 12 crashes at -O2 on headers of -O1.
+# switchfold_precompile_as(TARGET OTHER): reuses OTHER's precompiled headers. Both targets need the same language,
+# macros and optimisation level (COLD or not): g++ 12 crashes at -O2 on headers precompiled at -O1.
 function(switchfold_precompile_as name other)
   if(SWITCHFOLD_PRECOMPILE)
     target_precompile_headers(${name} REUSE_FROM ${other})
   endif()
 endfunction()
 
-# Units of a target are compiled in batches: what their headers instantiate is then compiled once a batch, which is most
-# of a cold build. Names in a batch's anonymous namespaces must differ; a file of tests has a namespace of its own.
+# Compiles a target's units in batches, so that the templates their headers instantiate, most of a cold build, are
+# compiled once per batch. Names in a batch's anonymous namespaces must differ; each test file has its own namespace.
 option(SWITCHFOLD_UNITY "Compile several sources as one unit" OFF)
 
 # switchfold_unity(TARGET [BATCH]): BATCH sources at a time, 8 by default.
@@ -32,8 +32,8 @@ function(switchfold_unity name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${SWITCHFOLD_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
 
-# switchfold_library(NAME [COLD] SOURCES... LINK targets...): one static library a folder, include paths rooted at the
-# repo. COLD: nothing in it is worth the compiler's time.
+# switchfold_library(NAME [COLD] SOURCES... LINK targets...): one static library per folder, include paths relative to
+# the repository root. COLD: nothing in the library is worth optimising.
 function(switchfold_library name)
   cmake_parse_arguments(ARG "COLD" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(switchfold_${name} STATIC ${ARG_SOURCES})
@@ -45,7 +45,7 @@ function(switchfold_library name)
   switchfold_unity(switchfold_${name})
 endfunction()
 
-# switchfold_cold(TARGET): optimised builds spend less on it.
+# switchfold_cold(TARGET): release builds optimise it less, to compile faster.
 function(switchfold_cold name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()

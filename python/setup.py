@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version comes from the project's CMakeLists.txt, the one place where it stands."""
+"""The version is read from the project's CMakeLists.txt, the only place that defines it."""
 import pathlib
 import re
 

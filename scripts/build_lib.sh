@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by run, test and tidy (with pipefail set): build_preset PRESET [TARGET...] configures and builds in build/PRESET.
 
-# As many jobs as cores, but no more than the memory carries: a heavy file takes about 1.5 GB.
+# As many jobs as cores, but no more than memory allows: a heavy file takes about 1.5 GB.
 build_jobs() {
     local cores memory_kb fit
     cores=$(nproc)

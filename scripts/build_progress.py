@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows how far a build is: reads ninja's output, of which every finished edge begins with "[done/all seconds]"
-(NINJA_STATUS='[%f/%t %e] '), and tells on standard error how many edges are done and when the last will be.
+"""Shows the progress of a build. Reads ninja's output, in which each finished edge has a line that begins with
+"[done/all seconds]" (NINJA_STATUS='[%f/%t %e] '), and writes to standard error how many edges are done and how long
+the rest will take.
 
-On a terminal one line is written over and over; elsewhere a line comes every 20 seconds.
+On a terminal it rewrites a single line; elsewhere it prints a line every 20 seconds.
 """
 import re
 import sys
 import time
 
 EDGE = re.compile(r"^\[(\d+)/(\d+) ([\d.]+)\] ")
-PAUSE = 20.0  # seconds between lines that stay
+PAUSE = 20.0  # seconds between lines where standard error is not a terminal
 
 
 def clock(seconds):
@@ -18,7 +19,7 @@ def clock(seconds):
 
 
 def message(done, total, seconds):
-    """What is left is taken to go at the pace of what is done."""
+    """Assumes that the remaining edges take as long as the finished ones did."""
     left = seconds * (total - done) / done if done else 0.0
     return f"{done} of {total} built in {clock(seconds)}, about {clock(left)} left"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks who includes whom. Prints one line per wrong include and exits 1 if there is any.
+"""Checks which folders include which. Prints one line per forbidden include and exits with 1 if there is any.
 
 usage: check_layering.py [REPOSITORY]
 """
@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# folder -> what its files may include from the repository. A longer path wins over a shorter one.
+# Maps a folder to the repository folders that its files may include. A longer path takes precedence over a shorter one.
 CORE = {"sim/core"}
 GRAPH = "workloads/graph/execution_graph.h"
 PROGRAM = "workloads/offload/parallel_program.h"
@@ -19,23 +19,23 @@ ALLOWED = {
     "workloads": CORE | {"workloads"},
     "interconnect": CORE | {"sim/kernel", "interconnect"},
     "models": CORE | {"sim/kernel", "interconnect", "models", GRAPH},
-    # Its own model: no parameter of a GPU.
+    # The coprocessor model stands alone: it uses no GPU parameters.
     "models/coprocessor": CORE | {"models/coprocessor", PROGRAM},
     "sim/run": CORE
     | {"sim/kernel", "sim/output", "interconnect", "models", "workloads", "sim/run"},
     "validation": CORE | {"sim/output", "workloads", "sim/run", "validation"},
     "sim/app": CORE | {"sim/output", "workloads", "sim/run", "validation", "sim/app"},
 }
-# SystemC's headers make everything that sees them slow to compile and bind it to one kernel. The
-# headers of sim/run that validation and sim/app include must not bring them in either, not even
-# through other headers.
+# SystemC's headers slow down the compilation of every file that includes them and tie it to one kernel.
+# The headers of sim/run that validation and sim/app include must not include them either, not even
+# indirectly.
 SYSTEMC_FOLDERS = {"sim/kernel", "interconnect", "models", "sim/run"}
 NO_SYSTEMC_BEHIND = {"validation", "sim/app", "sim/output", "sim/core", "workloads"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEMC = re.compile(r"^(systemc|tlm|sysc/|tlm_utils/|tlm_core/)")
 SUFFIXES = {".h", ".cpp", ".hpp", ".cc"}
-# cmake/tests/consumer is a project of its own.
+# cmake is left out because cmake/tests/consumer is a separate project.
 NOT_SOURCES = {"build", ".git", "out", "cmake"}
 
 
@@ -56,7 +56,7 @@ def may_include(folder, target):
 
 
 def systemc_behind(root, target, seen):
-    """The chain of headers by which a repository header brings in SystemC, or None."""
+    """The chain of includes through which a repository header includes SystemC, or None."""
     if target in seen:
         return None
     seen.add(target)

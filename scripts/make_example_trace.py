@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the example's trace: a made-up PyTorch profile of data-parallel ResNet-50 training.
+"""Writes the trace of the example: a synthetic PyTorch profile of data-parallel ResNet-50 training.
 
 usage: make_example_trace.py OUT.json.gz
 
 Nothing in it was measured. It is one rank of eight H100 SXM, a batch of 12 images, TF32 convolutions,
 channels-last tensors of float32, SGD with momentum, DistributedDataParallel with its default
-buckets. The layers are the published ones (example_trace/network.py), a kernel takes what a roofline
-gives it (kernels.py), and a step is that of DistributedDataParallel (step.py). Every duration is that
-of a kernel ALONE on the GPU, also where a collective runs beside it: the slowdown is what the
-simulator is for. The file says of itself that it is synthetic: "switchfold_synthetic": true.
+buckets. The layers are the published ones (example_trace/network.py), kernel times come from a
+roofline model (kernels.py), and a step follows DistributedDataParallel (step.py). Every duration is
+that of a kernel ALONE on the GPU, even where a collective runs beside it: computing the slowdown is
+the simulator's task. The file marks itself as synthetic: "switchfold_synthetic": true.
 """
 import gzip
 import json
@@ -79,7 +79,7 @@ def main():
         sys.exit(__doc__)
     text = json.dumps(trace(), separators=(",", ":")).encode()
     with open(sys.argv[1], "wb") as file:
-        # No name and no time in the header: the same bytes every time.
+        # Without a name and a time in the header, the bytes are the same every time.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
             packed.write(text)
 

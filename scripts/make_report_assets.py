@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a C++ file with all that a report's page is made of, the chart libraries of npm included.
+"""Writes a C++ file with all parts of a report's page, including the chart libraries from npm.
 
-Without npm or its registry the file says why instead, and `switchfold report` tells it: the rest of the simulator
-does not need them.
+Without npm or its registry the file holds the reason instead, and `switchfold report` prints it. The rest of the
+simulator does not need the libraries.
 
 usage: make_report_assets.py SOURCES WORK_FOLDER OUTPUT.cpp
 """
@@ -20,14 +20,14 @@ LIBRARIES = {
     "vega_lite": "vega-lite/build/vega-lite.min.js",
     "vega_embed": "vega-embed/build/vega-embed.min.js",
 }
-# A build without a network waits seconds for the registry, not minutes.
+# Without a network, the build waits for the registry for seconds, not minutes.
 PATIENCE = ["--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=5000"]
-# String literals of 64 KiB are what the C++ standard lets compilers stop at.
+# The C++ standard requires compilers to accept string literals of up to 64 KiB only.
 PIECE = 60_000
 
 
 def install(sources, work):
-    """The folder of the libraries; raises RuntimeError with what is to be done."""
+    """Installs the libraries and returns their folder; raises RuntimeError with what the user has to do."""
     if shutil.which("npm") is None:
         raise RuntimeError("npm was not there when this was built; install npm and build again")
     work.mkdir(parents=True, exist_ok=True)

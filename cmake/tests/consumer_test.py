@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed for other programs is enough: installs it into a folder, and builds and runs a project there that adds a
-reduction policy and a topology family.
+"""The installed headers and libraries suffice for other programs: installs them into a folder, then builds and runs a
+project there that adds a reduction policy and a topology family.
 
 usage: consumer_test.py CMAKE BUILD_DIRECTORY COMPILER SANITIZERS
 """
@@ -29,7 +29,7 @@ def main():
         assert (prefix / "include/switchfold/interconnect/reduction_policy.h").is_file()
         left = [str(p) for p in prefix.rglob("*") if "tests" in p.relative_to(prefix).parts]
         assert not left, left
-        # Nothing of the repository may be near.
+        # The project is built outside the repository, so that it cannot pick up any of its files.
         shutil.copytree(SOURCE, source)
         flags = [f"-DCMAKE_CXX_FLAGS=-fsanitize={SANITIZERS}"] if SANITIZERS else []
         run(CMAKE, "-S", source, "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",

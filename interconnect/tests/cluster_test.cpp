@@ -99,7 +99,7 @@ TEST(Cluster, PathsInsideAMachineStayOnItsSwitches) {
 TEST(Cluster, PathsBetweenMachinesLeadOverNicsAndTheNetwork) {
     const Topology t = cluster(4, rail(2, 2)).build();
     PathFinder finder(t);
-    // Same pod: a GPU's two NICs lead each to its own rail.
+    // Same pod: each of a GPU's two NICs leads to its own rail.
     const auto near = finder.shortest(1, 9);
     ASSERT_EQ(near.size(), 2U);
     for (const Path& path : near)
@@ -113,7 +113,7 @@ TEST(Cluster, PathsBetweenMachinesLeadOverNicsAndTheNetwork) {
                 NodeKind::kNic,
                 NodeKind::kPcie,
                 NodeKind::kGpu}));
-    // Another pod: over a spine; 2 NICs x 2 spines x 2 NICs there.
+    // Another pod, through a spine: 2 NICs x 2 spines x 2 NICs at the destination.
     const auto far = finder.shortest(1, 17);
     ASSERT_EQ(far.size(), 8U);
     EXPECT_EQ(far.front().hops.size(), 8U);

@@ -52,7 +52,8 @@ DirectTopology pair() {
     return t;
 }
 
-/// Machines of GPUs that reach nobody but host memory, by links whose credits bind.
+/// Machines without peer-to-peer PCIe: all traffic of a GPU goes through host memory. The link
+/// buffers are small, so credits limit the traffic.
 ClusterTopology through_host_memory() {
     LinkParams link;
     link.buffer_per_lane = kibibytes(2);
@@ -82,7 +83,7 @@ Topology family(int index) {
         return star(3, {1}).build();
     case 2: {
         SwitchedTopology t = star(5, {2, 2});
-        t.link.buffer_per_lane = kibibytes(2);  // credits bind
+        t.link.buffer_per_lane = kibibytes(2);  // credits limit the rate
         return t.build();
     }
     default:
@@ -110,7 +111,7 @@ RC_GTEST_PROP(FabricProperty, RandomTrafficArrivesOnceAtTheRightPlace, ()) {
              .tag = tag,
              .client = client.id,
              .slot = tag});
-        ++expected[{tag, read ? from : to}];  // an answer comes back to who asked
+        ++expected[{tag, read ? from : to}];  // the response returns to the requester
     }
     simulation.run();
     RC_ASSERT(client.arrived == expected);
@@ -122,8 +123,8 @@ RC_GTEST_PROP(FabricProperty, RandomTrafficArrivesOnceAtTheRightPlace, ()) {
 }
 
 TEST(Fabric, HostMemoryTakesWhatComesInWhateverWaitsToLeaveIt) {
-    // All that leaves a machine and all that enters it shares the ways to and from its memory.
-    // Were memory a switch, each would wait for the other's credits.
+    // Traffic out of a machine and traffic into it share the links to and from its memory. If
+    // memory acted as a switch, each direction would wait for the other's credits.
     Simulation simulation;
     Fabric fabric("fabric", through_host_memory().build(), simulation.scheduler());
     Client client(fabric);
@@ -145,7 +146,7 @@ TEST(Fabric, HostMemoryTakesWhatComesInWhateverWaitsToLeaveIt) {
 
 RC_GTEST_PROP(FabricProperty, ReductionsAnswerAndMulticastsReachEveryMember, ()) {
     SwitchedTopology t = star(*rc::gen::inRange(2U, 7U), {2, 1});
-    t.node.reduction->entries = *rc::gen::inRange(1U, 64U);  // small tables stall
+    t.node.reduction->entries = *rc::gen::inRange(1U, 64U);  // small tables make units stall
     t.node.reduction->buffer = Bytes(*rc::gen::inRange<std::uint64_t>(128, 8192));
     Simulation simulation;
     Fabric fabric("fabric", t.build(), simulation.scheduler());
@@ -186,10 +187,10 @@ RC_GTEST_PROP(FabricProperty, ReductionsAnswerAndMulticastsReachEveryMember, ())
             0U);
 }
 
-/// Member 0 of a domain, or all members, pull and store `count` units each, member h beginning `h`
-/// stripes further. \returns the sums of rank 0's and the switches' links, and the end.
+/// Result of a run in which member 0 of a domain (folded) or every member pulls and stores `count`
+/// units. Member h starts `h` stripes further on.
 struct DomainRun {
-    std::uint64_t into_rank = 0;  ///< wire bytes
+    std::uint64_t into_rank = 0;  ///< wire bytes on rank 0's links
     std::uint64_t out_of_rank = 0;
     std::uint64_t reductions = 0;
     Time end;
@@ -241,12 +242,12 @@ TEST(Fabric, OneRankOfAFoldedGroupCarriesWhatEveryRankOfAWholeOneDoes) {
         EXPECT_EQ(folded.into_rank, whole.into_rank) << gpus;
         EXPECT_EQ(folded.out_of_rank, whole.out_of_rank) << gpus;
         EXPECT_EQ(folded.reductions * gpus, whole.reductions) << gpus;
-        // A burst of 60 units on each plane begins and ends out of step: 1 % of it.
+        // Tolerance for the uneven start and end of each plane's burst of 60 units: 1 % of it.
         EXPECT_NEAR(to_seconds(folded.end) / to_seconds(whole.end), 1, 0.015) << gpus;
     }
 }
 
-/// One-way stream from GPU 0 to GPU 1: payload bytes a second.
+/// Payload bytes per second of a one-way stream from GPU 0 to GPU 1.
 double stream(const Topology& topology, PacketKind kind) {
     Simulation simulation;
     Fabric fabric("fabric", topology, simulation.scheduler());
@@ -272,8 +273,8 @@ TEST(FabricAcceptance, StreamsReachTheFormulaOnEveryTopology) {
         const double reached = stream(topology, PacketKind::kWrite);
         EXPECT_LE(reached, formula * 1.0001) << index;
         if (index == 2) {
-            // A buffer of one unit: each of the two links sends one a round trip, which is two
-            // latencies, the switch's and the unit on the wire.
+            // The buffer holds one unit, so each of the two links sends one unit per round trip:
+            // two link latencies, the switch latency and the unit's time on the wire.
             const double loop = 2 * to_seconds(topology.links[0].latency) +
                                 to_seconds(topology.switches[0].latency) + 4608 / 50e9;
             EXPECT_NEAR(reached / (2 * 4096 / loop), 1.0, 0.15);
@@ -290,8 +291,8 @@ TEST(FabricAcceptance, UnloadedLatencyIsTheSumOfTheWay) {
     Client client(fabric);
     fabric.send(fabric.connect(0, 1), {.payload = 128, .client = client.id});
     simulation.run();
-    // The switch takes a link packet in whole before it forwards it: two latencies, the switch,
-    // twice on the wire.
+    // The switch stores a whole link packet before it forwards it: two link latencies, the switch
+    // latency and twice the serialization time.
     EXPECT_EQ(
         client.last,
         t.link.latency * 2 + t.node.latency +
@@ -373,25 +374,25 @@ TEST(ReductionUnit, StallsWhenFullAndCountsAnswers) {
 TEST(ReductionUnit, AddsLineByLineAsOperandsStreamIn) {
     ReductionUnitParams params;
     params.latency = nanoseconds(50);
-    params.adder_rate = Bandwidth(128'000'000'000);  // a line a nanosecond
+    params.adder_rate = Bandwidth(128'000'000'000);  // one line per nanosecond
     ReductionUnit unit(params, 1);
     Packet request;
     request.payload = 1280;
     Packet answer = request;
     answer.count = 1;
-    answer.tail = nanoseconds(120).count();  // the head is there at 100 ns, the wire is slower
+    answer.tail = nanoseconds(120).count();  // head at 100 ns; the wire is slower than the adder
     const auto line = unit.open(request, TreeRole::kRoot, 2, 1);
     ASSERT_TRUE(line);
     EXPECT_FALSE(unit.add(*line, answer, nanoseconds(100)));
     const auto ready = unit.add(*line, answer, nanoseconds(100));
     ASSERT_TRUE(ready);
-    // The first operands take the adders for 10 ns; then the second's first line, and a line after
-    // the tail the last one.
+    // The first operand occupies the adder for 10 ns. The second operand's first line follows at
+    // once; its last line is added one line time after the tail arrives.
     EXPECT_EQ(ready->first, nanoseconds(111) + params.latency);
     EXPECT_EQ(ready->last, nanoseconds(121) + params.latency);
 }
 
-/// Seconds in which a fabric of so many links goes, the least of three.
+/// Seconds to destroy a fabric of 16 links per GPU: the least of three runs.
 double seconds_to_go(std::uint32_t gpus) {
     SwitchedTopology t;
     t.gpus = gpus;
@@ -410,7 +411,8 @@ double seconds_to_go(std::uint32_t gpus) {
 }
 
 TEST(Fabric, GoesInTheTimeThatItsLinksNeedEach) {
-    // 16 times the links; a search among all modules for each would take over 1,000 times as long.
+    // 16 times as many links. If the removal of each link searched all modules, it would take over
+    // 1,000 times as long.
     EXPECT_LT(seconds_to_go(4096), 300 * seconds_to_go(256));
 }
 

@@ -14,7 +14,7 @@
 namespace switchfold::families_test {
 namespace {
 
-/// Links of 1 GB/s a lane, so that bandwidths read as lanes.
+/// Links of 1 GB/s per lane, so that a bandwidth in GB/s is a number of lanes.
 LinkParams one() {
     LinkParams link;
     link.lane_bandwidth = gigabytes_per_second(1);
@@ -63,7 +63,7 @@ TEST(FullMesh, FormulasOfTheCompleteGraph) {
         t.gpus = n;
         t.link = t.host_link = one();
         const Topology built = t.build();
-        EXPECT_EQ(built.edges.size(), n * (n - 1) / 2 + n);  // and each GPU's way to the host
+        EXPECT_EQ(built.edges.size(), n * (n - 1) / 2 + n);  // plus a host link per GPU
         EXPECT_EQ(lanes(bisection(built).bandwidth), n / 2 * (n - n / 2));
         EXPECT_TRUE(bisection(built).exact);
         EXPECT_EQ(diameter(built).hops, 1U);
@@ -94,7 +94,7 @@ TEST(Boards, Dgx2CrossesItsTrunks) {
     EXPECT_EQ(built.gpus(), 16U);
     EXPECT_EQ(count(built, NodeKind::kSwitch), 12U);
     EXPECT_EQ(built.edges.size(), 16U * 6 + 6);
-    EXPECT_EQ(lanes(bisection(built).bandwidth), 48U);  // 2.4 TB/s both ways of 25 GB/s lanes
+    EXPECT_EQ(lanes(bisection(built).bandwidth), 48U);  // 2.4 TB/s both ways at 25 GB/s a lane
     EXPECT_EQ(diameter(built).hops, 3U);
     PathFinder finder(built);
     EXPECT_EQ(finder.shortest(0, 1).size(), 6U);
@@ -120,7 +120,7 @@ TEST(Direct, CubeMeshBisectionIsTheLeastOverAllHalvings) {
         least = std::min(least, across);
     }
     EXPECT_EQ(lanes(bisection(t.build()).bandwidth), least);
-    EXPECT_EQ(diameter(t.build()).hops, 2U);  // over the host where no link is
+    EXPECT_EQ(diameter(t.build()).hops, 2U);  // through the host where there is no link
 }
 
 RC_GTEST_PROP(MaxFlow, OnDirectLinksIsWhatCrossesTheCut, ()) {
@@ -154,7 +154,7 @@ TEST(FatTree, KAryFormulas) {
         EXPECT_EQ(lanes(bisection(deep).bandwidth), three / 2);
         EXPECT_EQ(diameter(deep).hops, 6U);
         PathFinder finder(deep);
-        EXPECT_EQ(finder.shortest(0, three - 1, 1000).size(), k * k / 4);  // one a core switch
+        EXPECT_EQ(finder.shortest(0, three - 1, 1000).size(), k * k / 4);  // one per core switch
         ParamChecker checker;
         on_network(three, fat_tree(3, k, 1)).check(checker);
         EXPECT_TRUE(checker.found().empty());
@@ -166,7 +166,7 @@ TEST(FatTree, KAryFormulas) {
 }
 
 TEST(FatTree, OversubscriptionDividesTheBisection) {
-    // 8 leaves of 6 ends and 2 uplinks: half of the 16 uplinks.
+    // 8 leaves, each with 6 ends and 2 uplinks: the bisection is half of the 16 uplinks.
     const Topology t = on_network(48, fat_tree(2, 8, 3)).build();
     EXPECT_EQ(count(t, NodeKind::kSwitch), 8U + 2);
     EXPECT_EQ(lanes(bisection(t).bandwidth), 8U);
@@ -187,12 +187,12 @@ TEST(DragonflyPlus, FormulasOfGroups) {
     const NetworkTopology params = on_network(32, n);
     const Topology t = params.build();
     EXPECT_EQ(count(t, NodeKind::kSwitch), 4U * 5);
-    // Each pair of groups has 3 * 2 / 3 links.
+    // Each pair of groups has 3 * 2 / 3 links: spines * global links / other groups.
     EXPECT_EQ(t.edges.size(), 32U + 4 * 6 + 6 * 2);
     EXPECT_EQ(lanes(bisection(t).bandwidth), 4U * 2);  // 2 groups against 2
     EXPECT_EQ(diameter(t).hops, 5U);
     expect_all_joined(t);
-    // No spine has more than its global links.
+    // No spine has more links to other groups than `global_links`.
     std::vector<std::uint32_t> global(t.nodes.size(), 0);
     for (const TopologyEdge& edge : t.edges)
         if (edge.link_class == 2) {
@@ -232,7 +232,7 @@ TEST(Torus, FormulasAndRoutesByDimension) {
         }
         PathFinder finder(built);
         EXPECT_EQ(finder.shortest(0, gpus - 1).size(), 1U);
-        // Router to router first along the first dimension.
+        // Routes are in dimension order: the first hop between routers is in the first dimension.
         const std::uint32_t far = gpus / dimensions[0] + 1;
         const auto route = finder.shortest(0, far).front();
         const TopologyEdge& first = built.edges[route.hops[1] / 2];
@@ -261,8 +261,8 @@ TEST(Pcie, TreeOfSwitchesAndSockets) {
     EXPECT_EQ(count(t, NodeKind::kHost), 2U);
     EXPECT_EQ(count(t, NodeKind::kPcie), 2U);
     PathFinder finder(t);
-    EXPECT_EQ(finder.shortest(0, 1).front().hops.size(), 2U);  // below one switch
-    EXPECT_EQ(finder.shortest(0, 3).front().hops.size(), 5U);  // over both sockets
+    EXPECT_EQ(finder.shortest(0, 1).front().hops.size(), 2U);  // under the same switch
+    EXPECT_EQ(finder.shortest(0, 3).front().hops.size(), 5U);  // across both sockets
     EXPECT_EQ(lanes(bisection(t).bandwidth), 1U);
     expect_all_joined(t);
 }
@@ -305,7 +305,7 @@ TEST(Pcie, BridgesComeFirstAndSayWhatTheyNeed) {
 }
 
 TEST(RingBound, IsWhatTheNarrowestSharedLinkLeaves) {
-    // Two GPUs of each socket: one direction of each socket link carries one ring hop.
+    // Two GPUs per socket: each direction of the socket link carries one ring hop.
     PcieTopology params = pcie();
     for (LinkParams* link : {&params.gpu_link, &*params.switch_link, &*params.root_link}) {
         link->format.header_flits = 0;
@@ -313,7 +313,7 @@ TEST(RingBound, IsWhatTheNarrowestSharedLinkLeaves) {
     }
     const std::vector<std::vector<std::uint32_t>> in_order{{0, 1, 2, 3}};
     EXPECT_EQ(lanes(ring_bound(params.build(), in_order, 4096)), 1U);
-    // In bad order every hop crosses.
+    // In this order every hop crosses the socket link.
     const std::vector<std::vector<std::uint32_t>> crossing{{0, 2, 1, 3}};
     EXPECT_EQ(
         ring_bound(params.build(), crossing, 4096).count(), gigabytes_per_second(1).count() / 2);
@@ -328,7 +328,8 @@ TEST(InSwitchBound, FollowsWhatEntersAGpu) {
     EXPECT_EQ(in_switch_bound(t.build(), 4096).count(), 0U);
     t.node.multicast = true;
     t.node.reduction = ReductionUnitParams{};
-    // Stores 144 B and fetches 32 B a line of 128 B; an eighth of it again 144 B and 16 B of ack.
+    // A GPU receives for each 128 B line a store of 144 B and a fetch of 32 B. For the eighth of
+    // the lines that it owns it also receives a sum of 144 B and an acknowledgement of 16 B.
     const double rate = 18 * 26.5625 * 0.871 * 128 / (144 + 32 + (144 + 16) / 8.0) * 2 * 7 / 8;
     EXPECT_NEAR(
         static_cast<double>(in_switch_bound(t.build(), 4096).count()) * 1e-9, rate, rate * 1e-6);

@@ -79,7 +79,7 @@ TEST(Graph, RefusesAGpuWithoutAPath) {
     Json json = good();
     json["nodes"].push_back({{"name", "lonely"}, {"kind", "gpu"}});
     expect_refused(json, "/nodes/3", "GPU lonely has no path to left");
-    // Joined only to a GPU, which forwards nothing.
+    // Now it is joined to a GPU, but GPUs do not forward.
     json["edges"].push_back({{"a", "lonely"}, {"b", "left"}, {"type", "wire"}});
     expect_refused(json, "/nodes/3", "GPU lonely has no path to right");
 }

@@ -20,7 +20,7 @@ LinkParams wire(std::uint64_t gigabytes) {
     return link;
 }
 
-/// Two sockets, 4 switches, memory: two GPUs below each switch of a machine of 8.
+/// Two sockets with memory and 4 PCIe switches: two GPUs under each switch in a machine of 8.
 PcieTree tree() {
     PcieTree t;
     t.roots = 2;
@@ -40,7 +40,7 @@ SwitchedTopology hgx() {
     return t;
 }
 
-/// Names of the nodes that a path leads to.
+/// Names of the nodes along a path, without its start.
 std::string nodes_of(const Topology& topology, const std::vector<std::uint32_t>& path) {
     std::string names;
     for (const std::uint32_t hop : path)
@@ -87,7 +87,7 @@ TEST(HostPaths, StayInTheirMachine) {
     const Topology t = cluster.build();
     const auto paths = host_paths(t);
     EXPECT_EQ(nodes_of(t, paths[15]), "node1_pcie3 node1_host1 node1_memory1");
-    // NICs hang on the same switches as the GPUs.
+    // NICs are attached to the same PCIe switches as the GPUs.
     EXPECT_EQ(nearest_nics(t)[15].size(), 1U);
 }
 
@@ -113,10 +113,10 @@ TEST(HostPaths, BoundIsWhatTheFullestLinkLeaves) {
     auto bound = host_bound(machine.build(), kibibytes(64));
     ASSERT_TRUE(bound);
     EXPECT_EQ(bound->alone, gigabytes_per_second(12));
-    EXPECT_EQ(bound->together, gigabytes_per_second(6));  // two below each switch
+    EXPECT_EQ(bound->together, gigabytes_per_second(6));  // two GPUs under each switch
     machine.host_pcie->memory_link = wire(20);
     bound = host_bound(machine.build(), kibibytes(64));
-    EXPECT_EQ(bound->together, gigabytes_per_second(5));  // four on each memory
+    EXPECT_EQ(bound->together, gigabytes_per_second(5));  // four GPUs share each memory
     machine.host_pcie->gpu_link = wire(4);
     bound = host_bound(machine.build(), kibibytes(64));
     EXPECT_EQ(bound->alone, gigabytes_per_second(4));

@@ -12,7 +12,7 @@
 namespace switchfold::link_test {
 namespace {
 
-/// Takes packets and gives their places back after `hold`.
+/// Accepts packets and returns their credits after `hold`.
 struct Sink : PacketSink {
     explicit Sink(Scheduler& s, Time h = Time()) : scheduler(s), hold(h) {}
     OptionalTime accept(const Packet& packet, Link&) override {
@@ -36,7 +36,7 @@ Packet write(std::uint64_t tag, std::uint32_t payload) {
     return packet;
 }
 
-/// No headers: wire bytes are payload bytes.
+/// Link without headers, so wire bytes equal payload bytes.
 LinkParams bare() {
     LinkParams params;
     params.lane_bandwidth = gigabytes_per_second(50);

@@ -11,9 +11,10 @@
 namespace switchfold::push_trains_test {
 namespace {
 
-constexpr std::uint32_t kLength = 32;  // numbers of a line
+constexpr std::uint32_t kLength = 32;  // elements per line
 
-/// Pushes the lines of a train; each number is the member's own.
+/// Pushes the lines of a train, in one packet if `whole` and else in one packet per line. Values
+/// differ between members and lines.
 void push(
     Pusher& pusher, std::uint32_t member, std::uint64_t train, std::uint32_t lines, bool whole) {
     const auto number = [&](std::uint64_t line, std::uint32_t e) {
@@ -41,7 +42,7 @@ RC_GTEST_PROP(PushTrainProperty, NoLineIsLostOrCountedTwice, ()) {
     const std::uint64_t trains = *rc::gen::inRange<std::uint64_t>(1, 20);
     const std::uint32_t lines = *rc::gen::inRange(1U, static_cast<unsigned>(kLinesInTrain) + 1);
     const std::uint64_t skew = *rc::gen::inRange<std::uint64_t>(0, 10);
-    // Members may cut what they push as they like.
+    // If mixed, even members push whole trains and odd members push single lines.
     const bool mixed = *rc::gen::arbitrary<bool>();
     for (std::uint32_t m = 0; m < gpus; ++m)
         for (std::uint64_t i = 0; i < trains; ++i)
@@ -67,7 +68,7 @@ struct TimedPushes {
     ReductionUnitStatistics statistics;
 };
 
-/// Eight members push 800 lines of 128 bytes, each `skew` trains ahead of the one before.
+/// Eight members push 800 lines of 128 bytes; each member is `skew` trains ahead of the previous.
 TimedPushes pushes(int kind, const ReductionUnitParams& unit, bool whole, std::uint64_t skew = 0) {
     constexpr std::uint32_t kGpus = 8;
     constexpr std::uint32_t kLines = 4;
@@ -90,7 +91,7 @@ TEST(PushTrains, TakeTheTimeOfTheirLinesInFewerEvents) {
         EXPECT_NEAR(trains.us / lines.us, 1.0, 0.01) << kind;
         EXPECT_EQ(trains.trains, 8U * 200) << kind;
         EXPECT_LT(trains.events, 0.4 * static_cast<double>(lines.events)) << kind;
-        // Units see lines, whatever they came in.
+        // Reduction units count lines, whether they arrive in trains or alone.
         EXPECT_EQ(trains.statistics.reductions, lines.statistics.reductions) << kind;
         EXPECT_EQ(trains.statistics.bytes_in, lines.statistics.bytes_in) << kind;
     }
@@ -118,7 +119,7 @@ TEST(PushTrains, RoomIsThatOfTheNarrowestSwitch) {
     Simulation simulation;
     Fabric fabric("fabric", one_level(4, unit), simulation.scheduler());
     const Pusher pusher(fabric, ElementType::kFloat32);
-    // Switches with 2, 1 and 1 of 4 lanes, four ports each: 10 entries of 128 bytes a lane.
+    // Switches have 2, 1 and 1 of 4 lanes and four ports each: 10 entries of 128 bytes per lane.
     EXPECT_EQ(fabric.push_room(*pusher.group), 10U * 128 * 4 * 4);
 }
 

@@ -32,7 +32,7 @@ add_node(Topology& t, NodeKind kind, const std::string& name, std::uint32_t of) 
     return static_cast<std::uint32_t>(t.nodes.size() - 1);
 }
 
-/// Every GPU on every one of three switches.
+/// Every GPU is attached to each of three switches.
 inline Topology one_level(std::uint32_t gpus, const ReductionUnitParams& unit) {
     SwitchedTopology t;
     t.gpus = gpus;
@@ -41,7 +41,7 @@ inline Topology one_level(std::uint32_t gpus, const ReductionUnitParams& unit) {
     return t.build();
 }
 
-/// As DGX-2: two boards of two switches; each switch has a trunk to its twin on the other board.
+/// Like a DGX-2: two boards of two switches, each with a trunk to its twin on the other board.
 inline Topology two_boards(std::uint32_t gpus, const ReductionUnitParams& unit) {
     Topology t;
     t.links = {LinkParams{}};
@@ -58,7 +58,7 @@ inline Topology two_boards(std::uint32_t gpus, const ReductionUnitParams& unit) 
     return t;
 }
 
-/// As InfiniBand with SHARP: a NIC a GPU, two GPUs a leaf, two spines.
+/// Like InfiniBand with SHARP: one NIC per GPU, two GPUs per leaf, two spines.
 inline Topology fat_tree(std::uint32_t gpus, const ReductionUnitParams& unit) {
     Topology t;
     t.links = {LinkParams{}};
@@ -88,7 +88,7 @@ inline Topology family(int index, std::uint32_t gpus, const ReductionUnitParams&
                         : fat_tree(gpus, unit);
 }
 
-/// Any unit, small enough to be full now and then.
+/// A random reduction unit, small enough to fill up at times.
 inline ReductionUnitParams any_unit() {
     ReductionUnitParams unit;
     unit.entries = *rc::gen::inRange(1U, 40U);
@@ -98,8 +98,8 @@ inline ReductionUnitParams any_unit() {
     return unit;
 }
 
-/// Every member pushes numbers for every line; the home merges what comes back in parts and stores
-/// it to all.
+/// Every member pushes values for every line. A line's home rank merges the partial sums that reach
+/// it and multicasts the total.
 struct Pusher : PacketClient {
     Pusher(Fabric& f, ElementType type) : fabric(f), id(f.add_client(*this)) {
         ranks.resize(f.gpus());
@@ -116,7 +116,7 @@ struct Pusher : PacketClient {
     void push(std::uint32_t member, std::uint64_t line, std::vector<float> values) {
         push_train(member, line, 1, std::move(values), line);
     }
-    /// Lines of one length, one after the other.
+    /// Pushes consecutive lines of equal length in one packet.
     void push_train(
         std::uint32_t member,
         std::uint64_t first,
@@ -180,7 +180,7 @@ struct Pusher : PacketClient {
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<float>> sums;
     std::map<std::uint64_t, std::pair<std::uint32_t, std::vector<float>>> home;
     std::uint64_t partials = 0;
-    std::uint64_t trains = 0;  ///< sums of several lines that came
+    std::uint64_t trains = 0;  ///< received packets with the sums of several lines
 };
 
 inline ReductionUnitStatistics total(const Fabric& fabric) {

@@ -14,7 +14,7 @@
 namespace switchfold::reduction_policy_test {
 namespace {
 
-/// As somebody else would write it: the line with the fewest operands leaves.
+/// A policy as a user might write it: evicts the line with the fewest operands.
 struct FewestLeave final : ReductionPolicy {
     [[nodiscard]] std::uint32_t
     victim(const ReductionUnit& unit, TreeRole role, const Packet& /*waiting*/) const override {
@@ -26,7 +26,7 @@ struct FewestLeave final : ReductionPolicy {
     }
 };
 
-/// The newest: what is nearly whole stays.
+/// Evicts the newest line, so that nearly complete lines stay.
 struct NewestLeaves final : ReductionPolicy {
     [[nodiscard]] std::uint32_t
     victim(const ReductionUnit& unit, TreeRole role, const Packet& /*waiting*/) const override {
@@ -69,7 +69,7 @@ RC_GTEST_PROP(ReductionPolicyProperty, WhoeverLeavesNoContributionIsLostOrCounte
     expect_clean(fabric);
 }
 
-/// Partial sums that leave a unit of four lines which members go through from different places.
+/// Number of evictions from units of four entries when every member starts at a different line.
 std::uint64_t evictions(const std::shared_ptr<const ReductionPolicy>& policy) {
     ReductionUnitParams unit;
     unit.entries = 4;

@@ -29,7 +29,7 @@ RC_GTEST_PROP(PushProperty, NoContributionIsLostOrCountedTwice, ()) {
     const std::uint64_t skew = *rc::gen::inRange<std::uint64_t>(0, 20);
     for (std::uint32_t m = 0; m < gpus; ++m)
         for (std::uint64_t i = 0; i < lines; ++i) {
-            // Members may go through the lines from different places.
+            // Members may start at different lines.
             const std::uint64_t line = (i + m * skew) % lines;
             std::vector<float> values(1 + line % 40);
             expected[line].resize(values.size());
@@ -56,7 +56,7 @@ struct PushRun {
     ReductionUnitStatistics statistics;
 };
 
-/// All members push 400 units of 1 KiB, each member `skew` units ahead of the one before.
+/// All members push 400 units of 1 KiB; each member is `skew` units ahead of the previous.
 PushRun pushes(int kind, const ReductionUnitParams& unit, std::uint64_t skew = 0) {
     const std::uint32_t gpus = 8;
     Simulation simulation;
@@ -75,7 +75,7 @@ TEST(Push, EverySwitchOfATreeReducesOnceAndTheRootSendsTheSumDown) {
     const PushRun flat = pushes(0, unit);
     EXPECT_EQ(flat.statistics.reductions, 400U);
     EXPECT_EQ(flat.partials, 0U);
-    // Two boards: the root adds four members and one partial sum.
+    // Two boards: the root adds its board's four members and one partial sum.
     const PushRun boards = pushes(1, unit);
     EXPECT_EQ(boards.statistics.reductions, 2 * 400U);
     EXPECT_EQ(boards.statistics.bytes_in, 400U * 1024 * (4 + 4 + 1));
@@ -159,7 +159,7 @@ TEST(ReductionPlan, TakesTheFlattestTreesAndAllOfThem) {
     EXPECT_EQ(boards.trees[0].nodes.size(), 2U);
     EXPECT_EQ(boards.trees[0].nodes[0].down.size(), 5U);
     const ReductionPlan tree = plan_reduction(fat_tree(8, unit), ranks);
-    ASSERT_EQ(tree.trees.size(), 2U);  // the spines
+    ASSERT_EQ(tree.trees.size(), 2U);  // one per spine
     EXPECT_EQ(tree.trees[0].nodes[0].answers, 4U);
     // Two GPUs of one leaf need no spine.
     const std::vector<std::uint32_t> near{2, 3};
@@ -213,8 +213,8 @@ TEST(ReductionGroups, AWideAccumulatorSendsWidePartialSums) {
                 wire += link->statistics().wire_bytes;
         return wire;
     };
-    // 256 B of bfloat16 in two packets, or 512 B of float32 in four; then the answers to the two
-    // packets of the sum that comes down.
+    // 256 B of bfloat16 in two packets, or 512 B of float32 in four, and the acknowledgements of
+    // the two packets of the sum that comes down.
     EXPECT_EQ(wire_up(Accumulation::kElement), 256U + 2 * 16 + 2 * 16);
     EXPECT_EQ(wire_up(Accumulation::kFloat32), 512U + 4 * 16 + 2 * 16);
 }

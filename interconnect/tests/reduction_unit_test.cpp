@@ -13,7 +13,7 @@
 namespace switchfold::reduction_unit_test {
 namespace {
 
-/// Four entries of 128 B, 25 bytes a nanosecond, 50 ns of latency.
+/// Four entries of 128 B, an adder of 25 bytes per nanosecond, 50 ns of latency.
 ReductionUnitParams small_unit() {
     ReductionUnitParams params;
     params.entries = 4;
@@ -89,7 +89,7 @@ TEST(ReductionUnit, NoRoomUntilALineIsClosed) {
 
 TEST(ReductionUnit, AWideAccumulatorFillsTheBufferFirst) {
     ReductionUnit unit(small_unit(), 1);
-    // Half-width elements, sums of full width: two lines fill the buffer of four entries.
+    // Sums are twice as wide as the elements, so two lines fill the buffer of four entries.
     EXPECT_TRUE(unit.open(operands(0), TreeRole::kRoot, 1, 2));
     EXPECT_TRUE(unit.open(operands(1), TreeRole::kRoot, 1, 2));
     EXPECT_FALSE(unit.open(operands(2), TreeRole::kRoot, 1, 2));
@@ -112,7 +112,7 @@ TEST(ReductionUnit, OnlyAsManyGroupsAsCanHaveTheirEntries) {
     EXPECT_TRUE(unit.admit(2));
     EXPECT_FALSE(unit.admit(3));
     EXPECT_EQ(unit.room_of(1, 1), 2U * 128U);
-    // One group's lines leave the other's entries alone.
+    // One group's lines do not take the entries set aside for the other.
     EXPECT_TRUE(unit.open(operands(0, 128, 1), TreeRole::kRoot, 1, 1));
     EXPECT_TRUE(unit.open(operands(1, 128, 1), TreeRole::kRoot, 1, 1));
     EXPECT_FALSE(unit.open(operands(2, 128, 1), TreeRole::kRoot, 1, 1));

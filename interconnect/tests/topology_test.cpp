@@ -53,7 +53,7 @@ TEST(PathFinder, NeverLeadsThroughAGpu) {
     const Topology topology = cube_mesh().build();
     PathFinder finder(topology);
     EXPECT_EQ(finder.shortest(0, 3).front().hops.size(), 1U);  // joined directly
-    const auto far = finder.shortest(0, 7);                    // not joined: over the host
+    const auto far = finder.shortest(0, 7);                    // not joined: through the host
     ASSERT_EQ(far.size(), 1U);
     EXPECT_EQ(far.front().hops.size(), 2U);
 }
@@ -65,7 +65,7 @@ TEST(PathFinder, FindsNothingWhereThereIsNothing) {
     EXPECT_TRUE(finder.shortest(0, 1).empty());
 }
 
-/// No ring leaves a GPU out, and none uses a lane that another uses in the same direction.
+/// Every ring visits all GPUs, and no two rings use the same lane in the same direction.
 void expect_disjoint(
     const std::vector<DirectEdge>& edges,
     std::uint32_t gpus,
@@ -89,12 +89,12 @@ void expect_disjoint(
 TEST(FindRings, HybridCubeMeshUsesEveryLaneBothWays) {
     const DirectTopology mesh = cube_mesh();
     const auto rings = find_rings(mesh.build(), all(8));
-    EXPECT_EQ(rings.size(), 6U);  // 6 lanes a GPU
+    EXPECT_EQ(rings.size(), 6U);  // 6 lanes per GPU
     expect_disjoint(mesh.edges, 8, rings);
 }
 
-/// GPUs 0 to n - 1 of a DGX-1V. Four hang on GPU 0 alone where five are taken: NCCL's search then
-/// goes through GPU 0's memory (NVB), and its two lanes there and back carry two rings.
+/// GPUs 0 to n - 1 of a DGX-1V. With five GPUs, GPU 4 is joined only to GPU 0. NCCL's search then
+/// goes through GPU 0's memory (NVB), and the two lanes each way carry two rings.
 TEST(FindRings, FirstGpusOfTheHybridCubeMeshHaveAsManyAsNcclFinds) {
     const std::map<std::uint32_t, std::size_t> stated{
         {2, 1}, {3, 2}, {4, 4}, {5, 2}, {6, 2}, {7, 4}, {8, 6}};
@@ -159,7 +159,7 @@ RC_GTEST_PROP(FindRings, AreDisjointOnAnyMesh, ()) {
         for (std::uint32_t b = a + 1; b < mesh.gpus; ++b)
             if (*rc::gen::arbitrary<bool>())
                 mesh.edges.push_back({a, b, *rc::gen::inRange<std::uint32_t>(1, 4)});
-    RC_PRE(!mesh.edges.empty());  // else the host joins them, in any order
+    RC_PRE(!mesh.edges.empty());  // without edges the host joins the GPUs in any order
     expect_disjoint(mesh.edges, mesh.gpus, find_rings(mesh.build(), all(mesh.gpus)));
 }
 

@@ -25,7 +25,7 @@ TEST(RoundTo, HalfMatchesKnownValues) {
 
 #ifdef __FLT16_MANT_DIG__
 TEST(RoundTo, HalfMatchesTheCompilerBitByBit) {
-    // Every 997th float32 pattern: some four million values of every exponent.
+    // Every 997th float32 bit pattern: about four million values that cover every exponent.
     for (std::uint64_t bits = 0; bits <= UINT32_MAX; bits += 997) {
         const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
         if (std::isnan(value))
@@ -69,7 +69,7 @@ TEST(Fold, AWideAccumulatorRoundsOnceAndANarrowOneEachTime) {
         pool.drop(handle);
         return value;
     };
-    // In float16 2048 + 1 stays 2048; in float32 the ones count, and 2051 is a tie to 2052.
+    // In float16, 2048 + 1 stays 2048. In float32 the sum is 2051, a tie that rounds to 2052.
     EXPECT_EQ(sum(Accumulation::kElement, true), 2048.0F);
     EXPECT_EQ(sum(Accumulation::kFloat32, true), 2052.0F);
     EXPECT_EQ(sum(Accumulation::kFloat32, false), 2051.0F);

@@ -29,11 +29,11 @@ TEST(BlockLimit, AnExchangesPeersShareTheBlocksThatAreLeft) {
     choice.peers_of_a_block = 1;
     const Choice less = limited(choice, 8, 3);
     EXPECT_EQ(less.channels, 3U);
-    EXPECT_EQ(less.peers_of_a_block, 6U);  // 16 ways over 3 blocks
+    EXPECT_EQ(less.peers_of_a_block, 6U);  // 2 channels for each of 8 peers, over 3 blocks
     EXPECT_EQ(limited(choice, 8, 16).peers_of_a_block, 1U);
 }
 
-/// What a port was asked to hold, whatever the kind, the size and the policy.
+/// Checks the most thread blocks that any port held, for any kind, size and policy.
 RC_GTEST_PROP(BlockLimit, NoKernelHoldsMoreThanItsLimit, ()) {
     const auto kind =
         *rc::gen::elementOf(std::vector(std::begin(kCollectiveKinds), std::end(kCollectiveKinds)));
@@ -54,7 +54,7 @@ RC_GTEST_PROP(BlockLimit, NoKernelHoldsMoreThanItsLimit, ()) {
     operation.kind = kind;
     operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 2000) * 4096);
     operation.datatype = Datatype::kBfloat16;
-    operation.thread_blocks = *rc::gen::element(0U, 5U, 40U);  // as traced
+    operation.thread_blocks = *rc::gen::element(0U, 5U, 40U);  // from a trace
     TestMachine machine(build_topology(TestMachine::hgx(4)), TestMachine::params(), policies, 1);
     const CollectiveRecord record = machine.run(operation);
     RC_ASSERT(machine.ended == 4U);
@@ -73,7 +73,7 @@ CollectiveRecord run(const CollectiveParams& params, std::uint32_t most) {
     return machine.run(operation);
 }
 
-/// A communicator is made with NCCL's maxCTAs, so its estimates know of it.
+/// NCCL takes maxCTAs when it creates a communicator, so its cost estimates include the limit.
 TEST(BlockLimit, ALimitIsAMachineWithFewerChannels) {
     CollectiveParams few = TestMachine::params();
     few.channels = 4;

@@ -60,7 +60,8 @@ TEST(DoubleBinaryTree, WhoHasChildrenInOneTreeHasNoneInTheOther) {
             EXPECT_LE(b, 2U);
             inner_in_both += a > 0 && b > 0 ? 1 : 0;
         }
-        // An odd tree is shifted, not mirrored: one node, a root, may have both.
+        // For odd n the second tree is shifted, not mirrored, so one node, a root, may have
+        // children in both.
         EXPECT_LE(inner_in_both, n % 2) << n;
     }
 }
@@ -103,12 +104,12 @@ CollectiveParams small_units() {
     return params;
 }
 
-/// Runs one all-reduce of the engine's own choosing of everything but the algorithm, in functional
-/// mode below the engine.
 struct Reduced {
     std::vector<std::vector<float>> results;
     CollectiveSpec spec;
 };
+/// Runs one all-reduce in functional mode, without the engine, but with the engine's layout, rings
+/// and trees.
 Reduced reduce_across(
     const Topology& topology,
     Algorithm algorithm,
@@ -149,7 +150,7 @@ Reduced reduce_across(
     return out;
 }
 
-/// The sum that a tree gives: every node adds what its children, in rank order, send to its own.
+/// The sum that a tree gives: every node adds its children's sums, in rank order, to its own value.
 float tree_sum(
     const std::vector<std::uint32_t>& parent,
     const std::vector<float>& own,
@@ -214,7 +215,7 @@ TEST(TreeAcross, GivesTheSumInTheOrderOfItsChannelsTree) {
             }
 }
 
-/// What the switches of each machine make of one element, in rank order, rounded once.
+/// The in-switch sum of one element in each machine: in rank order, rounded once.
 std::vector<float> machine_sums(
     const GroupLayout& layout,
     const std::vector<std::vector<float>>& before,

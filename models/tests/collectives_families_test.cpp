@@ -12,7 +12,7 @@
 namespace switchfold::collectives_families_test {
 namespace {
 
-/// A machine of each family, of random size.
+/// A topology family and one topology of it, of random size.
 struct Family {
     std::string name;
     Topology topology;

@@ -29,8 +29,8 @@ double seconds(
     return to_seconds(record.end - record.start);
 }
 
-/// nccl#1221: with 8 NICs of 50 GB/s a machine, NVLS gains on two machines and no more above: a
-/// tree's inner machine sends everything twice, like a ring's, and the network is the limit. (The
+/// nccl#1221: with 8 NICs of 50 GB/s per machine, NVLS is faster on two machines, but not on more.
+/// A tree's inner machine sends everything twice, as in a ring, so the network is the limit. (The
 /// tree over all GPUs is slower than both.)
 TEST(AcrossMachines, NoGainFromTheSwitchAboveTwo) {
     CollectiveParams params = network_params();
@@ -50,8 +50,9 @@ TEST(AcrossMachines, NeverFasterThanTheNics) {
     for (const std::uint32_t machines : {2U, 4U}) {
         const Topology topology = TestMachine::cluster(machines, 4);
         const double n = 4.0 * machines;
-        // Sent by each machine: a ring's channels cross once, a tree's inner machines three times
-        // half of everything and their leaf's half.
+        // Bytes that a machine sends: each ring channel leaves it once. With more than two
+        // machines, an inner machine of a tree sends half of the buffer three times (to its parent
+        // and two children) and half of it once as a leaf of the other tree.
         EXPECT_GT(
             seconds(topology, Algorithm::kRing, Protocol::kSimple, kSize),
             2 * (n - 1) / n * kSize / kNics);
@@ -65,8 +66,8 @@ TEST(AcrossMachines, NeverFasterThanTheNics) {
 }
 
 TEST(AcrossMachines, SmallTreesCostTheHopsOfNcclsTable) {
-    // NCCL tuning.cc: 2 * ((ppn - 1) * NVLink + log2(nodes) * NET) on top of the base. The NET hop
-    // of LL, 5.0 us in its table for trees, is here what proxy, wires and polling add up to.
+    // NCCL tuning.cc: 2 * ((ppn - 1) * NVLink + log2(nodes) * NET) on top of the base. Its table
+    // has 5.0 us for a tree's NET hop with LL. Here the hop is the sum of proxy, wires and polling.
     const auto time = [](std::uint32_t machines) {
         return seconds(TestMachine::cluster(machines, 1), Algorithm::kTree, Protocol::kLl, 1024);
     };
@@ -81,7 +82,7 @@ TEST(AcrossMachines, TheProxyIsPaidForEverySlice) {
     slow.proxy_overhead = microseconds(20);
     const double usual = seconds(topology, Algorithm::kRing, Protocol::kLl, 4096);
     const double delayed = seconds(topology, Algorithm::kRing, Protocol::kLl, 4096, slow);
-    // Of a ring's 6 steps of 4 ranks on the longest way at least 2 cross the network.
+    // A ring of 4 ranks has 6 steps on its longest path; at least 2 of them cross the network.
     EXPECT_GT(delayed - usual, 2 * 19e-6);
     EXPECT_LT(delayed - usual, 6 * 19e-6);
 }
@@ -116,7 +117,7 @@ TEST(AcrossMachines, AutoChoosesAsNcclDoes) {
         }
     EXPECT_EQ(
         choice(2, TunerGeneration::kHopper, mebibytes(1024)).algorithm, Algorithm::kInSwitchTree);
-    // An Ampere's switch does not reduce for NCCL; two machines gain by a tree, more do not.
+    // On Ampere, NCCL does not reduce in the switch. Two machines gain from a tree, more do not.
     EXPECT_EQ(choice(8, TunerGeneration::kAmpere, mebibytes(4096)).algorithm, Algorithm::kRing);
     EXPECT_EQ(choice(8, TunerGeneration::kAmpere, mebibytes(4096)).protocol, Protocol::kSimple);
 }
@@ -169,8 +170,8 @@ TEST(AcrossMachines, AllRailsCarryTheSame) {
     }
 }
 
-/// hardware.md A5, nccl#1506: all-gather and reduce-scatter move the buffer one way whether or not
-/// the switch helps; a GPU sends (or gets) an N-th of what it does in the ring.
+/// hardware.md A5, nccl#1506: all-gather and reduce-scatter move the whole buffer in one direction
+/// with or without the switch. In the other direction the switch leaves an N-th of it.
 TEST(InSwitchHalves, TheSwitchSavesOneDirectionOnly) {
     constexpr std::uint64_t kSize = 64ULL << 20U;
     for (const CollectiveKind kind : {CollectiveKind::kReduceScatter, CollectiveKind::kAllGather}) {

@@ -35,8 +35,8 @@ DirectTopology ring_of(std::uint32_t gpus) {
     return t;
 }
 
-/// Sums of one element over members in ring order from each place: what a ring all-reduce may give,
-/// bit by bit.
+/// Whether `sum` is, bit for bit, the sum of one element in ring order from some member: what a
+/// ring all-reduce may give.
 bool is_a_ring_sum(
     const std::vector<std::vector<float>>& before,
     std::size_t element,
@@ -58,7 +58,7 @@ struct SilentListener : MemberListener {
     int done = 0;
 };
 
-/// Runs one all-reduce in functional mode below the engine and gives the buffers back.
+/// Runs one all-reduce in functional mode, without the engine, and returns the buffers.
 std::vector<std::vector<float>> reduced(
     const Topology& topology,
     const Choice& choice,
@@ -231,8 +231,8 @@ TEST(AllReduceSpeed, HalvingTheTransferUnitConverges) {
 }
 
 TEST(AllReduceTraffic, RingReadsAndWritesWhatNcclDoes) {
-    // hardware.md A4: sends 2(N-1)/N S; reads (3N-2)/N S and writes S beside what comes in over the
-    // link.
+    // hardware.md A4: a GPU sends 2(N-1)/N S, reads (3N-2)/N S and writes S in addition to what
+    // arrives over the link.
     constexpr std::uint64_t kSize = 24ULL << 20U;
     TestMachine machine(
         TestMachine::hgx(8).build(),
@@ -262,7 +262,8 @@ TEST(AllReduceTraffic, TheSwitchHalvesWhatAGpuSends) {
     for (const auto& node : machine.fabric.switches())
         for (std::size_t port = 0; port < node->incoming().size(); ++port)
             reductions += node->unit(port)->statistics().bytes_out;
-    // hardware.md A5: S answers and S/N of its own stores; the switches sum every byte once.
+    // hardware.md A5: a GPU sends S in answers to the switch and S/N in its own stores. The
+    // switches sum every byte once.
     EXPECT_NEAR(static_cast<double>(sent), 9.0 / 8 * kSize, kSize * 1e-3);
     EXPECT_EQ(reductions, kSize);
 }
@@ -324,7 +325,7 @@ TEST(TracedKernel, ARingTakesNoMoreBlocksThanItsKernelHad) {
     const std::uint32_t own = channels(Algorithm::kRing, 0, 0);
     EXPECT_EQ(channels(Algorithm::kRing, 0, 8), 8U);
     EXPECT_EQ(channels(Algorithm::kRing, 0, 100), own);
-    EXPECT_EQ(channels(Algorithm::kRing, 12, 8), 12U);  // as asked
+    EXPECT_EQ(channels(Algorithm::kRing, 12, 8), 12U);  // as the policy asks
     EXPECT_EQ(channels(Algorithm::kInSwitch, 0, 8), channels(Algorithm::kInSwitch, 0, 0));
 }
 
@@ -336,7 +337,7 @@ TEST(ChannelsFor, ShrinksLikeNccl) {
     EXPECT_EQ(channels_for(p, Algorithm::kRing, Protocol::kSimple, eight, kibibytes(1)), 1U);
     EXPECT_EQ(
         channels_for(p, Algorithm::kRing, Protocol::kLl, eight, kibibytes(128)),
-        4U);  // 8 * 8 ranks * 512 threads = 32 KiB a channel
+        4U);  // 8 * 8 ranks * 512 threads = 32 KiB per channel
 }
 
 TEST(PartOfChannel, CoversTheBufferOnce) {

@@ -9,8 +9,8 @@
 namespace switchfold::collnet_test {
 namespace {
 
-/// Machines on rails, two to a leaf, whose leaves and spines add: from three machines on a
-/// reduction has several levels.
+/// Machines on rails, two per leaf switch. Leaves and spines reduce, so with three or more machines
+/// a reduction tree has several levels.
 Topology rails(std::uint32_t machines, std::uint32_t gpus, const ReductionUnitParams& unit) {
     ClusterTopology c;
     c.machines = machines;
@@ -144,7 +144,7 @@ TEST(Collnet, AutoTakesItWhereTheNetworkReducesAndNowhereElse) {
 
 TEST(Collnet, EveryMachineSendsEverythingOnceAndHalvingConverges) {
     const Bytes bytes = mebibytes(64);
-    const double nics = 4 * 50e3;  // bytes a microsecond
+    const double nics = 4 * 50e3;  // bytes per microsecond
     const auto time = [&](std::uint32_t machines, std::uint64_t transfer_unit) {
         CollectiveParams params = TestMachine::params();
         params.transfer_unit = Bytes(transfer_unit);
@@ -153,7 +153,7 @@ TEST(Collnet, EveryMachineSendsEverythingOnceAndHalvingConverges) {
     const double two = time(2, 4096);
     EXPECT_GT(two, static_cast<double>(bytes.count()) / nics);
     EXPECT_NEAR(time(2, 2048) / two, 1.0, 0.03);
-    // Neither the machines nor the levels of the tree matter, but to latency.
+    // More machines and tree levels only add latency.
     EXPECT_NEAR(time(4, 4096) / two, 1.0, 0.05);
 }
 

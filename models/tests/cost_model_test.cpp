@@ -24,8 +24,8 @@ Choice choice(const CollectiveParams& p, const MachineView& view, Bytes bytes) {
     return choose_collective(p, {}, view, {CollectiveKind::kAllReduce, bytes});
 }
 
-// What NCCL 2.2x took on real machines (hardware.md A7): ring LL up to 1 MiB and NVLS from 2 MiB on
-// 8 H200; on 4 H100 without multicast the times of LL, LL128 and Simple.
+// Choices of NCCL 2.2x on real machines (hardware.md A7): on 8 H200, ring LL up to 1 MiB and NVLS
+// from 2 MiB; on 4 H100 without multicast, by the times of LL, LL128 and Simple.
 TEST(CostModel, EightH200TakeTheRingWhenSmallAndTheSwitchWhenLarge) {
     const CollectiveParams p = params(TunerGeneration::kHopper);
     const MachineView view = machine(8, 370, true);
@@ -35,7 +35,7 @@ TEST(CostModel, EightH200TakeTheRingWhenSmallAndTheSwitchWhenLarge) {
     EXPECT_EQ(choice(p, view, mebibytes(8192)).algorithm, Algorithm::kInSwitch);
 }
 
-// Picks of the sweeps in stas00/ml-engineering: H200 rings with 4 GPUs, B200 with 4 and 5.
+// Sweeps in stas00/ml-engineering: NCCL chose rings on H200 with 4 GPUs, on B200 with 4 and 5.
 TEST(CostModel, FewGpusStayWithTheRing) {
     const CollectiveParams hopper = params(TunerGeneration::kHopper);
     EXPECT_EQ(choice(hopper, machine(4, 370, true), mebibytes(8192)).algorithm, Algorithm::kRing);
@@ -85,8 +85,8 @@ protected:
     }
 };
 
-// A chunk of 175 KiB goes in two slices, so each of the six steps pays the overhead twice; it does
-// not hide behind the other slice, for all blocks wait at the same time.
+// A chunk of 175 KiB is sent in two slices, so each of the six steps pays the overhead twice. The
+// other slice does not hide it, because all thread blocks wait at the same time.
 TEST_F(RingTiming, ASliceOverheadIsPaidTwiceAStep) {
     CollectiveParams p = TestMachine::params();
     p.simple.slice_overhead = nanoseconds(1000);
@@ -97,7 +97,7 @@ TEST_F(RingTiming, ASliceOverheadIsPaidTwiceAStep) {
     EXPECT_LE(more, nanoseconds(14 * 2000));
 }
 
-// A chunk of 10.7 KiB is below NCCL's smallest slice of 32 KiB: one slice a step.
+// A chunk of 10.7 KiB is below NCCL's smallest slice of 32 KiB: one slice per step.
 TEST_F(RingTiming, ASmallChunkIsOneSlice) {
     CollectiveParams p = TestMachine::params();
     p.simple.slice_overhead = nanoseconds(1000);
@@ -106,7 +106,7 @@ TEST_F(RingTiming, ASmallChunkIsOneSlice) {
     EXPECT_LE(time(p, Protocol::kSimple, mebibytes(1)) - before, nanoseconds(7 * 2000));
 }
 
-// The flag leaves only when the stores before it have been performed: three ways a hop, not one.
+// A flag leaves only after earlier stores are acknowledged: three traversals per hop, not one.
 TEST_F(RingTiming, AFlagWaitsForItsDataThereAndBack) {
     const auto with_latency = [](std::uint64_t ns) {
         SwitchedTopology topology = TestMachine::hgx(2);
@@ -120,7 +120,7 @@ TEST_F(RingTiming, AFlagWaitsForItsDataThereAndBack) {
         const CollectiveRecord record = machine.run(operation);
         return record.end - record.start;
     };
-    // Two sends one after the other, each over two links there, back and there again.
+    // Two sends in sequence. Each crosses two links three times: data, acknowledgement and flag.
     EXPECT_EQ(with_latency(1200) - with_latency(200), nanoseconds(2 * 2 * 3 * 1000));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a packet costs, in events: wall time depends on the machine, this does not.
+// Counts events per packet, which unlike wall time do not depend on the host machine.
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>
@@ -30,9 +30,10 @@ Count count(std::uint32_t gpus, Algorithm algorithm, Protocol protocol, std::uin
 }
 
 TEST(EventCount, AStepOfARingIsOneMoveAndTwoArrivals) {
-    // Between two GPUs of a switch: an event of the block that sends, one at the switch, one at the
-    // receiver, and none for the flag, the credits or the wait for both. Beside them a rank has a
-    // kernel that becomes resident, a last receive without a send, and an end, in every channel.
+    // A step between two GPUs on a switch takes one event of the sending block, one at the switch
+    // and one at the receiver. The flag, the credits and the wait for both take none. In addition,
+    // each rank has in every channel a kernel that becomes resident, a last receive without a send,
+    // and an end.
     constexpr std::uint32_t kGpus = 128;
     constexpr double kBesideARank = 24;
     const Count ring = count(kGpus, Algorithm::kRing, Protocol::kLl, 1U << 20U);

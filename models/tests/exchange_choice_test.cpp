@@ -21,7 +21,7 @@ MachineView switched(std::uint32_t ranks) {
     return view;
 }
 
-/// Peers share the kernel's 32 blocks: 16, 8 and 4 for one peer of 2, 4 and 8 ranks.
+/// Peers share the kernel's 32 blocks: 16, 8 and 4 blocks per peer with 2, 4 and 8 ranks.
 TEST(ExchangeChoice, PeersShareAPowerOfTwoOfBlocks) {
     for (const std::uint32_t ranks : {2U, 4U, 8U}) {
         const Choice choice =
@@ -46,8 +46,8 @@ TEST(ExchangeChoice, ShortMessagesTakeFewChannels) {
     EXPECT_EQ(choose_exchange(params(24, 22'903), {}, switched(8), kibibytes(128)).for_a_peer, 2U);
 }
 
-/// Measured: all-to-alls of 8 A100 with 2.27.3 leave LL above 512 KiB a peer, of 8 H100 with 2.29.2
-/// above 16 KiB.
+/// Measured: in all-to-alls, NCCL 2.27.3 on 8 A100 uses LL up to 512 KiB per peer, and 2.29.2 on 8
+/// H100 up to 16 KiB.
 TEST(ExchangeChoice, TheVersionDecidesHowLongLlIsTaken) {
     const auto protocol = [](std::uint32_t version, Bytes bytes) {
         return choose_exchange(params(24, version), {}, switched(8), bytes).protocol;
@@ -65,12 +65,12 @@ TEST(ExchangeChoice, SlowerLinksGetFewerChannelsAndShorterChunks) {
     EXPECT_EQ(over_pcie.for_a_peer, 2U);
     EXPECT_EQ(over_pcie.chunk, 128U << 10U);
     MachineView mesh = switched(4);
-    mesh.pair_bandwidth = gigabytes_per_second(94);  // four links a pair
+    mesh.pair_bandwidth = gigabytes_per_second(94);  // four links per pair
     EXPECT_EQ(choose_exchange(params(24, 22'903), {}, mesh, mebibytes(64)).for_a_peer, 8U);
     EXPECT_EQ(choose_exchange(params(24, 22'903), {}, mesh, mebibytes(64)).chunk, 512U << 10U);
 }
 
-/// Which a policy of all-reduces may ask for.
+/// Exchanges ignore a policy's LL128, which only all-reduces can use.
 TEST(ExchangeChoice, KnowsNoLl128) {
     CollectivePolicy policy;
     policy.protocol = Protocol::kLl128;

@@ -34,9 +34,9 @@ double copies_of_a_token(const ExpertExchange& e, std::uint32_t ranks) {
 }
 
 TEST(Routing, SendsATokenOnceToEachDistinctRank) {
-    // 8 of 256 experts over 8 ranks: 8 (1 - C(224, 8) / C(256, 8)) ranks.
+    // 8 of 256 experts over 8 ranks: 8 (1 - C(224, 8) / C(256, 8)) ranks per token.
     EXPECT_NEAR(copies_of_a_token(exchange(4096, 8, 256), 8), 5.30, 0.03);
-    // One expert a rank: as many ranks as experts.
+    // One expert per rank: a token goes to as many ranks as experts.
     EXPECT_DOUBLE_EQ(copies_of_a_token(exchange(512, 2, 8), 8), 2.0);
     EXPECT_DOUBLE_EQ(copies_of_a_token(exchange(512, 8, 8), 8), 8.0);
 }
@@ -49,7 +49,7 @@ TEST(Routing, BalancedGoesToNeighboursInTurn) {
         EXPECT_EQ(to.front(), token % 2 * 8);
         EXPECT_EQ(to.back(), token % 2 * 8 + 7);
     }
-    // Fewer ranks than experts of a token: all of them.
+    // With fewer ranks than experts per token, a token goes to all ranks.
     EXPECT_DOUBLE_EQ(copies_of_a_token(exchange(64, 8, 256, ExpertRouting::kBalanced), 4), 4.0);
     EXPECT_EQ(Routing(exchange(64, 8, 64, ExpertRouting::kBalanced), 8).busiest(), 64U * 8);
 }

@@ -49,7 +49,7 @@ CollectivePolicies policies(ExpertsLibrary library, std::uint32_t sms, std::uint
 
 struct Done {
     double us = 0;
-    std::uint64_t out_of_gpu0 = 0;  ///< payload bytes on the links that leave it
+    std::uint64_t out_of_gpu0 = 0;  ///< payload bytes on its outgoing links
     std::string note;
 };
 
@@ -146,7 +146,7 @@ TEST(DeepepNormalBytes, CrossTheLinksOnce) {
 }
 
 TEST(LowLatency, SharesExpertsOutOverSms) {
-    // DeepEP internode_ll.cu: 256 experts on 132 SMs are two groups in 128 blocks.
+    // DeepEP internode_ll.cu: 256 experts on 132 SMs give 128 blocks of two warp groups each.
     EXPECT_EQ(low_latency_shape(256, 132).blocks, 128U);
     EXPECT_EQ(low_latency_shape(256, 132).warps_of_group, 16U);
     EXPECT_EQ(low_latency_shape(160, 132).blocks, 80U);
@@ -190,7 +190,7 @@ TEST(TwoSided, LinesTakeAFifteenthMore) {
 
 TEST(SwitchExperts, TablesHoldThePopularSets) {
     const GroupTables tables{Routing(exchange(2000, 128, 2, 8), 8)};
-    // A pair of ranks with the sender: all sets of three, and of two others none.
+    // A set is the sender and two destination ranks: all sets of three ranks and none of two.
     EXPECT_EQ(tables.sets().size(), 56U);
     for (std::size_t i = 1; i < tables.sets().size(); ++i)
         EXPECT_GE(tables.sets()[i - 1].tokens, tables.sets()[i].tokens);
@@ -235,8 +235,8 @@ TEST(SwitchExperts, ThousandsOfSetsFillTheSwitches) {
     EXPECT_NE(note.find("groups for 64 of them (switch"), std::string::npos) << note;
 }
 
-/// Shapes that nobody would choose, all libraries: every token arrives where it must, every sum is
-/// right to the last bit, nothing hangs.
+/// Random, often unusual shapes with every library: every token reaches its destinations, every sum
+/// is right to the last bit, and nothing hangs.
 RC_GTEST_PROP(ExpertsProperty, EveryTokenArrivesAndEverySumIsRight, ()) {
     const auto ranks = *rc::gen::inRange<std::uint32_t>(2, 9);
     const auto each = *rc::gen::inRange<std::uint32_t>(1, 9);

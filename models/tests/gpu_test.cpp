@@ -14,7 +14,7 @@
 
 namespace switchfold::gpu_test {
 
-/// For RapidCheck's counterexamples.
+/// Prints a launch in RapidCheck's counterexamples.
 void showValue(const KernelLaunch& k, std::ostream& os) {
     os << k.blocks << " blocks of " << k.shape.threads << " threads, "
        << k.shape.shared_memory.count() << " B shared, isolated " << k.isolated.count() << " ps, "
@@ -47,8 +47,8 @@ GpuParams a100() {
     return p;
 }
 
-/// One GPU, kernels one after the other or together, communication blocks and packet traffic beside
-/// them.
+/// One GPU that runs kernels in sequence or concurrently, with communication blocks and packet
+/// traffic.
 struct Bench : KernelListener, BlocksListener, EventHandler {
     explicit Bench(const GpuParams& params, const Contention& contention = {}) :
         gpu("gpu", params, contention, simulation.scheduler()) {}
@@ -59,7 +59,8 @@ struct Bench : KernelListener, BlocksListener, EventHandler {
             gpu.retire_resident(ticket);
     }
     void on_blocks_resident(std::uint64_t) override { resident = simulation.scheduler().now(); }
-    /// A packet of 64 KiB every `interval`, while kernels run.
+    /// Event 0 moves `packet_bytes` through memory every 500 ns while kernels run. Any other value
+    /// is a number of communication blocks to launch.
     void on_event(std::uint64_t later) override {
         if (later != 0) {
             hold(static_cast<std::uint32_t>(later));
@@ -106,8 +107,8 @@ struct Bench : KernelListener, BlocksListener, EventHandler {
     int running = 0;
     bool holding = false;
     bool exchange = false;
-    std::int32_t priority = 0;          ///< of communication
-    std::optional<KernelLaunch> after;  ///< launched once it has come
+    std::int32_t priority = 0;          ///< of the communication blocks
+    std::optional<KernelLaunch> after;  ///< launched after the communication blocks
 };
 
 KernelLaunch kernel(
@@ -152,7 +153,7 @@ RC_GTEST_PROP(GpuProperty, AloneAKernelTakesItsIsolatedDuration, ()) {
     RC_ASSERT(std::abs(error) < 1e-4);
 }
 
-// Shares are renewed once a window: a window's difference is no slowdown.
+// Bandwidth shares are updated once per window, so a difference of one window is not a slowdown.
 Time slack(const KernelLaunch& k) {
     return microseconds(3) + k.isolated / 100;
 }
@@ -177,18 +178,18 @@ RC_GTEST_PROP(GpuProperty, WithCarveoutsTooFewerCommunicationBlocksNeverSlowAKer
     RC_ASSERT(k.isolated <= faster + nanoseconds(1));
 }
 
-// Where nearly all of a wave's time is memory's, the last wave's share of a kernel is hard to find.
+// If memory takes nearly all of a wave's time, the last wave's share of a kernel is hard to find.
 TEST(Gpu, HoweverBlocksPartIntoAsManyWavesTheyTakeTheSame) {
     for (const std::uint64_t blocks : {217U, 218U, 230U, 300U}) {
         KernelLaunch k = kernel(blocks, 1, 0, Time(2'170'098), Bytes(308'717));
-        k.shape.shared_memory = Bytes(55'705);  // two on an SM, 216 slots in all
+        k.shape.shared_memory = Bytes(55'705);  // two per SM, 216 slots in all
         const Time took = Bench(a100()).run(k, 1);
         EXPECT_NEAR(to_microseconds(took), 2.170098, 1e-5) << blocks;
     }
 }
 
 RC_GTEST_PROP(GpuProperty, MoreHbmNeverSlowsAKernelBesideTheSamePackets, ()) {
-    // The same kernel: its isolated duration is that on the smaller memory.
+    // Both runs use the same kernel; its isolated duration is that on the smaller memory.
     const KernelLaunch k = *any_kernel();
     const std::uint64_t packets = *rc::gen::inRange<std::uint64_t>(1, 800'000);
     GpuParams wide = h100();
@@ -211,7 +212,8 @@ RC_GTEST_PROP(GpuProperty, FewerPacketsNeverSlowAKernel, ()) {
 }
 
 TEST(Gpu, AGemmOfOneWaveBesideACollectiveTakesTwo) {
-    // NVIDIA forum 337991: 132 blocks of a whole SM beside 24 communication blocks on 132 SMs.
+    // NVIDIA forum 337991: 132 blocks that each fill an SM, with 24 communication blocks on the
+    // same 132 SMs.
     const KernelLaunch gemm = kernel(132, 384, 200, microseconds(100), Bytes(0));
     EXPECT_EQ(Bench(h100()).run(gemm), microseconds(100));
     const Time beside = Bench(h100()).run(gemm, 24);
@@ -228,7 +230,7 @@ GpuParams h100_power_limited() {
 }
 
 TEST(Gpu, WithAPowerLimitTheSecondWaveOfFewBlocksIsFaster) {
-    // 108 blocks, then 24: 0.75 / (1 - 0.25 x 108 / 132) and 0.75 / (1 - 0.25 x 24 / 132).
+    // Waves of 108 and 24 blocks: 0.75 / (1 - 0.25 x 108 / 132) and 0.75 / (1 - 0.25 x 24 / 132).
     const KernelLaunch gemm = kernel(132, 384, 200, microseconds(100), Bytes(0));
     EXPECT_EQ(Bench(h100_power_limited()).run(gemm), microseconds(100));
     const double waves = 0.75 / (1 - 0.25 * 108 / 132) + 0.75 / (1 - 0.25 * 24 / 132);
@@ -239,8 +241,8 @@ TEST(Gpu, WithAPowerLimitTheSecondWaveOfFewBlocksIsFaster) {
     EXPECT_EQ(Bench(h100_power_limited(), off).run(gemm, 24), Bench(h100()).run(gemm, 24));
 }
 
-// Beside blocks a full wave and one of a block become two that are not full: with the clock that
-// few SMs may have they can be faster together, but not by more than the clock.
+// With communication blocks, a full wave and a wave of one block may become two partial waves.
+// Partial waves run at a higher clock, so the kernel can get faster, but only by the clock's gain.
 RC_GTEST_PROP(GpuProperty, WithAPowerLimitAKernelAloneTakesItsIsolatedDuration, ()) {
     const KernelLaunch k = *any_kernel();
     const double alone = to_microseconds(Bench(h100_power_limited()).run(k));
@@ -251,7 +253,7 @@ RC_GTEST_PROP(GpuProperty, WithAPowerLimitAKernelAloneTakesItsIsolatedDuration, 
 }
 
 TEST(Gpu, AMemoryBoundKernelSharesTheHbm) {
-    // A stream at full bandwidth beside packets that want half of it.
+    // A stream at full bandwidth, with packets that demand half of it.
     const Bytes bytes(2'900'000'000ULL);
     const KernelLaunch stream = kernel(4000, 512, 0, microseconds(1000), bytes);
     const Time beside = Bench(h100()).run(stream, 0, 800'000);
@@ -260,7 +262,7 @@ TEST(Gpu, AMemoryBoundKernelSharesTheHbm) {
     off.hbm = false;
     off.latency = false;
     EXPECT_NEAR(to_microseconds(Bench(h100(), off).run(stream, 0, 800'000)), 1000.0, 1.0);
-    // A kernel that draws a tenth does not feel it much.
+    // A kernel that demands a tenth of the bandwidth barely slows down.
     const KernelLaunch light = kernel(4000, 512, 0, microseconds(1000), Bytes(290'000'000ULL));
     EXPECT_LT(to_microseconds(Bench(h100()).run(light, 0, 800'000)), 1050.0);
 }
@@ -271,14 +273,14 @@ TEST(Gpu, UrgentCommunicationGetsInBetweenTwoWaves) {
     bench.launch(kernel(264, 1024, 200, microseconds(100), Bytes(0)));
     bench.hold_at(microseconds(10), 24);
     bench.simulation.run();
-    // Two waves behind the overhead of 2 us.
+    // The first of two waves ends here; they follow an overhead of 2 us.
     EXPECT_EQ(bench.resident, microseconds(51));
 }
 
-/// Blocks of equal streams are handed out in the order of launch.
+/// Streams of equal priority place their thread blocks in launch order.
 TEST(Gpu, CommunicationWaitsUntilTheLastBlocksOfAnEarlierKernelAreOnTheGpu) {
     Bench alone(h100());
-    // Three waves, the last of 36 blocks: there is room beside them.
+    // Three waves; the last has 36 blocks and leaves room for communication.
     const KernelLaunch first = kernel(300, 1024, 200, microseconds(100), Bytes(0));
     const Time end = alone.run(first);
     Bench bench(h100());
@@ -287,7 +289,7 @@ TEST(Gpu, CommunicationWaitsUntilTheLastBlocksOfAnEarlierKernelAreOnTheGpu) {
     bench.simulation.run();
     EXPECT_GT(bench.resident, microseconds(60));
     EXPECT_LT(bench.resident, end);
-    EXPECT_EQ(bench.ended.at(1), end);  // and takes nothing from it
+    EXPECT_EQ(bench.ended.at(1), end);  // communication does not slow it
 }
 
 TEST(Gpu, ALaterKernelComesAfterCommunicationThatWaits) {
@@ -299,7 +301,7 @@ TEST(Gpu, ALaterKernelComesAfterCommunicationThatWaits) {
     bench.hold_at(microseconds(10), 24);
     bench.simulation.run();
     EXPECT_EQ(bench.resident, microseconds(100));
-    EXPECT_GT(bench.ended.at(2), microseconds(240));  // three waves on 108 SMs at most
+    EXPECT_GT(bench.ended.at(2), microseconds(240));  // three waves on at most 108 SMs
 }
 
 TEST(Gpu, KernelsOfTwoStreamsRunTogetherWhereTheyFit) {
@@ -314,29 +316,29 @@ TEST(Gpu, KernelsOfTwoStreamsRunTogetherWhereTheyFit) {
     EXPECT_EQ(bench.ended.at(2), microseconds(100));
 }
 
-/// Beside `blocks` communication blocks with the shared memory of NCCL 2.17.
+/// Slowdown beside `blocks` communication blocks with the shared memory size of NCCL 2.17.
 double slowdown_beside(const KernelLaunch& k, std::uint32_t blocks) {
     return static_cast<double>(Bench(a100()).run(k, blocks).count()) /
            static_cast<double>(k.isolated.count());
 }
 
 TEST(Gpu, AKernelWithALargerCarveoutLosesTheNeighboursOfCommunicationToo) {
-    // hta_ddp_a100_2r, 8 communication blocks: 100 blocks of 120 KiB, one an SM, took 1.61 times as
-    // long; 96 and 192 of 72 KiB, one an SM for their registers, as long as alone.
+    // hta_ddp_a100_2r, with 8 communication blocks: 100 blocks of 120 KiB (one per SM) took 1.61
+    // times as long. 96 and 192 blocks of 72 KiB (one per SM due to registers) did not slow down.
     KernelLaunch large = kernel(100, 128, 120, microseconds(43), Bytes(0));
     EXPECT_GT(slowdown_beside(large, 8), 1.5);
     KernelLaunch small = kernel(96, 256, 72, microseconds(51), Bytes(0));
     small.shape.registers_per_thread = 229;
     EXPECT_DOUBLE_EQ(slowdown_beside(small, 8), 1.0);
-    // Without a carveout of its own per SM pair 100 SMs are free.
+    // If an SM does not share its carveout with another, 100 SMs are free.
     GpuParams loose = a100();
     loose.sm.sharing_carveout = 1;
     EXPECT_EQ(Bench(loose).run(large, 8), microseconds(43));
 }
 
 TEST(Gpu, ALoneBlockIsFasterThanTwoThatShareAnSm) {
-    // hta_ddp_a100_2r: 208 blocks, two an SM, beside 8 communication blocks took 1.37 times as
-    // long.
+    // hta_ddp_a100_2r: 208 blocks, two per SM, took 1.37 times as long beside 8 communication
+    // blocks.
     KernelLaunch k = kernel(208, 128, 64, microseconds(36), Bytes(0));
     k.shape.registers_per_thread = 240;
     const double slowdown = slowdown_beside(k, 8);
@@ -345,7 +347,7 @@ TEST(Gpu, ALoneBlockIsFasterThanTwoThatShareAnSm) {
 }
 
 TEST(Gpu, AKernelOfOneBlockWaitsForTheDrainOfATransfer) {
-    // hta_dlrm_a100_8r: kernels of one block take 3 us alone and 14 to 22 beside an all-reduce.
+    // hta_dlrm_a100_8r: kernels of one block take 3 us alone, 14 to 22 beside an all-reduce.
     const KernelLaunch tiny = kernel(1, 128, 0, microseconds(3), Bytes(1000));
     const double us = to_microseconds(Bench(a100()).run(tiny, 24, 350'000));
     EXPECT_GT(us, 10.0);
@@ -353,14 +355,14 @@ TEST(Gpu, AKernelOfOneBlockWaitsForTheDrainOfATransfer) {
     Contention off;
     off.latency = false;
     EXPECT_LT(to_microseconds(Bench(a100(), off).run(tiny, 24, 350'000)), 3.5);
-    EXPECT_EQ(Bench(a100()).run(tiny, 24), microseconds(3));  // waiting costs it nothing
+    EXPECT_EQ(Bench(a100()).run(tiny, 24), microseconds(3));  // blocks that wait do not slow it
 }
 
 TEST(Gpu, AWaitingExchangeDelaysCompletions) {
     const KernelLaunch tiny = kernel(1, 128, 0, microseconds(3), Bytes(1000));
     Bench bench(a100());
     bench.exchange = true;
-    // hta_dlrm_a100_8r: 1.8 us longer, some five accesses to an idle memory.
+    // hta_dlrm_a100_8r: 1.8 us longer, which is about five accesses to an idle memory.
     EXPECT_EQ(bench.run(tiny, 8), nanoseconds(3000 + 5 * 365));
     GpuParams slower = a100();
     slower.memory.hbm.latency = nanoseconds(1220);
@@ -371,7 +373,7 @@ TEST(Gpu, AWaitingExchangeDelaysCompletions) {
 }
 
 TEST(Gpu, WithoutSlotsTakenCommunicationStillWaitsForThem) {
-    // What a mechanism does to kernels is switched off, not when communication runs.
+    // `off.sm` turns off the effect on kernels; communication still waits for free SMs.
     Contention off;
     off.sm = false;
     Bench bench(h100(), off);
@@ -410,7 +412,7 @@ TEST(SmArray, NeighboursKeepACarveoutWhileOneIsBusy) {
 TEST(SmArray, PlacesBreadthFirstAndKeepsLimits) {
     SmArray array(h100().sm, 132);
     const BlockShape shape{256, 64, kibibytes(40)};
-    EXPECT_EQ(array.limit(shape), 4U);  // 64 registers x 256 threads: 4 of 65,536
+    EXPECT_EQ(array.limit(shape), 4U);  // 64 registers x 256 threads: 4 fit in 65,536
     const Placement some = array.place(shape, 140);
     EXPECT_EQ(some.blocks, 140U);
     EXPECT_EQ(some.on_sm[0], 2U);
@@ -442,7 +444,7 @@ RC_GTEST_PROP(MaxMin, ConservesAndIsFair, ()) {
     }
     RC_ASSERT(sum <= capacity + 1e-6);
     RC_ASSERT(sum >= std::min(capacity, wanted) - 1e-6);
-    for (const double share : shares)  // nobody has more than one who was cut
+    for (const double share : shares)  // no share exceeds one that was cut
         RC_ASSERT(share <= least_cut + 1e-6);
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr CopyKind kIn = CopyKind::kHostToDevice;
 constexpr CopyKind kOut = CopyKind::kDeviceToHost;
 
-/// A link that carries so many payload bytes a second.
+/// A link of the given payload bandwidth.
 LinkParams wire(Bandwidth bandwidth) {
     LinkParams link;
     link.lane_bandwidth = bandwidth;
@@ -51,7 +51,7 @@ struct Ask {
     Time at = {};
 };
 
-/// GPUs on a topology that do nothing but copy.
+/// GPUs on a topology that run copies only.
 class Scene final : private EventHandler, private CopyListener {
 public:
     Scene(const Topology& topology, const CopyParams& params, std::vector<Ask> asked) :
@@ -89,7 +89,7 @@ public:
     [[nodiscard]] Fabric& fabric() { return fabric_; }
 
     std::vector<Time> ended;
-    std::size_t count = 0;  ///< of copies that have ended
+    std::size_t count = 0;  ///< of completed copies
 
 private:
     void on_event(std::uint64_t tag) override {
@@ -146,7 +146,7 @@ TEST(HostCopies, BothWaysReachTheDuplexShare) {
     scene.run();
     EXPECT_NEAR(scene.rate(0) + scene.rate(1), 0.83 * 24, 0.05);
     EXPECT_NEAR((Scene(box(1).build(), half, {ask(0, kOut, kMuch)}).run().rate(0)), 12, 1e-3);
-    // A slow way in leaves the rest of what both share to the way out.
+    // A slow copy to the device leaves the rest of the shared bandwidth to the copy to the host.
     half.host_bandwidth = gigabytes_per_second(3);
     half.to_host_bandwidth = gigabytes_per_second(12);
     Scene uneven(box(1).build(), half, {ask(0, kIn, kMuch), ask(0, kOut, kMuch)});
@@ -180,7 +180,7 @@ TEST(HostCopies, ShareTheLinkAboveTheirSwitch) {
     for (std::size_t i = 0; i < all.size(); ++i)
         EXPECT_NEAR(scene.rate(i), 6, 0.05) << i;
     EXPECT_GT(to_seconds(scene.statistics(0).shared_time), 0.4 * to_seconds(scene.ended[0]));
-    // One below each switch has it to itself.
+    // A single copy under each switch has the switch link to itself.
     Scene apart(t.build(), engine_of(12), {ask(0, kIn, kMuch), ask(2, kIn, kMuch)});
     apart.run();
     EXPECT_NEAR(apart.rate(0), 12, 1e-2);
@@ -207,8 +207,8 @@ TEST(HostCopies, WhatWasMeasuredTakesItsTimeAloneAndMoreBesideOthers) {
     PcieTopology t = box(2);
     t.switches = 1;
     t.switch_link = wire(12);
-    // Faster than the model's link, as a measurement may be; at its rate; slower than its fair
-    // share of the link, as from pageable memory.
+    // Isolated times that are faster than the model's link (as a measurement may be), at the
+    // link's rate, and slower than the fair share of the link (as from pageable memory).
     for (const auto& [isolated, beside_another] :
          {std::pair{microseconds(8'000), microseconds(18'000)},
           std::pair{microseconds(10'000), microseconds(20'000)},
@@ -229,7 +229,7 @@ TEST(HostCopies, RequestsTakeWireTimeTheOtherWay) {
     t.switch_link->format.flit = Bytes(4);
     t.switch_link->format.request_flits = 6;
     t.switch_link->format.max_payload = Bytes(256);
-    // One GPU reads, another writes through the same switch.
+    // One GPU reads host memory, another writes it through the same switch.
     Scene scene(t.build(), engine_of(12), {ask(0, kIn, kMuch * 2), ask(1, kOut, kMuch)});
     scene.run();
     EXPECT_NEAR(scene.rate(0), 12, 1e-2);
@@ -318,8 +318,8 @@ rc::Gen<Load> any_load() {
     });
 }
 
-/// Every copy ends once; nothing is lost on the links; none is faster than alone, and all together
-/// take no longer than one after the other.
+/// Every copy ends once and no bytes are lost on the links. No copy is faster than alone, and all
+/// copies together take no longer than one after the other.
 RC_GTEST_PROP(HostCopies, AllEndAndNoneBeatsItselfAlone, ()) {
     const Load load = *any_load();
     const Topology topology = load.machine.build();
@@ -350,7 +350,7 @@ RC_GTEST_PROP(HostCopies, AllEndAndNoneBeatsItselfAlone, ()) {
     }
     RC_ASSERT(carried == bytes);
     RC_ASSERT(counted == bytes);
-    // Requests of reads take wire time beside what they ask for: at most 32 bytes for 128.
+    // Read requests take wire time in addition to their data: at most 32 bytes per 128.
     RC_ASSERT(to_seconds(last - first) <= 3e-3 + 1.5 * serial + 1e-6);
 }
 

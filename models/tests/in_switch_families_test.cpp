@@ -65,7 +65,7 @@ Topology fat_tree(const SwitchParams& node) {
     return t.build();
 }
 
-/// Switches in a random tree with some cables beside it; not all of them can reduce.
+/// Switches in a random tree, not all of which can reduce. Some GPUs have links to two switches.
 Topology graph(const SwitchParams& node) {
     GraphTopology t;
     SwitchParams plain = node;
@@ -146,15 +146,15 @@ std::vector<FaultParams> some_faults(const Topology& topology) {
     return faults;
 }
 
-/// Whether an error's words name a part of the machine.
+/// Whether an error message names a node of the topology.
 bool names_a_component(const Topology& topology, std::string_view text) {
     return std::any_of(topology.nodes.begin(), topology.nodes.end(), [&](const TopologyNode& node) {
         return text.find(node.name) != std::string_view::npos;
     });
 }
 
-/// Pushed lines without a time-out wait for ever where a unit failed, or where the operands they
-/// need are behind others that find no room. The run then stops short and says where.
+/// Without a timeout, pushed lines wait forever if a unit failed or if their operands queue behind
+/// others that find no free entry. The run then ends early and reports where.
 bool may_stick(const Topology& topology, InSwitchMode mode) {
     return mode == InSwitchMode::kPush &&
            std::any_of(topology.switches.begin(), topology.switches.end(), [](const auto& node) {
@@ -167,8 +167,8 @@ struct Count final : CollectiveListener {
     std::uint32_t ended = 0;
 };
 
-/// Several all-reduces of one group at once, on a machine of any family in which anything may
-/// break: every sum is right, or the run ends in words that name what stands in its way.
+/// Concurrent all-reduces of one group on a random machine with random faults: every sum is right,
+/// or the run ends with an error that names the component at fault.
 RC_GTEST_PROP(InSwitchFamilies, ARightSumOrAnErrorThatNamesAComponent, ()) {
     const Topology topology = some_machine();
     std::vector<std::uint32_t> ranks;

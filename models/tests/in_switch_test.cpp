@@ -32,7 +32,7 @@ double microseconds_of(const CollectiveRecord& record) {
     return to_microseconds(record.end - record.start);
 }
 
-/// One domain of four switches, or two boards of two whose twins are joined.
+/// One domain of four switches, or two boards of two switches that are joined to their twins.
 Topology machine_with(const ReductionUnitParams& unit, bool boards) {
     if (!boards) {
         SwitchedTopology t = TestMachine::hgx(*rc::gen::inRange(2U, 9U));
@@ -72,7 +72,7 @@ RC_GTEST_PROP(InSwitchProperty, EveryTableModeAndFaultGivesTheRightSum, ()) {
     params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
     const Topology topology = machine_with(unit, *rc::gen::arbitrary<bool>());
     TestMachine machine(topology, params, in_switch(mode, *rc::gen::arbitrary<bool>()), 1);
-    // Nothing, a link, or the units of a switch, at any time of the run.
+    // No fault, or one of a link or of a switch's reduction units, at a random time.
     std::vector<FaultParams> faults;
     const Time at = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 20'000));
     const int fault = *rc::gen::inRange(0, 4);
@@ -97,7 +97,7 @@ RC_GTEST_PROP(InSwitchProperty, EveryTableModeAndFaultGivesTheRightSum, ()) {
             0U);
 }
 
-/// Bytes of payload on the links whose name holds the words.
+/// Payload bytes on the links whose name contains `words`.
 std::uint64_t payload_of(const TestMachine& machine, const std::string& words) {
     std::uint64_t bytes = 0;
     for (const auto& link : machine.fabric.links())
@@ -111,7 +111,7 @@ TEST(Command, TheSumsDoNotPassThroughTheHeads) {
     TestMachine machine(
         TestMachine::hgx(8).build(), TestMachine::params(), in_switch(InSwitchMode::kCommand));
     machine.run(all_reduce(kSize));
-    // Pulls send 9/8 of the buffer each way: the head's sums come to it and leave it once more.
+    // Pulls send 9/8 of the buffer each way: sums also come to their head and leave it again.
     EXPECT_EQ(payload_of(machine, "gpu3_to_"), kSize);
     EXPECT_EQ(payload_of(machine, "_to_gpu3"), kSize);
 }
@@ -135,8 +135,8 @@ TEST(InSwitch, SmallTablesStallAndMoreEntriesAreNeverSlower) {
         CollectiveParams params = TestMachine::params();
         params.transfer_unit = Bytes(512);
         TestMachine machine(topology.build(), params, in_switch(mode));
-        // Large enough that it is about rates: few entries also spread out the burst of the first
-        // requests, which saves a pull about 2 us at any size.
+        // The size is large enough for rates to dominate: few entries also spread out the burst of
+        // the first requests, which saves a pull about 2 us at any size.
         return microseconds_of(machine.run(all_reduce(16ULL << 20U)));
     };
     for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kPush}) {
@@ -168,7 +168,7 @@ TEST(InSwitch, HalvingTheTransferUnitConverges) {
 }
 
 TEST(Push, TrainsOfLinesTakeTheTimeOfLines) {
-    // A transfer unit of a line's size rules trains out.
+    // A transfer unit of one line prevents trains.
     struct Timed {
         double us;
         std::uint64_t events;
@@ -190,7 +190,7 @@ TEST(Push, TrainsOfLinesTakeTheTimeOfLines) {
                     << gpus << " " << registered << " " << size;
                 EXPECT_LT(4 * trains.events, lines.events) << gpus << " " << registered;
             }
-    // Where tables can be full, lines go alone, whatever the transfer unit.
+    // If tables can fill up, lines are sent alone, whatever the transfer unit.
     SwitchedTopology small = TestMachine::hgx(8);
     small.node.reduction->entries = 16;
     const Timed alone = run(small.build(), true, 1ULL << 23U, kibibytes(4));
@@ -200,7 +200,8 @@ TEST(Push, TrainsOfLinesTakeTheTimeOfLines) {
 }
 
 TEST(InSwitch, HalvingConvergesBelowWhatAWarpMovesAtOnceToo) {
-    // Packets are no larger than that, so the test above compares two equal cuts.
+    // Packets are no larger than what a warp moves at once, so HalvingTheTransferUnitConverges
+    // compares equal packets.
     const auto time = [](InSwitchMode mode, bool registered, std::uint64_t size, std::uint64_t u) {
         CollectiveParams params = TestMachine::params();
         params.transfer_unit = Bytes(u);
@@ -222,8 +223,8 @@ TEST(InSwitch, HalvingConvergesBelowWhatAWarpMovesAtOnceToo) {
 }
 
 TEST(InSwitch, TreesThatCrossATrunkBothWaysNeverWaitForEachOther) {
-    // Each board's switch is the root of one tree, so requests and sums of both cross the trunk
-    // both ways, and its buffers hold one packet.
+    // Each board's switch is the root of one tree, so requests and sums of both trees cross the
+    // trunk in both directions. The trunk's buffers hold one packet.
     for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kPush}) {
         BoardsTopology boards;
         boards.gpus_per_board = 2;
@@ -245,7 +246,7 @@ TEST(InSwitch, AGroupThatFindsNoRoomRunsAsARing) {
     topology.node.reduction->entries = 256;
     topology.node.reduction->group_entries = 200;
     TestMachine machine(topology.build(), TestMachine::params(), in_switch(InSwitchMode::kPull), 1);
-    // Two all-reduces at once: tables hold one of them.
+    // Two concurrent all-reduces, but the tables hold only one.
     CollectiveOperation second = all_reduce(1 << 20U);
     second.sequence = 1;
     struct Ignore : CollectiveListener {
@@ -269,7 +270,8 @@ TEST(InSwitch, AGroupThatFindsNoRoomRunsAsARing) {
 }
 
 TEST(InSwitch, JobsOfOtherGpusShareNothingAndThoseOfTheSameShareLinksAndTables) {
-    // Times of a job of four GPUs alone, beside one of the other four, and beside one of its own.
+    // Time of a job on four GPUs: alone, with a job on the other four, or with another job on the
+    // same four.
     const auto time = [](InSwitchMode mode, std::optional<std::vector<std::uint32_t>> beside) {
         const std::vector<std::uint32_t> own{0, 1, 2, 3};
         TestMachine machine(
@@ -381,7 +383,7 @@ TEST(Faults, SlowAndNoisyLinksCostTimeAndCountReplays) {
     const auto noisy = run({BitErrorsFault{"gpu0_to_switch0", 1e-6, Time(0)}});
     EXPECT_GT(noisy.first, good.first);
     EXPECT_GT(noisy.second, 0U);
-    // 5/18 of 2 * 3/4 * 16 MiB each way, with headers: what the error rate makes of that.
+    // Replays follow from the bit error rate and 5/18 of 2 * 3/4 * 16 MiB each way, with headers.
     const double bits = 2 * 5.0 / 18 * 1.5 * (16 << 20U) * 8 * 144 / 128;
     EXPECT_NEAR(static_cast<double>(noisy.second), bits * 1e-6, 4 * std::sqrt(bits * 1e-6));
     const auto again = run({BitErrorsFault{"gpu0_to_switch0", 1e-6, Time(0)}});
@@ -406,7 +408,7 @@ TEST(Faults, ComponentsThatAreNotThereAreNamed) {
 
 TEST(InSwitchShape, CutsAndWindowsAreNccls) {
     const CollectiveParams p = TestMachine::params();
-    // 2 MiB, 16 channels, 8 heads: one loop of 16 KiB a head.
+    // 2 MiB, 16 channels, 8 heads: one loop of 16 KiB per head.
     const InSwitchShape two = in_switch_shape(p, 8, 16, 2 << 20U, false);
     EXPECT_EQ(two.chunk, 16'384U);
     EXPECT_EQ(two.pieces.loops(0), 1U);
@@ -414,7 +416,7 @@ TEST(InSwitchShape, CutsAndWindowsAreNccls) {
     EXPECT_EQ(two.scatter_workers, 7U);
     EXPECT_EQ(two.gather_workers, 7U);
     EXPECT_EQ(two.reduce_window, 4U * 2048);
-    // 512 KiB: chunks of the last loop are whole 16 KiB, so only two heads have work.
+    // 512 KiB: chunks of the last loop are multiples of 16 KiB, so only two heads have work.
     const InSwitchShape half = in_switch_shape(p, 8, 16, 512 << 10U, false);
     EXPECT_EQ(half.pieces.working_heads(3, 0), 2U);
     EXPECT_EQ(in_switch_shape(p, 8, 16, 1ULL << 30U, false).chunk, 131'072U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives through the switches that are under way at once.
+// In-switch collectives that run concurrently.
 #include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/tests/test_machine.h"
 
@@ -13,7 +13,7 @@
 namespace switchfold::in_switch_together_test {
 namespace {
 
-/// One collective of its own group.
+/// One collective, on a group of its own.
 struct Job {
     std::vector<std::uint32_t> ranks;
     CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -22,7 +22,7 @@ struct Job {
 
 struct Moved {
     std::uint64_t payload = 0;  ///< on links
-    std::uint64_t read = 0;     ///< of the GPUs' memories
+    std::uint64_t read = 0;     ///< from the GPUs' memories
     std::uint64_t written = 0;
     bool operator==(const Moved&) const = default;
     Moved operator+(const Moved& other) const {
@@ -31,11 +31,11 @@ struct Moved {
 };
 
 struct Outcome {
-    std::uint32_t ended = 0;  ///< members
+    std::uint32_t ended = 0;  ///< members that have ended
     Moved moved;
     std::vector<std::string> unfinished;
     std::vector<std::string> wrong;
-    std::size_t left_over = 0;  ///< values and credits that nobody has given back
+    std::size_t left_over = 0;  ///< values and credits that were not returned
     std::size_t switched = 0;   ///< collectives that ran through the switches
     Time end;
 };
@@ -45,7 +45,7 @@ struct Count final : CollectiveListener {
     std::uint32_t ended = 0;
 };
 
-/// All jobs begin at once; numbers travel if `functional`.
+/// Starts all jobs at the same time. Packets carry values if `functional`.
 Outcome
 run(const Topology& topology,
     const CollectiveParams& params,
@@ -102,8 +102,8 @@ CollectivePolicy in_switch(InSwitchMode mode = InSwitchMode::kPull) {
     return policy;
 }
 
-/// Two of a kind over the same ranks. Links and memory are busy with both: stores wait for credits,
-/// and get them while their warps still load the next round.
+/// Two collectives of one kind on the same ranks. Both load the links and the memories: stores wait
+/// for credits and get them while their warps still load the next round.
 class Twins : public ::testing::TestWithParam<CollectiveKind> {};
 
 TEST_P(Twins, OfTheSameRanksMoveWhatTwoDoAlone) {
@@ -136,7 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
         CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather));
 
 TEST(InSwitchStores, WaitForTheirWarpsHoweverSoonPacketsLeave) {
-    // Links of one packet a lane leave stores waiting, for less than the warps take to load on.
+    // Link buffers of one packet per lane make stores wait, but for less time than the warps need
+    // for their next load.
     SwitchedTopology hgx = TestMachine::hgx(2);
     hgx.link.buffer_per_lane = Bytes(512);
     CollectiveParams params = TestMachine::params();
@@ -152,7 +153,7 @@ TEST(InSwitchStores, WaitForTheirWarpsHoweverSoonPacketsLeave) {
             false);
     EXPECT_EQ(outcome.ended, 2U);
     const std::uint64_t window = stage_warps(params, StageRole::kAllGather, 2).spread_window;
-    const std::uint64_t rounds = loops * ((chunk - 1) / window);  // that are waited for
+    const std::uint64_t rounds = loops * ((chunk - 1) / window);  // that warps wait for
     EXPECT_GE(outcome.end, params.in_switch_copy_round * rounds);
 }
 
@@ -172,14 +173,14 @@ RC_GTEST_PROP(InSwitchTogether, EveryPairEndsAndMovesWhatEachMovesAlone, ()) {
     const std::uint32_t gpus = *rc::gen::inRange(2U, 7U);
     SwitchedTopology hgx = TestMachine::hgx(gpus);
     hgx.link.buffer_per_lane = Bytes(std::uint64_t{256} << *rc::gen::inRange(0U, 8U));
-    // Slow links wait for credits with few bytes on the way.
+    // Slow links run out of credits with few bytes in flight.
     hgx.link.lane_bandwidth = Bandwidth(*rc::gen::inRange<std::uint64_t>(200, 4000) * 1'000'000);
     const Topology topology = across ? TestMachine::cluster(2, gpus / 2 + 1) : hgx.build();
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(std::uint64_t{512} << *rc::gen::inRange(0U, 4U));
     params.in_switch_chunk = kibibytes(std::uint64_t{8} << *rc::gen::inRange(0U, 5U));
     params.in_switch_copy_round = nanoseconds(*rc::gen::inRange<std::uint64_t>(1, 3000));
-    // Few warps store a piece in many rounds.
+    // Few warps need many rounds to store a piece.
     params.in_switch_threads = kWarpThreads * *rc::gen::inRange(4U, 21U);
     CollectivePolicy policy = in_switch(
         *rc::gen::element(InSwitchMode::kPull, InSwitchMode::kPush, InSwitchMode::kCommand));
@@ -189,7 +190,7 @@ RC_GTEST_PROP(InSwitchTogether, EveryPairEndsAndMovesWhatEachMovesAlone, ()) {
         policy.mode = InSwitchMode::kPull;
         policy.algorithm = *rc::gen::element(Algorithm::kInSwitchTree, Algorithm::kInSwitchRing);
     }
-    // Groups across machines are whole; within one they are the same, or overlap somehow.
+    // Groups across machines have all ranks; in one machine they are equal or overlap at random.
     std::vector<std::uint32_t> ranks;
     for (std::uint32_t rank = 0; rank < topology.gpus(); ++rank)
         ranks.push_back(rank);
@@ -221,7 +222,8 @@ RC_GTEST_PROP(InSwitchTogether, EveryPairEndsAndMovesWhatEachMovesAlone, ()) {
     RC_ASSERT(outcome.switched == jobs.size());
     RC_ASSERT(outcome.wrong == std::vector<std::string>{});
     RC_ASSERT(outcome.left_over == 0U);
-    // A pushed line that waits long for its last operand leaves in parts, which the home adds.
+    // A pushed line that waits too long for its last operand leaves as partial sums, which the home
+    // rank adds.
     if (policy.mode == InSwitchMode::kPush) {
         RC_ASSERT(outcome.moved.payload >= alone.payload);
         return;

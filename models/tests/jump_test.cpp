@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long collectives leave out what they do over and over: the same times and bytes, for less work.
+// Long collectives leave out repetitions: times and bytes stay the same, with fewer events.
 #include "models/tests/test_machine.h"
 #include "sim/kernel/world_clock.h"
 
@@ -15,7 +15,7 @@
 namespace switchfold::jump_test {
 namespace {
 
-/// Counts what all links carry, and what of it was left out.
+/// Counts the bytes that all links carry, and those that were left out.
 struct LinkBytes final : TrafficCounts {
     explicit LinkBytes(Fabric& f) : fabric(f) {}
     void mark() override { marked = carried(); }
@@ -33,7 +33,7 @@ struct LinkBytes final : TrafficCounts {
     std::uint64_t left_out = 0;
 };
 
-/// Something of the world that happens once.
+/// A one-time event of the outside world; it ends a jump.
 struct Once final : EventHandler {
     void on_event(std::uint64_t) override { what(); }
     [[nodiscard]] InSkip in_skip() const override { return InSkip::kEnds; }
@@ -84,7 +84,7 @@ double difference(double a, double b) {
     return std::abs(a - b) / b;
 }
 
-/// Both ways; the times within 0.5 %, the bytes within what packets under way make of them.
+/// Runs with and without jumps. Times agree within 0.5 %, and bytes up to the packets in flight.
 void expect_the_same(const Case& c, const std::string& what, const Disturb& disturb = {}) {
     const Outcome exact = run_once(c, false, disturb);
     const Outcome jumping = run_once(c, true, disturb);
@@ -187,7 +187,7 @@ TEST(Jump, PullsOfManyHeadsTravelInLargerPackets) {
 }
 
 TEST(Jump, WhatDriftsSlowlyIsWatchedForLonger) {
-    // Two members' posts shift against each other's polls, and jump once in many loops.
+    // The posts of two members drift against each other's polls, and leap once in many loops.
     Case c = all_reduce(TestMachine::hgx(2).build(), Algorithm::kInSwitch, 24'084'480);
     c.policy.protocol = Protocol::kSimple;
     c.policy.channels = 2;
@@ -243,8 +243,8 @@ TEST(Jump, AnEventOfTheWorldComesAtItsTime) {
 }
 
 TEST(Jump, AFaultEndsIt) {
-    // A cable that keeps a third of its rate from the middle on: what comes after is another
-    // motion, and takes longer.
+    // From the middle of the run a cable has a third of its rate. The rest repeats at another pace
+    // and takes longer.
     const Case c = all_reduce(TestMachine::hgx(4).build(), Algorithm::kRing, 512 * kMiB);
     const Time healthy = run_once(c, false).time;
     const Disturb degrade = [&](TestMachine& machine, WorldClock& clock, Once& once) {
@@ -263,7 +263,7 @@ TEST(Jump, AFaultEndsIt) {
 }
 
 TEST(Jump, AnotherCollectiveEndsIt) {
-    // A small one in the middle shares the links for a while; the long one ends later for it.
+    // A smaller collective in the middle shares the links for a while, so the long one ends later.
     const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, 8192 * kMiB);
     struct Nobody final : CollectiveListener {
         void on_collective_end(std::uint32_t) override {}

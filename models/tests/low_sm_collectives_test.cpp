@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that take few SMs or none: symmetric kernels and copy engines.
+// Collectives that use few SMs or none: symmetric kernels and copy engines.
 #include "interconnect/fault_injector.h"
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
@@ -64,7 +64,7 @@ operation_of(CollectiveKind kind, std::uint64_t bytes, Datatype type = Datatype:
     return operation;
 }
 
-/// Right results, nothing left over in the fabric, and nothing that the report has to explain.
+/// Asserts that all ranks end with right results and leave no values or credits in the fabric.
 void assert_clean(TestMachine& machine) {
     RC_ASSERT(machine.ended == machine.fabric.gpus());
     RC_ASSERT(machine.engine->wrong_results().empty());
@@ -160,7 +160,7 @@ RC_GTEST_PROP(CopyEngineProperty, EveryKindGivesTheRightNumbers, ()) {
     const CollectiveRecord record = machine.run(operation_of(kind, bytes, type));
     assert_clean(machine);
     RC_ASSERT(record.choice.channels == 0U);
-    // No thread block was asked for.
+    // Copy engines need no thread blocks.
     for (const auto& port : machine.ports)
         RC_ASSERT(port->occupied == 0U);
 }
@@ -193,7 +193,7 @@ RC_GTEST_PROP(SymmetricProperty, WorkIsDealtOnceAndWhole, ()) {
     RC_ASSERT(end == bytes);
 }
 
-/// Sizes that are no whole rounds of the blocks leave a tail of narrow loads (NCCL 2.30 on two
+/// Sizes that are not whole rounds of all blocks leave a tail of narrow loads (NCCL 2.30 on two
 /// B200: 33 blocks are 1.65 times as slow as 32).
 TEST(Symmetric, ABlockMoreThanDividesTheWorkIsSlower) {
     const auto time = [](std::uint32_t blocks) {
@@ -236,7 +236,7 @@ TEST(Symmetric, NcclsEstimateTakesFewBlocks) {
     EXPECT_EQ(large.channels, 2U);
     EXPECT_EQ(choose(CollectiveKind::kReduceScatter, 100'681'728).channels, 2U);
     EXPECT_EQ(choose(CollectiveKind::kAllGather, 128 << 20).algorithm, Algorithm::kInSwitch);
-    // What is small goes with flags and without barriers.
+    // Small sizes use flags (LL) and no barriers.
     EXPECT_EQ(choose(CollectiveKind::kAllReduce, 8192).protocol, Protocol::kLl);
     EXPECT_EQ(choose(CollectiveKind::kAllGather, 8192).protocol, Protocol::kLl);
 }
@@ -321,12 +321,12 @@ TEST(CopyPlan, ManyLongCopiesGoInRoundsOfEverybody) {
         EXPECT_EQ(round.size(), 16U);
     call.ranks = 8;
     EXPECT_EQ(plan_copies(call, 3).size(), 1U);
-    // Who gets nothing has as many rounds as the others.
+    // A rank without copies has as many rounds as the others.
     const CopyCall scatter{CollectiveKind::kScatter, 16, 0, 1ULL << 30U, 2, false};
     EXPECT_EQ(plan_copies(scatter, 3).size(), plan_copies(scatter, 0).size());
 }
 
-/// A copy engine's packets carry twice the data of an SM's.
+/// Packets of a copy engine carry twice the data of packets of an SM.
 TEST(CopyEngine, LongerPacketsMakeItFasterThanStores) {
     const auto time = [](std::uint64_t payload) {
         SwitchedTopology hgx = TestMachine::hgx(4);

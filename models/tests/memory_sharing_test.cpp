@@ -21,7 +21,7 @@ namespace {
 struct FluidKernel {
     Time start;
     double bytes = 0;
-    double demand = 0;  ///< bytes a second
+    double demand = 0;  ///< bytes per second
 };
 struct Burst {
     Time at;
@@ -32,7 +32,7 @@ struct Load {
     std::vector<Burst> bursts;
 };
 
-// For RapidCheck's counterexamples.
+// Prints a load in RapidCheck's counterexamples.
 void showValue(const Load& load, std::ostream& os) {
     for (const FluidKernel& k : load.kernels)
         os << "kernel at " << k.start.count() << " ps, " << k.bytes << " B, " << k.demand
@@ -50,8 +50,8 @@ MemoryParams memory_of(std::uint64_t gigabytes) {
 
 constexpr std::uint64_t kGigabytes = 1555;
 
-/// Kernels that draw what they are offered, as far as they want it, and packets beside them. Keeps
-/// its own account of what both draw.
+/// Kernels that use the bandwidth that they are offered, up to their demand, and packets. Keeps its
+/// own account of the bytes that both move.
 class Scene final : private EventHandler, private MemorySystem::Listener {
 public:
     Scene(const MemoryParams& params, const Load& load, const Contention& contention = {}) :
@@ -61,7 +61,7 @@ public:
         memory.set_listener(*this);
         left_.assign(load.kernels.size(), 0.0);
         rates_.assign(load.kernels.size(), 0.0);
-        // A tag: what happens in the lowest bits, its number above.
+        // A tag has the kind of event in its lowest two bits and the number above.
         for (std::size_t i = 0; i < load.kernels.size(); ++i)
             simulation_.scheduler().at(load.kernels[i].start, *this, i << 2U | kStart);
         for (std::size_t i = 0; i < load.bursts.size(); ++i)
@@ -77,9 +77,9 @@ private:
 
 public:
     MemorySystem memory;
-    std::vector<Time> told;     ///< by burst
-    std::vector<Time> ended;    ///< by kernel
-    double most_overdrawn = 0;  ///< bytes that both drew beyond the bandwidth over any span
+    std::vector<Time> told;     ///< completion times, by burst
+    std::vector<Time> ended;    ///< end times, by kernel
+    double most_overdrawn = 0;  ///< bytes moved beyond the bandwidth over any time span
 
 private:
     enum Tag : std::uint64_t { kStart, kBurst, kEnd };
@@ -143,7 +143,7 @@ private:
                 *this,
                 generation_ << 2U | kEnd);
     }
-    /// Both draw up to now.
+    /// Accounts for the bytes that kernels and packets move up to now.
     void advance() {
         const Time now = simulation_.scheduler().now();
         const double seconds = to_seconds(now - last_);
@@ -156,7 +156,7 @@ private:
         const double rate = packet_rate_ == 0 ? bandwidth() : packet_rate_;
         const double busy = std::min(seconds, queued_ / rate);
         queued_ -= busy * rate;
-        // The queue first, for the larger overdraft on the way.
+        // Serves the queue first, which gives the larger overdraft within the span.
         overdrawn_ = std::max(0.0, overdrawn_ + busy * (kernels + rate - bandwidth()));
         most_overdrawn = std::max(most_overdrawn, overdrawn_);
         overdrawn_ = std::max(0.0, overdrawn_ + (seconds - busy) * (kernels - bandwidth()));
@@ -173,7 +173,8 @@ private:
     double overdrawn_ = 0;
 };
 
-/// Kernels of up to 200 us, some of which want more than there is, and packets or whole copies.
+/// Kernels of up to 200 us, some of which demand more than the bandwidth, and bursts of packets or
+/// whole copies.
 Load draw_load() {
     Load load;
     const auto kernels = *rc::gen::inRange(1, 6);
@@ -195,7 +196,7 @@ rc::Gen<Load> any_load() {
     return rc::gen::exec(draw_load);
 }
 
-/// When a queue of this rate serves each burst.
+/// The time at which a queue of this rate completes each burst.
 std::vector<double> served_at(const std::vector<Burst>& bursts, double rate) {
     std::vector<double> times;
     double free_at = 0;
@@ -207,7 +208,7 @@ std::vector<double> served_at(const std::vector<Burst>& bursts, double rate) {
     return times;
 }
 
-/// However many kernels want everything, packets wait no longer than at their fair share.
+/// However many kernels demand the full bandwidth, packets wait no longer than at their fair share.
 RC_GTEST_PROP(MemorySharing, NoPacketWaitsLongerThanAtItsFairShare, ()) {
     const Load load = *any_load();
     const Scene scene(memory_of(kGigabytes), load);
@@ -219,8 +220,8 @@ RC_GTEST_PROP(MemorySharing, NoPacketWaitsLongerThanAtItsFairShare, ()) {
     }
 }
 
-/// A kernel waits no longer than with its fair share beside all others and the queue, but for the
-/// window that shares are late.
+/// A kernel takes no longer than at its fair share among all kernels and the queue, apart from the
+/// window by which shares lag.
 RC_GTEST_PROP(MemorySharing, NoKernelWaitsLongerThanAtItsFairShare, ()) {
     const Load load = *any_load();
     const MemoryParams params = memory_of(kGigabytes);
@@ -233,7 +234,7 @@ RC_GTEST_PROP(MemorySharing, NoKernelWaitsLongerThanAtItsFairShare, ()) {
     }
 }
 
-/// All bytes are moved, and never more than the memory carries but for what shares are late.
+/// All bytes are moved, and never more than the memory can carry, apart from the lag of shares.
 RC_GTEST_PROP(MemorySharing, BytesInAreBytesOut, ()) {
     const Load load = *any_load();
     const MemoryParams params = memory_of(kGigabytes);
@@ -245,9 +246,9 @@ RC_GTEST_PROP(MemorySharing, BytesInAreBytesOut, ()) {
     RC_ASSERT(scene.memory.statistics().packet_hbm_bytes <= bytes);
     for (std::size_t k = 0; k < load.kernels.size(); ++k)
         RC_ASSERT(scene.ended[k] > load.kernels[k].start);
-    // The queue gets at most half beside a kernel that wants all. What it was served in a window is
-    // paid in the next, so two windows' worth is open at most; each kernel that starts makes the
-    // share of the window before too dear to be paid in one.
+    // Beside a kernel that demands everything, the queue gets at most half. Kernels pay for what it
+    // was served in one window during the next, so at most two windows' worth is open. Each kernel
+    // that starts can make the debt of the previous window too large to be paid in one.
     const double window = to_seconds(params.share_window) * scene.bandwidth() / 2;
     RC_ASSERT(scene.most_overdrawn <= window * (2.04 + static_cast<double>(load.kernels.size())));
 }
@@ -258,7 +259,7 @@ RC_GTEST_PROP(MemorySharing, MoreBandwidthIsNeverSlower, ()) {
     const MemoryParams fast = memory_of(kGigabytes + *rc::gen::inRange<std::uint64_t>(0, 2000));
     const Scene before(slow, load);
     const Scene after(fast, load);
-    // Shares are a window late: what a kernel leaves to a burst may fall on another one.
+    // Shares lag by a window, so the bandwidth that a kernel leaves to a burst may go to another.
     const Time late = slow.share_window * 2;
     for (std::size_t i = 0; i < load.bursts.size(); ++i)
         RC_ASSERT(after.told[i] <= before.told[i] + late);
@@ -266,11 +267,11 @@ RC_GTEST_PROP(MemorySharing, MoreBandwidthIsNeverSlower, ()) {
         RC_ASSERT(after.ended[k] <= before.ended[k] + late);
 }
 
-/// Switched off, packets slow no kernel, and are served as ever.
+/// With HBM contention off, packets slow no kernel and are served as before.
 RC_GTEST_PROP(MemorySharing, SwitchedOffOnlyTheKernelsFeelNothing, ()) {
     Load load = *any_load();
     const double bandwidth = Scene(memory_of(kGigabytes), {}).bandwidth();
-    // Kernels that last in both cases.
+    // All kernels run throughout in both cases.
     for (FluidKernel& kernel : load.kernels) {
         kernel.start = Time(0);
         kernel.demand = bandwidth;
@@ -291,20 +292,20 @@ RC_GTEST_PROP(MemorySharing, SwitchedOffOnlyTheKernelsFeelNothing, ()) {
     }
 }
 
-/// 64 KiB that come while a kernel draws all that the HBM has: half of it is theirs at once.
+/// 64 KiB arrive while a kernel uses the full HBM bandwidth: they get half of it at once.
 TEST(MemorySharing, APacketBesideAKernelThatTakesEverythingIsServedAtHalf) {
     const Load load{{{Time(0), 1e9, 1e13}}, {{microseconds(100), 65'536}}};
     const Scene scene(memory_of(kGigabytes), load);
     const double seconds = 65'536 / (scene.bandwidth() / 2);
     EXPECT_NEAR(to_seconds(scene.told[0] - microseconds(100)), seconds, 1e-11);
-    // And the kernel gives back what they took, no more.
+    // The kernel loses only the bandwidth that they used.
     const double kernel = 1e9 / scene.bandwidth() + 65'536 / scene.bandwidth();
     EXPECT_NEAR(to_seconds(scene.ended[0]), kernel, 1e-10);
 }
 
-/// What waits is served at the rate that holds now, not at that of its arrival.
+/// Queued bytes are served at the current rate, not at the rate of their arrival.
 TEST(MemorySharing, TheQueueFollowsTheRate) {
-    // 100 MB wait behind a kernel that ends after some 20 us; a packet comes then.
+    // 100 MB queue beside a kernel that ends after about 20 us; a packet arrives then.
     Load load{{{Time(0), 1.5e7, 1e13}}, {{Time(0), 100'000'000}}};
     const Scene first(memory_of(kGigabytes), load);
     const Time later = first.ended[0] + microseconds(1);
@@ -314,10 +315,11 @@ TEST(MemorySharing, TheQueueFollowsTheRate) {
     const double bandwidth = scene.bandwidth();
     const double until = to_seconds(scene.ended[0]);
     const double all = until + (101e6 - until * bandwidth / 2) / bandwidth;
-    // The first burst's time was told at half of the bandwidth, and nothing overtakes it.
+    // The first burst's completion time was computed at half of the bandwidth, and nothing
+    // overtakes that burst.
     EXPECT_NEAR(to_seconds(scene.told[0]), 100e6 / (bandwidth / 2), 1e-9);
     EXPECT_EQ(scene.told[1], scene.told[0]);
-    // What comes when the queue has drained is not held up by that.
+    // A burst that arrives after the queue has drained is not delayed by that time.
     load.bursts.push_back({Time(static_cast<std::uint64_t>(all * 1e12) + 1), 200'000'000});
     const Scene third(memory_of(kGigabytes), load);
     EXPECT_NEAR(to_seconds(third.told[2]), all + 200e6 / bandwidth, 1e-9);
@@ -336,7 +338,7 @@ struct CopyBesidePackets final : CopyListener, EventHandler {
     Time waited;
 };
 
-/// 290 MB from the host take 12 ms; a packet that comes meanwhile does not wait for all of them.
+/// 290 MB from the host take 12 ms. A packet that arrives meanwhile does not wait for all of them.
 TEST(MemorySharing, APacketDoesNotWaitForAWholeCopy) {
     CopyBesidePackets scene;
     const Bytes bytes(290'000'000);

@@ -18,14 +18,14 @@ MemoryParams h100_memory() {
     return p;
 }
 
-/// Packets of 1 MiB every microsecond up to a time, and one kernel that comes and goes.
+/// Packets of 1 MiB every microsecond until `packets_until`, and one kernel that starts and ends.
 struct Traffic : EventHandler {
     enum Tag : std::uint64_t { kPacket, kKernelEnds, kKernelStarts, kAsk };
     Simulation simulation;
     MemorySystem memory{"memory", h100_memory(), Contention{}, simulation.scheduler()};
     Time packets_until;
     std::vector<KernelDemand> offers;
-    double share = 0;  ///< what offered() was when asked
+    double share = 0;  ///< result of offered() at kAsk
 
     void on_event(std::uint64_t tag) override {
         if (tag == kPacket) {
@@ -41,7 +41,7 @@ struct Traffic : EventHandler {
     void set_kernels(std::size_t count) {
         memory.share(std::vector<KernelDemand>(count, KernelDemand{1e15, 0}), offers);
     }
-    /// What a kernel that wants everything is offered, of what the HBM can carry.
+    /// Share of the HBM bandwidth that is offered to a kernel that demands everything.
     double offered() {
         set_kernels(1);
         return offers.front().hbm / memory.hbm_bandwidth();
@@ -57,7 +57,7 @@ TEST(MemorySystem, AKernelBesidePacketsGetsWhatTheyLeave) {
     traffic.simulation.run();
     const double packets = static_cast<double>(1U << 20U) / 1e-6 / traffic.memory.hbm_bandwidth();
     EXPECT_NEAR(traffic.share, 1.0 - packets, 0.01);
-    EXPECT_DOUBLE_EQ(traffic.offered(), 1.0);  // they have ended
+    EXPECT_DOUBLE_EQ(traffic.offered(), 1.0);  // the packets have ended
 }
 
 /// The packets end while no kernel runs: the next kernel has the memory to itself.
@@ -75,7 +75,7 @@ TEST(MemorySystem, PacketsThatEndInAGapBetweenKernelsSlowNoLaterOne) {
     }
 }
 
-/// Traffic from before the first kernel is not demand of the kernel's first window.
+/// Traffic before the first kernel does not count as demand in the kernel's first window.
 TEST(MemorySystem, PacketsBeforeAKernelAreNotCountedAgainstIt) {
     Traffic traffic;
     traffic.packets_until = microseconds(100);

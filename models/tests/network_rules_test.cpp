@@ -6,8 +6,8 @@
 namespace switchfold::network_rules_test {
 namespace {
 
-// What stands in logs of NCCL ("N coll channels"): two machines, interfaces a machine and their
-// rate.
+// From NCCL's logs ("N coll channels"): two machines, the number of interfaces per machine and
+// their rate.
 TEST(NetworkRules, ChannelsGoByTheNetworkInterfaces) {
     const auto channels = [](TunerGeneration tuner, std::uint32_t rails, double GBps) {
         CollectiveParams params = TestMachine::params();
@@ -27,8 +27,8 @@ TEST(NetworkRules, ChannelsGoByTheNetworkInterfaces) {
     EXPECT_EQ(channels_of(params, MachineView{}), 24U);
 }
 
-// "threadThresholds 8/8/64 | 64/8/64" for tree and ring on 8 ranks: bytes a thread below which a
-// channel is dropped.
+// "threadThresholds 8/8/64 | 64/8/64" for tree and ring on 8 ranks: a channel is dropped below
+// this number of bytes per thread.
 TEST(NetworkRules, ATreeSpreadsSmallLlOverMoreChannelsThanARing) {
     CollectiveParams params = TestMachine::params();
     MachineView view;
@@ -90,7 +90,7 @@ double seconds(Algorithm algorithm, const CollectiveParams& params, Bytes bytes)
     return to_seconds(record.end - record.start);
 }
 
-// Each rail carries two channels, each chunk is sent and received once a direction by each proxy.
+// Each rail carries four channels. Each proxy sends and receives every chunk, once per direction.
 TEST(NetworkRules, AProxyThatIsSlowEnoughIsTheBottleneckForSendsAndReceives) {
     CollectiveParams params = TestMachine::params();
     const Bytes bytes = mebibytes(64);
@@ -105,8 +105,8 @@ TEST(NetworkRules, AProxyThatIsSlowEnoughIsTheBottleneckForSendsAndReceives) {
     EXPECT_LT(time, 1.3 * work);
 }
 
-// A chunk passes ten ways between blocks one after the other: the whole buffer where it is one
-// chunk, a part of it where NCCL before 2.20 cut it.
+// A chunk passes ten hops between thread blocks in sequence. It is the whole buffer in present NCCL
+// and a part of it in NCCL before 2.20, which cut small buffers.
 TEST(NetworkRules, ATreeOfPresentNcclSendsASmallBufferAsOneChunk) {
     CollectiveParams params = TestMachine::params();
     const Bytes bytes = mebibytes(4);
@@ -114,13 +114,13 @@ TEST(NetworkRules, ATreeOfPresentNcclSendsASmallBufferAsOneChunk) {
     params.tree_cuts_small = true;
     const double cut = seconds(Algorithm::kTree, params, bytes);
     EXPECT_GT(whole, 1.4 * cut);
-    // From a chunk of the buffer's eighth on, each channel, both are cut the same.
+    // Once a chunk is an eighth of a channel's part of the buffer or less, both cut the same.
     const double many = seconds(Algorithm::kTree, params, mebibytes(512));
     params.tree_cuts_small = false;
     EXPECT_NEAR(seconds(Algorithm::kTree, params, mebibytes(512)) / many, 1.0, 0.01);
 }
 
-// The heads reduce while the network is behind; they must not run into slots that are still in use.
+// Heads reduce while the network lags behind. They must not overwrite slots that are still in use.
 TEST(NetworkRules, HeadsWaitForANetworkThatIsBehind) {
     CollectiveParams params = TestMachine::params();
     params.simple.network_overhead = microseconds(1000);

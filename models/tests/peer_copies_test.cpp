@@ -76,10 +76,10 @@ RC_GTEST_PROP(PeerCopies, AddWhatEveryoneHas, ()) {
     RC_ASSERT(machine.engine->wrong_results().empty());
     RC_ASSERT(machine.engine->blocked().empty());
     for (const auto& port : machine.ports)
-        RC_ASSERT(port->occupied == 0U);  // no SM
+        RC_ASSERT(port->occupied == 0U);  // copies use no SM
 }
 
-/// Payload bytes over the busiest direction of a link between the groups, in buffers.
+/// Payload bytes in the busiest direction of the link between the groups, in buffer sizes.
 double across(Algorithm algorithm, Bytes bytes) {
     TestMachine machine(box(8, gigabytes_per_second(2)), free_calls(), by(algorithm));
     machine.run(all_reduce(bytes));
@@ -92,7 +92,7 @@ double across(Algorithm algorithm, Bytes bytes) {
 }
 
 TEST(PeerCopies, VolumesOverTheLinkBetweenTwoGroups) {
-    // averaging.md, section 3: owners 2S to reduce and 2S back, a tree S, each way.
+    // averaging.md, section 3: each way, owners move 2S to reduce and 2S back, a tree moves S.
     EXPECT_NEAR(across(Algorithm::kOwners, mebibytes(64)), 4, 0.01);
     EXPECT_NEAR(across(Algorithm::kTopologyTree, mebibytes(64)), 1, 0.01);
 }
@@ -104,7 +104,7 @@ double seconds(const Topology& topology, const CollectivePolicy& policy, Bytes b
 }
 
 TEST(PeerCopies, TwoGpusTakeTheirBytesOverTheLink) {
-    // Half of the arrays is added on each: S in each direction of a link of 10 GB/s.
+    // Each GPU adds half of the arrays: the link of 10 GB/s carries S in each direction.
     PcieTopology p;
     p.gpus = 2;
     p.gpu_link = plain_link();
@@ -118,7 +118,7 @@ TEST(PeerCopies, TwoGpusTakeTheirBytesOverTheLink) {
 TEST(PeerCopies, TreesBeatOwnersWhereALinkIsNarrow) {
     const double owners = seconds(box(), by(Algorithm::kOwners), mebibytes(256));
     const double trees = seconds(box(), by(Algorithm::kTopologyTree), mebibytes(256));
-    EXPECT_GT(owners / trees, 1.5);  // of 4 / 1.75 at most: no GPU's own link carries less
+    EXPECT_GT(owners / trees, 1.5);  // at most 4 / 1.75: a GPU's own link carries 1.75S
     const double s_over_link = 256.0 * 1048576 / 10e9;
     EXPECT_GT(owners, 4 * s_over_link);
     EXPECT_GT(trees, 1.75 * s_over_link);

@@ -95,14 +95,14 @@ TEST_P(EveryCollective, CarriesTheRightNumbers) {
     EXPECT_GT(record.end, record.start);
 }
 
-/// What does not divide: shares are whole elements, and what is left over stays.
+/// Sizes that do not divide evenly: shares are whole elements, and the remainder stays in place.
 TEST_P(EveryCollective, CarriesTheRightNumbersOfAnySize) {
     for (const std::uint64_t bytes : {2U, 6U, 8U, 100U, 1002U, 4098U})
         run(GetParam(), ring_policy(), Datatype::kFloat16, 5, Bytes(bytes));
 }
 
-/// Nobody is there to move anything to: a rank alone is done at once, also where long collectives
-/// may leave out turns.
+/// A single rank has no peer to exchange data with. It ends at once, also when long collectives may
+/// leave out turns.
 TEST_P(EveryCollective, EndsOfARankAlone) {
     TestMachine machine(
         build_topology(TestMachine::hgx(4)), TestMachine::params(), ring_policy(), 0, {2});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rings can be simulated on a few of their ranks, and what resembles what.
+// Which groups can be simulated on a few of their ranks, and which kept part stands for which.
 #include "models/collectives/choice/rank_fold.h"
 
 #include "interconnect/hop.h"
@@ -62,7 +62,7 @@ TEST(RingFold, TwoRanksStandForAllBehindTheSameSwitches) {
 
 TEST(RingFold, NoRingOfAPrimeNumberOfRanksFolds) {
     EXPECT_FALSE(fold(switched(37)));
-    // Three ranks stand for 33, since two do not divide them.
+    // Three ranks stand for 33, because 33 is not divisible by two.
     EXPECT_EQ(fold(switched(33))->kept().size(), 3U);
 }
 
@@ -81,20 +81,20 @@ TEST(RingFold, ALinkUnlikeItsKindPreventsIt) {
 }
 
 TEST(RingFold, RingsThatShareALinkUnevenlyPreventIt) {
-    // The second ring goes round the same way but for two ranks, which it visits in exchange.
+    // The second ring has the order of the first, except for two swapped ranks.
     const Topology topology = switched(36);
     auto rings = rings_of(topology);
     rings.push_back(rings.front());
     EXPECT_EQ(fold_rings(topology, rings)->kept().size(), 2U);
     std::swap(rings.back()[4], rings.back()[6]);
     EXPECT_EQ(
-        fold_rings(topology, rings)->kept().size(), 2U);  // ranks 4 and 6 stand at the same places
+        fold_rings(topology, rings)->kept().size(), 2U);  // ranks 4 and 6 map to the same rank
     std::swap(rings.back()[4], rings.back()[7]);
     EXPECT_FALSE(fold_rings(topology, rings));
 }
 
-// Two neighbours' links would carry data where the ring's carry replies, and the way back to the
-// first of more ranks crosses the links of all others.
+// With two kept ranks, their links would carry data where the ring's links carry replies. With
+// more, the way back to the first kept rank crosses the links of all others.
 TEST(RingFold, ARingOfDirectLinksDoesNotFold) {
     TorusTopology params;
     params.dimensions = {36};
@@ -119,7 +119,7 @@ TEST(DomainFold, OneRankStandsForAllBehindEqualSwitches) {
         EXPECT_EQ(std::min(image.a, image.b), 0U);
         EXPECT_EQ(std::max(image.a, image.b), std::max(edge.a, edge.b));
     }
-    // A part of the domain: the links of the others are idle.
+    // If only a part of the domain takes part, the other ranks and their links are idle.
     EXPECT_EQ(fold_domain(topology, 20)->image_of_node[19].node, 0U);
     EXPECT_EQ(fold_domain(topology, 20)->image_of_node[20].node, RankFold::kIdle);
 }
@@ -213,7 +213,7 @@ TEST(HeadsFold, HeadsThatShareANicPreventIt) {
     EXPECT_FALSE(heads(params.build(), 2));
 }
 
-// What the links of a rail carry, and when it ends, against every rank.
+// Compares the bytes on all links and the end time with those of a simulation of every rank.
 TEST(HeadsFold, CarriesTheBytesOfEveryRank) {
     ASSERT_TRUE(rc::check([] {
         const auto machines = *rc::gen::inRange<std::uint32_t>(2, 6);

@@ -25,13 +25,13 @@ std::uint32_t depth_of(const ReduceTree& parents) {
         std::uint32_t depth = 0;
         for (std::uint32_t at = member; parents[at] != at; at = parents[at])
             if (++depth > parents.size())
-                return UINT32_MAX;  // a cycle: no tree
+                return UINT32_MAX;  // a cycle, so not a tree
         deepest = std::max(deepest, depth);
     }
     return deepest;
 }
 
-/// The best of all trees: every parent of every member but the root is tried.
+/// The best of all trees: tries every parent for every member except the root.
 std::pair<double, std::uint32_t>
 by_brute_force(const Wiring& wiring, std::uint32_t root, const std::vector<double>& loaded) {
     ReduceTree parents(wiring.members, 0);
@@ -117,7 +117,7 @@ RC_GTEST_PROP(ReduceTree, IsTheBestOfAllOnPcieTrees, ()) {
 }
 
 TEST(ReduceTree, IsTheBestOfAllOfEightGpus) {
-    // A cube of NVLinks with pairs of other rates, and the rest over shared PCIe.
+    // A cube of NVLinks with two different rates; all other pairs share PCIe.
     Wiring wiring;
     wiring.members = 8;
     wiring.ways.resize(64);
@@ -144,13 +144,13 @@ TEST(ReduceTree, IsTheBestOfAllOfEightGpus) {
 }
 
 TEST(ReduceTree, CrossesTheNarrowLinkOnceEachWay) {
-    // Two groups of four: one link between the groups, 4 times as loaded by owners.
+    // Two groups joined by one narrow link, which owners would load 4 times as much.
     for (const std::uint32_t gpus : {8U, 16U}) {
         PcieTopology narrow = box(gpus, 2, 2);
         narrow.root_link->lane_bandwidth = gigabytes_per_second(4);
         const Wiring wiring = wiring_of(narrow.build(), all(gpus));
         const FoundTree tree = find_tree(wiring, 0, std::vector<double>(wiring.rates.size(), 0));
-        // Of 16 there are too many trees to prove the depth; the load is at its bound.
+        // With 16 GPUs there are too many trees to prove the depth, but the load is at its bound.
         EXPECT_TRUE(tree.proved || gpus == 16) << gpus;
         EXPECT_NEAR(tree.load, tree.bound, 1e-9 * tree.load);
         std::uint32_t across = 0;
@@ -173,13 +173,14 @@ TEST(ReduceTree, MirroredTreesShareTheLinksEvenly) {
                 roots.push_back(m);
     }
     EXPECT_EQ(roots, all(8));
-    // 14 copies of an array over 8 GPU links on average, a tree a crossing of the narrow one.
+    // Each of the 8 GPU links carries 14 copies of an array on average, and each tree crosses the
+    // narrow link once.
     const double unit = 1 / wiring.rates.front();
     EXPECT_LE(*std::max_element(loaded.begin(), loaded.end()), 15 * unit);
 }
 
 TEST(ReduceTree, NvlinkCubeMeshNeedsNoPcie) {
-    // Members of the same quad are joined, and those of the same place in both.
+    // NVLink joins members of the same quad, and members at the same place in both quads.
     Wiring wiring;
     wiring.members = 8;
     wiring.ways.resize(64);

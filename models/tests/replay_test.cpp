@@ -14,7 +14,7 @@
 namespace switchfold::replay_test {
 namespace {
 
-/// Every collective takes its `measured` time on its own, or never ends.
+/// Every collective takes its `measured` time without other ranks; if `stuck`, it never ends.
 struct FixedCollectives final : CollectiveService, EventHandler {
     explicit FixedCollectives(Scheduler& s) : scheduler(s) {}
     void start(
@@ -52,7 +52,7 @@ struct FixedCollectives final : CollectiveService, EventHandler {
 
 GpuParams machine() {
     GpuParams p;
-    p.copy.engines = 16;  // none of these tests is about waiting for an engine
+    p.copy.engines = 16;  // so that no copy waits for an engine
     return p;
 }
 
@@ -83,7 +83,7 @@ Operation operation(std::uint32_t stream, OperationBody body) {
 Operation host(std::uint32_t stream, Time duration) {
     return operation(stream, HostDelayOperation{duration});
 }
-/// So small that all kernels of a graph fit beside each other.
+/// A kernel so small that all kernels of a graph fit on the GPU together.
 Operation kernel(std::uint32_t stream, Time isolated) {
     KernelOperation k;
     k.block = {32, 1, 1};
@@ -111,7 +111,7 @@ Time duration_of(const Operation& o) {
     return std::get<HostDelayOperation>(o.body).duration;
 }
 
-/// What the replay must come to when nothing contends, straight from the definition of a graph.
+/// Expected times of a replay without contention, directly from the definition of a graph.
 std::vector<OperationTimes> evaluate(const RankGraph& graph) {
     std::vector<OperationTimes> times(graph.operations.size());
     std::vector<Time> stream_free(graph.streams.size());

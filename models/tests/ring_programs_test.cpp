@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring's programs when steps are left out: whatever each block has begun, every step that one
-// sends is received by the next.
+// Programs of a ring with steps left out: whatever steps each block has run before, every step that
+// a block sends is received by the next block.
 #include "models/collectives/fifo/fifo.h"
 #include "models/collectives/fifo/step.h"
 
@@ -13,7 +13,7 @@
 namespace switchfold::ring_programs_test {
 namespace {
 
-/// Bytes that a program sends and receives, up to its end. Fails if it does not end.
+/// Bytes that a program sends and receives, and its number of steps.
 struct Moved {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
@@ -57,7 +57,7 @@ TEST_P(RingPrograms, StillFitTogetherWhereverStepsAreLeftOut) {
         std::iota(order.begin(), order.end(), 0U);
         std::vector<BlockPlan> plans = plan(GetParam(), order, loops);
         std::vector<Moved> moved(ranks);
-        // Some are a few steps ahead: through with a loop, or in the next.
+        // Some blocks are a few steps ahead: at the end of a loop or in the next.
         const auto ahead = *rc::gen::inRange<std::uint64_t>(0, 6);
         const auto begun = *rc::gen::weightedOneOf<std::uint64_t>(
             {{1, rc::gen::inRange<std::uint64_t>(0, loops * 2 * ranks)},
@@ -79,7 +79,7 @@ TEST_P(RingPrograms, StillFitTogetherWhereverStepsAreLeftOut) {
         }
         for (std::uint32_t r = 0; r < ranks; ++r)
             RC_ASSERT(moved[r].sent == moved[(r + 1) % ranks].received);
-        // Nothing but what was to be left out is missing.
+        // Only the steps that were to be left out are missing.
         const std::uint64_t cycle = plans.front().program->cycle();
         RC_ASSERT(all == ranks * (loops * (cycle + 1) - left_out));
     }));

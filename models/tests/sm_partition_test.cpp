@@ -15,7 +15,7 @@
 namespace switchfold::sm_partition_test {
 namespace {
 
-const BlockShape kCommunication{544, 96, Bytes(0)};  // one fits an SM
+const BlockShape kCommunication{544, 96, Bytes(0)};  // one block fits on an SM
 
 TEST(SmPartition, WithoutOneAllSmsAreShared) {
     SmPartition sms({}, 100, 0);
@@ -27,15 +27,15 @@ TEST(SmPartition, LeavesComputeTheRest) {
     SmPartition sms({}, 100, 8);
     EXPECT_EQ(sms.compute().sms(), 92U);
     EXPECT_EQ(sms.communication().sms(), 8U);
-    // To find what the division costs, kernels keep all SMs.
+    // Kernels may also keep all SMs, to find what the partition costs.
     SmPartition beside({}, 100, 8, false);
     EXPECT_EQ(beside.compute().sms(), 100U);
     EXPECT_EQ(beside.communication().sms(), 8U);
     EXPECT_THROW(SmPartition({}, 100, 100), InternalError);
 }
 
-/// Whatever comes and goes: communication never holds more than its SMs, kernels never more than
-/// the rest, and neither finds less because of the other.
+/// Whatever blocks come and go, communication never holds more than its SMs, kernels never more
+/// than the rest, and neither takes room from the other.
 RC_GTEST_PROP(SmPartition, IsNeverShared, ()) {
     const auto all = *rc::gen::inRange(2U, 140U);
     const auto own = *rc::gen::inRange(1U, all);
@@ -71,7 +71,7 @@ RC_GTEST_PROP(SmPartition, IsNeverShared, ()) {
     }
 }
 
-/// A GPU with 8 SMs for communication, on which a kernel and a resident meet.
+/// A GPU with SMs set aside for communication, which runs a kernel beside communication blocks.
 class Bench : KernelListener, BlocksListener {
 public:
     explicit Bench(std::uint32_t communication_sms, bool sm = true) :
@@ -87,7 +87,7 @@ public:
         contention.sm = sm;
         return contention;
     }
-    /// Of `blocks` blocks, one fills an SM; 10 us alone.
+    /// Runs a kernel of `blocks` blocks, each of which fills an SM. Alone it takes 10 us.
     Time run(std::uint64_t blocks, std::uint32_t communication) {
         if (communication > 0)
             gpu.launch_resident(kCommunication, communication, 0, Bytes(0), *this);

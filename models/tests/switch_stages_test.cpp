@@ -7,7 +7,7 @@
 namespace switchfold::switch_stages_test {
 namespace {
 
-/// One channel, so that chunks are as large as a size of tens of MiB allows.
+/// One channel, so that sizes of tens of MiB are enough for full chunks.
 CollectiveParams one_channel(Bytes chunk) {
     CollectiveParams params = TestMachine::params();
     params.in_switch_channels = 1;
@@ -30,7 +30,7 @@ double microseconds_of(const CollectiveParams& params, Bytes bytes) {
 TEST(StageWarps, AreNcclsShares) {
     const CollectiveParams params = TestMachine::params();  // 20 warps
     const StageWarps root = stage_warps(params, StageRole::kTreeRoot, 16);
-    EXPECT_EQ(root.scatter_workers, 7U);  // 8, of which one posts
+    EXPECT_EQ(root.scatter_workers, 7U);  // 8 warps, one of which posts
     EXPECT_EQ(root.gather_workers, 7U);
     EXPECT_EQ(root.reduce_window, 4U * 2048);
     const StageWarps node = stage_warps(params, StageRole::kTreeNode, 16);
@@ -45,7 +45,7 @@ TEST(StageWarps, AreNcclsShares) {
 
 TEST(SwitchStages, LargeChunksDoNotDependOnTheTransferUnit) {
     CollectiveParams params = one_channel(kibibytes(512));
-    const Bytes bytes = mebibytes(128);  // 32 loops' worth of 512 KiB for each of four heads
+    const Bytes bytes = mebibytes(128);  // 32 loops of 512 KiB for each of four heads
     params.transfer_unit = kibibytes(4);
     const double usual = microseconds_of(params, bytes);
     params.transfer_unit = kibibytes(2);
@@ -55,7 +55,7 @@ TEST(SwitchStages, LargeChunksDoNotDependOnTheTransferUnit) {
 }
 
 TEST(SwitchStages, LargeChunksCarryAsMuch) {
-    // What a larger chunk costs is the time until the pipeline is full, once.
+    // A larger chunk costs only the time to fill the pipeline, once.
     const Bytes few = mebibytes(64);
     const Bytes many = mebibytes(128);
     const auto rate = [&](Bytes chunk) {
@@ -71,9 +71,10 @@ TEST(SwitchStages, GroupsOfWarpsThatCopyShareTheirSm) {
     params.simple.block_rate = gigabytes_per_second(40);
     const std::uint64_t rounds = 3;
     const std::uint64_t bytes = rounds * 5 * kWarpCopy;
-    // 5 warps alone wait for their loads, 4 KiB each in 600 ns: 34 GB/s, less than the SM can do.
+    // 5 warps alone are limited by their loads of 4 KiB each per 600 ns: 34 GB/s, less than the SM
+    // can do.
     EXPECT_EQ(copy_time(params, 5, 5, bytes), nanoseconds(600) * rounds);
-    // 10 warps would move 68 GB/s: the SM's 40 GB/s are shared.
+    // 10 warps would move 68 GB/s, so they share the SM's 40 GB/s.
     EXPECT_EQ(
         copy_time(params, 5, 10, bytes),
         serialization_time(Bytes(10 * kWarpCopy), params.simple.block_rate) * rounds);
@@ -88,7 +89,7 @@ TEST(SwitchStages, AChunkPassesEveryStageWhole) {
     double least = 0;
     for (const std::uint32_t workers : {node.scatter_workers, node.gather_workers})
         least += 4 * to_microseconds(copy_time(params, workers, workers, chunk));
-    // Two reductions, a round trip to the switch and on to the members for each window.
+    // Two reductions: each window takes a round trip to the switch and on to the members.
     const double rounds = static_cast<double>(chunk) / node.reduce_window;
     least += 2 * rounds * 4 * 0.52;
     least += 2 * static_cast<double>(chunk) / 50e3;  // the network, there and back

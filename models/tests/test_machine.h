@@ -13,7 +13,7 @@
 
 namespace switchfold {
 
-/// A GPU that has always room and an infinitely fast memory.
+/// A GPU with room for every kernel and an infinitely fast memory.
 struct IdealPort final : RankPort, EventHandler {
     IdealPort(std::uint32_t r, Scheduler& s) : rank(r), scheduler(s) {}
     std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& l) override {
@@ -50,14 +50,14 @@ struct IdealPort final : RankPort, EventHandler {
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;
     std::vector<std::pair<std::uint32_t, CopyListener*>> copies;
-    std::uint32_t most_blocks = 0;    ///< of a kernel that came
-    std::vector<std::uint32_t> kept;  ///< blocks, each time some have left
-    std::uint32_t occupied = 0;       ///< kernels
+    std::uint32_t most_blocks = 0;    ///< of any kernel so far
+    std::vector<std::uint32_t> kept;  ///< blocks that remain, at each keep()
+    std::uint32_t occupied = 0;       ///< number of kernels so far
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;
 };
 
-/// HGX H100's links and switches with ideal GPUs: what collectives do to the fabric alone.
+/// Links and switches of an HGX H100 with ideal GPUs, so that collectives load the fabric alone.
 class TestMachine : CollectiveListener {
 public:
     static SwitchedTopology hgx(std::uint32_t gpus) {
@@ -71,7 +71,7 @@ public:
         t.node.reduction = ReductionUnitParams{};
         return t;
     }
-    /// Such machines, a NIC of 50 GB/s beside every GPU, all NICs on one switch.
+    /// A cluster of such machines: one NIC of 50 GB/s per GPU, all NICs on one switch.
     static Topology cluster(std::uint32_t machines, std::uint32_t gpus) {
         ClusterTopology c;
         c.machines = machines;

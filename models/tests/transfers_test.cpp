@@ -85,7 +85,7 @@ TEST(Transfers, ASendWithoutItsReceiveIsNamed) {
     Ends ends;
     machine.engine->start_transfer(0, 0, {0, 1, mebibytes(1), 3}, 0, ends);
     machine.simulation.run();
-    // The sender has filled the FIFOs at the receiver and may be through; the transfer is not.
+    // The sender has filled the FIFOs at the receiver and may have ended; the transfer has not.
     EXPECT_TRUE(machine.engine->records().empty());
     ASSERT_EQ(machine.engine->blocked().size(), 1U);
     EXPECT_EQ(machine.engine->blocked()[0], "transfer 0 from rank 0 to rank 1 waits for rank 1");

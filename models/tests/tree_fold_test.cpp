@@ -26,7 +26,7 @@ GroupLayout machines_of_four() {
     return layout;
 }
 
-/// One order per member, which begins there; every other machine is traversed in reverse.
+/// One order per member, which starts at that member. Every other machine is traversed in reverse.
 std::vector<std::vector<std::uint32_t>> orders() {
     std::vector<std::vector<std::uint32_t>> all(kMembers);
     for (std::uint32_t turn = 0; turn < kMembers; ++turn)

@@ -9,14 +9,14 @@
 namespace switchfold::turn_log_test {
 namespace {
 
-/// Parts that end a turn every so many ps, and what their log says at the end of each window.
+/// Parts that end turns at given times (ps), with a log that is evaluated after each window.
 struct Parts : TurnListener {
     Parts(std::uint64_t cycle, std::uint64_t most) : log(cycle, cycle, most) {
         TurnListener* self = this;
         log.set_listener(self);
     }
     void on_window() override { over = true; }
-    /// Runs until the log says that it repeats itself, or for so many turns of the first part.
+    /// Runs until the log finds a repetition, or for `turns` turns of the first part.
     template <class Next>
     std::optional<Repetition> run(std::uint64_t turns, std::uint32_t parts, const Next& next) {
         std::vector<std::uint64_t> due(parts);
@@ -48,7 +48,7 @@ TEST(TurnLog, SeesThatAllPartsRepeatThemselves) {
     Parts parts(1, 64);
     for (std::uint32_t lane : {0U, 0U, 1U})
         parts.log.add(lane);
-    // The second lane does two turns for each of the first's.
+    // The second lane does two turns per turn of the first lane.
     const auto found = parts.run(
         20, 3, [](auto part, auto, auto now) { return now + (part == 2 ? 5000U : 10000U); });
     ASSERT_TRUE(found);
@@ -57,7 +57,7 @@ TEST(TurnLog, SeesThatAllPartsRepeatThemselves) {
     EXPECT_DOUBLE_EQ(found->turns[1], 2);
     EXPECT_GT(found->trusted, 8U);
     EXPECT_NEAR(found->seen, 3, 1e-9);
-    EXPECT_NEAR(found->counted, 2, 1e-9);  // what is under way settles in the first window
+    EXPECT_NEAR(found->counted, 2, 1e-9);  // work in flight settles in the first window
 }
 
 TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
@@ -74,7 +74,7 @@ TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
 }
 
 TEST(TurnLog, AStretchEndsWithItsSection) {
-    // Sixty turns each, the second slower: seen in both, and never across.
+    // Two sections of sixty turns, the second slower. A repetition never spans both.
     Parts parts(1, 8);
     parts.log.set_section(60);
     parts.log.add(0);
@@ -84,7 +84,7 @@ TEST(TurnLog, AStretchEndsWithItsSection) {
     ASSERT_TRUE(first);
     EXPECT_EQ(first->period / parts.log.window(), 10000U);
     EXPECT_GE(first->seen * static_cast<double>(parts.log.window()), 18);
-    // All turns are alike here, but no section is long enough to know their pace.
+    // All turns are alike here, but no section is long enough to determine their pace.
     Parts few(1, 8);
     few.log.set_section(12);
     few.log.add(0);
@@ -103,7 +103,7 @@ TEST(TurnLog, OfLanesInASectionTheSlowestSetsThePace) {
     const auto window = static_cast<double>(parts.log.window());
     EXPECT_NEAR(static_cast<double>(found->period) / window, 10020, 2);
     EXPECT_EQ(found->turns[0], found->turns[1]);
-    // Left out for no longer than they take to move apart by a share of the section.
+    // Turns are left out only until the lanes have drifted apart by a share of the section.
     EXPECT_LE(static_cast<double>(found->trusted) * window * 0.002, 1.6);
 }
 
@@ -118,7 +118,7 @@ TEST(TurnLog, PartsOfALaneThatDriftApartAreNotTrustedForLong) {
     Parts parts(1, 16);
     parts.log.add(0);
     parts.log.add(0);
-    // The second is faster by a hundredth; it must be held up when it is far ahead.
+    // The second part is faster by a hundredth. It must be held up once it is far ahead.
     const auto found = parts.run(
         40, 2, [](auto part, auto, auto now) { return now + (part == 1 ? 9900U : 10000U); });
     ASSERT_TRUE(found);
@@ -130,7 +130,7 @@ TEST(TurnLog, JitterAveragesOut) {
     constexpr std::uint32_t kParts = 40;
     for (std::uint32_t part = 0; part < kParts; ++part)
         parts.log.add(part / 10);
-    // Turns take turns: each part's come early and late by a twentieth, its own way.
+    // Every part's turns are early or late by up to a twentieth, in a pattern of its own.
     const auto found = parts.run(400, kParts, [](auto part, auto turn, auto) {
         return 1000 + (turn + 1) * 10000 + (turn * 7919 + part * 104729) % 1000;
     });

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """switchfold: simulates training on several GPUs whose collectives may be reduced inside the switch.
 
-Pure Python over the program `switchfold` and its files. Tables are pandas DataFrames where pandas is installed, else
-lists of dicts.
+A pure Python wrapper around the program `switchfold` and its files. Tables are pandas DataFrames where pandas is
+installed, otherwise lists of dicts.
 
 >>> import switchfold
 >>> result = switchfold.run(switchfold.shipped("experiments/example.json"))

@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, as exceptions. They follow the program's exit codes."""
+"""The package's exceptions, which follow the program's exit codes."""
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from typing import Sequence
 
-# "file: /pointer: message"; of traces the middle is a place such as "byte 2". A file's name may hold ": ".
+# "file: /pointer: message". For traces the middle part is a position such as "byte 2". The file name may contain ": ".
 _LINE = re.compile(r"^(?P<file>.+?): (?P<pointer>/[^:]*|[a-z]+ \d[^:]*): (?P<message>.+)$")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with an input."""
+    """One error in an input."""
 
     file: str
-    """The file that holds it; "-" is an experiment that was given as a dict."""
+    """The file with the error; "-" is an experiment that was given as a dict."""
     pointer: str
-    """JSON pointer into the file ("/workload/size"; "/" is all of it), or a place such as "line 3" or "byte 2"."""
+    """JSON pointer into the file ("/workload/size"; "/" is all of it), or a position such as "line 3" or "byte 2"."""
     what: str
     """What is wrong."""
     expected: str
-    """What was expected; empty where the program says nothing of it."""
+    """What was expected; empty where the program does not say."""
 
     @classmethod
     def parse(cls, line: str) -> Problem:
-        """Of a line `file: /pointer: what; what was expected`. Any other line is all `what`."""
+        """Parses a line `file: /pointer: what; what was expected`. Any other line becomes `what` as a whole."""
         found = _LINE.match(line)
         if not found:
             return cls("", "/", line, "")
@@ -42,15 +42,15 @@ class Problem:
 
 
 class SwitchfoldError(Exception):
-    """Whatever the program or its files refuse."""
+    """Base class of all errors of this package."""
 
 
 class ProgramNotFound(SwitchfoldError):
-    """The program `switchfold` is not where it was looked for; the message lists the places."""
+    """The program `switchfold` was not found; the message lists the places searched."""
 
 
 class InputError(SwitchfoldError):
-    """An experiment, a trace or an argument is wrong (exit code 2). All that is wrong is told at once."""
+    """An experiment, a trace or an argument is wrong (exit code 2). Lists all problems at once."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(map(str, problems)))
@@ -58,20 +58,20 @@ class InputError(SwitchfoldError):
 
     @classmethod
     def parse(cls, text: str) -> InputError:
-        """Of the program's standard error."""
+        """Parses the program's standard error."""
         return cls([Problem.parse(line) for line in text.splitlines() if line.strip()])
 
 
 class SimulationError(SwitchfoldError):
-    """The simulated machine could not go on, or was given up at the experiment's limits (exit code 3)."""
+    """The simulated machine could not continue, or the run reached the experiment's limits (exit code 3)."""
 
 
 class InternalError(SwitchfoldError):
-    """A bug of switchfold (exit code 70), or the program was killed."""
+    """A bug in switchfold (exit code 70), or the program was killed."""
 
 
 def raise_for(code: int, text: str) -> None:
-    """The exception of a program that ended with `code` and wrote `text` to standard error; none for 0."""
+    """Raises the exception for a program that exited with `code` and wrote `text` to standard error; none for 0."""
     if code == 0:
         return
     text = text.strip()

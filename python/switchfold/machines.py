@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines, the files that ship, and the program itself."""
+"""Machines, the shipped files, and the program itself."""
 from __future__ import annotations
 
 import json
@@ -20,28 +20,28 @@ def describe(
     base: Optional[PathLike] = None,
     program: Optional[PathLike] = None,
 ) -> str:
-    """What a system is, in words: GPUs, what joins them, what its graph and memory carry at most, how all-reduces of
-    each size would run. `dot` gives its graph for Graphviz instead."""
+    """Describes a system in words: its GPUs and links, the peak bandwidth of its graph and memory, and how all-reduces
+    of each size would run. `dot` returns its graph for Graphviz instead."""
     given = give(system, base)
     arguments = ["describe", given.argument, *settings(set)] + (["--dot"] if dot else [])
     return call(arguments, program=program, folder=given.folder, given=given.content).output.decode()
 
 
 def schema(kind: str = "experiment", *, program: Optional[PathLike] = None) -> Dict[str, Any]:
-    """The JSON Schema of a file: "experiment", "system", "sweep", ..."""
+    """The JSON Schema of a kind of file: "experiment", "system", "sweep", ..."""
     return json.loads(call(["schema", kind], program=program).output)
 
 
 def program_version(*, program: Optional[PathLike] = None) -> str:
-    """Of the program, such as "0.1.0"."""
+    """The program's version, such as "0.1.0"."""
     return call(["--version"], program=program).output.decode().split()[-1]
 
 
 def shipped(path: str, *, program: Optional[PathLike] = None) -> pathlib.Path:
     """A file that ships with the program: shipped("experiments/example.json"), shipped("systems/hgx_h100.json").
 
-    It is looked for above the program: in `configs` (a build in the repository) and in `share/switchfold/configs` (an
-    installed one).
+    The folders above the program are searched for `configs` (a build in the repository) and
+    `share/switchfold/configs` (an installed program).
     """
     return _configs(find_program(program)) / path
 

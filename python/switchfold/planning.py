@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fastest plan that fits, and what fits into a GPU's memory."""
+"""Searches for the fastest plan that fits, and plans of what fits into a GPU's memory."""
 from __future__ import annotations
 
 import json
@@ -16,43 +16,43 @@ from .tables import Table, read_csv, table
 
 
 class PlanResult:
-    """What a search of plans found (docs/planner.md). Times in seconds, memory in bytes."""
+    """The result of a search for plans (docs/planner.md). Times are in seconds, memory in bytes."""
 
     def __init__(self, raw: Dict[str, Any], holder: Folder, program: Optional[PathLike]) -> None:
         self.raw = raw
-        """The program's answer as it is."""
+        """The program's unchanged answer."""
         self._holder = holder
         self._program = program
 
     @property
     def folder(self) -> pathlib.Path:
-        """Where plan.json and plans.csv lie."""
+        """The folder of plan.json and plans.csv."""
         return self._holder.folder
 
     @property
     def proved(self) -> bool:
-        """Whether no plan of the space is faster, to the simulator; False after a budget that was too small."""
+        """Whether, according to the simulator, no plan of the space is faster; False if the budget was too small."""
         return self.raw["proved"]
 
     @cached_property
     def best(self) -> Table:
-        """The best plan and its runners-up, the fastest first: `name`, `scenario`, `step_s`, the bound that no order
-        of work is below (`bound_s`, and by what: arithmetic, links, path), `memory_bytes` of the fullest GPU,
+        """The best plan and its runners-up, fastest first: `name`, `scenario`, `step_s`, the lower bound for any order
+        of work (`bound_s`, and what sets it: arithmetic, links, path), `memory_bytes` of the fullest GPU,
         `step_without_contention_s` where that was simulated."""
         return table({name: value for name, value in plan.items() if name != "plan"} for plan in self.raw["best"])
 
     @cached_property
     def plans(self) -> Table:
-        """All plans that were simulated (plans.csv)."""
+        """All simulated plans (plans.csv)."""
         return read_csv(self._holder.file("plans.csv", "a search that has ended"))
 
     @property
     def experiment(self) -> pathlib.Path:
-        """The best plan as an experiment's file."""
+        """The best plan as an experiment file."""
         return self._holder.file("plan.json", "a search that has ended")
 
     def run(self, **options: Any) -> Result:
-        """Runs the best plan; options are those of `switchfold.run`."""
+        """Runs the best plan; takes the options of `switchfold.run`."""
         options.setdefault("program", self._program)
         return run(self.experiment, **options)
 
@@ -68,12 +68,12 @@ def plan(
     progress: ProgressOption = None,
     program: Optional[PathLike] = None,
 ) -> PlanResult:
-    """Finds the fastest plan for a batch on a number of GPUs that fits their memory, with a proof.
+    """Finds the fastest plan for a batch on a number of GPUs that fits their memory, and proves that none is faster.
 
     experiment: a training experiment with the key `planner` (docs/planner.md), as a path or a dict.
-    out: folder that keeps what was simulated; a search there goes on.
-    budget: no simulation begins after so many (200), or after so long ("90 s").
-    set, jobs, base, progress, program: as of `run`.
+    out: folder that keeps the simulated plans; an earlier search there is continued.
+    budget: starts no simulation after this many (200), or after this time ("90 s").
+    set, jobs, base, progress, program: as for `run`.
     """
     given = give(experiment, base)
     holder = Folder(out)
@@ -87,17 +87,17 @@ def plan(
 
 
 class MemoryPlans:
-    """What stays on a GPU with too little memory (docs/memory_plans.md). Sizes in bytes, times in seconds."""
+    """What stays on a GPU with too little memory (docs/memory_plans.md). Sizes are in bytes, times in seconds."""
 
     def __init__(self, raw: Dict[str, Any]) -> None:
         self.raw = raw
-        """The program's answer as it is, with the names of what is pinned."""
+        """The program's unchanged answer, with the names of what is pinned."""
 
     @cached_property
     def plans(self) -> Table:
-        """One row a size of memory and planner: `memory_bytes`, `planner`, `staging`, `pinned_bytes`, `bytes_in`,
-        `bytes_out`, `floor_bytes` that it runs in, `seconds` of an iteration without contention, `stall_s` waiting for
-        copies, or `refused` and why."""
+        """One row per memory size and planner: `memory_bytes`, `planner`, `staging`, `pinned_bytes`, `bytes_in`,
+        `bytes_out`, `floor_bytes` (the least memory to run in), `seconds` of an iteration without contention, `stall_s`
+        waiting for copies, or `refused` with the reason."""
         return table({"memory_bytes": memory["memory_bytes"], **_cells(row)}
                      for memory in self.raw["memories"] for row in memory["plans"])
 
@@ -113,7 +113,7 @@ class MemoryPlans:
 
     @cached_property
     def recompute(self) -> Table:
-        """What is computed again: `what`, `activation_bytes`, `offloaded_bytes`, `extra_s`."""
+        """What is recomputed: `what`, `activation_bytes`, `offloaded_bytes`, `extra_s`."""
         return table(self.raw["recompute"])
 
 
@@ -127,11 +127,11 @@ def plan_memory(
     base: Optional[PathLike] = None,
     program: Optional[PathLike] = None,
 ) -> MemoryPlans:
-    """Says what of a network stays on a GPU and what travels, by every planner.
+    """Computes, with every planner, which parts of a network stay on a GPU and which are copied to the host and back.
 
-    memory: sizes for everything, such as ["6 GiB", "8 GiB"]; without: a few and the GPU's own.
-    updates: "batch" (after the backward pass) or "backward" (each layer's within it).
-    simulate: simulates each plan too, with contention.
+    memory: total sizes, such as ["6 GiB", "8 GiB"]; by default a few sizes and the GPU's own.
+    updates: "batch" (after the backward pass) or "backward" (each layer within it).
+    simulate: also simulates each plan with contention.
     """
     given = give(experiment, base)
     arguments = ["plan", "memory", given.argument, "--json", *settings(set)]

@@ -16,10 +16,10 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 def find_program(program: Optional[PathLike] = None) -> pathlib.Path:
-    """The program: `program`, else what the variable SWITCHFOLD names, else `switchfold` of PATH, else of the prefix
-    that this package is installed under (PREFIX/bin/switchfold).
+    """Finds the program, in this order: `program`, the environment variable SWITCHFOLD, `switchfold` in PATH, and the
+    prefix that this package is installed under (PREFIX/bin/switchfold).
 
-    Raises ProgramNotFound. What was named and is not there is never replaced by another one.
+    Raises ProgramNotFound, also where `program` or SWITCHFOLD names a missing program: there is no fallback then.
     """
     named = [("program", program), (f"the variable {VARIABLE}", os.environ.get(VARIABLE) or None)]
     for what, path in named:
@@ -43,7 +43,7 @@ def find_program(program: Optional[PathLike] = None) -> pathlib.Path:
 
 
 class Ended(NamedTuple):
-    """How a call of the program ended."""
+    """Exit code and output of a call of the program."""
 
     code: int
     output: bytes
@@ -59,8 +59,8 @@ def call(
     progress: ProgressOption = False,
     good: Sequence[int] = (0,),
 ) -> Ended:
-    """Runs the program in `folder` with `given` as standard input. Raises what the exit code means unless it is one of
-    `good`. A program that is left by an exception, such as Ctrl-C, is ended first."""
+    """Runs the program in `folder` with `given` as standard input. Raises the exception for the exit code unless it is
+    in `good`. An exception during the call, such as Ctrl-C, kills the program first."""
     command = [os.fspath(find_program(program)), *arguments]
     show = shower(progress)
     held = None if given is None else _file_of(given)
@@ -79,7 +79,7 @@ def call(
 
 
 def _file_of(content: bytes) -> int:
-    """A file without a name: unlike a pipe, the program may read it again."""
+    """Puts `content` into an anonymous file, which the program can read more than once, unlike a pipe."""
     held = os.memfd_create("switchfold")
     with os.fdopen(os.dup(held), "wb") as file:
         file.write(content)
@@ -105,10 +105,10 @@ def _quietly(command: Sequence[str], folder: Optional[PathLike], given: Optional
 
 def _shown(command: Sequence[str], folder: Optional[PathLike], given: Optional[int],
            show: Callable[[Progress], None]) -> Ended:
-    """The program writes its progress to terminals alone: it gets one for its standard error."""
+    """Runs the program with a pseudo-terminal as standard error, since it writes progress only to terminals."""
     try:
         terminal = Terminal()
-    except OSError:  # a sandbox without /dev/pts: nothing is shown
+    except OSError:  # a sandbox without /dev/pts: no progress is shown
         return _quietly(command, folder, given)
     with terminal:
         with subprocess.Popen(

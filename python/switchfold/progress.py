@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of long calls: a line in a terminal or a notebook, or a function of the caller's."""
+"""Progress of long calls: a line in a terminal or a notebook, or calls of a function."""
 from __future__ import annotations
 
 import os
@@ -10,7 +10,7 @@ import termios
 from dataclasses import dataclass
 from typing import IO, Callable, Optional, Union
 
-_BEGIN = "\r\x1b[K"  # the program begins each of its lines of progress so
+_BEGIN = "\r\x1b[K"  # the program starts each progress line with this
 _PERCENT = re.compile(r"^\s*(\d+) %")
 _OF = re.compile(r"^\s*(\d+) of (\d+) ")
 _PROGRESS = re.compile(r"^\s*\d+ (%|of \d+ experiments|plans simulated)")
@@ -19,12 +19,12 @@ _WIDTH = 24
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a call is."""
+    """How far a call has got."""
 
     share: Optional[float]
-    """Done, 0 to 1; None where nobody knows (a search of plans)."""
+    """Share that is done, 0 to 1; None where it is unknown (a search for plans)."""
     text: str
-    """The program's own line: events or experiments so far, seconds so far, seconds left."""
+    """The program's own line: events or experiments so far, elapsed seconds, seconds left."""
 
     @classmethod
     def parse(cls, line: str) -> Progress:
@@ -47,7 +47,7 @@ ProgressOption = Union[None, bool, Callable[[Progress], None]]
 
 
 class _Function:
-    """Tells a function of the caller's."""
+    """Passes progress to the caller's function."""
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self._tell = tell
@@ -63,7 +63,7 @@ class _Function:
 
 
 class _Line(_Function):
-    """One line on standard error, gone when the call ends."""
+    """One line on standard error, erased when the call ends."""
 
     def __init__(self) -> None:
         super().__init__(self._show)
@@ -76,7 +76,7 @@ class _Line(_Function):
 
 
 class _Cell(_Function):
-    """A line below a notebook's cell, gone when the call ends."""
+    """A line below a notebook cell, erased when the call ends."""
 
     def __init__(self) -> None:
         super().__init__(self._show)
@@ -105,8 +105,8 @@ def _in_notebook() -> bool:
 
 
 def shower(progress: ProgressOption) -> Optional[_Function]:
-    """What shows progress: None asks for a bar where somebody looks (a terminal, a notebook), True for one anyway,
-    False for none; a function is called with each Progress, at most ten times a second."""
+    """Selects how progress is shown. None: a bar in a terminal or a notebook only; True: always a bar; False: none.
+    A function is called with each Progress, at most ten times a second."""
     if callable(progress):
         return _Function(progress)
     if progress is False:
@@ -119,7 +119,7 @@ def shower(progress: ProgressOption) -> Optional[_Function]:
 
 
 class Terminal:
-    """A terminal that the program writes its standard error to. Raises OSError where the system has none to give."""
+    """A pseudo-terminal for the program's standard error. Raises OSError where the system cannot provide one."""
 
     def __init__(self) -> None:
         self._mine, self.its_side = os.openpty()
@@ -127,7 +127,7 @@ class Terminal:
 
     def __enter__(self) -> Terminal:
         mode = termios.tcgetattr(self.its_side)
-        mode[1] &= ~termios.OPOST  # bytes stay as they were written
+        mode[1] &= ~termios.OPOST  # no translation of line ends
         termios.tcsetattr(self.its_side, termios.TCSANOW, mode)
         return self
 
@@ -137,7 +137,7 @@ class Terminal:
             os.close(self.its_side)
 
     def read(self, stdout: IO[bytes], show: Callable[[Progress], None]) -> tuple[bytes, str]:
-        """All that comes until the program has closed both: standard output, and standard error but for progress."""
+        """Reads standard output and standard error until the program closes both; returns them without the progress."""
         os.close(self.its_side)
         self._open = False
         output, errors = bytearray(), bytearray()
@@ -160,7 +160,7 @@ class Terminal:
 
     @staticmethod
     def _tell(errors: bytearray, show: Callable[[Progress], None]) -> None:
-        """Takes lines of progress out of what came so far, and shows the newest."""
+        """Removes the progress lines from what was read so far, and shows the newest."""
         parts = errors.split(_BEGIN.encode())
         lines = [part for part in parts if _PROGRESS.match(part.decode("utf-8", "replace"))]
         if lines:

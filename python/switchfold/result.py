@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run left: its folder, as tables."""
+"""The results of a run: its folder, as tables."""
 from __future__ import annotations
 
 import gzip
@@ -18,7 +18,7 @@ from .tables import Table, read_csv, table
 
 
 class Folder:
-    """A folder of results: the caller's, or one of its own that goes with the object."""
+    """A folder of results: the caller's, or a temporary one that is deleted with the object."""
 
     def __init__(self, path: Optional[PathLike]) -> None:
         if path is None:
@@ -28,7 +28,7 @@ class Folder:
             self.folder = pathlib.Path(path)
 
     def file(self, name: str, otherwise: str) -> pathlib.Path:
-        """A file of the folder. Raises InputError that says `otherwise` where it is not there."""
+        """The path of a file in the folder. If it is missing, raises InputError that says `otherwise` was expected."""
         path = self.folder / name
         if not path.is_file():
             raise InputError([Problem(str(path), "/", "is not there", otherwise)])
@@ -36,21 +36,21 @@ class Folder:
 
 
 class Result:
-    """A finished run. Times are simulated, in microseconds (`_us`), sizes in bytes, bandwidths in GB/s (10^9 bytes a
-    second); slowdowns and shares are fractions: 0.16 is 16 %. All columns are described in docs/results.md.
+    """A finished run. Simulated times are in microseconds (`_us`), sizes in bytes, bandwidths in GB/s (10^9 bytes per
+    second). Slowdowns and shares are fractions: 0.16 is 16 %. docs/results.md describes all columns.
 
-    Tables are read when first asked for.
+    Each table is read when first used.
     """
 
     def __init__(self, folder: "PathLike | Folder") -> None:
         self._holder = folder if isinstance(folder, Folder) else Folder(folder)
         content = self._holder.file("result.json", "the folder of a finished run").read_bytes()
         self.raw: Dict[str, Any] = json.loads(content)
-        """result.json as it is."""
+        """The content of result.json."""
 
     @property
     def folder(self) -> pathlib.Path:
-        """Where the run's files lie. Without `out` a temporary folder, gone with the Result."""
+        """The folder of the run's files. Without `out` it is temporary and deleted with the Result."""
         return self._holder.folder
 
     @property
@@ -59,7 +59,7 @@ class Result:
         return self.raw["experiment"]
 
     def __getitem__(self, scenario: str) -> Dict[str, Any]:
-        """A scenario by its name, with all that result.json says of it."""
+        """The entry of the scenario with this name in result.json."""
         for one in self.raw["scenarios"]:
             if one["name"] == scenario:
                 return one
@@ -67,67 +67,67 @@ class Result:
 
     @cached_property
     def scenarios(self) -> Table:
-        """One row a scenario: `iteration_us`, `forward_us`, `backward_us`, `exposed_communication_us`,
-        `backward_slowdown`, `speedup`, causes of the slowdown as `cause_sm` ... `cause_other`, the fullest GPU as
-        `peak_memory_bytes`, and so on."""
+        """One row per scenario: `iteration_us`, `forward_us`, `backward_us`, `exposed_communication_us`,
+        `backward_slowdown`, `speedup`, causes of the slowdown as `cause_sm` ... `cause_other`, the peak memory of the
+        fullest GPU as `peak_memory_bytes`, and so on."""
         return table(_flat(scenario) for scenario in self.raw["scenarios"])
 
     @cached_property
     def collectives(self) -> Table:
-        """One row a collective: `algorithm`, `protocol`, `size_bytes`, `start_us`, `time_us`,
+        """One row per collective: `algorithm`, `protocol`, `size_bytes`, `start_us`, `time_us`,
         `algorithm_bandwidth_GBps`, `bus_bandwidth_GBps`."""
         return self._of_scenarios("collectives")
 
     @cached_property
     def links(self) -> Table:
-        """One row a link that carried anything; units in `units("links")`."""
+        """One row per link that carried data; `units("links")` gives the units."""
         return self.components("links")
 
     @cached_property
     def kernels(self) -> Table:
-        """One row a replayed kernel: `start_us`, `duration_us`, `isolated_us` (alone on the GPU), `slowdown`,
+        """One row per replayed kernel: `start_us`, `duration_us`, `isolated_us` (alone on the GPU), `slowdown`,
         `overlapped_share`, `bytes_read`, `bytes_written`, `flops`."""
         return self.table("kernels")
 
     @cached_property
     def memory(self) -> Table:
-        """What each GPU holds, in bytes by class, one row for each moment (`time_us`) at which it changes: of
-        generated steps with a plan. Counters of the memory system are `components("memory")`."""
+        """What each GPU holds, in bytes by class: one row for each moment (`time_us`) at which it changes. Only for
+        generated steps with a plan. `components("memory")` has the counters of the memory system."""
         return self.table("memory")
 
     @cached_property
     def passes(self) -> Table:
-        """One row a pass of a plan: `start_us`, `duration_us`."""
+        """One row per pass of a plan: `start_us`, `duration_us`."""
         return self.table("passes")
 
     @cached_property
     def timeline(self) -> Dict[str, Any]:
-        """The timeline as PyTorch's profiler writes it (`traceEvents`; `ts` and `dur` in microseconds): of runs with
-        `timeline=True`. The file, `timeline.json.gz` in the folder, opens in Perfetto."""
+        """The timeline of a run with `timeline=True`, in the format of PyTorch's profiler (`traceEvents`; `ts` and
+        `dur` in microseconds). Perfetto opens the file, `timeline.json.gz` in the folder."""
         with gzip.open(self._holder.file("timeline.json.gz", "a run with timeline=True"), "rt", encoding="utf-8") as file:
             return json.load(file)
 
     def components(self, kind: str) -> Table:
-        """Counters of `links`, `switches`, `reduction_units`, `gpus`, `memory` or `host_copies`: one row a component
-        and scenario. `units(kind)` says in what."""
+        """Counters of `links`, `switches`, `reduction_units`, `gpus`, `memory` or `host_copies`: one row per component
+        and scenario. `units(kind)` gives the units."""
         self.units(kind)
         return self._of_scenarios(kind)
 
     def units(self, kind: str) -> Dict[str, str]:
-        """Column to unit (`count`, `bytes`, `us`, `share`) of components of this kind."""
+        """Maps each column for components of this kind to its unit (`count`, `bytes`, `us`, `share`)."""
         for one in self.raw["statistics"]:
             if one["kind"] == kind:
                 return {value["name"]: value["unit"] for value in one["values"]}
         raise KeyError(f"{kind}; the kinds are: {', '.join(one['kind'] for one in self.raw['statistics'])}")
 
     def table(self, name: str) -> Table:
-        """NAME.csv of the run's folder: `kernels`, `passes`, `memory`, `learning`, `versions`, `changes`, `members`,
+        """NAME.csv in the run's folder: `kernels`, `passes`, `memory`, `learning`, `versions`, `changes`, `members`,
         `counters`. Empty where the run has none."""
         path = self.folder / f"{name}.csv"
         return read_csv(path) if path.is_file() else table([])
 
     def report(self, *, program: Optional[PathLike] = None) -> pathlib.Path:
-        """Writes report.html, the page with the charts, beside the results; returns its path."""
+        """Writes report.html, the page with the charts, into the folder of the results; returns its path."""
         call(["report", str(self.folder)], program=program)
         return self.folder / "report.html"
 
@@ -146,12 +146,12 @@ class Result:
 
 
 def _plain(row: Mapping[str, Any]) -> Dict[str, Any]:
-    """Only what fits a cell."""
+    """Keeps only the values that fit into a table cell."""
     return {name: value for name, value in row.items() if not isinstance(value, (dict, list))}
 
 
 def _flat(scenario: Mapping[str, Any]) -> Dict[str, Any]:
-    """A scenario without what has rows of its own."""
+    """A scenario without the entries that have their own tables."""
     flat = _plain(scenario)
     for cause, share in (scenario.get("slowdown_by_cause") or {}).items():
         flat[f"cause_{cause}"] = share

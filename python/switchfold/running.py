@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One experiment."""
+"""Runs one experiment."""
 from __future__ import annotations
 
 from typing import Optional
@@ -12,7 +12,7 @@ from .source import Settings, Source, give, settings
 
 def run(
     experiment: Source,
-    set: Settings = None,  # noqa: A002: the command line's own word
+    set: Settings = None,  # noqa: A002: named like the command-line option
     *,
     out: Optional[PathLike] = None,
     timeline: bool = False,
@@ -24,20 +24,20 @@ def run(
 ) -> Result:
     """Runs an experiment's scenarios.
 
-    experiment: path of an experiment's file, or the experiment as a dict. Values with a dimension are strings with a
+    experiment: path of an experiment file, or the experiment as a dict. Values with a dimension are strings with a
         unit: "256 MiB", "450 GB/s", "700 ns".
-    set: JSON pointer to the value to put there, also inside files that the experiment names:
+    set: maps JSON pointers to new values, also inside files that the experiment names:
         {"/system/topology/link/latency": "300 ns"}.
-    out: folder that keeps the results; without it they go with the Result.
-    timeline: writes a timeline for Perfetto too.
-    rank_timelines: writes a trace a rank too, for Holistic Trace Analysis: folders of scenarios in `rank-timelines` of
-        the folder.
-    jobs: scenarios that run at the same time; without it, as many as there are cores.
-    base: folder that paths in a dict are relative to; without it the working folder.
-    progress: None shows a bar in a terminal or a notebook, False none; a function gets each `Progress`.
-    program: the program; see `find_program`.
+    out: folder that keeps the results; by default they are deleted with the Result.
+    timeline: also writes a timeline for Perfetto.
+    rank_timelines: also writes one trace per rank for Holistic Trace Analysis, into one folder per scenario below
+        `rank-timelines`.
+    jobs: number of scenarios that run at the same time; by default the number of cores.
+    base: folder that paths in a dict are relative to; by default the working folder.
+    progress: None shows a bar in a terminal or a notebook, False none; a function is called with each `Progress`.
+    program: path of the program; see `find_program`.
 
-    Raises InputError with all that is wrong, SimulationError, ProgramNotFound.
+    Raises InputError (with all problems), SimulationError, ProgramNotFound.
     """
     given = give(experiment, base)
     folder = Folder(out)
@@ -53,7 +53,7 @@ def run(
 
 
 def load(folder: PathLike) -> Result:
-    """The results of a run that has finished: of `switchfold run --out FOLDER`, or of an earlier `run(out=FOLDER)`.
+    """Loads the results of a finished run: of `switchfold run --out FOLDER`, or of an earlier `run(out=FOLDER)`.
 
     Raises InputError where the folder holds no finished run.
     """

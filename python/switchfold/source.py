@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callers name a file by: its path, or what it would hold."""
+"""Input files, given as a path or as a dict of their content."""
 from __future__ import annotations
 
 import json
@@ -9,13 +9,13 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Union
 from .program import PathLike
 
 Source = Union[PathLike, Mapping[str, Any]]
-"""A path, or the file's content as a dict, whose paths are relative to `base`."""
+"""A path, or the file's content as a dict with paths relative to `base`."""
 Settings = Optional[Mapping[str, Any]]
-"""JSON pointer to the value to put there: {"/workload/size": "1 MiB"}."""
+"""Maps JSON pointers to new values: {"/workload/size": "1 MiB"}."""
 
 
 class Given(NamedTuple):
-    """How the program gets a source."""
+    """How a source is passed to the program."""
 
     argument: str
     content: Optional[bytes]
@@ -23,7 +23,7 @@ class Given(NamedTuple):
 
 
 def give(source: Source, base: Optional[PathLike]) -> Given:
-    """A dict goes through standard input ("-"); the program then runs in `base` (the working folder)."""
+    """Passes a dict through standard input ("-"); the program then runs in `base` (default: the working folder)."""
     if isinstance(source, Mapping):
         return Given("-", _json(source).encode(), None if base is None else os.fspath(base))
     if base is not None:
@@ -32,7 +32,7 @@ def give(source: Source, base: Optional[PathLike]) -> Given:
 
 
 def settings(values: Settings) -> List[str]:
-    """As arguments of the command line."""
+    """The settings as command-line arguments."""
     arguments: List[str] = []
     for pointer, value in (values or {}).items():
         if not pointer.startswith("/"):
@@ -48,6 +48,6 @@ def _json(value: Any) -> str:
 def _path(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if hasattr(value, "item"):  # a number of numpy's, as cells of DataFrames are
+    if hasattr(value, "item"):  # a numpy number, such as a cell of a DataFrame
         return value.item()
     raise TypeError(f"{value!r} is nothing that JSON has; expected strings, numbers, lists and dicts")

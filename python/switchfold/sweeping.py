@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One experiment for many values of its parameters."""
+"""Runs one experiment for many values of its parameters."""
 from __future__ import annotations
 
 from functools import cached_property
@@ -14,7 +14,7 @@ from .tables import Table, read_database
 
 
 class SweepResult:
-    """What a sweep left. Tables, columns and units are described in docs/sweeps.md."""
+    """The results of a sweep. docs/sweeps.md describes tables, columns and units."""
 
     def __init__(self, folder: "PathLike | Folder") -> None:
         self._holder = folder if isinstance(folder, Folder) else Folder(folder)
@@ -22,12 +22,12 @@ class SweepResult:
 
     @property
     def folder(self) -> Any:
-        """Where `sweep.db` and `results.csv` lie. Without `out` a temporary folder, gone with the object."""
+        """The folder of `sweep.db` and `results.csv`. Without `out` it is temporary and deleted with the object."""
         return self._holder.folder
 
     @cached_property
     def points(self) -> Table:
-        """One row a point and scenario: each axis by its name (and as `NAME_number`, in bytes, us, GB/s or GHz, where
+        """One row per point and scenario: each axis by its name (and as `NAME_number`, in bytes, us, GB/s or GHz, if
         its values are numbers), `status`, and the scenario's figures: times in us, bandwidths in GB/s, causes as
         fractions."""
         return self.query("SELECT * FROM results")
@@ -39,7 +39,7 @@ class SweepResult:
 
     @cached_property
     def axes(self) -> List[Dict[str, Any]]:
-        """What is varied: `name`, `unit` of its numbers (None if its values are no numbers), `labels` in order."""
+        """The varied parameters: `name`, `unit` of the values (None if they are not numbers), `labels` in order."""
         rows = _rows(self.query("SELECT a.axis, a.name, a.unit, v.label FROM axes a JOIN axis_values v USING (axis) "
                                 "ORDER BY a.axis, v.position"))
         axes: Dict[Any, Dict[str, Any]] = {}
@@ -49,7 +49,7 @@ class SweepResult:
         return list(axes.values())
 
     def query(self, sql: str) -> Table:
-        """What a query of `sweep.db` answers; it is opened for reading only."""
+        """The result of an SQL query on `sweep.db`, which is opened read-only."""
         return read_database(self._database, sql)
 
 
@@ -68,16 +68,16 @@ def sweep(
     progress: ProgressOption = None,
     program: Optional[PathLike] = None,
 ) -> SweepResult:
-    """Runs an experiment for every combination of some parameters' values, on all cores.
+    """Runs an experiment for every combination of parameter values, on all cores.
 
-    sweep: path of a sweep's file, or the sweep as a dict: {"name", "experiment", "axes": [{"name", "pointer",
+    sweep: path of a sweep file, or the sweep as a dict: {"name", "experiment", "axes": [{"name", "pointer",
         "values" | "range" | "files"}]}. `experiment` is a path, or an experiment as a dict.
-    out: folder that keeps the results. A sweep there goes on where it was stopped: nothing runs twice.
-    jobs: experiments that run at the same time; without it, as many as there are cores.
-    memory: most memory of one experiment, such as "4 GiB".
-    allow_failures: True returns also where points failed (see `SweepResult.failures`); else that raises
-        SimulationError, and what is done is kept in `out`.
-    base, progress, program: as of `run`.
+    out: folder that keeps the results. An interrupted sweep there is continued; finished points do not run again.
+    jobs: number of experiments that run at the same time; by default the number of cores.
+    memory: memory limit of one experiment, such as "4 GiB".
+    allow_failures: if True, returns even if points failed (see `SweepResult.failures`). Otherwise failures raise
+        SimulationError; finished points are kept in `out`.
+    base, progress, program: as for `run`.
     """
     given = give(sweep, base)
     folder = Folder(out)
@@ -93,5 +93,5 @@ def sweep(
 
 
 def load_sweep(folder: PathLike) -> SweepResult:
-    """The results of an earlier sweep. Raises InputError where the folder holds none."""
+    """Loads the results of an earlier sweep. Raises InputError if the folder holds none."""
     return SweepResult(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables: DataFrames where pandas is installed, else lists of dicts with the same names and values."""
+"""Tables: DataFrames if pandas is installed, otherwise lists of dicts with the same names and values."""
 from __future__ import annotations
 
 import csv
@@ -15,12 +15,12 @@ Table = Union["pandas.DataFrame", "list[dict[str, Any]]"]
 
 
 def has_pandas() -> bool:
-    """Whether tables are DataFrames here."""
+    """Whether pandas is installed, so that tables are DataFrames."""
     return importlib.util.find_spec("pandas") is not None
 
 
 def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> Table:
-    """One row a mapping, with the columns of all rows; `columns` are those of a table without rows."""
+    """A table with one row per mapping and the columns of all rows; without rows its columns are `columns`."""
     rows = list(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row)) or list(columns)
     if not has_pandas():
@@ -31,18 +31,18 @@ def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> Tab
 
 
 def read_csv(path: pathlib.Path) -> Table:
-    """A file with a header. Numbers are numbers; an empty cell is unknown (NaN, or None in a dict)."""
+    """Reads a CSV file with a header. Numeric cells become numbers, empty ones are unknown (NaN, or None in a dict)."""
     if has_pandas():
         import pandas
 
-        # A kernel may be called "NA": only an empty cell is unknown.
+        # A kernel may be called "NA", so only an empty cell counts as unknown.
         return pandas.read_csv(path, keep_default_na=False, na_values=[""])
     with path.open(newline="", encoding="utf-8") as file:
         return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
 
 
 def read_database(path: pathlib.Path, query: str) -> Table:
-    """What a query of an SQLite file answers."""
+    """The result of a query on an SQLite file."""
     with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as database:
         answer = database.execute(query)
         columns = [column[0] for column in answer.description]

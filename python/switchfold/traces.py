@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a trace, and what of it can be replayed."""
+"""The contents of traces, and which parts can be replayed."""
 from __future__ import annotations
 
 import json
@@ -13,25 +13,25 @@ from .tables import Table, table
 
 
 class TraceCheck:
-    """What `check` says of traces (docs/traces.md)."""
+    """The result of `check` (docs/traces.md)."""
 
     def __init__(self, raw: Dict[str, Any]) -> None:
         self.raw = raw
-        """The program's answer as it is."""
+        """The program's unchanged answer."""
         self.verdict: str = raw["verdict"]
-        """In words: "can be replayed", with what had to be mended, or "cannot be trusted"."""
+        """In words: "can be replayed", with the repairs that were needed, or "cannot be trusted"."""
         self.problems: List[Problem] = [
             Problem.parse(f"{one['file']}: {one['where'] or '/'}: {one['message']}") for one in raw["problems"]]
-        """Why it cannot be trusted."""
+        """The reasons why the traces cannot be trusted."""
 
     @property
     def ok(self) -> bool:
-        """Whether it can be replayed."""
+        """Whether the traces can be replayed."""
         return not self.problems
 
     @cached_property
     def files(self) -> Table:
-        """One row a file: `format`, `gpu`, `rank`, `world_size`, `steps`, `kernels`, `collectives`, `copies`,
+        """One row per file: `format`, `gpu`, `rank`, `world_size`, `steps`, `kernels`, `collectives`, `copies`,
         `events`, `between_launches_us`."""
         return table({name: value for name, value in file.items() if not isinstance(value, (dict, list))}
                      for file in self.raw["files"])
@@ -44,10 +44,10 @@ class TraceCheck:
 
 
 def check(*traces: PathLike, program: Optional[PathLike] = None) -> TraceCheck:
-    """Whether traces of one run, one a rank, can be replayed, and what of them is lost and why.
+    """Checks whether the traces of one run, one per rank, can be replayed, and what is lost and why.
 
-    Raises InputError for files that are no traces. Traces that contradict themselves or each other are no error: the
-    answer's `ok` is False and its `problems` say why.
+    Raises InputError for files that are not traces. Traces that contradict themselves or each other raise nothing:
+    `ok` of the result is False and `problems` gives the reasons.
     """
     ended = call(["trace", "check", "--json", *(os.fspath(trace) for trace in traces)], program=program, good=(0, 2))
     if not ended.output:
@@ -56,30 +56,30 @@ def check(*traces: PathLike, program: Optional[PathLike] = None) -> TraceCheck:
 
 
 class TraceInspection:
-    """What is in traces. Times in us."""
+    """The contents of traces. Times are in us."""
 
     def __init__(self, raw: Dict[str, Any]) -> None:
         self.raw = raw
-        """The program's answer as it is."""
+        """The program's unchanged answer."""
 
     @property
     def iteration_us(self) -> float:
-        """An iteration of the real run."""
+        """Duration of an iteration of the real run."""
         return self.raw["iteration_us"]
 
     @cached_property
     def phases(self) -> Table:
-        """One row a rank and phase (forward, backward, ...): `kernels`, `time_us`."""
+        """One row per rank and phase (forward, backward, ...): `kernels`, `time_us`."""
         return self._of_ranks("phases")
 
     @cached_property
     def collectives(self) -> Table:
-        """One row a rank, kind and size: `size_bytes`, `count`, `time_us` of all, `shortest_us`."""
+        """One row per rank, kind and size: `size_bytes`, `count`, total `time_us`, `shortest_us`."""
         return self._of_ranks("collectives_by_size")
 
     @cached_property
     def largest_kernels(self) -> Table:
-        """One row a rank and name: `count`, `time_us` of all."""
+        """One row per rank and name: `count`, total `time_us`."""
         return self._of_ranks("kernels_by_time")
 
     def _of_ranks(self, key: str) -> Table:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator beside measurements of real machines."""
+"""Compares the simulator with measurements of real machines."""
 from __future__ import annotations
 
 import json
@@ -13,28 +13,28 @@ from .tables import Table, table
 
 
 class Validation:
-    """How near the simulator is to measured machines (docs/validation.md). Errors are relative: 0.05 is 5 %."""
+    """How close the simulator is to measured machines (docs/validation.md). Errors are relative: 0.05 is 5 %."""
 
     def __init__(self, raw: Dict[str, Any], passed: bool) -> None:
         self.raw = raw
-        """The program's answer as it is."""
+        """The program's unchanged answer."""
         self.passed = passed
         """Whether all suites are within their tolerance."""
 
     @cached_property
     def suites(self) -> Table:
-        """One row a suite: `mape` (mean absolute error), `cases`, `unmatched`."""
+        """One row per suite: `mape` (mean absolute error), `cases`, `unmatched`."""
         return table({"suite": suite["name"], "mape": suite["mape"], "cases": len(suite["cases"]),
                       "unmatched": len(suite["unmatched"])} for suite in self.raw["suites"])
 
     @cached_property
     def groups(self) -> Table:
-        """One row a table of measurements: `mape`, `cases`."""
+        """One row per table of measurements: `mape`, `cases`."""
         return table({"suite": suite["name"], **group} for suite in self.raw["suites"] for group in suite["groups"])
 
     @cached_property
     def cases(self) -> Table:
-        """One row a measured value: `quantity`, `unit`, `measured`, `low`, `high`, `simulated`, `error`."""
+        """One row per measured value: `quantity`, `unit`, `measured`, `low`, `high`, `simulated`, `error`."""
         return table({"suite": suite["name"], **case} for suite in self.raw["suites"] for case in suite["cases"])
 
 
@@ -46,10 +46,10 @@ def validate(
     progress: ProgressOption = None,
     program: Optional[PathLike] = None,
 ) -> Validation:
-    """Holds the simulator against measurements; all suites without a name.
+    """Compares the simulator with measurements; without a suite name, runs all suites.
 
-    data: a folder of measurements, or the file that the one suite reads.
-    system: of collectives, the machine that was measured.
+    data: a folder of measurements, or the file that a single suite reads.
+    system: for the suite `collectives`, the measured machine.
     """
     arguments = ["validate", "--json", *suites]
     for name, path in (("--data", data), ("--system", system)):

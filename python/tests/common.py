@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests share: small experiments, and rows of a table with and without pandas."""
+"""Shared by the tests: small experiments, and a table's rows with and without pandas."""
 import pathlib
 import sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A notebook runs from begin to end, and is kept without results. Skipped (77) where its tools are missing.
+"""A notebook runs from start to end, and is stored without results. Skipped (77) where its tools are missing.
 
 usage: SWITCHFOLD=PROGRAM notebooks_test.py NOTEBOOK.ipynb
 """
@@ -26,7 +26,7 @@ def main():
     for cell in json.loads(book.read_text(encoding="utf-8"))["cells"]:
         assert not cell.get("outputs"), "a cell is kept with its output; expected none (Kernel, Restart and clear)"
     with tempfile.TemporaryDirectory() as folder:
-        # Nobody's own settings, and nothing left behind.
+        # Isolates the run from the user's settings, and leaves no files behind.
         own = {name: folder for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR",
                                          "MPLCONFIGDIR")}
         done = subprocess.run(

@@ -56,7 +56,7 @@ class Found(unittest.TestCase):
 
 class Imports(unittest.TestCase):
     def test_nothing_but_the_standard_library_is_imported(self):
-        """-S: no site-packages."""
+        """Python's option -S leaves out site-packages."""
         code = ("import sys; sys.path.insert(0, sys.argv[1]); import switchfold; "
                 "assert not {'pandas', 'numpy', 'matplotlib', 'IPython'} & set(sys.modules)")
         subprocess.run([sys.executable, "-I", "-S", "-c", code, str(PACKAGE.parent)], check=True)

@@ -28,7 +28,7 @@ class Runs(unittest.TestCase):
         result = switchfold.run(EXAMPLE)
         for row in rows(result.scenarios):
             causes = [row[f"cause_{cause}"] for cause in ("sm", "l2", "hbm", "latency", "clock", "other")]
-            self.assertAlmostEqual(sum(causes), row["backward_slowdown"], places=5)  # each is rounded
+            self.assertAlmostEqual(sum(causes), row["backward_slowdown"], places=5)  # each cause is rounded
 
     def test_collectives_links_and_components_name_their_scenario(self):
         for table in (self.example.collectives, self.example.links, self.example.components("gpus")):
@@ -124,7 +124,7 @@ class Sources(unittest.TestCase):
 
 class Loops(unittest.TestCase):
     def test_a_point_of_a_loop_costs_little_beside_the_program(self):
-        """Processor time, which other processes do not disturb; docs/python.md has what a clock says."""
+        """Compares processor time, which other processes do not disturb; docs/python.md has elapsed times."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "experiment.json"
             path.write_text(json.dumps(collective(), default=str))

@@ -37,7 +37,7 @@ class Tables(unittest.TestCase):
 class Bars(unittest.TestCase):
     def test_a_function_is_told_of_progress(self):
         told = []
-        # Long enough for a line: the program writes the first at once and then ten a second.
+        # The run is long enough for a line: the program writes the first at once, then ten a second.
         switchfold.run(EXAMPLE, progress=told.append)
         self.assertTrue(told)
         self.assertTrue(all(one.share is not None and 0 <= one.share <= 1 for one in told), told)

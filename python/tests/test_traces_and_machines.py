@@ -25,7 +25,7 @@ class Traces(unittest.TestCase):
             self.assertEqual((caught.exception.problems[0].file, caught.exception.problems[0].pointer), (str(path), "byte 1"))
 
     def test_traces_that_do_not_belong_together(self):
-        """The same rank twice, of a run of 8."""
+        """The same rank of an 8-rank run, given twice."""
         try:
             answer = switchfold.check(TRACE, TRACE)
         except switchfold.InputError as error:

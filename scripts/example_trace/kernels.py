@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels take ALONE on the GPU, by a roofline, and how they look in a trace."""
+"""Kernel times ALONE on the GPU, from a roofline model, and the kernels' attributes in a trace."""
 from .network import BATCH, FLOAT, elements
 
 SMS = 132  # H100 SXM5 data sheet
@@ -8,9 +8,9 @@ HBM_BYTES_PER_S = 3350e9  # H100 SXM5 data sheet
 # Large GEMMs reach 794 of 989 TFLOP/s in bf16 on H100 (stas00/ml-engineering, compute/accelerator).
 GEMM_FRACTION = 794 / 989
 # STREAM triad reaches 3783 of 4000 GB/s on GH200 (RRZE-HPC/gpu-benches, gpu-stream).
-# Kernels of a network stay below it: 0.9 is an assumption.
+# A network's kernels stay below that; the factor 0.9 is an assumption.
 HBM_FRACTION = 3783 / 4000 * 0.9
-KERNEL_FLOOR_NS = 2000  # an empty kernel's start and end; assumption
+KERNEL_FLOOR_NS = 2000  # time of an empty kernel; assumption
 
 
 def dims3(n):
@@ -32,7 +32,7 @@ def whole_ns(ns):
 
 
 def elementwise(functor, shape, reads, writes=1):
-    """1024 elements a block: 128 threads, two vectors of four each."""
+    """1024 elements per block: 128 threads with two vectors of four elements each."""
     n = elements(shape)
     name = f"void at::native::vectorized_elementwise_kernel<4, {functor}>(int, {functor})"
     ns = whole_ns(memory_ns(n * FLOAT * (reads + writes)))
@@ -47,8 +47,9 @@ def streaming(name, shape, moved, registers=40, shared=0):
 
 
 def gemm(name, m, n, k, moved):
-    """An implicit GEMM in tiles of 128x128 (128x64 for narrow outputs), one block an SM: 256
-    threads of 200 registers, 96 KiB of shared memory. K is split where tiles are fewer than SMs."""
+    """An implicit GEMM in tiles of 128x128 (128x64 for narrow outputs), one block per SM: 256
+    threads of 200 registers, 96 KiB of shared memory. K is split if there are fewer tiles than SMs.
+    """
     columns = 128 if n > 64 else 64
     tiles = -(-m // 128) * -(-n // columns)
     splits = max(1, min(SMS // tiles, k // 1024)) if tiles < SMS else 1
@@ -76,5 +77,5 @@ def convolution(conv, part):
     }
     m, n, k = shapes[part]
     if part == "dgrad":
-        k //= conv.stride * conv.stride  # a strided layer touches only a share of its inputs
+        k //= conv.stride * conv.stride  # a strided layer reads only part of its inputs
     return gemm(name, m, n, k, (x + y + w) * FLOAT)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ResNet-50: its layers and their tensors (He et al., "Deep Residual Learning for Image Recognition",
-CVPR 2016, table 1; stride in the 3x3 convolution, as torchvision has it)."""
+CVPR 2016, table 1; stride in the 3x3 convolution, as in torchvision)."""
 import math
 
-BATCH = 12  # of one GPU: small, so that all-reduces are a fifth of the backward pass
+BATCH = 12  # per GPU: small, so that all-reduces take a fifth of the backward pass
 FLOAT = 4
 PARAMETERS = 25_557_032  # torchvision's resnet50
 

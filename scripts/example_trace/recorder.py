@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads, streams and the events of both, as PyTorch's profiler records them."""
+"""Records threads, streams and their events in the format of PyTorch's profiler."""
 from .kernels import dims3, whole_ns
 from .network import FLOAT
 
-KERNEL_GAP_NS = 1000  # between dependent kernels of a stream; assumption
+KERNEL_GAP_NS = 1000  # between consecutive kernels of a stream; assumption
 LAUNCH_CALL_NS = 4000  # cudaLaunchKernel; assumption
-OPERATOR_NS = 3000  # PyTorch's own time around it; assumption
+OPERATOR_NS = 3000  # PyTorch's overhead around the launch; assumption
 PCIE_BYTES_PER_S = 55.4e9  # gen 5 x16, host to device, H200 (stas00/ml-engineering)
-# Ring all-reduce on 8 H100: 360 GB/s bus bandwidth and about 20 us when small (NCCL's own search
-# gives 12 rings of 30 GB/s; odissei-benchmarks/nccl-tests for the floor).
+# Ring all-reduce on 8 H100: 360 GB/s bus bandwidth (12 rings of 30 GB/s, from NCCL's own search),
+# and about 20 us for small sizes (odissei-benchmarks/nccl-tests).
 BUS_BYTES_PER_S = 360e9
 ALL_REDUCE_FLOOR_NS = 20000
 
@@ -25,7 +25,7 @@ class Recorder:
         self.free_ns = {COMPUTE_STREAM: 0, COLLECTIVE_STREAM: 0}
         self.correlation = 0
         self.external = 0
-        self.ready_ns = 0  # of what the next compute kernel waits for
+        self.ready_ns = 0  # when the dependencies of the next compute kernel are met
 
     def event(self, category, name, pid, tid, start, duration, args):
         self.events.append(
@@ -42,7 +42,7 @@ class Recorder:
         )
 
     def call(self, name, ns, correlated=True):
-        """A CUDA runtime call on the current thread. Returns its correlation and end."""
+        """Records a CUDA runtime call on the current thread. Returns its correlation and end."""
         args = {"External id": self.external}
         if correlated:
             self.correlation += 1
@@ -65,7 +65,7 @@ class Recorder:
         return start + ns
 
     def operator(self, name, shapes, body):
-        """A CPU operator around `body`; the kernels that it launches carry its External id."""
+        """Records a CPU operator around `body`; kernels that it launches carry its External id."""
         outer, begin = self.external, self.cpu_ns
         self.external = max(self.external, self.next_external)
         self.next_external = self.external + 1
@@ -115,7 +115,7 @@ class Recorder:
         return self.gpu("gpu_memcpy", name[kind], COMPUTE_STREAM, end, ns, correlation, args)
 
     def all_reduce(self, count):
-        """DDP with a full bucket: NCCL's stream waits for what the compute stream has so far."""
+        """DDP reduces a full bucket: NCCL's stream waits for the compute stream's queued work."""
         ready = self.free_ns[COMPUTE_STREAM]
 
         def body():

@@ -30,7 +30,7 @@ def forward(r, stem, blocks):
     convolve(r, stem)
     r.run("aten::relu_", [stem.y], elementwise(RELU, stem.y, 1))
     pooled = [BATCH, 64, 56, 56]
-    moved = (elements(stem.y) + 3 * elements(pooled)) * FLOAT  # values, and where they came from
+    moved = (elements(stem.y) + 3 * elements(pooled)) * FLOAT  # values and indices of the maxima
     pool = "void at::native::max_pool_forward_nhwc<float, int>"
     r.run("aten::max_pool2d_with_indices", [stem.y], streaming(pool, stem.y, moved))
     for block in blocks:
@@ -61,8 +61,8 @@ def classifier():
 
 
 class Buckets:
-    """DDP's buckets in the order in which gradients become ready: a bucket closes with the
-    parameter that takes it to its limit. Each gradient is scaled into its bucket."""
+    """DDP's buckets in the order in which gradients become ready. The parameter that reaches a
+    bucket's limit closes it. Each gradient is scaled as it is copied into its bucket."""
 
     def __init__(self, r):
         self.r, self.count, self.limit, self.parameters, self.sent = r, 0, FIRST_BUCKET, 0, []
@@ -148,7 +148,7 @@ def backward(r, stem, blocks):
                 backward_relu(r, conv.y)
             backward_convolve(r, conv, buckets)
         x = block.path[0].x
-        r.run("aten::add_", [x, x, []], elementwise(ADD, x, 2))  # the shortcut's gradient
+        r.run("aten::add_", [x, x, []], elementwise(ADD, x, 2))  # adds the gradient of the shortcut
     pooled = [BATCH, 64, 56, 56]
     moved = (elements(stem.y) + 2 * elements(pooled)) * FLOAT
     pool = "void at::native::max_pool_backward_nhwc<float, float>"
@@ -166,8 +166,8 @@ def backward(r, stem, blocks):
 
 
 def optimizer(r):
-    """SGD with weight decay and momentum over lists of tensors: 65,536 elements a block, at most
-    320 blocks a launch (aten/src/ATen/native/cuda/MultiTensorApply.cuh)."""
+    """SGD with weight decay and momentum over lists of tensors: 65,536 elements per block, at most
+    320 blocks per launch (aten/src/ATen/native/cuda/MultiTensorApply.cuh)."""
     steps = [("_foreach_add", 3), ("_foreach_mul_", 2), ("_foreach_add_", 3), ("_foreach_add_", 3)]
     for name, passes in steps:
         left = PARAMETERS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of a program and their options, as its --help tells them."""
+"""The commands of a program and their options, parsed from its --help."""
 import dataclasses
 import re
 import subprocess
@@ -7,11 +7,11 @@ import subprocess
 
 @dataclasses.dataclass
 class Command:
-    """One command: `words` lead to it from the program's name on."""
+    """One command; `words` are its name parts after the program's name."""
 
     words: list
     help: str
-    options: dict  # "--jobs" to what follows it: None, a list of words, or "" for anything
+    options: dict  # maps an option such as "--jobs" to its value: None, a list of words, or "" for anything
     commands: list  # of Command
     files: bool  # whether it takes files
 
@@ -21,13 +21,13 @@ class Command:
             yield from command.walk()
 
     def sentence(self):
-        """Its first sentence, without the full stop."""
+        """The first sentence of the description, without the full stop."""
         text = self.help.split("\n\n")[0].replace("\n", " ").strip()
         return re.split(r"[.:] ", text + " ")[0].rstrip(". ")
 
 
 def tree(program, words=()):
-    """The program's commands, asked of itself."""
+    """The program's commands, read from the --help of each."""
     text = subprocess.run([program, *words, "--help"], check=True, capture_output=True, text=True).stdout
     options = {}
     for line in re.findall(r"^  (-\S.*?)(?:  .*)?$", text, re.MULTILINE):

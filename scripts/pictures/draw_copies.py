@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps whose data travel to the host and back: of each scenario's iteration, what kernels do not hide."""
+"""Steps with host copies: the part of each scenario's iteration that kernels do not hide."""
 import svg
 
 PARTS = {"kernels and what they hide": svg.COLORS[0], "collectives alone": svg.COLORS[1],

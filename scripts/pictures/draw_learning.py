@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's schedules do to the loss: a line a scenario against steps, and against simulated time."""
+"""The loss under a run's schedules: one line per scenario, over steps and over simulated time."""
 import math
 
 import svg
@@ -13,7 +13,7 @@ def ticks(low, high):
 
 
 def round_steps(high):
-    """About four steps of an axis from 0."""
+    """Round numbers that divide an axis from 0 into about four steps."""
     rough = high / 4
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a small network's trainings say along a sweep's first axis: a line a scenario with its 95 % interval. Points of an
-axis of seeds are averaged."""
+"""The results of training a small network along a sweep's first axis: one line per scenario, with its 95 % interval.
+Averages over an axis of seeds."""
 import math
 import sqlite3
 
 import svg
 
 WIDTH, HEIGHT, LEFT, TOP, GAP, LEGEND = 330, 230, 60, 44, 66, 36
-# By sweep: panels of (column, its half width, title, logarithmic).
+# Maps a sweep to its panels: (column, column of its half width, title, whether logarithmic).
 PANELS = {
     "learning_by_stages": [
         ("loss_ratio", "loss_ratio_half_width", "final loss over one GPU's", True),
@@ -27,7 +27,7 @@ PANELS = {
 
 
 def read(folder):
-    """Name and labels of the first axis, scenarios, and rows."""
+    """Returns name and labels of the first axis, the scenarios, and the rows."""
     with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
         database.row_factory = sqlite3.Row
         name = database.execute("SELECT name FROM axes ORDER BY axis").fetchone()[0]
@@ -37,7 +37,7 @@ def read(folder):
 
 
 def points(rows, axis, labels, scenario, column, half_width):
-    """(place, mean, half width) where there is a mean."""
+    """Yields (place, mean, half width) for each label that has values."""
     for place, label in enumerate(labels):
         own = [r for r in rows if str(r[axis]) == label and r["scenario"] == scenario and r[column] is not None]
         if own:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in which members come and go: GPUs and samples a second over time, a line a scenario."""
+"""Runs in which members join and leave: GPUs and samples per second over time, one line per scenario."""
 import svg
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 660, 110, 70, 44, 44

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run on a many-core coprocessor or its host: what each scenario's step is made of, and its speed-up."""
+"""A run on a many-core coprocessor or its host: the parts of each scenario's step, and its speed-up."""
 import svg
 
 PARTS = {"forward_us": "forward", "backward_us": "backward", "optimizer_us": "update", "exposed_copies_us": "bare transfers"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The best plans of a search: time of a step, with overlap for free, and the proved bound."""
+"""The best plans of a search: step time without contention, what contention adds, and the proven bound."""
 import svg
 
 WIDTH, LEFT, ROW, TOP = 860, 470, 30, 44

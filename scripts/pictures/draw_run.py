@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's scenarios as bars: the time of a collective, or the slowdown of the backward pass by cause. Of a plan, its
-schedules, what of a step copies to the host leave bare, or what they do to the loss. Of several workloads on a machine,
-what they lose to each other. On a many-core coprocessor, what a step is made of."""
+"""Draws a run's scenarios. By default bars: the time of a collective, or the slowdown of the backward pass by cause.
+For a plan: its schedules, the exposed part of host copies, or the loss. For several workloads on a machine: the time
+they lose to each other. For a many-core coprocessor: the parts of a step."""
 import json
 
 import draw_copies
@@ -22,7 +22,7 @@ def time(us):
 
 
 def draw_collectives(name, bars, left=LEFT):
-    """A bar for each label with a collective."""
+    """Draws a bar for each label and its collective."""
     picture = svg.Svg(WIDTH, TOP + ROW * len(bars) + 12, name)
     picture.text(12, 24, "time of the collective, and bus bandwidth", 13, bold=True)
     longest = max(collective["time_us"] for _, collective in bars)

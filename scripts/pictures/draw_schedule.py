@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's pipelines: a panel for each scenario with passes, a row for each rank that runs others than those before it,
-time to the right, idle left blank; of many rows eight, evenly from the first to the last. Panels of about the same
-length have one scale."""
+"""A run's pipelines over time: one panel per scenario with passes, one row per rank whose passes differ from those of
+earlier ranks; idle time is blank. Of more than eight rows, eight evenly spaced ones are drawn. Panels of similar length
+share a scale."""
 import csv
 import json
 
@@ -9,13 +9,13 @@ import svg
 
 WIDTH, LEFT, RIGHT, ROW, TOP, PANEL, LEGEND = 760, 62, 12, 13, 44, 46, 20
 MOST_ROWS = 8
-# As in the report; backward and gradient of the inputs share one.
+# The report's colours; the whole backward pass and the gradient of the inputs share one.
 COLORS = {"F": "#0072b2", "BW": "#e69f00", "B": "#e69f00", "W": "#009e73", "U": "#ecb7d4"}
 WORDS = {"F": "forward", "BW": "backward", "B": "gradient of the inputs", "W": "gradient of the weights", "U": "update"}
 
 
 def read(folder):
-    """Passes by scenario and rank: (kind, start, end), by start. Ranks that run the same as one before are left out."""
+    """Passes by scenario and rank: (kind, start, end), sorted by start. Leaves out ranks equal to an earlier one."""
     ranks = {}
     with open(folder / "passes.csv", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -37,7 +37,7 @@ def read(folder):
 
 
 def halves(passes):
-    """The part of the row that each pass takes: two at once share it, the forward above."""
+    """The top and bottom of each pass in its row: concurrent passes share the row, the forward pass above."""
     beside, latest = [False] * len(passes), 0
     for i in range(1, len(passes)):
         if passes[latest][2] > passes[i][1] + 1e-6:

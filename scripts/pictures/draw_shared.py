@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads that share a machine as bars: a step with the machine to itself, and what it loses to the others."""
+"""Bars of workloads that share a machine: the step time alone on the machine, and the time lost to the others."""
 import svg
 
 WIDTH, LEFT, ROW, TOP = 620, 190, 26, 44

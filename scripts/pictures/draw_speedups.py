@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's scenarios against its first one with overlap: bars of samples a second over that one's, on a logarithmic
-scale, a group for each value of the axis."""
+"""A sweep's scenarios compared with the first one with overlap: bars of the ratio of samples per second, on a
+logarithmic scale, one group per value of the axis."""
 import math
 import sqlite3
 
@@ -10,7 +10,7 @@ GROUP, HEIGHT, LEFT, TOP, LEGEND = 150, 230, 46, 40, 30
 
 
 def read(folder):
-    """Name of the axis, and its results."""
+    """Returns the name of the first axis, and the results."""
     with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
         database.row_factory = sqlite3.Row
         axis = database.execute("SELECT name FROM axes ORDER BY axis").fetchone()[0]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's results as lines over its axis with numbers, a panel for each value of the axis that is left."""
+"""A sweep's results as lines over its numeric axis, one line per value of a second axis and one panel per value of a
+third."""
 import math
 import sqlite3
 
@@ -17,7 +18,7 @@ METRICS = {
 
 
 def read(folder):
-    """Axes of more than one value (name, unit, labels), and rows of the last scenario by column."""
+    """Returns the axes with more than one value (name, unit, labels), and the last scenario's rows as dicts."""
     with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
         database.row_factory = sqlite3.Row
         axes = [{"name": name, "unit": unit, "labels": [row[0] for row in database.execute(
@@ -40,7 +41,7 @@ def short(text):
 
 
 def ceiling(value):
-    """The next of 1, 2, 3, 4, 5, 6, 8 and 10 times a power of ten."""
+    """Rounds up to 1, 2, 3, 4, 5, 6, 8 or 10 times a power of ten."""
     power = 10 ** math.floor(math.log10(value))
     return next(step * power for step in (1, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * 0.999)
 
@@ -59,7 +60,7 @@ class Panels:
         self.width = 250 if len(self.facets) > 1 else 490
         self.factor = METRICS[self.metric][1]
         self.most = ceiling(max(self.value(row) for row in self.rows))
-        # Of a share near the whole only its upper part is of interest.
+        # Shares near 100 % are drawn without the empty lower part of the axis.
         low = min(self.value(row) for row in self.rows)
         self.least = 20 * math.floor(low / 20) if self.metric == "run_training" else 0
         self.tenfold = 0
@@ -70,7 +71,7 @@ class Panels:
         return (row[self.metric] or 0) * self.factor
 
     def rise(self, value):
-        """0 to 1: of times by the logarithm, if they differ much."""
+        """Height from 0 to 1; logarithmic for times that differ widely."""
         if self.tenfold <= 1:
             return (value - self.least) / (self.most - self.least)
         return 1 + math.log10(value / self.most) / self.tenfold
@@ -84,7 +85,7 @@ class Panels:
         return [row for row in self.rows if facet is None or row[self.facet] == facet]
 
     def place(self, row):
-        """0 to 1 along the axis of numbers, by its logarithm; an axis of words by its position."""
+        """Place from 0 to 1 along the x axis: logarithmic for numbers, by position for words."""
         labels = self.x["labels"]
         if self.x["unit"] is None:
             return (labels.index(row[self.x["name"]]) + 0.5) / len(labels)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first step of a run's rank 0 in each of its scenarios, one above the other on one axis of time."""
+"""The first step of rank 0 in each of a run's scenarios, one above the other on a common time axis."""
 import csv
 import gzip
 import json
@@ -12,14 +12,14 @@ WIDTH = 1240
 
 
 def heat(slowdown):
-    """From pale at no slowdown to dark red at three times the time alone."""
+    """A colour from pale, at no slowdown, to dark red, at three times the time alone."""
     share = max(0.0, min(slowdown / 2, 1.0)) ** 0.6
     low, high = (253, 220, 175), (165, 0, 0)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(low, high))
 
 
 def first_step(run):
-    """Of each scenario its kernels, its collectives and the end of its first step."""
+    """Each scenario's kernels and collectives in its first step, and the end of that step."""
     with gzip.open(run / "timeline.json.gz", "rt", encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}

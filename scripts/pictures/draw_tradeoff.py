@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's collectives against what they cost: time of one over the slowdown beside it, a panel for each scenario with
-overlap, a line for each value of the first axis, a point for each of the second."""
+"""The trade-off of a sweep's collectives: the time of a collective over the slowdown that it causes. One panel per
+scenario with overlap, one line per value of the first axis, one point per value of the second."""
 import math
 import sqlite3
 
@@ -11,7 +11,7 @@ WIDTH, HEIGHT, LEFT, TOP, LEGEND = 300, 210, 46, 52, 26
 
 
 def read(folder):
-    """Names of the two axes, and the rows of scenarios with overlap."""
+    """Returns the names of the two axes, and the rows of scenarios with overlap."""
     with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
         database.row_factory = sqlite3.Row
         axes = [row[0] for row in database.execute("SELECT name FROM axes ORDER BY axis")]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture as SVG text: the same calls give the same bytes."""
+"""Builds a picture as SVG text; the same calls give the same bytes."""
 import html
 
 FONT = "DejaVu Sans, Verdana, sans-serif"
 INK, FAINT, LINE, PAPER = "#1b1f24", "#59636e", "#d0d7de", "#ffffff"
-# Okabe and Ito's colours, as in the report.
+# Okabe and Ito's colours, also used in the report.
 COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c8c8c", "#7a5195"]
 
 
@@ -25,7 +25,7 @@ class Svg:
                           f'fill="{fill}"{edge}{corner}/>')
 
     def rects(self, places, fill):
-        """Many of one colour: (x, y, width, height) each."""
+        """Draws many rectangles of one colour, each given as (x, y, width, height)."""
         way = "".join(f"M{number(x)} {number(y)}h{number(w)}v{number(h)}h-{number(w)}z" for x, y, w, h in places)
         self.parts.append(f'<path d="{way}" fill="{fill}"/>')
 

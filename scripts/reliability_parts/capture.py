@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture as a subject: what the plugin had taken when it was killed is in the file, and the file reads."""
+"""Capture as a subject: after a kill, the file holds all calls that the plugin had accepted, and can be read."""
 import pathlib
 import struct
 import sys
@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def frames(content):
-    """Kinds of the whole records of a capture, and the bytes behind them. docs/capture.md: The file."""
+    """The kinds of a capture's complete records, and the number of bytes after them (docs/capture.md: The file)."""
     kinds, at = [], 8
     while at + 12 <= len(content):
         length, kind, _ = struct.unpack_from("<IHH", content, at)
@@ -51,7 +51,7 @@ class Capture(Subject):
             return start(self.command(), stderr=said)
 
     def victim(self, process, chance):
-        """The front or the program; the one that is left lives on, since it is the user's."""
+        """Chooses the front or the captured program. The other one may survive: the program is the user's."""
         if chance.random() < 0.5:
             return process.pid
         try:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program that a capture records without a GPU: calls NCCL's profiler plugin as NCCL does, once per all-reduce.
+"""A program to capture without a GPU: calls NCCL's profiler plugin as NCCL does, once per all-reduce.
 
-The structures are those of workloads/capture/nccl/interface.h, version 4. After each call that the plugin has taken, its
-number goes to TOLD, so that whoever kills this program knows what must be in the capture.
+The structures are those of workloads/capture/nccl/interface.h, version 4. Once the plugin has accepted a call, the
+program writes the call's number to TOLD, so that a test that kills it knows what the capture must contain.
 
 usage: captured_program.py CALLS TOLD
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A clock that jumps: the wall clock goes years forth and back while commands run (libfaketime), and files are of other times."""
+"""A clock that jumps: the wall clock moves by years while commands run (libfaketime), and files have times far off."""
 import contextlib
 import glob
 import os
@@ -14,14 +14,14 @@ TIMES = {"1970": 1, "in ten years": time.time() + 10 * YEAR}
 
 
 def library():
-    """libfaketime of Debian's package faketime; empty without it."""
+    """Path of libfaketime from Debian's package faketime; empty if it is not installed."""
     return next(iter(sorted(glob.glob(LIBRARY))), "")
 
 
 @contextlib.contextmanager
 def jumping(folder):
-    """An environment in which the wall clock jumps by years, fifty times a second. The monotonic clock goes on, as the
-    system promises."""
+    """Environment variables under which the wall clock jumps by years, fifty times a second. The monotonic clock is
+    not changed, since the system guarantees it."""
     told = folder / "clock"
     stop = threading.Event()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A full disk: a small file system in memory where mounting is allowed, and a limit on a file's size everywhere."""
+"""A full disk, simulated by a limit on file sizes and, where mounting is allowed, by a small file system in memory."""
 import contextlib
 import pathlib
 import resource
@@ -8,14 +8,14 @@ import subprocess
 from processes import run
 from subjects import Read, able, leftovers
 
-# Of what a whole run needs.
+# Shares of the space that an undisturbed run needs.
 SHARES = (0.01, 0.1, 0.4, 0.7, 0.95)
-# SQLite does not tell which error it was when the file is at its limit.
+# At the file size limit, SQLite reports only an input/output error.
 FULL = ("No space left on device", "File too large", "cannot use the database: Input/output error")
 
 
 def cases(program, source, folder, shares=SHARES):
-    """Pairs of a case's name and its findings."""
+    """Yields pairs of a case's name and its findings."""
     for kind in able(program).values():
         if kind is Read:
             continue
@@ -54,7 +54,7 @@ def used(folder):
 
 
 def judged(subject, done):
-    """What is wrong with how the command ended when there was no room."""
+    """Findings about how the command ended when there was no space."""
     if done.returncode == 0:
         return [] if subject.content() == subject.whole else ["ends with 0 and is not whole"]
     wrong = [] if done.returncode == 2 else [f"ends with {done.returncode}: {done.stderr.strip()}"]
@@ -65,7 +65,7 @@ def judged(subject, done):
 
 
 def largest(subject):
-    """Bytes of the largest file that a whole run leaves."""
+    """Size in bytes of the largest file of an undisturbed run."""
     subject.before()
     run(subject.command())
     most = max(p.stat().st_size for p in subject.out.iterdir())
@@ -74,7 +74,7 @@ def largest(subject):
 
 
 def needs(subject):
-    """Bytes that a whole run adds to what it begins with."""
+    """Disk space in bytes that an undisturbed run adds."""
     subject.before()
     command = subject.command()
     before = used(subject.out) if subject.out.exists() else 0
@@ -120,7 +120,7 @@ def on_a_small_disk(subject, shares):
 
 
 def full_output(program, source):
-    """Standard output that takes nothing."""
+    """Cases with a standard output that accepts no data."""
     experiment = source / "configs/experiments/all_reduce_256MiB.json"
     trace = source / "configs/examples/resnet50_ddp_synthetic.json.gz"
     for words in (["run", experiment], ["run", experiment, "--json"], ["trace", "inspect", trace], ["trace", "check", trace],

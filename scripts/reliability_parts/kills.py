@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILL at random moments."""
+"""Kills commands with SIGKILL at random moments."""
 import collections
 import dataclasses
 import os
@@ -8,22 +8,22 @@ import signal
 
 from processes import Moments, kill, survivors
 
-# A whole run after so many rounds, over what the killed ones have left.
+# After this many rounds, an undisturbed run follows over the files that the killed ones have left.
 FINISH = 10
 
 
 @dataclasses.dataclass
 class Tally:
-    """What came of a subject's rounds."""
+    """Counts over a subject's rounds."""
 
     rounds: int = 0
-    killed: int = 0  # those that were not over before the signal came
+    killed: int = 0  # rounds in which the signal came before the command ended
     finished: int = 0  # undisturbed runs over the leftovers
     findings: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
 
 def rounds(subject, count, seed, tell=lambda tally: None):
-    """Starts the subject `count` times and kills it; checks what stands there each time. Returns a Tally."""
+    """Starts the subject and kills it until `count` kills came in time; checks its files each time. Returns a Tally."""
     chance = random.Random(f"{seed} {subject.name}")
     moments = Moments(chance)
     subject.prepare()
@@ -52,7 +52,7 @@ def rounds(subject, count, seed, tell=lambda tally: None):
 
 
 def end(session):
-    """The rest of a session, which may go on where its first process was killed."""
+    """Kills the remaining processes of a session, which may continue after its first process was killed."""
     for pid in survivors(session, 0):
         try:
             os.kill(pid, signal.SIGKILL)

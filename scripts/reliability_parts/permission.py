@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No permission, and folders that cannot be written, as a user whom modes bind (root they do not)."""
+"""Missing permissions and unwritable folders. Runs as an unprivileged user, since root ignores file modes."""
 import json
 import os
 import shutil
@@ -13,21 +13,21 @@ NOBODY = 65534
 
 
 class Place:
-    """A folder of the other user, the program where that user can run it, and what it reads: the repository may lie where
-    that user must not look, as below /root."""
+    """The unprivileged user's folder, with copies of the program and its input files: that user may have no access to
+    the repository, for example below /root."""
 
     def __init__(self, program, source, folder):
         self.source, self.folder, self.root = folder / "source", folder, os.geteuid() == 0
         folder.mkdir(parents=True, exist_ok=True)
         for parent in (folder, *folder.parents):
-            if parent.stat().st_mode & 0o077 == 0:  # of a temporary folder
+            if parent.stat().st_mode & 0o077 == 0:  # a temporary folder, closed to others
                 parent.chmod(0o755)
         self.program = folder / "switchfold"
         shutil.copy(program, self.program)
         self.program.chmod(0o755)
         shutil.copytree(source / "configs", self.source / "configs")
         system = self.source / "configs/systems/hgx_h100.json"
-        if (done := self.as_user("describe", system)).returncode != 0:  # else all would be refused, for nothing
+        if (done := self.as_user("describe", system)).returncode != 0:  # else all cases are refused for this
             raise RuntimeError(f"the other user cannot read {system}: {done.stderr}")
 
     def as_user(self, *words):
@@ -35,7 +35,7 @@ class Place:
         return run([*drop, self.program, *words], cwd=self.source)
 
     def own(self, path, mode):
-        """Gives the path to the other user, with this mode."""
+        """Gives the path to the unprivileged user, with this mode."""
         for p in (path, *path.rglob("*")) if path.is_dir() else (path,):
             if self.root:
                 os.chown(p, NOBODY, NOBODY)
@@ -59,7 +59,7 @@ class Place:
 
 
 def refused(done, path, why="Permission denied"):
-    """What is wrong with how the command was refused."""
+    """Findings about how the command was refused."""
     wrong = [] if done.returncode == 2 else [f"ends with {done.returncode}: {done.stderr.strip()}"]
     wrong += [] if str(path) in done.stderr and why in done.stderr else [f"does not name {path} and why: {done.stderr.strip()}"]
     return wrong + ([] if done.stdout == "" else [f"prints {done.stdout[:80]}"])
@@ -98,7 +98,7 @@ def unreadable(place):
 
 
 def commands(place, out):
-    """Every command that writes, into that folder."""
+    """All commands that write, with `out` as their output folder."""
     file = place.write("experiment.json", experiment(place))
     sweep = place.write("sweep.json", {
         "name": "s", "experiment": experiment(place), "axes": [{"name": "n", "pointer": "/workload/ranks", "values": [2, 4]}]})
@@ -121,12 +121,12 @@ def unwritable(place):
         yield f"{name} into a folder that may not be written", findings
     for name, words in commands(place, closed / "new").items():
         if name in ("trace convert", "new"):
-            continue  # these make no folder
+            continue  # these create no folder
         yield f"{name} into a folder that may not be made", refused(place.as_user(*words), closed)
 
 
 def finished(place, out):
-    """A finished run and a finished sweep there, and what reads them."""
+    """Runs an experiment and a sweep into folders below `out`. Returns all commands."""
     words = commands(place, out)
     for name in ("run", "sweep"):
         words[name][-1] = out / name
@@ -137,7 +137,7 @@ def finished(place, out):
 
 
 def read_only(place):
-    """A file system that is mounted for reading alone."""
+    """Cases on a file system that is mounted read-only."""
     mount = place.make("mounted", 0o755)
     with small_disk(mount):
         place.own(mount, 0o755)

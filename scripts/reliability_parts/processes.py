@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting the program in a session of its own, killing it at a moment, and seeing who outlives it."""
+"""Starts the program in its own session, kills it at a chosen moment, and finds the processes that survive it."""
 import os
 import pathlib
 import random
@@ -9,7 +9,7 @@ import time
 
 
 def start(words, **options):
-    """The command in a session of its own, so that everything it starts can be found again."""
+    """Starts the command in its own session, so that all its descendants can be found."""
     options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | options
     return subprocess.Popen([str(word) for word in words], start_new_session=True, **options)
 
@@ -19,7 +19,7 @@ def run(words, **options):
 
 
 def living(session):
-    """Processes of the session that have not ended; those that nobody has asked how they ended do not count."""
+    """Running processes of the session, without zombies."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -34,12 +34,12 @@ def living(session):
 
 
 def memory():
-    """A folder in memory, if there is one: databases wait for a disk at every commit."""
+    """A folder in memory, if there is one: on a disk, databases would wait at every commit."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def survivors(session, seconds=30.0):
-    """Who of the session still lives after so long: on a loaded machine even a killed process needs its turn to end."""
+    """Processes of the session that survive this time: on a loaded machine, even a killed process takes time to end."""
     until = time.monotonic() + seconds
     while (left := living(session)) and time.monotonic() < until:
         time.sleep(0.005)
@@ -47,7 +47,7 @@ def survivors(session, seconds=30.0):
 
 
 def looks_of(folder):
-    """What stands in the folder and one below it: changes whenever a file comes, goes, grows or is renamed."""
+    """The state of the folder and its subfolders: differs whenever a file is created, deleted, renamed or resized."""
     looks = []
 
     def look(at, deeper):
@@ -66,7 +66,7 @@ def looks_of(folder):
 
 
 class Moments:
-    """When to kill: half of the time at random within the run's length, else just after the n-th change in its folder."""
+    """When to kill: in half of the rounds at a random time within the run, else just after the n-th folder change."""
 
     def __init__(self, chance: random.Random):
         self.chance = chance
@@ -91,7 +91,7 @@ class Moments:
 
 
 def kill(pid):
-    """Kills that one process, none of those that it started. Returns whether it was there."""
+    """Kills this process only, not its children. Returns whether it existed."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

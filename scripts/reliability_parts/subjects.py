@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is disturbed: each subject knows its command, what a whole result is, and what may stand there after a kill.
+"""The commands to disturb: each subject defines its command, its complete result, and the files allowed after a kill.
 
-A check returns sentences, one for each thing that is wrong.
+A check returns one sentence per finding.
 """
 import contextlib
 import json
@@ -11,13 +11,13 @@ import time
 
 from processes import run, start
 
-# Tables of a sweep's database that do not depend on the machine.
+# Tables of a sweep database that do not depend on the machine.
 KEPT = ("meta", "axes", "axis_values", "points", "point_values", "runs", "scenarios")
 TRACE = "configs/examples/resnet50_ddp_synthetic.json.gz"
 
 
 def without_host(name, content):
-    """A file's bytes; of result.json what is the same on every machine."""
+    """A file's bytes; for result.json, without the part that depends on the machine."""
     if name != "result.json":
         return content
     result = json.loads(content)
@@ -34,7 +34,7 @@ def leftovers(folder):
 
 
 class Subject:
-    """One command that writes into `out`. `folder` is its own; `whole` what an undisturbed run leaves."""
+    """One command that writes into `out`. `folder` holds its files; `whole` is the result of an undisturbed run."""
 
     name = ""
 
@@ -49,7 +49,7 @@ class Subject:
         raise NotImplementedError
 
     def prepare(self):
-        """An undisturbed run: what it leaves and how long it takes."""
+        """Runs the command undisturbed, and keeps its result and duration."""
         begin = time.monotonic()
         done = run(self.command())
         self.seconds = time.monotonic() - begin
@@ -65,28 +65,28 @@ class Subject:
         shutil.rmtree(self.out, ignore_errors=True)
 
     def move(self, out):
-        """Writes into another folder from now on."""
+        """Makes later runs write into another folder."""
         self.out = out
 
     def before(self):
-        """What each round begins with."""
+        """Prepares a round."""
 
     def start(self):
         return start(self.command())
 
     def victim(self, process, _chance):
-        """Who is killed."""
+        """The id of the process to kill."""
         return process.pid
 
     def may_outlive(self):
-        """Whether a process that this one started may live on."""
+        """Whether child processes may survive the killed process."""
         return False
 
     def check(self):
         raise NotImplementedError
 
     def finish(self, **options):
-        """The same command once more, undisturbed: whole, and nothing left of those that were killed."""
+        """Runs the command again, undisturbed: its result must be complete, with nothing left of the killed runs."""
         done = run(self.command(), **options)
         if done.returncode != 0:
             return [f"does not run after a kill: exit {done.returncode}: {done.stderr.strip()}"]
@@ -99,7 +99,7 @@ class Subject:
         return path
 
     def small_plan(self, **more):
-        """Four GPUs, a small transformer in a pipeline of two."""
+        """An experiment that trains a small transformer; `more` adds or replaces keys."""
         return {
             "name": "small",
             "system": str(self.source / "configs/systems/hgx_h100.json"),
@@ -113,7 +113,7 @@ class Subject:
 
 
 class Run(Subject):
-    """Two experiments take turns in one folder: their files must never be mixed."""
+    """Two experiments take turns in one folder; their files must never be mixed."""
 
     name = "run"
 
@@ -156,7 +156,7 @@ class Run(Subject):
 
 
 class Database(Subject):
-    """What a command keeps in sweep.db only ever grows, and each row is that of the undisturbed run."""
+    """A command that keeps results in sweep.db: the rows only grow in number, and equal those of an undisturbed run."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -191,7 +191,7 @@ class Database(Subject):
         for name, content in self.whole.items():
             if name.endswith((".csv", ".json")) and (self.out / name).exists():
                 wrong += [] if (self.out / name).read_bytes() == content else [f"{name} is not whole"]
-        # A report of what is there so far is an answer; a crash is none.
+        # Either a report of the results so far or a refusal is acceptable; a crash is not.
         report = run([self.program, "report", "--text", self.out])
         wrong += [] if report.returncode in (0, 2) else [f"report ends with {report.returncode}: {report.stderr}"]
         return wrong
@@ -235,12 +235,12 @@ class Plan(Database):
         self.file = self.write("plan.json", self.small_plan(planner=planner))
 
     def command(self):
-        # One at a time: which plans are simulated does not depend on who is faster.
+        # With one job, the choice of simulated plans does not depend on which one finishes first.
         return [self.program, "plan", self.file, "--out", self.out, "--jobs", "1"]
 
 
 class Convert(Subject):
-    """A trace that stands there already is whole, the old one or the new."""
+    """An existing trace file stays complete: it is either the old or the new one."""
 
     name = "trace convert"
 
@@ -274,7 +274,7 @@ class Convert(Subject):
 
 
 class Read(Subject):
-    """Reading leaves nothing, not even in TMPDIR."""
+    """Reading a trace leaves no files, not even in TMPDIR."""
 
     name = "trace inspect"
 
@@ -291,7 +291,7 @@ class Read(Subject):
 
 
 class Report(Subject):
-    """A page that stands there is whole, and what it is a report of stays as it was."""
+    """An existing page is complete, and the reported results are unchanged."""
 
     name = "report"
 
@@ -317,6 +317,6 @@ ALL = {subject.name: subject for subject in (Run, Sweep, Plan, Convert, Read, Re
 
 
 def able(program):
-    """The subjects that this build can run: without the registry of npm it draws no pages."""
+    """The subjects that this build can run: one that was built without npm's registry writes no report pages."""
     charts = next(line for line in run([program, "doctor"]).stdout.splitlines() if line.split()[0] == "charts")
     return {name: subject for name, subject in ALL.items() if subject is not Report or "missing" not in charts}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ API of the headers, by doxygen. A comment that says something wrong of what it stands at is an error."""
+"""The C++ API documentation, generated from the headers by doxygen. Any doxygen warning is an error."""
 import re
 import shutil
 import subprocess
@@ -41,7 +41,7 @@ HTML_TIMESTAMP         = NO
 
 
 def lay_out(root, out, source):
-    """Puts the pages into `source`/api."""
+    """Writes the API pages into `source`/api."""
     if shutil.which("doxygen") is None:
         sys.exit("site: no doxygen here; expected Debian's package doxygen, or --no-api")
     version = re.search(r"^project\(switchfold VERSION (\S+)", (root / "CMakeLists.txt").read_text(encoding="utf-8"),
@@ -60,7 +60,7 @@ def lay_out(root, out, source):
 
 
 def first_page(root):
-    """What CONTRIBUTING.md says of the layers: where to look for what."""
+    """The first page: the section on layers in CONTRIBUTING.md, as a guide to the headers."""
     text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
     return ("# Headers\n\n<a href=\"../index.html\">Back to the pages</a>\n\n## Layers" +
             text.split("\n## Layers")[1].split("\n## Recipes")[0] + "\n")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links of a built site that lead nowhere: files that are not there, and places in pages that no heading has."""
+"""Finds the broken links of a built site: missing files, and missing anchors in pages."""
 import html.parser
 import pathlib
 import urllib.parse
 
 
 class Page(html.parser.HTMLParser):
-    """What a page links and shows, and the places it has."""
+    """The links and images of a page, and its anchors."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -22,7 +22,7 @@ class Page(html.parser.HTMLParser):
 
 
 def broken(folder):
-    """Lines "page: link". Doxygen's pages are its own business, but for their being there."""
+    """Returns lines "page: link" for broken links. The links in doxygen's own pages are not checked."""
     folder = pathlib.Path(folder)
     pages = {path: Page(path.read_text(encoding="utf-8", errors="replace"))
              for path in sorted(folder.rglob("*.html")) if "api" not in path.relative_to(folder).parts[:1]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebooks as pages; with a program they are run first."""
+"""Converts the notebooks to pages; with a program, runs them first."""
 import importlib.util
 import json
 import os
@@ -8,7 +8,7 @@ import sys
 
 
 def lay_out(root, source, program):
-    """Returns (title, page) of each; none without nbconvert."""
+    """Writes the pages and returns (title, page) of each; none without nbconvert."""
     if importlib.util.find_spec("nbconvert") is None:
         print("site: no notebooks: python3-nbconvert is not installed", file=sys.stderr)
         return []
@@ -25,6 +25,6 @@ def lay_out(root, source, program):
 
 
 def title(book):
-    """Its first heading."""
+    """The notebook's first heading."""
     first = "".join(json.loads(book.read_text(encoding="utf-8"))["cells"][0]["source"])
     return first.split("\n")[0].lstrip("# ")

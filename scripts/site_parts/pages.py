@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages at the places where they are in the repository, so that every link stays what it is, and the navigation."""
+"""Lays out the pages at their paths in the repository, so that links stay valid, and builds the navigation."""
 import json
 import re
 import shutil
@@ -8,7 +8,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s#]+)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md", "configs/*.md", "python/*.md",
          "validation/data/README.md")
-# Room for wide tables; those of notebooks look like the others.
+# Makes room for wide tables, and styles tables of notebooks like the others.
 STYLE = """.md-grid { max-width: 76rem; }
 .md-typeset table { font-size: 0.66rem; }
 .md-typeset pre > code { font-size: 0.9em; }
@@ -19,7 +19,7 @@ STYLE = """.md-grid { max-width: 76rem; }
 
 
 def lay_out(root, source, with_books):
-    """Copies pages, and whatever of the repository they link or show. Notebooks are pages where there are such."""
+    """Copies the pages and the repository files that they link or show. With `with_books`, links notebooks as pages."""
     for pattern in PAGES:
         for page in sorted(root.glob(pattern)):
             text = page.read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def lay_out(root, source, with_books):
 
 
 def for_mkdocs(text):
-    """Where Python's Markdown and GitHub's differ: a table needs an empty line before it, and a block one word."""
+    """Adapts GitHub's Markdown to Python's, which needs an empty line before a table and only one word after ```."""
     text = re.sub(r"^```(\w+) .*$", r"```\1", text, flags=re.MULTILINE)
     lines = []
     for line in text.split("\n"):
@@ -45,7 +45,7 @@ def for_mkdocs(text):
 
 
 def sections(root):
-    """The README's table of all pages: heading to a list of (name, page)."""
+    """The README's table of all pages: maps each heading to a list of (name, page)."""
     text = (root / "README.md").read_text(encoding="utf-8").split("## All pages")[1]
     found = {}
     for line in text.split("\n"):
@@ -57,7 +57,7 @@ def sections(root):
 
 
 def configuration(root, source, html, books, with_api):
-    """mkdocs.yml with folders and navigation. JSON is YAML."""
+    """The text of mkdocs.yml with folders and navigation, as JSON, which is valid YAML."""
     tree = [{"Home": "README.md"}]
     tree += [{heading: [{(name[0].upper() + name[1:]).replace("_", " "): page} for name, page in entries]}
              for heading, entries in sections(root).items()]

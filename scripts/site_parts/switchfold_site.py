@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of headings as GitHub makes them, so that a link into a page works in both places."""
+"""Builds heading anchors as GitHub does, so that links to headings work both on GitHub and on the site."""
 import re
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Read by each task of a sweep on a cluster whose software comes as modules:
+# Prologue for the tasks of a sweep on a cluster that provides its software as modules:
 #   switchfold sweep SWEEP.json --out DIR --executor slurm --prologue scripts/slurm/modules.sh
-# Name the modules with which switchfold was built there in SWITCHFOLD_MODULES, separated by spaces.
+# Set SWITCHFOLD_MODULES to the modules that switchfold was built with there, separated by spaces.
 if ! command -v module >/dev/null && [[ -r /etc/profile.d/modules.sh ]]; then
     source /etc/profile.d/modules.sh
 fi

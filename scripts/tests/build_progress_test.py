@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/build_progress.py counts ninja's edges and says when the build will be over."""
+"""scripts/build_progress.py counts ninja's edges and estimates the remaining build time."""
 import importlib.util
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The layering check must fail on each kind of wrong include, and only then."""
+"""The layering check must fail on each kind of forbidden include, and on nothing else."""
 import pathlib
 import subprocess
 import sys

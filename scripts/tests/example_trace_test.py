@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The committed example trace is what its generator writes today, and says that it is made up.
+"""The committed example trace equals the generator's current output, and is marked as synthetic.
 
 usage: example_trace_test.py COMMITTED.json.gz
 """
@@ -29,7 +29,7 @@ class ExampleTrace(unittest.TestCase):
             out = pathlib.Path(folder, "trace.json.gz")
             subprocess.run([sys.executable, str(GENERATOR), str(out)], check=True)
             again = out.read_bytes()
-        # Compressed bytes may differ between versions of zlib; the text may not.
+        # Compressed bytes may differ between zlib versions; the text must not.
         self.assertTrue(gzip.decompress(again) == self.text, f"stale: run {GENERATOR} {COMMITTED}")
         self.assertEqual(again[4:8], b"\0\0\0\0")  # no time in the header
 
@@ -65,7 +65,7 @@ class ExampleTrace(unittest.TestCase):
         half = len(sizes) // 2
         self.assertEqual(sizes[:half], sizes[half:])
         self.assertEqual(sum(sizes[:half]), 25_557_032)
-        # Closed when full: all but the last hold 25 MiB, the first at least 1 MiB.
+        # A bucket closes when full: the first holds at least 1 MiB, the others but the last 25 MiB.
         self.assertGreaterEqual(sizes[0] * 4, 1 << 20)
         for size in sizes[1 : half - 1]:
             self.assertGreaterEqual(size * 4, 25 << 20)
@@ -77,10 +77,10 @@ class ExampleTrace(unittest.TestCase):
         self.assertEqual(len(shapes), 2 * 53)
         macs = 0
         for x, w in shapes[:53]:
-            # A 1x1 layer of stride 2 is a projection, a larger one of stride 2 opens its stage.
+            # A 1x1 layer of stride 2 is a projection; a larger layer of stride 2 begins a stage.
             macs += w[0] * w[1] * w[2] * w[3] * self.out_pixels(x, w)
-        # 4.09 GMAC an image (He et al. give 3.8e9 for stride in the 1x1 layer, torchvision 4.09e9),
-        # of which the classifier has 2.05 M.
+        # 4.09 GMAC per image, of which the classifier takes 2.05 M. (He et al. give 3.8e9 for
+        # stride in the 1x1 layer, torchvision 4.09e9.)
         self.assertEqual(macs + 2048 * 1000, 4_089_184_256)
 
     @staticmethod

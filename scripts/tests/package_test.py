@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The package for Debian, unpacked into a folder: its program runs the example that it brings, Python finds it, its manual
-pages and its completion are there. With --bare it is installed into a Debian of its own by debootstrap and runs there.
+"""The Debian package, unpacked into a folder: the program runs the packaged example, Python finds the package, and the
+manual pages and the completion are there. With --bare, installs it into a new Debian (debootstrap) and runs it there.
 
 usage: package_test.py CPACK BUILD_DIRECTORY [--bare]      exits with 77 (skipped) where a tool is missing
 """
@@ -17,7 +17,7 @@ EXAMPLE = "usr/share/switchfold/configs/experiments/example.json"
 
 
 def run(*command, **options):
-    # Of the measurements those that ship: more of them may be out of a tolerance.
+    # Only the shipped measurements: a larger set may exceed a tolerance.
     environment = {key: value for key, value in os.environ.items() if key != "SWITCHFOLD_DATA"}
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
                           **{"env": environment, **options})
@@ -47,7 +47,7 @@ def check_program(tree, version):
     assert "in_switch" in run(program, "run", tree / EXAMPLE, "--out", out)
     assert (out / "result.json").is_file()
     assert "replayed" in run(program, "trace", "check", tree / "usr/share/switchfold/configs/examples/resnet50_ddp_synthetic.json.gz")
-    # Far from the repository, what ships is found above the program.
+    # Outside the repository, the program finds the shipped files in the folders above it.
     assert "memory" in run(program, "validate", "memory", cwd=tree / "out")
     assert "Usage" in run(tree / "usr/bin/switchfold-capture", "--help")
 
@@ -73,7 +73,7 @@ def check_pages(tree):
 
 
 def check_bare(package, folder):
-    """Into a Debian with nothing but its essential packages."""
+    """Installs the package into a Debian that has only its essential packages."""
     system = folder / "debian"
     mirror = os.environ.get("SWITCHFOLD_MIRROR", "http://deb.debian.org/debian")
     run("debootstrap", "--variant=minbase", "bookworm", system, mirror)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages: links lead somewhere, the README lists every page, the gallery every experiment and sweep, pictures are there.
+"""The pages: the README lists every page, the gallery every experiment and sweep; no link or picture is broken.
 
 usage: pages_test.py
 """
@@ -19,7 +19,7 @@ KILOBYTE = 1000
 
 
 def anchors(page):
-    """Of the headings, as GitHub makes them."""
+    """Anchors of the headings, as GitHub builds them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/quoted_output finds a digit that is off, mends it on request, and fails closed.
+"""scripts/quoted_output finds a wrong digit, corrects it on request, and fails closed.
 
 usage: quoted_output_test.py
 """

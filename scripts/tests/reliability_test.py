@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A short round of scripts/reliability: some kills, disks that are full, folders without permission, a clock that jumps.
+"""A short run of scripts/reliability: some kills, full disks, folders without permission, a clock that jumps.
 
 usage: reliability_test.py SWITCHFOLD SWITCHFOLD-CAPTURE
 """
@@ -57,7 +57,7 @@ class Rounds(unittest.TestCase):
 
 
 class Rules(unittest.TestCase):
-    """The rounds see what is wrong: a check that can find nothing proves nothing."""
+    """The checks detect planted faults: a check that cannot fail proves nothing."""
 
     def setUp(self):
         Rounds.setUp(self)

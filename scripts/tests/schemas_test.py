@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every file of configs/ names its schema and fits it. Skipped (77) where python3-jsonschema is not installed.
+"""Every file of configs/ names its schema and conforms to it. Skipped (77) where python3-jsonschema is not installed.
 
 usage: schemas_test.py REPOSITORY
 """
@@ -11,7 +11,7 @@ import sys
 import unittest
 import warnings
 
-# Debian's version has no other way than RefResolver; newer ones warn of it.
+# Debian's jsonschema offers only RefResolver, which newer versions deprecate.
 warnings.simplefilter("ignore", DeprecationWarning)
 try:
     import jsonschema
@@ -24,7 +24,7 @@ COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
 def read(path):
-    """JSON that may hold comments, as the program reads it."""
+    """Reads JSON with comments, as the program does."""
     return json.loads(COMMENT.sub(lambda found: found[1] or "", path.read_text(encoding="utf-8")))
 
 

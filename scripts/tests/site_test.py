@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The site builds with warnings as errors, its links lead somewhere, and every page and picture is in it.
+"""The site builds with warnings as errors, no link is broken, and every page and picture is in it.
 
 usage: site_test.py FOLDER      exits with 77 (skipped) without mkdocs and its theme
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The version stands in one place, and what has to repeat it agrees; containers take their packages from scripts/setup.
+"""The version is defined in one place, and its copies agree; containers take their packages from scripts/setup.
 
 usage: version_and_containers_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -44,7 +44,7 @@ class Version(unittest.TestCase):
 
 class Containers(unittest.TestCase):
     def test_their_packages_are_those_of_setup(self):
-        """They run it; a list of their own would rot."""
+        """Containers run scripts/setup, since a second list of packages would become outdated."""
         container = text("Containerfile")
         self.assertIn("COPY scripts/setup /opt/setup\nRUN /opt/setup --tests", container)
         installed = re.findall(r"apt-get install ([^&\n]+)", container)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the measured dispatches and combines of mixture-of-experts layers that the repository holds out of a larger table.
+"""Selects, from a larger table, the measured dispatches and combines of mixture-of-experts layers for the repository.
 
-The rule looks at no simulated value: of DeepEP the shapes 4096/2/8, 6144/8/160 and 7168/8/256 (hidden, top-k, experts) on
-one machine, of TensorRT-LLM's two-sided exchange all dispatches and the combines beside bfloat16 ones; 1 and 128 tokens, and
-4,096 and 16,384 (low latency: 1,024) of large exchanges.
+The rule uses no simulated value. From DeepEP it takes the shapes 4096/2/8, 6144/8/160 and 7168/8/256 (hidden, top-k,
+experts) on one machine; from TensorRT-LLM's two-sided exchange all dispatches, and the combines of bfloat16 dispatches.
+It takes 1 and 128 tokens, and 4,096 and 16,384 (low latency: 1,024) of large exchanges.
 
 usage: select_experts.py TABLE.csv > reference/expert_exchanges.csv
 """

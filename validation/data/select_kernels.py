@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the measured matrix products and attention kernels that the repository holds out of a larger table.
+"""Selects, from a larger table, the measured matrix products and attention kernels for the repository.
 
-The rule looks at no time, measured or simulated: every tenth line of each GPU, by its place in the table (of attention every
-fifth).
+The rule uses no time, measured or simulated: it takes every tenth line of each GPU, by its place in the table (every
+fifth for attention).
 
 usage: select_kernels.py gemm.csv 10 > reference/gemm.csv
        select_kernels.py attention.csv 5 > reference/attention.csv

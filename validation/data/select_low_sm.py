@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the measured collectives of few SMs that the repository holds out of a larger table of the same columns.
+"""Selects, from a larger table with the same columns, the measured collectives on few SMs for the repository.
 
-The rule looks at no simulated value: every row of the kind symmetric_memory, all of which are single numbers out of public
-threads.
+The rule uses no simulated value: it takes every row of the kind symmetric_memory, all of which are single numbers from
+public threads.
 
 usage: select_low_sm.py TABLE.csv > reference/low_sm.csv
 """

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the measured all-reduces that the repository holds out of a larger table of the same columns.
+"""Selects, from a larger table with the same columns, the measured all-reduces for the repository.
 
-The rule looks at no simulated value: every table whose source is a public address; sizes of 1 KiB times a power of four
-up to 1 GiB, the smallest size of a table that has none of these, and peaks without a size; of rows that differ in their
-placement alone the first. Larger sizes take long to simulate and add little: the links limit them as they limit 1 GiB.
+The rule uses no simulated value. It takes every table whose source is a public address. Of each it takes the sizes of
+1 KiB times a power of four up to 1 GiB, the smallest size if the table has none of these, and peaks without a size.
+Of rows that differ only in placement it takes the first. Larger sizes take long to simulate and add little: the links
+limit them as they limit 1 GiB.
 
 usage: select_rows.py TABLE.csv > reference/nccl_allreduce.csv
 """
@@ -20,7 +21,7 @@ LARGEST = 1 << 30
 
 
 def is_sampled(size):
-    """Sizes that are printed as 132K or 536M count for the power next to them."""
+    """Whether the size is close to a sampled power; sizes printed as 132K or 536M count as the nearest one."""
     steps = math.log(size / 1024, 4)
     return steps > -0.1 and abs(steps - round(steps)) < 0.05 and size < 1.1 * LARGEST
 
@@ -42,7 +43,7 @@ def main():
         if key in seen or size not in wanted[row["id"]]:
             continue
         seen.add(key)
-        # The measured time says all; a bandwidth is kept where there is nothing else.
+        # The time determines the bandwidth, which is kept only where there is no time.
         if row["time_us"]:
             row["busbw_GBps"] = ""
         out.writerow({**row, "source": row["source_url"].split(" ")[0]})

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares two traces of the same steps kernel by kernel.
 
-Both are in switchfold's own format as plain lines (docs/trace_format.md), so readers are compared
-as well as profilers. Needs neither GPU nor PyTorch.
+Both are in switchfold's own format as plain lines (docs/trace_format.md), so the comparison covers
+the readers as well as the profilers. Needs neither GPU nor PyTorch.
 """
 import collections
 import difflib
@@ -13,7 +13,7 @@ SHAPE = ("grid", "block", "registers_per_thread", "shared_memory_bytes")
 
 
 def read_kernels(path):
-    """The kernels of a trace's first rank, in the order of their launches."""
+    """The kernels of a trace's first rank, in launch order."""
     names = []
     kernels = []
     with open(path, encoding="utf-8") as lines:
@@ -34,7 +34,7 @@ def per_step(kernels):
 
 
 def pair(ours, theirs):
-    """Pairs of kernels of the same name in the same order; and what has no partner."""
+    """Pairs kernels of the same name in order; also returns the unpaired ones."""
     matcher = difflib.SequenceMatcher(
         a=[k["name"] for k in ours], b=[k["name"] for k in theirs], autojunk=False
     )
@@ -47,7 +47,7 @@ def pair(ours, theirs):
 
 
 def compare(ours, theirs):
-    """Summary of two lists of kernels: how many agree in name, shape, phase and time."""
+    """Summarises how many kernels of two lists agree in name, shape, phase and time."""
     pairs = []
     only_ours = only_theirs = 0
     our_steps, their_steps = per_step(ours), per_step(theirs)
@@ -84,7 +84,7 @@ def quantiles(values):
 
 
 def counted_bytes(kernels):
-    """Mean DRAM bytes of the kernels that a second pass counted, by name, grid and block."""
+    """Mean DRAM bytes per kernel as counted by a second pass, by name, grid and block."""
     sums = collections.defaultdict(lambda: [0, 0, 0])
     for kernel in kernels:
         if kernel.get("bytes_from") == "counters":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backward passes alone and beside a memory mover, kernel by kernel. Needs a GPU and PyTorch."""
+"""Times backward passes alone and beside a memory mover, by kernel. Needs a GPU and PyTorch."""
 import contextlib
 import json
 import os
@@ -13,7 +13,7 @@ from mover import Mover
 from networks import make_step
 
 BLOCKS = (2, 4, 8, 16, 24, 32)
-# Bytes/s read and written: resident and all but waiting; two steady rates; as fast as it can.
+# Bytes/s read and written: resident but almost idle; two steady rates; 0: as fast as possible.
 RATES = (1e9, 3e11, 1e12, 0.0)
 PASSES = 5
 PASSES_ALONE = 9
@@ -68,7 +68,7 @@ class Backward:
         with beside:
             with torch.profiler.record_function("backward pass"):
                 loss.backward()
-                # The stream and not the device: the mover does not end by itself.
+                # Waits for the stream, not the device, since the mover does not end by itself.
                 torch.cuda.current_stream().synchronize()
         self.step.optimizer.zero_grad(set_to_none=False)
         torch.cuda.synchronize()
@@ -101,7 +101,7 @@ class Backward:
 
 
 def items(networks):
-    """What is to be measured, in an order in which a cut run is of most use."""
+    """The items to measure, ordered so that an interrupted run is most useful."""
     work = [{"key": f"{n} alone", "network": n} for n in networks]
     for rate in RATES:
         for blocks in BLOCKS:
@@ -119,7 +119,7 @@ def items(networks):
 
 
 class Measurement:
-    """Keeps one network on the GPU; the baseline comes from the store."""
+    """Keeps one network on the GPU and takes the baseline from the store."""
 
     def __init__(self, library, store):
         self.library = library
@@ -153,8 +153,8 @@ class Measurement:
 
 
 def result(store, networks, origin, counted):
-    """What validation/h200/data/contention.json holds. `counted` gives a network's DRAM bytes by
-    kernel name, grid and block, where a second pass counted them."""
+    """The contents of validation/h200/data/contention.json. `counted` gives a network's DRAM bytes
+    by kernel name, grid and block, where a second pass counted them."""
     out = {"schema": "switchfold/h200-contention/1", **origin, "networks": []}
     for network in networks:
         kernels = slowdown.Kernels(store.items[f"{network} alone"], LEAST_US)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures on one GPU what the simulator is held against, in parts that fit a short lease.
+"""Takes the measurements on one GPU that validate the simulator, in parts that fit a short lease.
 
 Parts, in this order: micro (bandwidth by blocks, latencies, co-residency), capture (switchfold's
-capture beside PyTorch's profiler, kernel by kernel), contention (backward passes beside a memory
-mover). What is done is kept in --out, and a second run goes on where the first ended. Exit code 0
-says that everything is measured, 3 that there is more to do.
+capture compared with PyTorch's profiler, kernel by kernel), contention (backward passes beside a
+memory mover). Finished parts are kept in --out, and a second run continues where the first ended.
+Exit code 0 means that everything is measured, 3 that something remains to be measured.
 
 usage: measure.py --build BUILD --out DIR [--part PART]... [--budget SECONDS]
 example: validation/h200/measure.py --build build/release --out runs/h200
@@ -62,7 +62,7 @@ def versions():
 
 
 class Tools:
-    """What the build holds."""
+    """Paths of the tools in the build folder."""
 
     def __init__(self, build):
         self.capture = build / "workloads/capture/switchfold-capture"
@@ -107,7 +107,7 @@ def convert(tools, sources, lines):
 
 
 def compare_network(tools, out, network):
-    """The same steps in two processes, since CUPTI serves one profiler at a time."""
+    """Runs the same steps in two processes, since CUPTI serves one profiler at a time."""
     work = empty_folder(out / "capture" / network)
     steps = [sys.executable, HERE / "train_steps.py", network]
     output_of([tools.capture, "--out", work, "--", *steps])
@@ -124,7 +124,7 @@ def counted_file(out, network):
 
 
 def count_network(tools, out, network):
-    """DRAM bytes of each kernel, by a second pass of one step."""
+    """Counts the DRAM bytes of each kernel in a second pass over one step."""
     work = empty_folder(out / "counters" / network)
     steps = [sys.executable, HERE / "train_steps.py", network, "--steps", "1", "--warm-up", "1"]
     output_of([tools.capture, "--counters", "--out", work, "--", *steps])

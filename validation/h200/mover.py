@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory mover of cuda/ring_mover.h in this process, beside PyTorch."""
+"""Runs the memory mover of cuda/ring_mover.h in this process, beside PyTorch."""
 import contextlib
 import ctypes
 import time
@@ -28,13 +28,13 @@ class Report(ctypes.Structure):
 
 
 class Mover:
-    """Threads and shared memory are about those of NCCL's kernels."""
+    """A memory mover with about as many threads and as much shared memory as NCCL's kernels."""
 
     THREADS = 512
     SHARED_BYTES = 80 * 1024
     SLOT_BYTES = 1 << 20
     USER_BYTES = 64 << 20
-    # The kernel's blocks are all there, and its rate is steady, after that.
+    # After this time all blocks of the kernel are resident and its rate is steady.
     SETTLE_S = 0.005
 
     def __init__(self, library, blocks, bytes_per_second):
@@ -64,7 +64,7 @@ class Mover:
 
     @contextlib.contextmanager
     def running(self, stream, reports):
-        """Moves memory meanwhile; appends its report. The work beside it must not synchronise
+        """Moves memory while the body runs, then appends its report. The body must not synchronise
         the device."""
         self.call("start", self.handle, ctypes.c_void_p(stream.cuda_stream))
         time.sleep(self.SETTLE_S)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks that are measured, with random weights and data, in mixed precision."""
+"""The measured networks, with random weights and data, in mixed precision."""
 import torch
 
-# Name: batch of one GPU. Sizes as in MLPerf Training and the papers of BERT-large and GPT-2.
+# Name: batch per GPU. Sizes as in MLPerf Training and the papers of BERT-large and GPT-2.
 NETWORKS = {"resnet50": 128, "bert_large": 16, "gpt2": 8}
 
 
@@ -40,7 +40,7 @@ class TrainingStep:
     """One step in phases; `mark` is a context manager around each."""
 
     def __init__(self, name):
-        # Kernels must be the same in every process and step.
+        # Kernels must be the same in every process and step; benchmark mode could vary them.
         torch.backends.cudnn.benchmark = False
         torch.backends.cuda.matmul.allow_tf32 = True
         self.model, self.loss_of = globals()[name](NETWORKS[name])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a measurement that end in time and can be gone on with."""
+"""Splits a measurement into parts that end in time and can be continued."""
 import datetime
 import json
 import os
@@ -18,7 +18,7 @@ class Deadline:
 
 
 class Store:
-    """A file of finished items, one JSON object a line; what is there is not measured again."""
+    """A file of finished items, one JSON object per line; these are not measured again."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -43,8 +43,8 @@ class Store:
 
 
 def run_items(store, items, deadline, measure, estimate_s, say):
-    """Measures what is not in the store yet, while there is time. One that fails is said and left
-    for the next run. Returns how many are left."""
+    """Measures the items that are not in the store yet, while there is time. Reports a failed item
+    and leaves it for the next run. Returns the number of items left."""
     waiting = [item for item in items if item["key"] not in store.items]
     failed = 0
     longest = estimate_s
@@ -62,7 +62,7 @@ def run_items(store, items, deadline, measure, estimate_s, say):
 
 
 def provenance(versions, command):
-    """What every result says of where it comes from."""
+    """The provenance that every result records."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": command,

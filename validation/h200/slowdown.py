@@ -23,7 +23,7 @@ def identity(kernel):
 
 
 def numbered(run):
-    """Each kernel with its place among its like in the pass: {(identity, ordinal): us}."""
+    """Numbers each kernel among those of the same identity: {(identity, ordinal): us}."""
     seen = collections.Counter()
     times = {}
     for kernel in run:
@@ -34,7 +34,7 @@ def numbered(run):
 
 
 def medians(runs):
-    """Median time of each kernel that every pass ran; and how many did not run in every one."""
+    """Median time of each kernel that ran in every pass, and the number of the other kernels."""
     passes = [numbered(run) for run in runs]
     common = set(passes[0]).intersection(*passes[1:])
     everything = set().union(*passes)
@@ -45,14 +45,14 @@ def medians(runs):
 
 
 class Kernels:
-    """The kernels of the passes alone, numbered by identity, with the sum over their ordinals."""
+    """The kernels of the passes without a mover, numbered by identity; each has its ordinals."""
 
     def __init__(self, runs, least_us):
         self.alone, self.unsteady = medians(runs)
         self.order = sorted({key for key, _ in self.alone})
         self.places = collections.defaultdict(list)
         for key, ordinal in sorted(self.alone):
-            # Shorter ones are launch latency and the clock's grain.
+            # Launch latency and clock resolution dominate the times of shorter kernels.
             if self.alone[(key, ordinal)] >= least_us:
                 self.places[key].append(ordinal)
         self.order = [key for key in self.order if self.places[key]]
@@ -77,7 +77,7 @@ class Kernels:
         return rows
 
     def beside(self, runs):
-        """Mean time beside the mover by number of kernel, with the interval over the passes."""
+        """Mean time of each kernel beside the mover, with the range over the passes."""
         passes = [numbered(run) for run in runs]
         rows = []
         for number, key in enumerate(self.order):
@@ -100,7 +100,7 @@ class Kernels:
 
 
 def total_slowdown(table, rows):
-    """Of all kernels together, weighted with their time."""
+    """Slowdown of all kernels together, weighted by their time."""
     alone = sum(table[row["kernel"]]["alone_us"] * table[row["kernel"]]["places"] for row in rows)
     beside = sum(row["us"] * table[row["kernel"]]["places"] for row in rows)
     return beside / alone if alone else None

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a network with random weights and data for some steps on one GPU.
 
-Steps, phases and operators are NVTX ranges, so that a capture knows them; with --kineto the same
-steps are recorded by torch.profiler instead, which cannot run beside another profiler.
+Steps, phases and operators are NVTX ranges, which a capture records. With --kineto,
+torch.profiler records the same steps instead, since it cannot run beside another profiler.
 
 usage: train_steps.py NETWORK [--steps N] [--warm-up N] [--kineto FILE] [--seed N]
 """
@@ -52,7 +52,7 @@ def main():
     parser.add_argument("--kineto")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    # All of it, so that both recordings hold the same kernels from the first on.
+    # Records everything, so that both recordings hold the same kernels from the first on.
     if arguments.kineto:
         with torch.profiler.profile(record_shapes=True) as profiler:
             train(arguments, kineto_mark)

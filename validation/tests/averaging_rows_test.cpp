@@ -94,7 +94,7 @@ TEST(AveragingRows, TheCompoundModelStandsBesideTheShippedExperiment) {
     compare_compound({rows[0]}, options, result);
     ASSERT_EQ(result.cases.size(), 1U);
     EXPECT_EQ(result.cases[0].measured, 2.6);
-    // Of at most 2.1 by the longest chain (docs/layer_division.md).
+    // The longest chain limits the speedup to at most 2.1 (docs/layer_division.md).
     EXPECT_GT(result.cases[0].simulated, 1.5);
     EXPECT_LT(result.cases[0].simulated, 2.1);
     EXPECT_NE(result.cases[0].how.find("wavefront"), std::string::npos);
@@ -108,7 +108,7 @@ TEST(AveragingRows, ExchangesComeFromOneLinkRate) {
         "mxnet_device_2," + box +
             ",2,\"net, 205 arrays\",device: owner of each array,257991328,exchange_time,23.17,ms,"
             "measured,\n"
-            // The page's other runs (apache/mxnet tools/bandwidth/README.md): means of five.
+            // The page's other runs, each a mean of five (apache/mxnet tools/bandwidth/README.md).
             "device_8," +
             box +
             ",8,\"net, 205 arrays\",device,257991328,exchange_time,100.13,ms,measured,\n"

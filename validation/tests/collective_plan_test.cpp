@@ -57,7 +57,7 @@ TEST_F(CollectivePlanTest, LabelsDecideWhatRuns) {
         EXPECT_FALSE(can_reduce_in_switch(run(off).system, 8));
     }
     EXPECT_EQ(p.rows[2].run, p.rows[3].run);
-    // A100's switches cannot reduce: the label is suspect, and the machine runs as it would.
+    // A100's switches cannot reduce, so the label is suspect and the machine's own choice runs.
     EXPECT_EQ(run(4).algorithm, Algorithm::kAuto);
     ASSERT_EQ(p.notes.size(), 1U);
     EXPECT_NE(p.notes[0].find("suspect"), std::string::npos);

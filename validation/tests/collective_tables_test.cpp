@@ -42,11 +42,11 @@ TEST(CollectiveTables, ReadsARow) {
 TEST(CollectiveTables, ATimeFromABandwidthHasTheIntervalOfItsDigits) {
     const auto time = measured_time(one("t,H100,8,1,,auto,,,8000,,,0.50,"));
     ASSERT_TRUE(time);
-    // 8000 B x 2 x 7 / 8 at 0.5 GB/s; 0.495 to 0.505 print as 0.50.
+    // 8000 B x 2 x 7 / 8 at 0.5 GB/s. A rate of 0.495 to 0.505 prints as 0.50.
     EXPECT_NEAR(time->us, 28.0, 1e-9);
     EXPECT_NEAR(*time->low, 14.0 / 0.505, 1e-9);
     EXPECT_NEAR(*time->high, 14.0 / 0.495, 1e-9);
-    // The algorithm bandwidth has more digits here.
+    // The algorithm bandwidth has more digits here than the bus bandwidth, so it gives the time.
     EXPECT_NEAR(measured_time(one("t,H100,8,1,,auto,,,8000,,0.2857,0.5,"))->us, 28.0, 0.01);
     EXPECT_FALSE(measured_time(one("t,H100,8,1,,auto,,,8,,0.00,0.00,")));
     EXPECT_FALSE(measured_time(one("t,H100,8,1,,auto,,,,,211,370,")));
@@ -127,7 +127,8 @@ TEST(CollectiveTables, AColumnNamesTheCollective) {
     EXPECT_EQ(rows[0].collective, CollectiveKind::kAllGather);
     EXPECT_EQ(rows[1].collective, CollectiveKind::kAllReduce);
     EXPECT_FALSE(rows[2].collective);
-    // 1 MB at 100 GB/s of bus bandwidth: 7/8 of it crosses a link, or twice that.
+    // 1 MB at 100 GB/s of bus bandwidth. An all-gather moves 7/8 of it over a link, an all-reduce
+    // twice that.
     EXPECT_NEAR(measured_time(rows[0])->us, 8.75, 1e-9);
     EXPECT_NEAR(measured_time(rows[1])->us, 17.5, 1e-9);
     EXPECT_FALSE(measured_time(rows[2]));

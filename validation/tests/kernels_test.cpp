@@ -30,7 +30,7 @@ TEST(KernelGpus, FindsTheGpuOfATable) {
     EXPECT_EQ(name("NVIDIA H200"), "NVIDIA H200 SXM 141 GB");
     EXPECT_EQ(name("NVIDIA B200"), "NVIDIA B200");
     EXPECT_EQ(name("NVIDIA L40S"), "NVIDIA L40S");
-    // The name counts another memory.
+    // The 480 GB in the name are the CPU's memory, so the name must not be matched by size.
     EXPECT_EQ(name("NVIDIA GH200 480GB").substr(0, 12), "NVIDIA GH200");
     EXPECT_EQ(
         name("NVIDIA A100-PCIE-40GB"), "no GPU of configs/systems is a NVIDIA A100-PCIE-40GB");
@@ -67,7 +67,7 @@ TEST(KernelsSuite, KeepsItsToleranceOnWhatShips) {
     const SuiteResult result = suite_named("kernels").run(options);
     EXPECT_EQ(result.cases.size(), 680U);
     EXPECT_TRUE(result.unmatched.empty());
-    // Two GPUs, two kinds, all rows and those that nothing was chosen on.
+    // Two GPUs x two kinds of kernel x two selections: all rows, and the rows not used for fitting.
     ASSERT_EQ(result.verdicts.size(), 8U);
     for (const Verdict& verdict : result.verdicts)
         EXPECT_TRUE(verdict.kept()) << verdict.what << ": " << verdict.value;

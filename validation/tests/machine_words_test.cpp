@@ -114,7 +114,7 @@ TEST(MachineWords, AgreementNeedsWhatBothSayToBeTheSame) {
     EXPECT_TRUE(fits("NVIDIA H100, InfiniBand", cluster, true));
     EXPECT_FALSE(fits("NVIDIA H100, RoCE", cluster, true));
     EXPECT_FALSE(fits("NVIDIA H100, InfiniBand HDR", cluster, true));
-    // One machine of a cluster is best told by the system that is one machine.
+    // A single machine matches the system of one machine better than the cluster.
     EXPECT_GT(
         agreement(machine_words("NVIDIA H100 NVSwitch"), h100, false),
         agreement(machine_words("NVIDIA H100 NVSwitch"), cluster, false));

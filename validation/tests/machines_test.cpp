@@ -75,7 +75,7 @@ TEST_F(MachinesTest, NodesAndGpusOfANodeFollowTheTable) {
     ASSERT_TRUE(half.machine) << half.why;
     EXPECT_EQ(gpus_of(half.machine->system), 8U);
     EXPECT_EQ(half.machine->overrides.size(), 4U);  // nodes, GPUs, NICs, PCIe switches
-    // Without a number of nodes: as few as hold the GPUs.
+    // If the number of nodes is not given, the fewest nodes that hold the GPUs are taken.
     EXPECT_EQ(find("A100", "InfiniBand HDR", 24, 0).machine->nodes, 3U);
 }
 

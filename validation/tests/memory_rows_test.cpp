@@ -20,7 +20,8 @@ constexpr const char* kHeader =
 class MemoryRows : public ::testing::Test {
 protected:
     void SetUp() override { std::filesystem::create_directories(folder_.path() / "models"); }
-    /// A folder of measurements: two layers of 1 and 3 MiB of weights, outputs of 2 and 1 MiB.
+    /// Runs the suite on a folder of made-up measurements. The network has two layers with 1 and 3
+    /// MiB of weights and outputs of 2 and 1 MiB.
     SuiteResult run(const std::string& rows) {
         std::filesystem::create_directories(folder_.path() / "reference/training");
         std::ofstream(folder_.path() / "reference/training/memory.csv") << kHeader << rows;
@@ -36,7 +37,7 @@ protected:
 };
 
 TEST_F(MemoryRows, PinsAndGradientsComeFromTheTablesBeside) {
-    // a_0 of 1 MiB, h_1, h_2: 1 + 1 + 3.
+    // The candidates are a_0 (1 MiB), h_1 (1 MiB) and h_2 (3 MiB).
     const SuiteResult result =
         run("pin_two_candidates,two,1,,262144 tokens,,candidate_bytes,5,MiB,derived\n"
             "pin_two_big,two,1,100,262144 tokens,optimal window,pinned_bytes,5,MiB,derived\n"

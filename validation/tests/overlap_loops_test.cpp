@@ -95,8 +95,8 @@ TEST(ContentionLoops, AProductIsTiledAndMovesItsMatricesOnce) {
     EXPECT_EQ(product.isolated, Time(3'715'840'000));
 }
 
-/// The measurement itself: products lose SMs only while a collective is there, and a collective
-/// waits until the product before it has handed out its blocks.
+/// Two effects of the measurement: products lose SMs only while a collective runs, and a collective
+/// waits until the product before it has launched all its thread blocks.
 TEST(ContentionLoops, BothSidesAreAsMeasured) {
     SuiteOptions options;
     options.root = kRepository;
@@ -111,7 +111,7 @@ TEST(ContentionLoops, BothSidesAreAsMeasured) {
     const std::string kernels = "pytorch172714_h100_8g_sm/together over one after the other";
     for (const auto& [id, c] : cases)
         EXPECT_TRUE(id == engines || std::abs(c.error()) < 0.10) << id << ": " << c.simulated;
-    // Copy engines hold no SMs: beside them the product loses less.
+    // Copy engines occupy no SMs, so a product next to them slows down less.
     EXPECT_LT(cases.at(engines).simulated, cases.at(kernels).simulated);
     EXPECT_NEAR(cases.at("simllm_a100_mesh4/product").measured, 1.161, 1e-3);
     EXPECT_NEAR(cases.at("simllm_a100_mesh4/collective").measured, 1.481, 1e-3);

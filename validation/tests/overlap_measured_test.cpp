@@ -13,8 +13,8 @@
 namespace switchfold::validation::overlap_measured_test {
 namespace {
 
-/// A kernel that lives from the memory's bandwidth and one that does not, beside a mover that
-/// waits and one that moves. The measured numbers are made up.
+/// One kernel bound by memory bandwidth and one that is not, each next to an idle mover and next to
+/// a moving one. The measured numbers are made up.
 constexpr const char* kData = R"({
  "schema": "switchfold/h200-contention/1", "date": "2026-01-01T00:00:00Z", "command": "measure.py",
  "versions": {"gpu": "none: made up for a test"},
@@ -84,7 +84,7 @@ TEST_F(MeasuredTest, EverySettingIsACase) {
     const Case& moving = suite_.cases[1];
     EXPECT_EQ(moving.id, "h200/toy/beside 32 blocks, unlimited");
     EXPECT_NEAR(moving.measured, 1.5, 1e-9);
-    // 3.9 TB/s of its own and 2 TB/s beside them do not fit in 4.8 TB/s.
+    // The kernel's own 3.9 TB/s and the mover's 2 TB/s exceed the 4.8 TB/s of the memory.
     EXPECT_GT(moving.simulated, 1.2);
     EXPECT_LT(waiting.simulated, moving.simulated);
     ASSERT_EQ(suite_.notes.size(), 1U);

@@ -20,7 +20,7 @@ namespace {
 
 const std::filesystem::path kShared = std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "../shared";
 
-/// One kernel in one place of the step, as measure_overlap_slowdown.py counts them.
+/// One kernel at one place of the step, counted as in measure_overlap_slowdown.py.
 struct Row {
     double alone = 0;
     std::size_t alone_runs = 0;
@@ -65,10 +65,10 @@ std::vector<Row> rows_of(const CsvTable& table) {
 struct Published {
     const char* trace;
     const char* table;
-    double slowdown;  ///< time-weighted, of all runs
+    double slowdown;  ///< time-weighted over all runs
 };
 
-// Without it the test's name would hold the parameter's bytes, another one every run.
+// Without PrintTo, GoogleTest prints the parameter's raw bytes, which differ from run to run.
 void PrintTo(const Published& published, std::ostream* out) {
     *out << published.trace;
 }
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(OverlapPhases, ABlocksThreadsTellTheProtocol) {
     CollectiveOperation operation;
-    operation.protocol = "ll";  // what old kernels are called
+    operation.protocol = "ll";  // older kernels carry this name
     operation.threads_per_block = 544;
     EXPECT_EQ(protocol_by_threads(operation), "simple");
     operation.threads_per_block = 512;

@@ -58,10 +58,10 @@ TEST_F(PlanRows, TellAllColumnsThatAreMissing) {
 
 TEST(Regret, IsWhatTheChosenPlanLosesAgainstTheFastestMeasured) {
     const std::vector<JudgedPlan> plans{
-        {"a", 1.0, 5.0, 8.0},   // the fastest measured
-        {"a", 1.2, 4.0, {}},    // the fastest simulated: regret 0.2
-        {"a", 1.5, 9.0, 16.0},  // the rule's: regret 0.5
-        {"b", 3.0, 1.0, {}},    // both
+        {"a", 1.0, 5.0, 8.0},   // fastest in the measurement
+        {"a", 1.2, 4.0, {}},    // fastest in the simulation: regret 0.2
+        {"a", 1.5, 9.0, 16.0},  // chosen by the rule: regret 0.5
+        {"b", 3.0, 1.0, {}},    // fastest in both
         {"b", 4.0, 2.0, {}}};
     const Regret chosen = regret_of_simulation(plans);
     EXPECT_EQ(chosen.tasks, 2U);

@@ -51,7 +51,7 @@ TEST(CollectivesSuite, TheSameOnOneProcessAndOnMany) {
     EXPECT_EQ(texts[0], texts[1]);
 }
 
-// Simulated: 1.2 ms. Named, and in the means all the same.
+// The simulated time is 1.2 ms. The suspect table is named, and still counts in the means.
 TEST(CollectivesSuite, ATableThatRanAtAThirdOfItsLinksIsNamed) {
     const auto file =
         std::filesystem::temp_directory_path() / fmt::format("switchfold_suspect_{}.csv", getpid());

@@ -43,7 +43,7 @@ protected:
         rank_.measured = back_to_back(12, span(0, 100));
     }
 
-    /// The kernels one after the other from 0, each as long as that, and the collective.
+    /// Times of the kernels back to back from 0, each `each_us` long, and of the collective.
     [[nodiscard]] static std::vector<OperationTimes>
     back_to_back(std::uint64_t each_us, OperationTimes collective) {
         std::vector<OperationTimes> spans;

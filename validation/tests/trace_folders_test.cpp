@@ -38,7 +38,7 @@ protected:
             world));
         write(name, trace.launch("gemm", "10", "7", "20", "300").text());
     }
-    /// In switchfold's own format, which no name tells.
+    /// Writes switchfold's own format, which the file's name does not reveal.
     void write_own(const std::string& name, const std::string& kineto) const {
         std::filesystem::create_directories((folder_ / name).parent_path());
         write_trace(read_kineto({{folder_ / kineto}}), folder_ / name, "a test");

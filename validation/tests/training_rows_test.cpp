@@ -66,7 +66,8 @@ TEST_F(TrainingRows, MakesPlansOfRowsAndSaysWhyNot) {
     EXPECT_EQ(rows[0].memory, 59e9);
     EXPECT_EQ(rows[0].plan.schedule, "zb_h1");
     EXPECT_EQ(rows[0].plan.attention, AttentionKernels::kUnfused);
-    // 22 blocks, embedding and head on 8 stages: three pieces each, so two blocks at either end.
+    // 22 blocks, the embedding and the head make 8 stages of three pieces each, so the first and
+    // the last stage hold two blocks.
     EXPECT_EQ(rows[0].plan.partition.size(), 8U);
     EXPECT_EQ(rows[1].why, "16 ranks on 8 GPUs");
     EXPECT_EQ(rows[2].why, "no network Foo here");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of `switchfold validate`: exit codes, what goes where, the JSON.
+"""The contract of `switchfold validate`: exit codes, where output goes, the JSON.
 
 usage: validate_command_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -51,7 +51,7 @@ class Validate(unittest.TestCase):
 
     def test_json_holds_cases_groups_and_what_was_not_compared(self):
         result = validate("collectives", "--data", TABLE, "--json")
-        self.assertEqual(result.returncode, 1)  # the made-up numbers are off
+        self.assertEqual(result.returncode, 1)  # the made-up numbers exceed the tolerance
         self.assertEqual(result.stderr, "")
         suite = json.loads(result.stdout)["suites"][0]
         self.assertEqual(suite["name"], "collectives")
@@ -113,7 +113,7 @@ class Validate(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
             cases = {c["id"]: c for c in json.loads(result.stdout)["suites"][0]["cases"]}
             self.assertEqual(set(cases), {f"{trace}/rank{rank}/{what}" for what in kernels | collectives | more})
-            # With all ranks together a collective would take a tenth of that and meet few kernels.
+            # If no rank were late, a collective would take a tenth of that and overlap few kernels.
             self.assertLess(abs(cases[f"{trace}/rank{rank}/residence"]["error"]), 0.05)
 
     def test_bad_data_is_refused_with_file_and_line(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the fuzzers' corpus: for each reader small traces that it accepts, made up here.
+"""Writes the fuzzers' corpus: small synthetic traces that each reader accepts.
 
 usage: make_corpus.py [DIRECTORY]
 """
@@ -75,7 +75,7 @@ def own():
 
 
 def stored_zstd(content):
-    """A zstd frame of one block that is not compressed."""
+    """A zstd frame of one uncompressed block."""
     block = struct.pack("<I", len(content) << 3 | 1)[:3]
     return b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", len(content)) + block + content
 
@@ -120,7 +120,7 @@ def chakra():
     ]
     yield "small.et", b"".join(varint(len(m)) + m for m in messages)
 
-    # As chakra_converter wrote PyTorch's traces in 2023.
+    # The format in which chakra_converter wrote PyTorch's traces in 2023.
     def converted(number_, name, kind, after, parent, duration, **attributes):
         message = number(1, number_) + text(2, name) + number(3, kind) + text(4, varint(parent))
         message += text(5, b"".join(map(varint, after))) + number(7, duration)
@@ -294,8 +294,8 @@ def nsight(folder):
     database.close()
     (folder / "small.sqlite.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
 
-    # As a cut export of 2026: two processes with a GPU each, no names of GPUs, no payloads, and one
-    # kernel that began before its turn.
+    # Like a cut export of 2026: two processes with a GPU each, no GPU names, no payloads, and one
+    # kernel that starts before its predecessor in the stream ends.
     path = folder / "cut.sqlite"
     path.unlink(missing_ok=True)
     database = sqlite3.connect(path)

@@ -12,8 +12,8 @@
 
 namespace switchfold::test_data {
 
-/// A trace as PyTorch's profiler writes one, of about `bytes`: for each kernel its launching call,
-/// an operator with shapes, flow arrows and a Python frame; now and then an all-reduce beside it.
+/// A trace of about `bytes` like one of PyTorch's profiler. Each kernel has its launching call, an
+/// operator with shapes, flow arrows and a Python frame; some have an all-reduce next to them.
 class BigTrace {
 public:
     explicit BigTrace(std::uint64_t bytes) : file_("trace.json") {

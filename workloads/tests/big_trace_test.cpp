@@ -15,7 +15,7 @@
 namespace switchfold::big_trace_test {
 namespace {
 
-/// The most bytes that this process had in memory so far.
+/// Peak resident memory of this process so far, in bytes.
 std::int64_t peak() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -27,7 +27,8 @@ struct Seen {
     std::int64_t peak = 0;
 };
 
-/// All that `trace check`, `inspect` and `convert` do, and the same with what was converted.
+/// All that `trace check`, `inspect` and `convert` do, first on the file and then on its
+/// conversion.
 Seen work_through(const std::filesystem::path& file) {
     const std::filesystem::path converted = file.string() + ".swt";
     {
@@ -53,7 +54,8 @@ TEST(BigTrace, MemoryDoesNotGrowWithTheTrace) {
     const Seen large = work_through(test_data::BigTrace(3 * kSmall).path());
     EXPECT_GT(large.kernels, 2 * small.kernels);
     const auto more = static_cast<std::int64_t>(large.kernels - small.kernels);
-    // An operation alone has 176 bytes, and there are two for each kernel.
+    // An operation alone takes 176 bytes, and there are two for each kernel, so the graph is not
+    // all in memory.
     EXPECT_LT(large.peak - small.peak, 60 * more) << "bytes for each of " << more << " kernels";
 }
 

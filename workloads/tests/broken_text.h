@@ -25,7 +25,7 @@ inline constexpr std::array<std::string_view, 10> kTraps{
     "}",
     std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f")};
 
-/// The text with one to three changes: bits, lengths, pieces, numbers.
+/// Returns the text with one to three changes to bits, lengths, pieces or numbers.
 inline std::string broken(std::string text, RandomStream& random) {
     const auto position = [&] {
         return static_cast<std::size_t>(random.below(std::max<std::uint64_t>(1, text.size())));
@@ -50,7 +50,7 @@ inline std::string broken(std::string text, RandomStream& random) {
             text.insert(position(), text.substr(at, length(at)));
             break;
         case 4: {
-            // In place of a number, so that the rest stays as it was.
+            // Replaces a number, so that the rest of the text stays intact.
             const std::size_t digit = text.find_first_of("0123456789", at);
             const std::size_t from = digit == std::string::npos ? at : digit;
             const std::size_t end = text.find_first_not_of("0123456789", from);

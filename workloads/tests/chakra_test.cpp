@@ -41,7 +41,7 @@ constexpr unsigned kCompute = 4;
 constexpr unsigned kSend = 5;
 constexpr unsigned kCollective = 7;
 
-/// Writes Chakra as the protobuf library would.
+/// Writes Chakra traces as the protobuf library does.
 class ChakraText {
 public:
     explicit ChakraText(const std::string& metadata = bytes(1, "0.0.4")) :
@@ -121,7 +121,7 @@ TEST(ChakraVersions, AnAttributeMayBeOfAnyTypeOfNumber) {
         number(13, 8),                               // uint64
         number(15, 16),                              // sint32
         number(17, 16),                              // sint64
-        bytes(29, "8"),                              // a text
+        bytes(29, "8"),                              // string
         fixed(3, 1, &eight, sizeof eight),           // double
         fixed(5, 5, &eight_too, sizeof eight_too)};  // float
     for (const std::string& value : values) {
@@ -179,9 +179,9 @@ TEST(Chakra, WhatHasNoDurationGetsOneAndSaysSo) {
         workload.files[0].warnings.back().find("1 kernels have no duration"), std::string::npos);
 }
 
-/// As chakra_converter of December 2023 wrote PyTorch's traces: no start times, streams as threads,
-/// control dependencies by numbers that nodes had before, a collective that depends on its call
-/// alone.
+/// Like PyTorch traces from chakra_converter of December 2023: no start times, streams as threads,
+/// control dependencies by the nodes' former numbers, and a collective that depends only on its
+/// call.
 TraceWorkload converted_from_pytorch() {
     const std::string host = attribute("is_cpu_op", 1) + attribute("tid", 1);
     const auto on_stream = [](std::uint64_t stream) {

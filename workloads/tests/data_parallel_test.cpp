@@ -38,7 +38,7 @@ TEST(DataParallel, AllReducesEveryGradientOnceInBuckets) {
         }
     EXPECT_GE(bytes, 4U * 9'000'064);
     EXPECT_LT(bytes, 4U * 9'000'064 + 1024);
-    // Three forward, five backward, two copies into buckets, the optimizer.
+    // Three kernels forward, five backward, two copies into buckets, and the optimizer.
     EXPECT_EQ(kernels, 11U);
     EXPECT_EQ(operations.back().phase, Phase::kOptimizer);
     EXPECT_EQ(operations.back().dependencies.size(), 1U);

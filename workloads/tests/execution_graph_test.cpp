@@ -22,7 +22,7 @@ ExecutionGraph two_kernels() {
     return graph;
 }
 
-/// The graph with one operation changed.
+/// A copy of the graph with one operation changed.
 template <class Change>
 ExecutionGraph with(std::size_t index, Change change) {
     ExecutionGraph graph = two_kernels();

@@ -8,7 +8,8 @@
 namespace switchfold::extrapolate_test {
 namespace {
 
-/// Two ranks: an all-reduce over both, then one of each with itself, then a message from 0 to 1.
+/// Two ranks with an all-reduce over both, a collective of each rank with itself, and a message
+/// from 0 to 1.
 ExecutionGraph two_ranks() {
     ExecutionGraph graph;
     graph.names = {"x"};

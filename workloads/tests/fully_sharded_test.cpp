@@ -32,8 +32,8 @@ TEST(Transformer, HasThePublishedNumberOfParameters) {
 }
 
 TEST(Transformer, TakesTwoOperationsAParameterAndToken) {
-    // Kaplan et al. (arXiv 2001.08361): 2 N + 2 blocks x context x width a token forward, of which
-    // a causal kernel computes half of the second part.
+    // Kaplan et al. (arXiv 2001.08361): a forward pass takes 2 N + 2 blocks x context x width
+    // operations a token. A causal kernel computes half of the second term.
     const TransformerShape shape{24, 2048, 2048, 50'257, 0};
     const double blocks = 24.0 * (12.0 * 2048 * 2048);
     const double scores = 24.0 * 2048 * 2048;
@@ -90,7 +90,7 @@ TEST(FullySharded, AUnitComputesOnlyWithItsWeightsAndTheOptimizerComesLast) {
     const auto layers = transformer_layers({4, 1024, 512, 1000, 0});
     const ExecutionGraph graph = fully_sharded_step(layers, options());
     const auto& operations = graph.ranks.at(0)->operations;
-    // Every all-gather is waited for by one kernel, none by a kernel before it.
+    // Exactly one kernel waits for each all-gather, and no earlier kernel does.
     std::vector<int> waited(operations.size(), 0);
     for (const Operation& operation : operations)
         if (std::holds_alternative<KernelOperation>(operation.body))

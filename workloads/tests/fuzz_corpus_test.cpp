@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzzers start from and what they once found, read again without them: on any compiler,
-// every time.
+// Reads the fuzzers' seeds and their earlier findings again, without a fuzzer, so that they run
+// with any compiler and in every test run.
 #include "workloads/fuzz/readers.h"
 #include "workloads/tests/trace_file.h"
 
@@ -34,7 +34,7 @@ TEST_P(FuzzCorpus, EveryInputIsReadOrRefused) {
         SCOPED_TRACE(file);
         const bool read = fuzz::try_reader(GetParam(), test_data::content_of(file));
         accepted += read ? 1 : 0;
-        // What a fuzzer found may be anything; what it starts from has to get all the way through.
+        // A finding may be accepted or refused. A seed has to be read to the end.
         const bool found = file.filename().string().starts_with("found");
         EXPECT_TRUE(read || found);
     }

@@ -20,7 +20,7 @@ Operation kernel_on(std::uint32_t stream, std::vector<std::uint32_t> dependencie
     return operation;
 }
 
-/// Two ranks: a kernel, an all-reduce on another stream after it, a message from 0 to 1.
+/// Two ranks with a kernel, then an all-reduce on another stream, and a message from 0 to 1.
 ExecutionGraph two_ranks(const std::string& name) {
     ExecutionGraph graph;
     graph.names = {name};
@@ -66,10 +66,12 @@ TEST(Join, RepetitionsFollowEachOther) {
     ASSERT_EQ(rank.operations.size(), 9U);
     for (std::uint32_t i = 0; i < 9; ++i)
         EXPECT_EQ(rank.operations[i].step, i / 3);
-    // The first of stream 0 waits for the message on stream 1, the last of the time before.
+    // The first operation on stream 0 waits for the message on stream 1, the last operation of the
+    // previous repetition.
     EXPECT_EQ(rank.operations[3].dependencies, Dependencies({2}));
     EXPECT_EQ(rank.operations[6].dependencies, Dependencies({5}));
-    // That of stream 1 waits for its kernel, and for the kernel of the time before.
+    // The all-reduce on stream 1 waits for its own kernel and for the kernel of the previous
+    // repetition.
     EXPECT_EQ(rank.operations[4].dependencies, Dependencies({3, 0}));
     EXPECT_EQ(std::get<CollectiveOperation>(rank.operations[7].body).sequence, 2U);
     EXPECT_EQ(rank.spans[2].first, 6U);

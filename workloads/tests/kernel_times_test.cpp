@@ -50,14 +50,14 @@ TEST(KernelTimes, AMeasuredSizeTakesItsTime) {
     const KernelEstimate exact = measured.estimate(of(1024, 2048, 512));
     EXPECT_EQ(exact.kernel.isolated, nanoseconds(77'125));
     EXPECT_EQ(exact.kernel.duration_source, DurationSource::kMeasuredAlone);
-    // Another type was not measured.
+    // There is no measurement for this datatype.
     MatrixProduct single = of(1024, 2048, 512);
     single.datatype = Datatype::kFloat32;
     EXPECT_EQ(measured.estimate(single).kernel, estimate(single, ampere()).kernel);
 }
 
 TEST(KernelTimes, BetweenMeasuredSizesTheRatioHolds) {
-    // A machine that is one and a half times as slow as the model at every size.
+    // The measured machine is 1.5 times as slow as the model at every size.
     std::string text = kProducts;
     for (const int m : {256, 512, 1024, 2048})
         for (const int n : {512, 1024, 2048})
@@ -72,9 +72,9 @@ TEST(KernelTimes, BetweenMeasuredSizesTheRatioHolds) {
     };
     EXPECT_NEAR(ratio(of(700, 900, 1024)), 1.5, 0.02);
     EXPECT_NEAR(ratio(of(1024, 1024, 1500)), 1.5, 0.05);
-    // Close to a measured size the time is close to the measured one.
+    // Close to a measured size, the ratio is close to the measured one.
     EXPECT_NEAR(ratio(of(1024, 1024, 1025)), 1.5, 1e-3);
-    // More than two doublings away nothing is known.
+    // More than two doublings away, the measurements say nothing.
     EXPECT_DOUBLE_EQ(ratio(of(1024, 1024, 16'384)), 1.0);
 }
 

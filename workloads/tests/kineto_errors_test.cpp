@@ -27,7 +27,7 @@ std::string gzip(const std::string& text) {
     return test_data::content_of(file.path());
 }
 
-/// What the reader says of a file with this content, without the file's name.
+/// The reader's error message for a file with this content, without the file's name.
 std::string message(const std::string& content) {
     const TemporaryFile file("trace.json", content);
     try {
@@ -166,7 +166,7 @@ TEST(KinetoErrors, OddHeadersDoNoHarm) {
     EXPECT_EQ(with(R"("big": ")" + std::string(3U << 20U, 'x') + "\","), "accepted");
 }
 
-/// One byte of a good trace changed: read or refused, but nothing else.
+/// A good trace with one byte changed is either read or refused.
 RC_GTEST_PROP(KinetoErrorsProperty, NoByteCrashesIt, ()) {
     static const std::string whole = kernel_trace();
     std::string text = whole;

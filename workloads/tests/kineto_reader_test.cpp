@@ -145,7 +145,7 @@ TEST(KinetoReader, SynchronisingCallsWaitForTheGpu) {
     const TraceWorkload workload = text.read();
     const RankGraph& rank = *workload.graph.ranks[0];
     EXPECT_EQ(evaluated_start(workload, "after"), microseconds(115));
-    // Twice as long a kernel holds up the host by as much.
+    // A kernel that takes 100 us longer delays the host by as much.
     const Schedule slower = evaluate(rank, [&](std::uint32_t, const Operation& o) {
         return workload.graph.names[o.name] == "long" ? microseconds(200) : measured_duration(o);
     });
@@ -187,7 +187,8 @@ TEST(KinetoReader, OtherLayersStandInOnlyIfTheyTakeNoLonger) {
     for (const int step : {0, 100}) {
         const auto at = [&](int us) { return std::to_string(step + us); };
         text.launch(kAllReduce, at(1), "20", at(5), "30");
-        // The first of each step always runs beside the all-reduce, the second never does.
+        // In each step the first "small layer first" overlaps the all-reduce, and the second does
+        // not.
         text.launch("small layer first", at(2), "7", at(6), "4");
         text.launch("slowed", at(3), "7", at(11), "24");
         text.launch("small layer first", at(40), "7", at(45), "20");
@@ -304,7 +305,7 @@ TEST(KinetoReader, BytesFromTheLaunchingOperatorOrByDefault) {
         "0",
         "10",
         R"("External id": 1, "Input Dims": [[1000000], [1000000]], "Input type": ["float", "float"])");
-    // Profilers of 2022 repeat the correlation as external id: it names no operator.
+    // Profilers of 2022 write the correlation ID as the external ID, which then names no operator.
     text.launch("vectorized_elementwise_kernel", "2", "7", "20", "10", R"("External id": 1)");
     text.launch("other_elementwise_kernel", "50", "7", "60", "10");
     const TraceWorkload workload = text.read();
@@ -316,7 +317,7 @@ TEST(KinetoReader, BytesFromTheLaunchingOperatorOrByDefault) {
     const auto& unknown =
         std::get<KernelOperation>(only(workload, "other_elementwise_kernel").body);
     EXPECT_EQ(unknown.byte_source, ByteSource::kClassDefault);
-    // 10 us of an H100's 3.35 TB/s: most that fits.
+    // The most that an H100 can move in 10 us at 3.35 TB/s.
     EXPECT_LE((unknown.bytes_read + unknown.bytes_written).count(), 33'500'000U);
     EXPECT_GT((unknown.bytes_read + unknown.bytes_written).count(), 0U);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader against traces of real runs, which are not part of the repository.
+// Reads traces of real runs, which are not part of the repository.
 #include "workloads/graph/schedule.h"
 #include "workloads/graph/without_overlap.h"
 #include "workloads/readers/kineto/reader.h"
@@ -40,7 +40,7 @@ Json load(const std::filesystem::path& path) {
     return Json::parse(text);
 }
 
-/// What a trace holds, counted by another parser.
+/// Contents of a trace, counted by an independent parser.
 struct Count {
     std::uint64_t kernels = 0;
     std::uint64_t collectives = 0;
@@ -73,7 +73,8 @@ Count count(const Json& trace) {
 class RealTrace : public ::testing::TestWithParam<const char*> {
 protected:
     [[nodiscard]] static std::filesystem::path path() { return trace(GetParam()); }
-    /// Work launched before the trace began is left out, and with it what it held up.
+    /// Number of GPU operations that were launched before the trace began. The reader drops them,
+    /// and with them the delays that they caused.
     [[nodiscard]] static std::uint64_t left_out(const TraceWorkload& workload) {
         const auto& dropped = workload.files[0].dropped;
         const auto found = dropped.find("GPU operations launched before the trace began");
@@ -124,7 +125,7 @@ TEST_P(RealTrace, EvaluatedWithItsOwnDurationsGivesItsOwnTimes) {
         if (left_out(workload) == 0)
             worst = std::max(worst, std::abs(off));
         else
-            worst = std::max(worst, off);  // earlier is right: nothing from before holds it up
+            worst = std::max(worst, off);  // earlier is fine: what caused the wait is dropped
     }
     EXPECT_LE(worst, 5.0) << "us; clocks have 1 us and streams overlap by as much";
     if (left_out(workload) == 0)
@@ -165,7 +166,7 @@ TEST_P(RealTrace, SerialOrderKeepsEveryOperationAndOverlapsNoCollective) {
     ASSERT_EQ(rank.operations.size(), workload.graph.ranks[0]->operations.size());
     const Schedule schedule =
         evaluate(rank, [](std::uint32_t, const Operation& o) { return measured_duration(o); });
-    // Operations come in an order in which collectives separate all the others.
+    // In graph order, every collective runs after all operations before it and before all after it.
     Time collectives_end;
     Time others_end;
     for (std::size_t i = 0; i < rank.operations.size(); ++i) {
@@ -211,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
         return std::regex_replace(std::string(trace_info.param), std::regex("[^A-Za-z0-9]"), "_");
     });
 
-/// Sizes of a trace's collectives of one kind, in order, and how many of them the trace knows.
+/// Sizes of a trace's collectives of one kind, in graph order.
 std::vector<std::uint64_t> sizes(const TraceWorkload& workload, CollectiveKind kind) {
     std::vector<std::uint64_t> found;
     for (const Operation& operation : workload.graph.ranks[0]->operations)
@@ -220,7 +221,7 @@ std::vector<std::uint64_t> sizes(const TraceWorkload& workload, CollectiveKind k
     return found;
 }
 
-/// Share of the kernels' time that lies in a phase of training.
+/// Share of the kernels' time that belongs to a phase of training.
 double share_in_phases(const TraceWorkload& workload) {
     double in = 0;
     double all = 0;
@@ -246,7 +247,7 @@ TEST(RealTraceDetails, DdpBucketsAreResNet50sGradients) {
     EXPECT_EQ(workload.graph.steps, 3U);
     EXPECT_EQ(workload.files[0].sms, 108U);
     EXPECT_EQ(workload.graph.provenance.world_size, 2U);
-    // Every all-reduce is launched in the backward pass, over it.
+    // Every all-reduce is launched within the backward pass.
     for (const Operation& operation : workload.graph.ranks[0]->operations)
         if (const auto* c = std::get_if<CollectiveOperation>(&operation.body);
             c && c->kind == CollectiveKind::kAllReduce) {
@@ -259,8 +260,8 @@ TEST(RealTraceDetails, OptimizerWaitsForTheLastBucket) {
     SKIP_WITHOUT(path);
     const TraceWorkload workload = read_kineto({{path}});
     const RankGraph& rank = *workload.graph.ranks[0];
-    // The last all-reduce takes half a second longer: so does the step, but for what the host lags
-    // behind anyway.
+    // The last all-reduce takes half a second longer. The step grows by as much, less the time by
+    // which the host lags behind anyway.
     const auto plain = [](std::uint32_t, const Operation& o) { return measured_duration(o); };
     const Schedule before = evaluate(rank, plain);
     std::uint32_t last = 0;

@@ -19,7 +19,7 @@ TEST(Lateness, IsZeroWhereTheTransferExplainsTheResidence) {
 }
 
 TEST(Lateness, OfAnExchangeLeavesWhatFollowsTheLastRank) {
-    // Seven peers, of whom the last one's part takes 30 us once it has come.
+    // An exchange with seven peers. The last peer's part takes 30 us once that peer has arrived.
     const TransferTime exchange{microseconds(140), microseconds(30)};
     EXPECT_EQ(lateness(microseconds(1000), exchange), microseconds(970));
     EXPECT_EQ(lateness(microseconds(140), exchange), Time());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reader against broken copies of the fuzzers' corpus: each ends in a workload or in an error
-// of the user's that names the file, never in anything else. The same copies on every machine; the
-// fuzzers (preset "fuzz") try others.
+// Runs every reader on broken copies of the fuzzers' corpus. Each run must end in a workload or in
+// a user error that names the file. The copies are the same on every machine; the fuzzers (preset
+// "fuzz") try others.
 #include "sim/core/error.h"
 #include "sim/core/random_stream.h"
 #include "workloads/profile/rank_alignment.h"
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         return std::regex_replace(std::string(corpus.param), std::regex("[^A-Za-z0-9]"), "_");
     });
 
-/// Kineto's events of one kernel whose time stamps are these.
+/// A Kineto trace of one kernel with this start and duration.
 std::string times(const std::string& start, const std::string& duration) {
     return test_data::TraceText()
         .event("kernel", "k", "7", start, duration, "\"stream\": 7")

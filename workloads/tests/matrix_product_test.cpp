@@ -63,7 +63,8 @@ RC_GTEST_PROP(MatrixProductProperty, SumsCostWhatTheyReadAndWrite, ()) {
     const KernelEstimate summed = estimate(product, gpu);
     const auto elements = static_cast<double>(product.m * product.n * product.count);
     RC_ASSERT(summed.seconds() >= stored.seconds());
-    // Both ways over the whole memory's bandwidth, beside what the product takes anyway.
+    // The sums are read and written at the full memory bandwidth, in addition to the product's own
+    // traffic.
     RC_ASSERT(summed.seconds() > gpu.launch + 8 * elements / gpu.read_bandwidth);
     RC_ASSERT(summed.kernel.bytes_written == Bytes(4 * product.m * product.n * product.count));
     RC_ASSERT(summed.kernel.bytes_read > stored.kernel.bytes_read);
@@ -131,7 +132,7 @@ RC_GTEST_PROP(MatrixProductProperty, LittleMoreIsHardlyEverFaster, ()) {
 RC_GTEST_PROP(MatrixProductProperty, MoreSmsAreSlowerByQuantisationAtMost, ()) {
     const GpuRates gpu = any_gpu();
     const MatrixProduct product = any_product();
-    // The same SMs, more of them, and as much memory for each.
+    // Twice as many SMs of the same kind, with as much memory bandwidth for each.
     GpuRates more = gpu;
     more.sms = gpu.sms * 2;
     for (double* rate :
@@ -163,12 +164,12 @@ TEST(MatrixProduct, OneTileIsLaunchFillAndItsSteps) {
     const double one = seconds(of(64, 64, 64), gpu);
     EXPECT_GT(one, gpu.launch + 2 * gpu.memory_latency);
     EXPECT_LT(one, gpu.launch + 6 * gpu.memory_latency);
-    // Nothing smaller is faster: a tile is the least that runs.
+    // A smaller product is no faster, because a tile is the least that runs.
     EXPECT_NEAR(seconds(of(1, 1, 1), gpu) / seconds(of(8, 8, 8), gpu), 1.0, 0.01);
 }
 
 TEST(MatrixProduct, AWaveMoreCostsAWave) {
-    // 132 tiles of 256 x 128 fill the GPU once; one row of tiles more begins a second wave.
+    // 132 tiles of 256 x 128 fill the GPU once. Another row of tiles starts a second wave.
     const GpuRates gpu = hopper();
     const double full = seconds(of(256 * 11, 128 * 12, 16'384), gpu);
     const double flops = 2.0 * 256 * 11 * 128 * 12 * 16'384;
@@ -200,7 +201,7 @@ TEST(MatrixProduct, AnOperandInTheCacheSavesMemory) {
     const KernelEstimate cold = estimate(product, gpu);
     EXPECT_LT(warm.memory_bytes, 0.2 * cold.memory_bytes);
     EXPECT_LT(warm.seconds(), cold.seconds());
-    // What the graph carries does not depend on it.
+    // The bytes that the graph carries do not depend on the cache.
     EXPECT_EQ(warm.kernel.bytes_read, cold.kernel.bytes_read);
 }
 
@@ -215,7 +216,7 @@ TEST(MatrixProduct, TypesHaveTheRatesOfTheirUnits) {
     EXPECT_NEAR(seconds(product, hopper()) / half, 794 / (0.8 * 67), 1.5);
     product.tf32 = true;
     EXPECT_NEAR(seconds(product, hopper()) / half, 2.0, 0.2);
-    // Without matrix units 16 bits are computed as 32 are.
+    // Without matrix units, 16-bit arithmetic runs at the 32-bit rate.
     product.tf32 = false;
     const double vector = seconds(product, pascal());
     EXPECT_NEAR(vector, 2.0 * 8192 * 8192 * 8192 / 9.4e12, 0.05 * vector);
@@ -245,7 +246,7 @@ TEST(TileShapes, AreTheLibrarysAndFit) {
             EXPECT_LE(
                 tile.blocks * (tile.shared_memory + gpu.shared_memory_of_a_block),
                 gpu.shared_memory);
-            // A warp gets registers in grains of 256.
+            // Registers are allocated to a warp in units of 256.
             const std::uint32_t warp = (tile.registers * 32 + 255) / 256 * 256;
             EXPECT_LE(tile.blocks * (tile.threads / 32) * warp, gpu.registers) << tile.threads;
             most = std::max(most, tile.rows * tile.columns);

@@ -70,7 +70,7 @@ TEST(ProfileGraph, NamesEveryProblem) {
     EXPECT_EQ(refused(node("node1", "Input", "4.0")), "p: /: has only inputs; expected a layer");
 }
 
-/// Sums of the published profiles, in ms of a batch.
+/// Sums of the published profiles, in ms per batch.
 TEST(ProfileGraph, ReadsPipeDreamsProfiles) {
     const auto folder = std::filesystem::path(SWITCHFOLD_SOURCE_DIR) /
                         "../shared/reference/training/profiles/pipedream";

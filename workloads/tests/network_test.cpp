@@ -9,7 +9,7 @@
 namespace switchfold::network_test {
 namespace {
 
-/// Two branches of an image, joined: conv -> (relu, pool) -> concat.
+/// Two branches that are joined: conv -> (relu, pool) -> concat.
 Network branches() {
     NetworkBuilder net("branches");
     const Tensor image{{3, 8, 8}};
@@ -24,7 +24,7 @@ TEST(Network, WhatCrossesACutCountsOnce) {
     const Network network = branches();
     EXPECT_EQ(parameters(network), 4U * (27 + 1));
     EXPECT_EQ(forward_macs(network), 4U * 64 * 27);
-    // conv's output is read by two; behind relu both it and relu's output cross.
+    // Two layers read conv's output. After relu, both conv's and relu's output cross the cut.
     EXPECT_EQ(crossing_elements(network, 0), 256U);
     EXPECT_EQ(crossing_elements(network, 1), 512U);
     EXPECT_EQ(crossing_elements(network, 2), 512U);

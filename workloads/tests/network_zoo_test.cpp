@@ -89,7 +89,7 @@ TEST(Zoo, ParametersAreThePublishedOnes) {
         EXPECT_EQ(parameters(network_of(p.name)), p.parameters) << p.name << ": " << p.source;
 }
 
-/// Where only a rounded number is printed.
+/// For networks whose source prints only a rounded number.
 TEST(Zoo, ParametersRoundToThePrintedOnes) {
     struct Printed {
         std::string_view name;
@@ -117,17 +117,19 @@ TEST(Zoo, ParametersRoundToThePrintedOnes) {
     for (const Printed& p : printed)
         EXPECT_NEAR(static_cast<double>(parameters(network_of(p.name))), p.parameters, p.within)
             << p.name << ": " << p.source;
-    // The 205 arrays of its 203 convolutions and of the last layer, in bytes of float32.
+    // ResNet-200's 205 arrays: those of its 203 convolutions and of the last layer, in bytes of
+    // float32.
     std::uint64_t bytes = 0;
     for (const Layer& layer : network_of("resnet200_preact").layers)
         if (layer.type == "conv" || layer.type == "linear")
             bytes += 4 * layer.parameters;
     EXPECT_EQ(bytes, 257'991'328U) << "MXNet's symbol resnet, 200 layers";
-    // 187,767,399 rows of 128, and the two perceptrons of 171,392 and 2,197,505.
+    // 187,767,399 rows of 128, and the two perceptrons with 171,392 and 2,197,505 parameters.
     EXPECT_EQ(parameters(network_of("dlrm")), 187'767'399ULL * 128 + 171'392 + 2'197'505);
 }
 
-/// Tables that others wrote from the same architectures: the same rows in the same order.
+/// Tables that others derived from the same architectures must have the same rows in the same
+/// order.
 TEST(Zoo, RowsAreThoseOfTheReference) {
     const auto folder =
         std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "../shared/reference/training/models";
@@ -161,7 +163,7 @@ TEST(Zoo, RowsAreThoseOfTheReference) {
     EXPECT_EQ(compared, 41U);
 }
 
-/// What a layer multiplies is its work, and its columns have its weights.
+/// A layer's matrix products add up to its multiply-adds, and their columns to its weights.
 TEST(Zoo, ProductsAreTheWorkAndTheWeights) {
     for (const std::string_view name : network_names()) {
         for (const Layer& layer : network_of(name).layers) {
@@ -174,7 +176,8 @@ TEST(Zoo, ProductsAreTheWorkAndTheWeights) {
                 continue;
             const MatrixShape& p = *product;
             EXPECT_EQ(p.rows * p.columns * p.depth * p.count, layer.macs) << where;
-            // GNMT's attention is two products of one output, an up-convolution one of each pixel.
+            // GNMT's attention has two products for one output, and an up-convolution has one for
+            // each pixel, so their columns do not match the weights.
             if (layer.shares || layer.name == "decoder.attn" || layer.name.ends_with(".upconv"))
                 continue;
             const std::uint64_t columns = p.columns * (layer.type == "lstm" ? 1 : p.count);
@@ -220,8 +223,8 @@ RC_GTEST_PROP(Decoder, ParametersFollowTheFormula, ()) {
     RC_ASSERT(parameters(decoder("d", s)) == tied + h * s.vocabulary);
 }
 
-/// 24 s h^2 (1 + s/(6h)) / 2 a block where attention is causal half: model flop of Megatron's
-/// formula count full attention.
+/// Multiply-adds of a block: half of Megatron's 24 s h^2 (1 + s/(6h)) flop, with the attention term
+/// halved again because it is causal. Megatron's formula for model flop counts full attention.
 RC_GTEST_PROP(Decoder, WorkFollowsTheFormula, ()) {
     const GptShape s = random_gpt();
     const std::uint64_t h = s.hidden;

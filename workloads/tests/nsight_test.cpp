@@ -17,7 +17,7 @@ namespace {
 
 using test_data::TemporaryFile;
 
-/// A database as nsys writes it: the documented tables with the columns that matter.
+/// A database like one of nsys: the documented tables with the columns that matter.
 class NsightFile {
 public:
     NsightFile() : file_("report.sqlite", "") {
@@ -123,7 +123,7 @@ TEST(Nsight, ACompressedReportIsTheSame) {
     }
 }
 
-/// As the cut exports of Nsight Systems 2026: two processes with a GPU each, no table of GPUs, no
+/// Like reduced exports of Nsight Systems 2026: two processes with a GPU each, no table of GPUs, no
 /// payloads.
 TEST(Nsight, ACutReportSaysWhatItDoesNotHold) {
     NsightFile file;

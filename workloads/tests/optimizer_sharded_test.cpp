@@ -69,7 +69,7 @@ TEST(OptimizerSharded, EachRankUpdatesItsShare) {
     for (const Operation& operation : whole.ranks.at(0)->operations)
         if (operation.phase == Phase::kOptimizer)
             all += to_microseconds(std::get<KernelOperation>(operation.body).isolated);
-    constexpr double kLaunch = 3;  // us, of each kernel
+    constexpr double kLaunch = 3;  // us, per kernel
     EXPECT_NEAR((all - kLaunch) / (share - kLaunch), 4.0, 0.01);
 }
 

@@ -40,7 +40,7 @@ RC_GTEST_PROP(AttentionProperty, IsNeverFasterThanPeakOrMemory, ()) {
     a.causal = *rc::gen::arbitrary<bool>();
     a.backward = *rc::gen::arbitrary<bool>();
     const KernelEstimate kernel = estimate(a, gpu);
-    // Causal: each token sees half of the others and itself.
+    // A causal token attends to itself and on average to half of the others.
     const double scores = static_cast<double>(a.batch * a.heads * a.queries) *
                           static_cast<double>(a.causal ? (a.keys + 1) / 2 : a.keys);
     const double flops = (a.backward ? 10.0 : 4.0) * scores * 128;
@@ -67,8 +67,8 @@ TEST(Attention, CausalTakesHalfOfLongSamplesAndBackwardTwoToFourTimes) {
 }
 
 TEST(Attention, ReachesPublishedRates) {
-    // FlashAttention-2 on an A100, heads of 128, 16,384 tokens, not causal: some 225 TFLOP/s
-    // forward, 63 % of 312 backward (arXiv 2307.08691).
+    // FlashAttention-2 on an A100 with heads of 128 and 16,384 tokens, not causal: about 225
+    // TFLOP/s forward, 63 % of 312 backward (arXiv 2307.08691).
     Attention a = of(1, 16'384, 16, 16);
     a.causal = false;
     const double forward = 4.0 * 16 * 16'384 * 16'384 * 128;
@@ -78,7 +78,7 @@ TEST(Attention, ReachesPublishedRates) {
 }
 
 TEST(Attention, SharedKeysPackQueries) {
-    // 32 queries of one token share a key: one tile instead of 32.
+    // 32 query heads of one token share a key head: one tile instead of 32.
     const GpuRates gpu = hopper();
     EXPECT_LT(
         seconds(of(256, 1, 32, 1), gpu) - gpu.launch,
@@ -86,7 +86,7 @@ TEST(Attention, SharedKeysPackQueries) {
 }
 
 TEST(Attention, TheLongestTilesAtTheEndLeaveSmsIdle) {
-    // 8 heads of 32 tiles: the A100's order leaves its SMs waiting for the last rows.
+    // 8 heads of 32 tiles: in the A100's order the longest tiles come last, and the other SMs idle.
     const GpuRates gpu = ampere();
     const double few = seconds(of(1, 4096, 8, 8), gpu);
     const double many = seconds(of(8, 4096, 8, 8), gpu) / 8;
@@ -123,7 +123,7 @@ TEST(MemoryKernel, StreamsReachTheirBandwidth) {
         EXPECT_NEAR(2e9 / kernel.seconds() / gpu.mixed_bandwidth, 1.0, 0.02) << gpu.name;
         EXPECT_EQ(kernel.kernel.bytes_read, kernel.kernel.bytes_written);
     }
-    // What fits the L2 and was just written is faster than memory.
+    // Data that fits in the L2 and was just written is read faster than from memory.
     const double fits = 4e6;
     EXPECT_GT(2 * fits / (estimate(copy(fits), ampere()).seconds() - 3.5e-6), 1.8e12);
 }

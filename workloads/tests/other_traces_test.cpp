@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of nccl-tests, execution traces beside Kineto's, and what kind of trace a file is.
+// Tests for logs of nccl-tests, execution traces next to Kineto's, and detection of a file's kind.
 #include "sim/core/error.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"

@@ -7,8 +7,8 @@
 
 namespace switchfold::test_data {
 
-/// A legal rank of up to 40 operations: host, two compute streams, two that carry collectives;
-/// steps ascend.
+/// A legal rank of up to 40 operations on five streams: the host, two for compute, and two that
+/// carry collectives. Steps ascend.
 inline RankGraph random_rank() {
     RankGraph rank;
     rank.streams = {
@@ -43,7 +43,7 @@ inline RankGraph random_rank() {
         const auto dependencies = i == 0 ? 0U : *rc::gen::inRange<std::uint32_t>(0, 3);
         for (std::uint32_t d = 0; d < dependencies; ++d)
             operation.dependencies.push_back(*rc::gen::inRange<std::uint32_t>(0, i));
-        operation.name = i;  // to find it again
+        operation.name = i;  // identifies the operation in the result
         rank.operations.push_back(std::move(operation));
     }
     return rank;

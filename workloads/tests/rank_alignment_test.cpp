@@ -13,7 +13,8 @@ namespace {
 using test_data::TemporaryFile;
 using test_data::TraceText;
 
-/// A rank whose collectives begin at `starts` and take `durations`, on a clock `offset` us ahead.
+/// Trace of a rank whose collectives begin at `starts` and take `durations`, on a clock that is
+/// `offset` us ahead.
 std::string rank_of(
     std::uint32_t rank,
     const std::vector<int>& starts,
@@ -36,7 +37,8 @@ std::string rank_of(
 }
 
 TEST(RankAlignment, SeparatesSkewFromTransfer) {
-    // Each takes 20 us once the last has come; rank 1 comes 30 us late to the second.
+    // Each collective takes 20 us once the last rank has arrived. Rank 1 arrives 30 us late at the
+    // second.
     const TemporaryFile a("a.json", rank_of(0, {100, 200, 300}, {20, 50, 20}, 0));
     const TemporaryFile b("b.json", rank_of(1, {100, 230, 300}, {20, 20, 20}, 70'000));
     const TraceWorkload workload = read_traces({{b.path(), a.path()}});
@@ -52,7 +54,8 @@ TEST(RankAlignment, SeparatesSkewFromTransfer) {
 }
 
 TEST(RankAlignment, ClocksComeFromTheEnds) {
-    // Rank 1's trace begins 40 us later in its own terms: its first launch waits that long.
+    // Collectives end together on all ranks. Rank 1 waits 40 us in the first one, so its clock,
+    // which starts at its first launch, is 40 us off.
     const TemporaryFile a("a.json", rank_of(0, {140, 200, 300}, {20, 20, 20}, 0));
     const TemporaryFile b("b.json", rank_of(1, {100, 200, 300}, {60, 20, 20}, 0));
     const RankAlignment alignment = align_ranks(read_traces({{a.path(), b.path()}}));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports of Nsight Systems and a protobuf Chakra trace of real runs, which are not part of the
-// repository. What was read is held against counts by SQL, and against those that SOURCES.md
-// states.
+// repository. The results are compared with counts by SQL and with those in SOURCES.md.
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/input/whole_file.h"
@@ -25,7 +24,7 @@ std::filesystem::path trace(const std::string& name) {
     if (!std::filesystem::exists(path))                                                            \
     GTEST_SKIP() << "no " << (path) << ": the real traces are not part of the repository"
 
-/// The answer to a question of one number.
+/// Result of an SQL query that returns one number.
 std::uint64_t ask(const std::filesystem::path& file, const std::string& question) {
     const WholeFile whole(file);
     sqlite3* database = nullptr;
@@ -41,7 +40,8 @@ std::uint64_t ask(const std::filesystem::path& file, const std::string& question
     return answer;
 }
 
-/// Rows of a GPU whose launching call is in the window; those before are left out.
+/// SQL query that counts a GPU's rows whose launching call is in the trace. The reader drops those
+/// that were launched earlier.
 std::string launched(const std::string& table, std::size_t device) {
     return "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_" + table +
            " k WHERE deviceId = " + std::to_string(device) +

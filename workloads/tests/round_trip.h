@@ -8,7 +8,7 @@
 
 namespace switchfold::test_data {
 
-/// Writes and reads back.
+/// Writes the workload in switchfold's own format and reads it back.
 inline TraceWorkload again(const TraceWorkload& workload, const std::string& name = "trace.swt") {
     const TemporaryFile file(name, "");
     write_trace(workload, file.path(), "test");

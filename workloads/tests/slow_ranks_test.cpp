@@ -9,7 +9,8 @@
 namespace switchfold::slow_ranks_test {
 namespace {
 
-/// Two streams, two steps: a kernel, one beside it, and one that waits for both; then again.
+/// Two steps on two streams. Each step has a kernel, one on the other stream next to it, and one
+/// that waits for both.
 ExecutionGraph two_steps() {
     auto rank = std::make_shared<RankGraph>();
     rank->streams = {{StreamKind::kGpu, "0", 0}, {StreamKind::kGpu, "1", 0}};

@@ -12,7 +12,7 @@ using test_data::TraceText;
 
 constexpr const char* kMended = "operations moved behind the one before them on their stream";
 
-/// When the operations of GPUs ran, in the order of the graph.
+/// Measured times of the GPU operations, in graph order.
 std::vector<TraceWorkload::Measured> times(const TraceWorkload& workload) {
     std::vector<TraceWorkload::Measured> found;
     const RankGraph& rank = *workload.graph.ranks[0];
@@ -22,7 +22,7 @@ std::vector<TraceWorkload::Measured> times(const TraceWorkload& workload) {
     return found;
 }
 
-/// From the first launch.
+/// An interval in us since the first launch.
 TraceWorkload::Measured between(std::uint64_t start_us, std::uint64_t end_us) {
     return {microseconds(start_us), microseconds(end_us)};
 }

@@ -10,7 +10,7 @@
 
 namespace switchfold::test_data {
 
-/// A file in a folder of its own that goes away with the object.
+/// A file in a folder of its own. Both are removed with the object.
 class TemporaryFile {
 public:
     explicit TemporaryFile(const std::string& name, std::string_view content = {}) :

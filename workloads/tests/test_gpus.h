@@ -5,7 +5,7 @@
 
 namespace switchfold::test_data {
 
-/// Like an A100: products by asynchronous copies.
+/// Like an A100: matrix products load operands with asynchronous copies.
 inline GpuRates ampere() {
     GpuRates gpu;
     gpu.name = "ampere";
@@ -26,7 +26,7 @@ inline GpuRates ampere() {
     return gpu;
 }
 
-/// Like an H100: persistent warpgroups.
+/// Like an H100: matrix products run in persistent warpgroups.
 inline GpuRates hopper() {
     GpuRates gpu = ampere();
     gpu.name = "hopper";
@@ -47,7 +47,7 @@ inline GpuRates hopper() {
     return gpu;
 }
 
-/// Like a B200: sums in tensor memory.
+/// Like a B200: matrix products accumulate in tensor memory.
 inline GpuRates blackwell() {
     GpuRates gpu = hopper();
     gpu.name = "blackwell";
@@ -65,7 +65,7 @@ inline GpuRates blackwell() {
     return gpu;
 }
 
-/// Like a P40: vector units alone.
+/// Like a P40: only vector units, no matrix units.
 inline GpuRates pascal() {
     GpuRates gpu;
     gpu.name = "pascal";

@@ -21,8 +21,8 @@ inline std::string content_of(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Writes small Kineto traces. Times are microseconds as text, so that tests can say what a file
-/// says.
+/// Writes small Kineto traces. Times are microseconds as text, so that a test controls exactly what
+/// the file contains.
 class TraceText {
 public:
     TraceText& event(
@@ -42,7 +42,7 @@ public:
             arguments));
         return *this;
     }
-    /// A launching call on thread 1 and what it launched.
+    /// A launching call on `thread` and the operation that it launches.
     TraceText& launch(
         const std::string& name,
         const std::string& launch,

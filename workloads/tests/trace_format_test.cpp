@@ -71,7 +71,7 @@ RC_GTEST_PROP(TraceFormatProperty, AnyGraphComesBackTheSame, ()) {
     RC_ASSERT(back.graph.groups == workload.graph.groups);
 }
 
-/// What the reader says of these lines, without the file's name.
+/// The reader's error message for these lines, without the file's name.
 std::string message(const std::string& lines) {
     const TemporaryFile file("trace.jsonl", lines);
     try {
@@ -173,7 +173,7 @@ TEST(TraceFormatErrors, ACutFileNeverPasses) {
     for (std::size_t at = 0; at < whole.size(); ++at) {
         std::string broken = whole;
         broken[at] = static_cast<char>(~broken[at]);
-        // Not every bit of the frame's header matters; what does is found by the checksum.
+        // Some bits of the frame's header do not matter. The checksum detects changes to the rest.
         if (at > 8) {
             EXPECT_NE(message(broken), "accepted") << at;
         }

@@ -22,7 +22,8 @@ Schedule measured(const RankGraph& rank) {
     });
 }
 
-/// No collective runs beside any other GPU operation: gaps count as waiting, not as running.
+/// Whether a collective runs at the same time as another GPU operation. Gaps count as waiting, not
+/// as running.
 bool overlaps(const RankGraph& rank, const Schedule& schedule) {
     for (std::size_t i = 0; i < rank.operations.size(); ++i) {
         if (!is_collective(rank.operations[i]))
@@ -45,7 +46,7 @@ operation_on(std::uint32_t stream, std::vector<std::uint32_t> dependencies, Oper
     return operation;
 }
 
-/// The names of the serial order, which the tests give as the operations' indices.
+/// Operation names in serial order. The tests name operations by their index.
 std::vector<std::uint32_t> order_of(const ExecutionGraph& graph) {
     std::vector<std::uint32_t> order;
     for (const Operation& operation : graph.ranks[0]->operations)
@@ -78,7 +79,7 @@ TEST(WithoutOverlap, PassesAndMemoryMoveWithTheirOperations) {
     ExecutionGraph graph = named(
         {operation_on(0, {}, KernelOperation{}),
          operation_on(1, {0}, CollectiveOperation{}),
-         operation_on(0, {}, KernelOperation{})});  // goes before the collective
+         operation_on(0, {}, KernelOperation{})});  // moves before the collective
     auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
     rank->spans = {{0, 1, 2, 0, Phase::kBackward}};
     rank->held[MemoryClass::kWeights] = 7;
@@ -99,7 +100,7 @@ TEST(WithoutOverlap, TheNextStepWaitsForThisStepsCollectives) {
         operation_on(0, {}, KernelOperation{}),
         operation_on(1, {0}, CollectiveOperation{}),
         operation_on(0, {}, KernelOperation{})};
-    operations[2].step = 1;  // nothing says that it needs the collective
+    operations[2].step = 1;  // it has no dependency on the collective
     EXPECT_EQ(order_of(without_overlap(named(operations))), (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
@@ -125,7 +126,7 @@ RC_GTEST_PROP(WithoutOverlapProperty, KeepsEverythingAndOverlapsNothing, ()) {
     check(serial);
     const RankGraph& after = *serial.ranks[0];
 
-    // The same operations, each once.
+    // Every operation occurs exactly once.
     std::vector<std::uint32_t> place(before.operations.size(), UINT32_MAX);
     RC_ASSERT(after.operations.size() == before.operations.size());
     for (std::uint32_t i = 0; i < after.operations.size(); ++i) {
@@ -137,8 +138,8 @@ RC_GTEST_PROP(WithoutOverlapProperty, KeepsEverythingAndOverlapsNothing, ()) {
         RC_ASSERT(operation.gap == old.gap);
         RC_ASSERT(operation.body.index() == old.body.index());
     }
-    // In a legal order: on every stream as before, and after all that it depended on, which it
-    // still depends on.
+    // The order is legal: it keeps each stream's order, and each operation follows its former
+    // dependencies and still depends on them.
     for (std::uint32_t i = 0; i < before.operations.size(); ++i) {
         for (std::uint32_t j = 0; j < i; ++j)
             if (before.operations[j].stream == before.operations[i].stream)
@@ -150,7 +151,7 @@ RC_GTEST_PROP(WithoutOverlapProperty, KeepsEverythingAndOverlapsNothing, ()) {
                 dependencies.end());
     }
     RC_ASSERT(!overlaps(after, measured(after)));
-    // Whatever the durations turn out to be.
+    // No overlap with other durations either.
     RC_ASSERT(!overlaps(after, evaluate(after, [](std::uint32_t i, const Operation&) {
                             return nanoseconds(1 + (i * 7919U) % 31U);
                         })));

@@ -7,7 +7,8 @@
 
 namespace consumer {
 
-/// Of a full table the line with the fewest operands leaves: what is nearly whole stays.
+/// When the table is full, evicts the line with the fewest operands: lines that are nearly complete
+/// stay.
 class FewestOperandsLeave final : public switchfold::ReductionPolicy {
 public:
     [[nodiscard]] std::uint32_t victim(

@@ -10,8 +10,8 @@
 
 namespace consumer {
 
-/// 2^dimensions GPUs with a router each; a router is joined to those whose number differs from its
-/// own in one bit.
+/// 2^dimensions GPUs, each with its own router. A router is linked to the routers whose numbers
+/// differ from its own in one bit.
 struct HypercubeTopology {
     static constexpr std::string_view kType = "hypercube";
     std::uint32_t dimensions = 3;

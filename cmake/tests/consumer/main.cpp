@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs both: all-reduces by push through a switch whose tables are too small, and a packet between
-// every two GPUs of a hypercube. Prints what came of it; exits 1 if anything is wrong.
+// Runs both extensions: push all-reduces through a switch whose reduction tables are too small, and
+// a packet between every two GPUs of a hypercube. Prints the results; exits 1 if anything is wrong.
 #include "interconnect/fabric.h"
 #include "interconnect/topologies/switched.h"
 #include "interconnect/topology_analysis.h"
@@ -24,7 +24,8 @@ namespace {
 
 using namespace switchfold;
 
-/// Counts what arrives; members' sums and the parts of lines that were sent away early.
+/// Counts the packets that arrive: complete sums, and the operands of lines that were evicted
+/// early.
 struct Receiver final : PacketClient {
     explicit Receiver(Fabric& f) : fabric(f), id(f.add_client(*this)) {}
     void on_packet(const Packet& packet, std::uint32_t /*rank*/, Time visible) override {
@@ -40,7 +41,7 @@ struct Receiver final : PacketClient {
     Fabric& fabric;
     std::uint32_t id;
     std::uint64_t arrived = 0;
-    std::map<std::uint64_t, std::uint64_t> contributions;  ///< of lines that came in parts
+    std::map<std::uint64_t, std::uint64_t> contributions;  ///< operands of lines that came in parts
     Time last;
 };
 
@@ -52,7 +53,7 @@ struct Evictions {
     bool whole = false;
 };
 
-/// Every GPU pushes every line, each from another place; four lines fit.
+/// Every GPU pushes every line, each starting at a different one. The table holds four lines.
 Evictions push(const std::shared_ptr<const ReductionPolicy>& policy) {
     SwitchedTopology star;
     star.gpus = kGpus;
@@ -89,7 +90,8 @@ Evictions push(const std::shared_ptr<const ReductionPolicy>& policy) {
         for (std::size_t port = 0; port < node->incoming().size(); ++port)
             if (const ReductionUnit* unit = node->unit(port))
                 result.evictions += unit->statistics().evictions;
-    // A line comes whole, to every member, or in parts, to its home, which together are whole.
+    // A line arrives either complete at every member, or in parts at its home, and the parts
+    // together must be complete.
     std::uint64_t in_parts = 0;
     result.whole = true;
     for (const auto& [line, count] : receiver.contributions)
@@ -101,7 +103,7 @@ Evictions push(const std::shared_ptr<const ReductionPolicy>& policy) {
     return result;
 }
 
-/// A packet between every two GPUs of a hypercube that stands in a file.
+/// Reads a hypercube from JSON text and sends a packet between every two of its GPUs.
 bool cross(std::uint32_t dimensions) {
     const auto text = "{\"dimensions\": " + std::to_string(dimensions) + "}";
     const auto cube =
@@ -128,7 +130,7 @@ bool cross(std::uint32_t dimensions) {
         static_cast<unsigned long long>(sent),
         hops,
         static_cast<unsigned long long>(receiver.last.count()));
-    // To its router, a dimension each, and from the last router.
+    // One hop to the router, at most one per dimension, and one from the last router to the GPU.
     return receiver.arrived == sent && hops == dimensions + 2;
 }
 
@@ -165,7 +167,7 @@ int main() {
     }
 }
 
-// Debian's libsystemc has a main of its own, and wants this.
+// Debian's libsystemc has its own main, which needs this symbol.
 extern "C" int sc_main(int /*argc*/, char** /*argv*/) {
     return 1;
 }

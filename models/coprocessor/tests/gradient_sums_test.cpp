@@ -10,7 +10,7 @@
 namespace switchfold::gradient_sums_test {
 namespace {
 
-/// One thread a core: 250 ns of flight and 16 additions of 25 cycles a line.
+/// Time of one line with one thread per core: 250 ns between cores and 16 additions of 25 cycles.
 constexpr double kTurn = 650e-9;
 
 ThreadLayout cores(std::uint32_t count, std::uint32_t threads = 1) {
@@ -39,13 +39,13 @@ TEST(GradientSums, OneCoreNeedsNoFlight) {
 }
 
 TEST(GradientSums, SmallCopiesCostTheirBarriers) {
-    // Six levels of 60, each a barrier of six levels up and down.
+    // 60 cores sum in six levels. Each level ends with a barrier of six levels up and six down.
     const double barriers = 6 * 2 * 6 * 600e-9;
     EXPECT_NEAR(copies(16, cores(60)), barriers, 0.02 * barriers);
 }
 
 TEST(GradientSums, LargeCopiesMoveThreeBytesOfMemoryForEachByte) {
-    // 59 sums of two copies, 12 B an element, at one thread a core: 30 lines in 640 ns each.
+    // 59 additions of two copies, 12 B per element; one thread per core moves 30 lines in 640 ns.
     constexpr std::uint64_t kElements = 4'000'000;
     const double rate = 60 * 30 * 64 / 640e-9;
     EXPECT_NEAR(copies(kElements, cores(60)), 59 * 12.0 * kElements / rate, 0.02 * 16e-3);

@@ -31,7 +31,8 @@ TEST(OffloadPipeline, BothDirectionsHideBesideCompute) {
 }
 
 TEST(OffloadPipeline, AChunkWaitsForABuffer) {
-    // With two the third chunk comes when the first has gone: two chunks in 4 + 10 + 8 us.
+    // With two buffers, the third chunk's transfer starts when the first chunk has left: two chunks
+    // in 4 + 10 + 8 us.
     const std::vector<OffloadChunk> chunks(
         10, {microseconds(4), microseconds(10), microseconds(8)});
     EXPECT_EQ(end_of(chunks, {2, true}), microseconds(14 + 4 * 22 + 10 + 8));

@@ -27,7 +27,7 @@ RegionTime time_of(
         .run({"region", Phase::kForward, {work}});
 }
 
-/// 32 rows a core, neurons for all threads and lanes, little to read.
+/// Compute-bound: 32 rows per core, neurons for all threads and SIMD lanes, little to read.
 ProductLoop much_arithmetic() {
     ProductLoop loop;
     loop.rows = 60 * 32;
@@ -51,7 +51,7 @@ TEST(Processor, FullArithmeticRateNeedsTwoThreadsACore) {
     EXPECT_DOUBLE_EQ(peak_flops(params, layout_of(params, 60, 2, 1)), peak);
     EXPECT_DOUBLE_EQ(peak_flops(params, layout_of(params, 60, 4, 1)), peak);
     const double flops = 2.0 * 60 * 32 * 1024 * 1024;
-    // A load for each block of 30 multiply-adds.
+    // One load per block of 30 multiply-adds.
     EXPECT_NEAR(time_of(much_arithmetic(), 1).work, flops / (peak / 2) * 31 / 30, 1e-9);
     EXPECT_NEAR(time_of(much_arithmetic(), 2).work, flops / peak * 31 / 30, 1e-9);
     EXPECT_NEAR(time_of(much_arithmetic(), 4).work, flops / peak * 31 / 30, 1e-9);
@@ -96,12 +96,12 @@ TEST(Processor, MemoryLosesRateWithMoreStreamsThanBanks) {
     EXPECT_LT(stream_rate(4, 2), stream_rate(2, 2));
     const ProcessorParams params = many_core_processor();
     EXPECT_DOUBLE_EQ(memory_rate(params, 128), 320e9);
-    // Half of the lines open a row: 1.6 ns + 2 ns a line of each of eight channels.
+    // Half of the lines open a row: 1.6 ns + 2 ns per line on each of eight channels.
     EXPECT_NEAR(memory_rate(params, 256), 8 * 64 / 3.6e-9, 1e6);
 }
 
 TEST(Processor, WeightsComeOverTheRingOnceForAllRowsThatFit) {
-    // 4 MB of weights, one row a core: nothing to compute, all cores read all of them.
+    // 4 MB of weights and one row per core: hardly any compute, and every core reads all weights.
     ProductLoop loop;
     loop.rows = 60;
     loop.width = 1024;
@@ -114,7 +114,7 @@ TEST(Processor, WeightsComeOverTheRingOnceForAllRowsThatFit) {
     const double one = time_of(loop, 4).work;
     loop.rows = 240;
     EXPECT_LT(time_of(loop, 4).work, 1.1 * one);
-    // Rows that do not fit beside the weights read them again.
+    // Rows that do not fit in the cache with the weights make the core read the weights again.
     loop.row_bytes = 262'144;
     EXPECT_GT(time_of(loop, 4).work, 3.5 * one);
 }
@@ -133,13 +133,14 @@ TEST(Processor, NestedRegionsDipMostWhereThreadsAreTooMany) {
     const double oversubscribed = time_of(loop, 4, 4).total();
     EXPECT_GT(nested, two_level);
     EXPECT_GT(oversubscribed, nested);
-    // Eight rows a thread, for each a fork and a barrier of four and three turns twice.
+    // Eight rows per thread. Each row costs a fork and a barrier of four threads and, twice, the
+    // turns of the three other threads on the same hardware thread.
     const double each = 3 * 2 * 600e-9 + 2 * 3 * 10e-6;
     EXPECT_GT(oversubscribed, 8 * each);
 }
 
 TEST(Processor, LibraryProductsWaitForWholeTiles) {
-    // 60 tiles: one a core.
+    // 60 tiles: one per core.
     const double one = time_of(LibraryProduct{1200, 192, 4096}, 4).work;
     const double two = time_of(LibraryProduct{1200, 193, 4096}, 4).work;
     const double tile = 120.0 * 2 * 4096 / 0.9e9;

@@ -5,7 +5,7 @@
 
 namespace switchfold {
 
-/// Numbers of a Phi, round where that makes closed forms short.
+/// Parameters of a Xeon Phi, rounded where that keeps closed forms short.
 inline ProcessorParams many_core_processor() {
     ProcessorParams p;
     p.name = "many cores";

@@ -17,8 +17,8 @@ TEST(RegionClock, CoresThatShareNothingTakeTheirOwnTime) {
 }
 
 TEST(RegionClock, MemoryIsSharedUntilTheFirstIsDone) {
-    // Two cores ask for 10 B/s each of 10 B/s. The short one ends at 2 s with its 10 bytes, the
-    // long one has 10 of its 30 bytes then and the memory to itself.
+    // Two cores each demand 10 B/s of a memory with 10 B/s. The short one finishes its 10 bytes at
+    // 2 s. The long one then has 10 of its 30 bytes and gets the memory to itself.
     const double end =
         region_seconds({{1, {{1.0, 10, 10, 1}}}, {1, {{3.0, 30, 30, 1}}}}, rates(10));
     EXPECT_DOUBLE_EQ(end, 4.0);
@@ -31,7 +31,7 @@ TEST(RegionClock, BytesOverTheRateBoundTheTime) {
 
 TEST(RegionClock, StreamsOfCoresThatAreDoneCountNoMore) {
     const SharedRates few{[](double streams) { return streams > 4 ? 1.0 : 10.0; }, 1e18};
-    // Eight streams until the first five bytes are moved, four afterwards.
+    // Eight streams share 1 B/s until four cores finish at 8 s. Four streams then share 10 B/s.
     const double end = region_seconds({{4, {{0.1, 1, 1, 1}}}, {4, {{0.2, 2, 2, 1}}}}, few);
     EXPECT_NEAR(end, 8.0 + 0.4, 1e-9);
 }

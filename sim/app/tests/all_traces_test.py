@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every trace of a real run on every system with enough GPUs, in every scenario that the machine can run: each
-simulation ends within 60 s. The traces are no part of the repository: without them there is nothing to do (exit
-code 77: skipped).
+"""Simulates every trace of a real run on every system with enough GPUs, in every scenario that the machine can run.
+Each simulation must end within 60 s. The traces are not part of the repository; without them the test is skipped
+(exit code 77).
 
 usage: all_traces_test.py SWITCHFOLD SOURCE TRACES_DIRECTORY [quick]
 """
@@ -23,7 +23,7 @@ SCENARIOS = [
 
 
 def folders(traces):
-    """(name, files, ranks): of folders that hold traces of a run with the number of its ranks in the name."""
+    """Yields (name, files, ranks) for each folder with the traces of a run; its name may give the number of ranks."""
     for folder in sorted(p for p in traces.iterdir() if p.is_dir()):
         files = sorted(folder.glob("rank*.json.gz"))
         counts = [word[:-1] for word in folder.name.split("_") if word[:-1].isdigit() and word[-1] == "r"]
@@ -61,7 +61,7 @@ def main(program, source, traces, quick):
                             "limits": {"real_time": LIMIT},
                         },
                     )
-                    # What the machine cannot do is refused: too few GPUs, no reduction in its switches.
+                    # The program refuses what the machine cannot do: too few GPUs, no reduction in its switches.
                     refused = done.returncode == 2 and ("GPUs of" in done.stderr or "GPUs;" in done.stderr
                                                         or "/all_reduce/algorithm" in done.stderr)
                     ran += done.returncode == 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of the command line: exit codes, where output goes, what a run's folder holds.
+"""The contract of the command line: exit codes, where output goes, the files of a run's folder.
 
 usage: command_line_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -50,11 +50,11 @@ class Folder(unittest.TestCase):
     def done(self, *arguments, **options):
         result = switchfold(*arguments, **options)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stderr, "")  # no terminal, no progress
+        self.assertEqual(result.stderr, "")  # no progress without a terminal
         return result.stdout
 
     def refused(self, *arguments, says):
-        """Exit 2, nothing on stdout, and on stderr lines of the form file: /pointer: what; expected."""
+        """Expects exit code 2, an empty stdout, and lines "file: /pointer: what; expected" on stderr."""
         result = switchfold(*arguments)
         self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
         self.assertEqual(result.stdout, "")
@@ -234,7 +234,7 @@ class Run(Folder):
 
 
 def tiny_trace(rank, reductions):
-    """A rank of two with three kernels and some all-reduces after them."""
+    """A trace of one rank of two, with three kernels and some all-reduces after them."""
     events = []
 
     def launch(name, start, stream, duration, **more):
@@ -331,7 +331,7 @@ class Failure(Folder):
         self.assertEqual(process.returncode, -9)
         self.assertEqual([p for p in out.iterdir() if not p.name.startswith(".partial-")], [])
         self.refused("report", out, says="finished run")
-        # The next run into the same place takes it away.
+        # The next run into the same folder removes the leftover.
         self.done("run", EXAMPLE, "--out", out)
         self.assertEqual([p for p in out.iterdir() if p.name.startswith(".partial-")], [])
 
@@ -341,9 +341,9 @@ class Failure(Folder):
                 text = pathlib.Path(f"/proc/{pid}/stat").read_text()
             except FileNotFoundError:
                 return False
-            return text.rpartition(")")[2].split()[0] != "Z"  # dead, and nobody has asked how
+            return text.rpartition(")")[2].split()[0] != "Z"  # not a zombie
 
-        # Minutes of work.
+        # Takes minutes, so that the run is killed before its end.
         whole = self.experiment(
             workload={"type": "collective", "collective": "all_reduce", "size": "1 TiB"},
             scenarios=[{"name": name} for name in ("a", "b")],
@@ -391,7 +391,7 @@ class Failure(Folder):
 
 
 class Example(Folder):
-    """The example that ships, run once as the README says."""
+    """The shipped example, run once as described in the README."""
 
     @classmethod
     def setUpClass(cls):
@@ -409,7 +409,7 @@ class Example(Folder):
             self.assertIn(word, self.ran.stdout)
 
     def test_the_readme_names_the_largest_cause(self):
-        # The table itself is compared by scripts/quoted_output.
+        # scripts/quoted_output compares the table itself.
         causes = self.result["scenarios"][1]["slowdown_by_cause"]
         self.assertEqual(max(causes, key=causes.get), "latency")
         ring, in_switch = (s["backward_slowdown"] for s in self.result["scenarios"][1:])
@@ -439,7 +439,7 @@ class Example(Folder):
         page = (self.out / "report.html").read_text(encoding="utf-8")
         self.assertIn(f"report: {self.out}/report.html", result.stdout)
         self.assertLess(len(page), 5_000_000)
-        # Nothing is fetched: no source but the page itself.
+        # The page is self-contained: nothing is fetched.
         self.assertNotRegex(page[: page.index("vega-lite")], r'(src|href)="')
         self.refused("report", self.out, "--data", TRACE, says="--data")
 

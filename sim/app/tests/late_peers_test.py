@@ -18,7 +18,7 @@ STEPS = 3
 
 
 def trace(rank=0, synthetic=False, resident=3 * MS):
-    """A rank of two: steps of four backward kernels of 1 ms beside an all-reduce of 4 MiB in 8 blocks."""
+    """A trace of one rank of two: each step has four backward kernels of 1 ms and a 4 MiB all-reduce in 8 blocks."""
     records = [
         {"type": "trace", "version": 2, "world_size": 2, "traced_ranks": 1, "steps": STEPS, "synthetic": synthetic},
         {"type": "name", "text": "gemm"},
@@ -32,7 +32,7 @@ def trace(rank=0, synthetic=False, resident=3 * MS):
     for step in range(STEPS):
         common = {"step": step, "phase": "backward"}
         for kernel in range(4):
-            # The first waits for the step before, the others run on.
+            # The first kernel of a step waits for the previous step; the others do not.
             after = {"after": [1]} if kernel == 0 and step > 0 else {}
             records.append({"type": "kernel", "name": 0, "stream": 0, "duration_ps": MS, "grid": [432],
                             "block": [256], "registers_per_thread": 64, **common, **after})
@@ -82,7 +82,7 @@ class LatePeers(unittest.TestCase):
         result = self.result(self.one())
         for scenario in result["scenarios"]:
             for collective in scenario["collectives"]:
-                # Residence as traced: the wait is 3 ms less the transfer, which takes some 50 us.
+                # The collective is resident for as long as traced: it waits 3 ms less the transfer of about 50 us.
                 self.assertGreater(collective["ready_us"] - collective["start_us"], 2800)
                 self.assertAlmostEqual(
                     collective["ready_us"] + collective["time_us"] - collective["start_us"], 3000, delta=100)
@@ -111,7 +111,7 @@ class LatePeers(unittest.TestCase):
 
     def test_waiting_does_not_add_up_from_step_to_step(self):
         late, = (s for s in self.result(self.one())["scenarios"] if s["name"] == "serial")
-        # Kernels, wait and transfer, one after the other.
+        # Kernels (4 ms), then wait and transfer (3 ms).
         self.assertAlmostEqual(late["iteration_us"], 7000, delta=100)
 
     def test_what_no_real_run_waited_for_is_not_made_up(self):

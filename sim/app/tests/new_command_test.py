@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files to start from run as they are, and the doctor says what is there.
+"""The files that `switchfold new` writes run unchanged, and `switchfold doctor` reports what is installed.
 
 usage: new_command_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -62,7 +62,7 @@ class StartFiles(unittest.TestCase):
         trace["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": 4}
         of_four = self.folder / "of_four.json"
         of_four.write_text(json.dumps(trace))
-        path = self.new("experiment", "--trace", of_four)  # the workload follows
+        path = self.new("experiment", "--trace", of_four)  # the workload takes its ranks from the trace
         self.assertIn('"ranks": 4}', path.read_text())
         self.assertIn("// The traces are of 4 ranks on ", path.read_text())
         self.assertIn("4 ranks", self.done("run", path, "--set", "/causes=false", "--out", self.folder / "four"))

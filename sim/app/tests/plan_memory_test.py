@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""switchfold plan memory: what it compares, and what it refuses.
+"""switchfold plan memory: the plans that it compares, and the inputs that it refuses.
 
 usage: plan_memory_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -47,7 +47,7 @@ class PlanMemory(unittest.TestCase):
             orders = memory["first_fit_orders"]
             self.assertLessEqual(orders["least_pinned_bytes"], orders["mean_pinned_bytes"])
             self.assertLessEqual(orders["mean_pinned_bytes"], orders["most_pinned_bytes"])
-            # A named network and memory in which a fifth more is pinned than by GeePS's rule.
+            # For this network and memory size, the exact plan pins a fifth more than GeePS's rule.
             self.assertGreaterEqual(exact["pinned_bytes"], 1.2 * greedy["pinned_bytes"])
             self.assertEqual(len(exact["pinned"]), len(set(exact["pinned"])))
 

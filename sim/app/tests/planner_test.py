@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""switchfold plan: what it finds, leaves and refuses.
+"""switchfold plan: the plans that it finds, the files that it writes, the inputs that it refuses.
 
 usage: planner_test.py SWITCHFOLD SOURCE_DIRECTORY
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/plot makes a sweep's figures; exits 77 (skipped) without matplotlib and pandas.
+"""scripts/plot draws a sweep's figures; exits with 77 (skipped) without matplotlib and pandas.
 
 usage: plot_test.py SWITCHFOLD SOURCE_DIRECTORY
 """

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Experiments that nobody wrote: machines, workloads and scenarios drawn from the schemas. Each must end in time, with
-results, with errors that point at the file, or with the reason why it cannot go on.
+"""Random experiments: machines, workloads and scenarios drawn from the schemas. Each must end in time, with results,
+with errors that point into the file, or with the reason why the simulation cannot continue.
 
 usage: random_experiments.py SWITCHFOLD SOURCE [--runs N] [--seed S] [--limit SECONDS] [--keep FOLDER]
 
-What is refused is drawn again where the errors point, until it runs. Exit code 1 if a run crashed, hung, or was refused
-without a pointer; such experiments are kept, and those that stopped on the way for another reason than the limit.
+The parts of a refused experiment that the errors point at are removed or drawn again, until it runs. Exits with 1 if a
+run crashed, hung, or was refused without a pointer. Keeps such experiments, and those that stopped during the
+simulation for a reason other than the limit.
 """
 import argparse
 import collections
@@ -27,12 +28,12 @@ UNITS = {
 }
 SMALLEST = {"bytes": "B", "time": "ps", "bandwidth": "kB/s"}
 QUANTITY = r"([0-9.]+) ?([A-Za-z/]*)"
-# What makes a run long without making it another one.
+# Limits of parameters that make a run longer but exercise nothing new.
 MOST = {"gpus": 16, "ranks": 16, "nodes": 3, "machines": 3, "count": 4, "layers": 6, "blocks": 6, "batch": 8, "tokens": 512,
         "hidden": 2048, "sequence": 512, "vocabulary": 5000, "micro_batches": 8, "planes": 8, "levels": 3, "lanes": 32}
 LARGEST_TRANSFER = 64 * 2**20
-ATTEMPTS = 12  # at an experiment that is not refused
-# Other commands' business, or files that this does not write.
+ATTEMPTS = 12  # to get an experiment that is not refused
+# Keys that belong to other commands, or that name files which this script does not write.
 LEFT_OUT = {"$source", "$base", "$schema", "files", "table", "kernel_times", "learning", "planner", "many_core", "run", "elastic",
             "limits", "costs", "launches"}
 
@@ -58,7 +59,7 @@ class Sampler:
         return next(a for a in self.schemas[file]["anyOf"] if a.get("required") != ["$base"])["properties"]
 
     def system(self, systems):
-        """A shipped one, a shipped one with other values here and there, or a machine from the schema."""
+        """A shipped system, a shipped system with some values changed, or a system drawn from the schema."""
         rng = self.rng
         path = str(rng.choice(systems))
         kind = rng.random()
@@ -132,7 +133,7 @@ class Sampler:
             return round(value, 6)
         value = int(round(value))
         if self.rng.random() < 0.5 and value > 4:
-            value = 1 << (value.bit_length() - 1)  # as people write them
+            value = 1 << (value.bit_length() - 1)  # powers of two, as users often choose
         return max(low, min(high, value))
 
     def draw_quantity(self, node, name):
@@ -150,7 +151,7 @@ class Sampler:
         return f"{max(math.ceil(low / UNITS[unit]), int(self.between(low, high, default) / UNITS[unit]))} {unit}"
 
     def between(self, low, high, default):
-        """Near the default mostly; else anywhere, by orders of magnitude, or a bound."""
+        """Draws a value: mostly near the default, else log-uniform between the bounds, or one of the bounds."""
         rng = self.rng
         if isinstance(default, (int, float)) and not isinstance(default, bool) and default > 0 and rng.random() < 0.7:
             return min(high, max(low, default * 2 ** rng.uniform(-2, 2)))
@@ -161,7 +162,7 @@ class Sampler:
 
 
 def without(experiment, pointer):
-    """Takes out what an error points at. \returns whether it was there."""
+    """Removes the value that an error points at. Returns whether it was there."""
     parts = [p for p in pointer.split("/") if p]
     node = experiment
     for part in parts[:-1]:
@@ -181,10 +182,10 @@ def without(experiment, pointer):
 
 
 def mended(experiment, stderr, sampler, systems):
-    """The experiment without what was refused, or with another machine or workload in its place."""
+    """The experiment without the refused values, or with a new system or workload."""
     pointers = re.findall(r": (/[\w/]*): ", stderr)
     done = False
-    for pointer in sorted(set(pointers), reverse=True):  # of a list from its end
+    for pointer in sorted(set(pointers), reverse=True):  # removes list elements from the end
         if pointer.count("/") > 1 and not pointer.startswith("/system/topology"):
             done = without(experiment, pointer) or done
     whole = [p.split("/")[1] for p in pointers] or ["system", "workload"]
@@ -198,7 +199,7 @@ def mended(experiment, stderr, sampler, systems):
 
 
 def verdict(done, limit):
-    """What is wrong with how a run ended; none if nothing is."""
+    """What is wrong with how a run ended, or None."""
     if done is None:
         return f"did not end within {limit} s"
     if done.returncode == 0:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A file a rank, as torch.profiler writes them: by the rules of Holistic Trace Analysis and of Chrome's trace events, and
-by our own reader, which must find the same kernels and collectives in it that were simulated.
+"""One timeline per rank in the format of torch.profiler. The files must follow the rules of Holistic Trace Analysis and
+of Chrome's trace events, and switchfold's own reader must find the simulated kernels and collectives in them.
 
 usage: rank_timelines_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -60,7 +60,7 @@ class RankTimelines(unittest.TestCase):
             self.assertEqual(files, [f"rank{rank}.json.gz" for rank in range(RANKS)])
 
     def test_holistic_trace_analysis_finds_the_ranks(self):
-        # create_rank_to_trace_dict(): every file of the folder is a JSON object that says its rank, each another.
+        # create_rank_to_trace_dict() needs a JSON object with a different rank in every file of the folder.
         for folder in self.folders():
             ranks = [json.loads(gzip.decompress(p.read_bytes()))["distributedInfo"]["rank"] for p in folder.iterdir()]
             self.assertTrue(all(isinstance(rank, int) for rank in ranks))
@@ -76,14 +76,14 @@ class RankTimelines(unittest.TestCase):
                 self.assertIsInstance(event["tid"], int)
                 if event["ph"] != "X":
                     self.assertEqual(event["ph"], "M")
-                    self.assertNotIn("dur", event)  # dropped: no event of a length
+                    self.assertNotIn("dur", event)  # metadata: Holistic Trace Analysis drops it
                     continue
                 self.assertGreater(event["dur"], 0)
                 self.assertGreaterEqual(event["ts"], 0)
                 tracks[event["pid"], event["tid"], event["cat"]].append((event["ts"], event["ts"] + event["dur"]))
                 arguments = event["args"]
                 if event["cat"] in ("kernel", "gpu_memcpy"):
-                    self.assertEqual(arguments["stream"], event["tid"])  # of the GPU: stream >= 0
+                    self.assertEqual(arguments["stream"], event["tid"])  # stream >= 0 marks GPU events
                     correlations.append(arguments["correlation"])
                 elif event["cat"] == "cuda_runtime":
                     self.assertIn(event["name"], ("cudaLaunchKernel", "cudaMemcpyAsync"))
@@ -95,14 +95,14 @@ class RankTimelines(unittest.TestCase):
             self.assertEqual(len(correlations), len(set(correlations)))
             self.assertLessEqual(set(launched), set(correlations))
             self.assertEqual(steps[0], "ProfilerStep#0")
-            for spans in tracks.values():  # slices of a thread follow each other
+            for spans in tracks.values():  # slices of a thread must not overlap
                 spans.sort()
                 for (_, end), (start, _) in zip(spans, spans[1:]):
                     self.assertLessEqual(end, start + 2e-6)
             named = [e for e in trace["traceEvents"] if "Collective name" in e.get("args", {})]
             self.assertTrue(named)
             for event in named:
-                self.assertTrue(event["name"].startswith("nccl"))  # by that it tells communication from compute
+                self.assertTrue(event["name"].startswith("nccl"))  # the prefix marks communication
 
     def test_launches_are_those_of_the_trace(self):
         trace = self.trace(self.out / "rank-timelines/ring", 0)
@@ -127,7 +127,7 @@ class RankTimelines(unittest.TestCase):
             records = [json.loads(line) for line in again.read_text(encoding="utf-8").splitlines()]
             result = json.loads((out / "result.json").read_text(encoding="utf-8"))
             simulated = next(s for s in result["scenarios"] if s["name"] == scenario)
-            # A part a rank. Sends and receives have no group: the reader cannot match them.
+            # A collective has one part per rank. The reader cannot match sends and receives, which have no group.
             read = collections.Counter(
                 (r["kind"], r["bytes"]) for r in records if r["type"] == "collective" and r["kind"] != "all_to_all")
             told = collections.Counter()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of a run and of sweeps in a headless Chromium.
 
-Exits 77 (skipped) where Chromium, node or the libraries of npm are not there.
+Exits with 77 (skipped) if Chromium, node or the npm libraries are missing.
 
 usage: report_test.py SWITCHFOLD SOURCE_DIRECTORY NODE_MODULES
 """
@@ -38,7 +38,7 @@ def sweep(folder, name, **changes):
 
 
 def measured(folder):
-    """A table as nccl-tests' users publish them, of made-up numbers."""
+    """A table in the form in which users publish nccl-tests results, with made-up numbers."""
     path = folder / "measured.csv"
     rows = ["id,gpu,n_gpus,n_nodes,interconnect,algo,nccl_version,dtype,size_bytes,time_us,algbw_GBps,busbw_GBps,placement"]
     for power in range(10, 27, 2):
@@ -48,7 +48,7 @@ def measured(folder):
 
 
 def pipelines(folder):
-    """Replicas of a pipeline, one that is never drained, and data parallelism, which has no pipeline."""
+    """Replicas of a pipeline, a pipeline that is never drained, and data parallelism, which has no pipeline."""
     path = folder / "plans.json"
     plan = {"data": 2, "pipeline": 2, "micro_batch": 2, "accumulate": 4, "schedule": "zb_h1"}
     endless = {"pipeline": 2, "micro_batch": 2, "schedule": "two_batches", "mini_batches": 80}
@@ -68,7 +68,7 @@ def pipelines(folder):
 
 
 def data_of(run):
-    """What the page of a run draws."""
+    """The data that the page of a run draws."""
     page = (run / "report.html").read_text(encoding="utf-8")
     start = page.index('<script id="data" type="application/json">') + len('<script id="data" type="application/json">')
     return json.loads(page[start:page.index("</script>", start)])
@@ -79,7 +79,7 @@ def check_schedules(run):
     charts = {chart["scenario"]: chart for chart in schedules["charts"]}
     assert list(charts) == ["flushed", "endless", "data parallel"], list(charts)  # pipelines first
     flushed, endless = charts["flushed"], charts["endless"]
-    # A replica of each stage; four micro-batches of three passes each, and an update.
+    # One replica per stage: four micro-batches of three passes each, and an update, make 13 bars.
     assert (flushed["ranks"], flushed["alike"], flushed["cut"]) == ([0, 2], 2, False), flushed["ranks"]
     assert [sum(b["rank"] == r for b in flushed["bars"]) for r in (0, 2)] == [13, 13]
     assert {b["kind"] for b in flushed["bars"]} == {"F", "B", "W", "U"}
@@ -88,7 +88,7 @@ def check_schedules(run):
 
 
 def check_memory(run):
-    """The chart's fullest moment is that of result.json and of memory.csv."""
+    """The chart, result.json and memory.csv agree on the moment of the highest memory use."""
     charts = {chart["scenario"]: chart for chart in data_of(run)["memory"]}
     with open(run / "memory.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -108,7 +108,7 @@ def check_memory(run):
         drawn = [sum(values) for values in zip(*(c["bytes"] for c in chart["classes"]))]
         assert abs(max(drawn) - most) < 16
         assert chart["time_us"][drawn.index(max(drawn))] == peak["time_us"]
-        # What is freed is all that was added.
+        # At the end, everything that the step allocated is freed.
         assert drawn[-1] == sum(peak["bytes"][c] for c in ("weights", "moments", "gradients"))
 
 

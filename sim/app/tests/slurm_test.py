@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps and searches for plans by Slurm, on a cluster that is started for this: scripts/slurm/local_cluster slurm_test.py ...
+"""Sweeps and searches for plans by Slurm, on a temporary cluster: scripts/slurm/local_cluster slurm_test.py ...
 
 usage: slurm_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -52,7 +52,7 @@ class Slurm(unittest.TestCase):
         self.assertIn("0 experiments ran now", again.stdout)
 
     def test_what_a_killed_task_did_not_come_to_is_submitted_again(self):
-        # The first task to start dies at once; its points come with the second round.
+        # The first task to start dies at once; the second round runs its points.
         prologue = self.folder / "prologue.sh"
         mark = self.folder.parent / "mark"
         prologue.write_text(f"mkdir '{mark}' 2>/dev/null && kill -9 $$\n: rest\n")
@@ -106,7 +106,7 @@ class Slurm(unittest.TestCase):
         self.assertEqual(far["best_if_overlap_were_free"], near["best_if_overlap_were_free"])
         self.assertEqual(
             (self.folder / "far/plan.json").read_bytes(), (self.folder / "near/plan.json").read_bytes())
-        # A search there goes on, here or on the cluster.
+        # The search can be continued locally or on the cluster.
         again = json.loads(self.plan("far", "--budget", "0", "--set", "/planner/micro_batch=[1,2]"))
         self.assertEqual(again["best"], far["best"])
         more = json.loads(self.plan("far", "--executor", "slurm", "--tasks", "2", "--set", "/planner/micro_batch=[1,2,4]"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of sweeps share: a small sweep, and what its database holds."""
+"""Shared by the tests of sweeps: a small sweep, and the contents of its database."""
 import sqlite3
 
 # Tables that do not depend on the machine.
@@ -12,7 +12,7 @@ def content(folder):
 
 
 def small_sweep(source, axes, **workload):
-    """One ring all-reduce on an HGX H100 at the points of `axes`."""
+    """A sweep of one ring all-reduce on an HGX H100 over `axes`."""
     return {
         "name": "small",
         "experiment": {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of sweeps: a rerun goes on, nothing is lost, bad ones are refused.
+"""The contract of sweeps: a rerun continues the sweep, no result is lost, invalid sweeps are refused.
 
 usage: sweep_command_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
@@ -80,7 +80,7 @@ class Sweeps(unittest.TestCase):
         return path
 
     def finished(self, out):
-        """Runs that the sweep's database holds by now."""
+        """The number of runs in the sweep's database so far."""
         if not (self.folder / out / "sweep.db").exists():
             return 0
         with sqlite3.connect(self.folder / out / "sweep.db") as database:
@@ -101,7 +101,7 @@ class Sweeps(unittest.TestCase):
                 time.sleep(chance.uniform(0, 0.01))
                 process.kill()
             seen.append(self.finished("killed"))
-        self.assertEqual(seen, sorted(seen))  # nothing is ever lost
+        self.assertEqual(seen, sorted(seen))  # the number of runs never decreases
         self.assertGreater(len(set(seen)), 1)
         self.done("killed")
         self.assertEqual(content(self.folder / "killed"), content(self.folder / "whole"))
@@ -119,7 +119,7 @@ class Sweeps(unittest.TestCase):
             "$base": str(SOURCE / "configs/systems/dgx_h100_ndr.json"), "topology": {"nodes": 32}}
         if b"__asan_init" in PROGRAM.read_bytes():
             self.skipTest("AddressSanitizer's memory cannot be limited")
-        # A worker has little beyond what it inherits: machines of 256 GPUs do not fit.
+        # Workers get little memory beyond what they inherit, so machines of 256 GPUs do not fit.
         result = self.run_sweep("out", "--memory", "4 MiB")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertRegex(result.stdout, r"4 points, [0-2] done, [2-4] failed; 4 experiments ran now")

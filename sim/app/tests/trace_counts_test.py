@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`trace inspect` against counts by Python's own JSON reader, over traces of real runs. These are no
-part of the repository: without them there is nothing to do (exit code 77: skipped).
+"""Compares `trace inspect` with counts by Python's own JSON reader, over traces of real runs. The
+traces are not part of the repository; without them the test is skipped (exit code 77).
 
 usage: trace_counts_test.py SWITCHFOLD TRACES_DIRECTORY
 """
@@ -17,7 +17,7 @@ COPIES = ("gpu_memcpy", "gpu_memset", "memcpy", "memset")
 
 
 def count(path):
-    """Kernels, collectives, copies and streams of a Kineto trace; None if it is none."""
+    """Counts kernels, collectives, copies and streams of a Kineto trace; None if the file is not one."""
     trace = json.loads(gzip.decompress(path.read_bytes()))
     if "traceEvents" not in trace:
         return None

@@ -33,7 +33,7 @@ bool by_key(const Record& a, const Record& b) {
     return a.key < b.key;
 }
 
-/// Bytes of this process in memory now.
+/// Resident memory of this process in bytes.
 std::size_t resident() {
     std::ifstream file("/proc/self/statm");
     std::size_t pages = 0;
@@ -49,7 +49,7 @@ BigVector<Record> records(std::size_t count, std::uint64_t keys) {
     return made;
 }
 
-/// Whether all of a vector of so many records is there, on the way through its growth.
+/// Expects a vector that has grown to `count` records to hold all of them, in order.
 void expect_kept(std::size_t count) {
     const BigVector<Record> made = records(count, UINT64_MAX);
     ASSERT_EQ(made.size(), count);
@@ -61,7 +61,7 @@ void expect_kept(std::size_t count) {
     EXPECT_EQ(i, count);
 }
 
-/// A setting of the environment for as long as it lives.
+/// Sets an environment variable for the lifetime of this object.
 class Setting {
 public:
     Setting(const char* name, const std::string& value) : name_(name) {
@@ -128,7 +128,7 @@ TEST(BigVector, MemoryDoesNotGrowWithTheRecords) {
     constexpr std::size_t kWindows = 32;
     const std::size_t before = resident();
     BigVector<Record> made = records(kWindows * kWindowRecords, UINT64_MAX);
-    // The last window, and what the file's pages bring along.
+    // One window for the latest records, and one for the other resident pages of the file.
     EXPECT_LT(resident(), before + 2 * BigMemory::kWindow);
     std::size_t most = 0;
     big_sort(made, [&, asked = std::size_t{0}](const Record& a, const Record& b) mutable {

@@ -6,7 +6,7 @@
 namespace switchfold::fnv_test {
 namespace {
 
-/// The vectors of the authors (draft-eastlake-fnv, appendix C).
+/// Test vectors of FNV's authors (draft-eastlake-fnv, appendix C).
 TEST(Fnv, PublishedValues) {
     EXPECT_EQ(Fnv().value(), 0xcbf29ce484222325ULL);
     EXPECT_EQ(Fnv().add("a").value(), 0xaf63dc4c8601ec8cULL);

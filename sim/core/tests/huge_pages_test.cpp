@@ -13,7 +13,8 @@
 namespace switchfold::huge_pages_test {
 namespace {
 
-/// Whether the mapping that holds the address asks for huge pages; empty if there is none.
+/// The VmFlags line of the mapping that holds the address ("hg": huge pages); empty if there is
+/// none.
 std::string flags_of_mapping(const void* address) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
     std::ifstream maps("/proc/self/smaps");
@@ -38,7 +39,7 @@ TEST(HugePages, TheHeapAsksForThem) {
     if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"))
         GTEST_SKIP() << "the system has no huge pages on request";
     use_huge_pages();
-    // Larger than what is left of small pages, so it lies where the heap has grown.
+    // Larger than the heap's remaining small pages, so the heap grows to hold it.
     const auto block = std::make_unique<std::string>(8U << 20U, 'x');
     EXPECT_NE(flags_of_mapping(block->data() + (4U << 20U)).find(" hg"), std::string::npos);
 }

@@ -98,7 +98,7 @@ TEST(Json, AMessageShowsValuesShortAndInUtf8) {
     for (int i = 0; i < 100; ++i)
         accents += "\xC3\xA9";
     const std::string text = shown(Json(accents));
-    EXPECT_EQ(text.size(), 79U + 3U);  // 80 would cut an accent in two
+    EXPECT_EQ(text.size(), 79U + 3U);  // 80 bytes would split a character
 }
 
 TEST(Json, TheNearestWordIsWithinTwoEdits) {

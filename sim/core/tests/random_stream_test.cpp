@@ -14,7 +14,7 @@
 namespace switchfold::random_stream_test {
 namespace {
 
-/// Results that were once published must come out again: on another platform, in another version.
+/// Published results must be reproducible on every platform and in every later version.
 TEST(RandomStream, TheSequenceIsFixedForAllTime) {
     RandomStream stream(1, "collective values");
     EXPECT_EQ(stream.next(), 0xA6EF88A746F4226CULL);
@@ -45,7 +45,7 @@ RC_GTEST_PROP(RandomStream, StaysBelowItsBound, (std::uint64_t seed)) {
     }
 }
 
-/// Chi-square over ten bins; 27.9 is passed by chance once in a thousand seeds, and this seed is
+/// A chi-square over ten bins exceeds 27.9 by chance for one seed in a thousand; this seed is
 /// fixed.
 TEST(RandomStream, IsUniform) {
     RandomStream stream(7, "uniform");

@@ -43,7 +43,7 @@ struct Lone {
     }
 };
 
-/// Puts every definition back where it is referred to.
+/// Replaces every reference by its definition.
 OrderedJson expanded(OrderedJson schema, const OrderedJson& definitions) {
     if (schema.is_object() && schema.contains("$ref")) {
         OrderedJson whole =
@@ -85,7 +85,7 @@ TEST(SharedDefinitions, NothingIsLost) {
 }
 
 TEST(SharedDefinitions, InnerOnesOfASharedOneStayWithIt) {
-    // The wire stands four times, but only in what is shared itself.
+    // The wire occurs four times, but only inside a definition that is itself shared.
     const OrderedJson box = SchemaOf<Lone>::make();
     OrderedJson schema{{"properties", {{"left", box}, {"right", box}}}};
     share_definitions(schema);

@@ -8,7 +8,7 @@
 
 namespace switchfold {
 
-/// A folder that lives as long as this.
+/// A new temporary folder, removed by the destructor.
 class TemporaryFolder {
 public:
     TemporaryFolder() {

@@ -124,7 +124,7 @@ TEST(Units, TextIsShortAndKeepsTheFamiliarUnit) {
     EXPECT_EQ(to_string(kTimeMax), "18446744.073709551615 s");
 }
 
-/// Numbers of every size, and round ones, which is where the larger units come in.
+/// Numbers of every magnitude, including round ones, which are printed in larger units.
 rc::Gen<std::uint64_t> counts() {
     return rc::gen::map(
         rc::gen::tuple(

@@ -18,7 +18,8 @@
 namespace switchfold::event_queue_test {
 namespace {
 
-/// What the queue should do, by search: its first event is the earliest, of those the oldest.
+/// Reference by linear search: the first event is the one due earliest; among equals, the one
+/// posted first.
 class Reference {
 public:
     void push(std::uint64_t due, std::uint64_t tag) { events_.emplace_back(due, tag); }
@@ -43,8 +44,8 @@ private:
 };
 
 RC_GTEST_PROP(EventQueueProperty, AgreesWithASearch, ()) {
-    // Few bits, so that many events share a time; shifted, so that delays are of every size; one
-    // less, so that some lie at the end of a slot.
+    // A delay has few significant bits, so many events share a time. The shift covers every
+    // magnitude. Subtracting one puts some events at the end of a slot.
     const auto operations =
         *rc::gen::container<std::vector<std::tuple<unsigned, std::uint64_t, unsigned>>>(
             rc::gen::tuple(
@@ -111,7 +112,7 @@ RC_GTEST_PROP(EventQueueProperty, ACrowdComesInOrderAndIsSeenInOrder, ()) {
     struct Handler final : EventHandler {
         void on_event(std::uint64_t) override {}
     };
-    // Delays of which many share a slot or an instant, others lie beyond the next slots.
+    // Many delays share a slot or an instant; others reach beyond the next slots.
     const auto spread = *rc::gen::element<std::uint64_t>(1, 64, 1000, 100'000, 50'000'000);
     RandomStream stream(*rc::gen::arbitrary<std::uint64_t>(), "crowd");
     const auto delay = [&] {
@@ -170,7 +171,7 @@ TEST(EventQueue, LooksAtEachEventOnceAndNoFurtherThanAsked) {
     ASSERT_TRUE(queue.pop(UINT64_MAX, event));
     look();
     EXPECT_EQ(seen.back(), 4);
-    // One that is posted among those that were looked at takes a place among them.
+    // An event posted among those already looked at takes one of their places.
     queue.push({event.due + 50, &handlers[kEvents], kEvents});
     ASSERT_TRUE(queue.pop(UINT64_MAX, event));
     EXPECT_EQ(event.tag, kEvents);

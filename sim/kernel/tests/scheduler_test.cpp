@@ -61,7 +61,7 @@ TEST(Scheduler, HundredsOfSimulationsInOneProcess) {
     }
 }
 
-/// A SystemC process of its own beside the scheduler: the two must interleave in time.
+/// A SystemC process that runs beside the scheduler; the two must interleave in time.
 struct Bench : sc_core::sc_module {
     Bench(const sc_core::sc_module_name& name, Recorder& r) : sc_module(name), recorder(r) {
         SC_HAS_PROCESS(Bench);
@@ -133,7 +133,7 @@ TEST(Scheduler, ALoopWithoutDelayIsReported) {
     EXPECT_THROW(simulation.run(), SimulationError);
 }
 
-/// Does the same every 10 ns and, now and then, leaves some of it out.
+/// A motion with a period of 10 ns; at its third event it skips up to `most` periods.
 struct Repeating : EventHandler {
     explicit Repeating(Scheduler& s) : scheduler(s), clock(s) {}
     void on_event(std::uint64_t tag) override {
@@ -151,7 +151,7 @@ struct Repeating : EventHandler {
     std::vector<Time> seen;
 };
 
-/// An event of the world, by its clock.
+/// An event outside the motion, posted in WorldClock time; skipping stops at it.
 struct Outside : EventHandler {
     explicit Outside(Scheduler& s) : clock(s) {}
     void on_event(std::uint64_t) override { seen.push_back(clock.now()); }
@@ -169,13 +169,13 @@ TEST(Scheduler, WhatIsLeftOutPassesForTheWorldAlone) {
     const Time end = simulation.run();
     EXPECT_EQ(motion.skipped, 90U);
     EXPECT_EQ(scheduler.skipped(), nanoseconds(900));
-    // A hundred turns take as long as if each had come, and ten came.
+    // 100 periods take as long as if none had been skipped, although only 10 events ran.
     EXPECT_EQ(end, nanoseconds(1000));
     EXPECT_EQ(motion.seen.size(), 10U);
     EXPECT_EQ(motion.seen.back(), nanoseconds(1000));
 }
 
-/// Comes over and over beside a motion.
+/// Recurs every 33 ns of WorldClock time, independent of the motion.
 struct Beside : EventHandler {
     explicit Beside(Scheduler& s) : clock(s) {}
     void on_event(std::uint64_t tag) override {
@@ -223,7 +223,7 @@ TEST(Scheduler, WhatDisturbsAMotionEndsAJumpAtItsTime) {
             motion.undisturbed = [&] { return beside.seen.size() < 6; };
         }
         simulation.run();
-        // The sixth event beside it comes at 5 + 5 x 33 ns.
+        // Skipping ends at the sixth event of `beside`, at 5 + 5 x 33 ns.
         EXPECT_EQ(scheduler.skipped(), nanoseconds(170 - 30));
     }
 }

@@ -103,7 +103,7 @@ TEST_F(ResultFolderTest, ResultIsLastSoThatAFailureLeavesNone) {
     ResultFolder folder(folder_);
     folder.write("result.json", "{}");
     folder.write("kernels.csv", "");
-    // A folder in the way: the rename fails.
+    // A folder at the destination makes the rename fail.
     fs::create_directories(folder_ / "kernels.csv" / "x");
     EXPECT_THROW(folder.commit(), IoError);
     EXPECT_FALSE(fs::exists(folder_ / "result.json"));
@@ -138,7 +138,7 @@ TEST_F(ResultFolderTest, WhatKilledRunsHaveLeftGoesAndLivingRunsStay) {
     EXPECT_EQ(names(), expected);
 }
 
-/// A run that dies leaves its folder and no lock on it.
+/// A process that dies leaves its folder behind, but no lock on it.
 TEST_F(ResultFolderTest, TheFolderOfADeadProcessIsRemovedByTheNext) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);

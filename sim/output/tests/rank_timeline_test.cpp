@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of those that read such files: Holistic Trace Analysis (hta/common/trace_file.py and
+// The files follow their readers' rules: Holistic Trace Analysis (hta/common/trace_file.py and
 // trace_parser.py) takes a folder of JSON objects whose distributedInfo.rank is a number, keeps
 // events with "dur" and "cat", and looks for args.stream and args.correlation.
 #include "sim/output/rank_timeline.h"
@@ -72,7 +72,7 @@ TEST(RankTimeline, EveryEventHasWhatParsersAskFor) {
         writer.add(launched);
         writer.add(reduction);
         writer.add(copy);
-        writer.add(kernel(4, 10'000'000, 10'000'000));  // of no length: left out
+        writer.add(kernel(4, 10'000'000, 10'000'000));  // zero duration: omitted
         writer.add_step(0, 0, 9'500'000);
     });
     std::set<std::uint64_t> correlations;

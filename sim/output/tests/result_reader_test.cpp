@@ -59,7 +59,7 @@ TEST_F(ResultReader, ReadsBackWhatScenariosSet) {
     EXPECT_FALSE(read.scenarios[0].workload);
 }
 
-/// Whatever key is taken away, the error points to it.
+/// Whichever key is removed, the error points to it.
 TEST_F(ResultReader, EveryKeyIsNeeded) {
     const OrderedJson whole = OrderedJson::parse(to_result_json(sample_result()));
     int tried = 0;

@@ -48,7 +48,7 @@ TEST(ScheduleChart, WithoutPassesIsEmpty) {
 }
 
 TEST(ScheduleChart, RanksThatDoTheSameAreOneRow) {
-    // Times of replicas may differ; what they run does not.
+    // Replicas run the same passes; their times may differ.
     const ScheduleChart chart = schedule_chart(
         {pass(0, "F0@0", 0, 5),
          pass(0, "BW0@0", 30, 40),
@@ -78,7 +78,7 @@ TEST(ScheduleChart, BarsComeByStartAndKnowWhatRunsBeside) {
         beside.push_back(bar.beside);
     }
     EXPECT_EQ(kinds, "F BW F F U ");
-    // Those that only touch do not run at the same time.
+    // Passes that only touch do not run at the same time.
     EXPECT_EQ(beside, (std::vector<bool>{false, true, true, true, false}));
 }
 
@@ -120,7 +120,7 @@ TEST(ScheduleChart, ALongRunIsCutAtTheSameMomentInEveryRow) {
     EXPECT_EQ(whole.bars.size(), 20U);
     const ScheduleChart first = schedule_chart(passes, {16, 4});
     EXPECT_TRUE(first.cut);
-    // Rank 0's fifth pass would begin at 40: rank 1 has had two until then.
+    // Rank 0's fifth pass would start at 40; rank 1 has started two passes by then.
     ASSERT_EQ(first.bars.size(), 6U);
     for (const ScheduleBar& bar : first.bars)
         EXPECT_LT(bar.pass.start_ps, 40U);

@@ -14,7 +14,7 @@
 namespace switchfold::text_test {
 namespace {
 
-/// Reads one RFC 4180 record, the reference for what is written.
+/// Parses one RFC 4180 record: the reference for the CSV output.
 std::vector<std::string> fields_of(const std::string& line) {
     std::vector<std::string> fields(1);
     bool quoted = false;
@@ -149,7 +149,7 @@ TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
 
 TEST(Table, TellsWaitingFromTransferWhereRanksAreLate) {
     ExperimentResult result = sample_result();
-    EXPECT_EQ(to_table(result).find("waiting"), std::string::npos);  // 12.5 us of 45 ms
+    EXPECT_EQ(to_table(result).find("waiting"), std::string::npos);  // 12.5 us of 45 ms: too little
     result.scenarios[1].waiting_us = 900;
     result.scenarios[1].exposed_waiting_us = 400;
     const auto lines = lines_of(to_table(result));
@@ -179,7 +179,7 @@ TEST(Table, ACollectiveShowsItsBandwidth) {
     EXPECT_EQ(*at, "ring           ring    simple      24  40.0 us            26.2      45.9");
 }
 
-/// The words of the table's line that begins with this one.
+/// The words of the table's first line whose first word is `first`.
 std::vector<std::string> line_of(const std::string& table, const std::string& first) {
     std::istringstream lines(table);
     for (std::string line; std::getline(lines, line);) {

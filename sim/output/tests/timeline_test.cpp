@@ -94,7 +94,7 @@ TEST_F(TimelineTest, ASliceFollowsKinetosConventions) {
     EXPECT_EQ(s["args"]["stream"], 7);  // a number, as tools expect
     EXPECT_EQ(s["args"]["device"], 0);
     EXPECT_EQ(s["args"]["correlation"], 12);
-    // Names of the process and of its one stream, once.
+    // The process and its one stream are named once each.
     const Json names = events(json, "M");
     ASSERT_EQ(names.size(), 3U);
     EXPECT_EQ(names[0]["args"]["name"], "ring rank 0");
@@ -117,7 +117,7 @@ TEST_F(TimelineTest, AnnotationsLieOnATrackOfTheirOwnAndAreNoGpuWork) {
     EXPECT_FALSE(slices[1]["args"].contains("stream"));
     EXPECT_DOUBLE_EQ(slices[1]["dur"].get<double>(), 3.5);
     const Json names = events(json, "M");
-    ASSERT_EQ(names.size(), 4U);  // two of the process, name and place of the track
+    ASSERT_EQ(names.size(), 4U);  // two for the process; the track's name and position
     EXPECT_EQ(names[2]["args"]["name"], "steps");
     EXPECT_EQ(names[3]["args"]["sort_index"], -1);
 }
@@ -204,7 +204,7 @@ TEST_F(TimelineTest, TheSameSlicesGiveTheSameBytes) {
     };
     const std::string first = bytes(fill);
     EXPECT_EQ(first, bytes(fill));
-    EXPECT_EQ(first.substr(4, 4), std::string(4, '\0'));  // no time in gzip's header
+    EXPECT_EQ(first.substr(4, 4), std::string(4, '\0'));  // no timestamp in the gzip header
 }
 
 TEST_F(TimelineTest, AFullDiskIsAnIoError) {

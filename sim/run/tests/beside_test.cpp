@@ -15,7 +15,7 @@ SystemParams dgx_a100() {
     return load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/dgx_a100.json", {});
 }
 
-/// 100 us that draw two thirds of the HBM's peak.
+/// A kernel of 100 us that draws two thirds of the HBM's peak bandwidth.
 KernelOperation streaming(const SystemParams& system) {
     KernelOperation kernel;
     kernel.grid = {864, 1, 1};
@@ -27,7 +27,7 @@ KernelOperation streaming(const SystemParams& system) {
     return kernel;
 }
 
-/// The whole of the kernel long.
+/// Communication that lasts for the whole kernel.
 CommunicationPhase phase(std::uint32_t blocks, double bytes_per_second) {
     CommunicationPhase p;
     p.from_us = -50;
@@ -41,7 +41,7 @@ TEST(SimulateBeside, AloneAKernelTakesItsIsolatedTime) {
     const SystemParams system = dgx_a100();
     const KernelOperation kernel = streaming(system);
     EXPECT_EQ(simulate_beside(*system.gpu, kernel, {}), kernel.isolated);
-    // What is over when the kernel starts, or begins when it has ended, is not beside it.
+    // Communication that starts after the kernel has ended does not slow it.
     CommunicationPhase late = phase(24, 1e12);
     late.from_us = 500;
     EXPECT_EQ(simulate_beside(*system.gpu, kernel, {late}), kernel.isolated);
@@ -93,8 +93,8 @@ TEST(TrafficOf, ARingDrawsWhatItMovesThroughEachL2) {
         traffic_of(system, collective(CollectiveKind::kAllReduce, kBytes), 8);
     EXPECT_EQ(traffic.after_last, traffic.time);
     EXPECT_GT(traffic.footprint.count(), 0U);
-    // A rank receives and sends 2 (n - 1) / n of the buffer, and reads or writes its own and a
-    // FIFO's bytes for each: between two and six times that.
+    // A rank receives and sends 2 (n - 1) / n of the buffer. For each of these bytes it also
+    // accesses its own buffer and a FIFO, so it draws between two and six times as much.
     const double drawn = traffic.bytes_per_second * to_seconds(traffic.time);
     const double moved = 2.0 * 7 / 8 * static_cast<double>(kBytes);
     EXPECT_GT(drawn, 2 * moved);

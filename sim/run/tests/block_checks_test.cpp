@@ -92,7 +92,7 @@ TEST(BlockChecks, AGpuHoldsSoManyBlocksAtTheSameTime) {
     EXPECT_EQ(most_blocks(gpu, large, ring), 30U);
 }
 
-// They would wait for ever for those that are not resident.
+// The resident blocks would wait forever for blocks that never become resident.
 TEST(BlockChecks, MoreBlocksThanAGpuHoldsAreRefusedAtTheScenario) {
     const std::filesystem::path file = SWITCHFOLD_SOURCE_DIR "/configs/experiments/blocks.json";
     RunOptions options;

@@ -10,7 +10,7 @@
 namespace switchfold::causes_test {
 namespace {
 
-/// Slowdowns without each mechanism, and with all of them.
+/// The slowdown with each mechanism switched off in turn and, last, with all of them on.
 struct Slowdowns {
     std::array<double, kMechanismCount + 1> of{};
     double operator()(std::size_t without) const { return of.at(without); }
@@ -59,7 +59,7 @@ RC_GTEST_PROP(FindCausesProperty, TheyAddUpToTheWhole, ()) {
     RC_ASSERT(std::abs(sum - whole) < 1e-9);
 }
 
-/// Two ranks with a GEMM and a copy kernel in the backward pass of each of two steps.
+/// Two ranks and two steps; each backward pass has a GEMM and a fill kernel.
 class KernelTimes : public ::testing::Test {
 protected:
     KernelTimes() {
@@ -80,7 +80,7 @@ protected:
                 kernel.isolated = microseconds(10);
                 operation.body = kernel;
                 rank->operations.push_back(operation);
-                // The GEMM loses 5 us, the other nothing.
+                // The GEMM loses 5 us, the fill kernel nothing.
                 times.push_back({microseconds(0), microseconds(name == 0 ? 15 : 10)});
             }
         graph_.ranks = {rank, rank};

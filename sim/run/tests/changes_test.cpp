@@ -18,7 +18,7 @@ namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
 
-/// `sequence`: of the small network, which decides how long a step is.
+/// `sequence`: the small network's sequence length, which sets the duration of a step.
 LoadedExperiment experiment(
     const std::string& run,
     const std::string& scenarios = R"({"name": "one"})",
@@ -73,7 +73,7 @@ TEST(Runs, AJoinPausesLessThanReconnectingAndThatLessThanARestart) {
         EXPECT_EQ(change.from, 2U);
         EXPECT_EQ(change.to, 4U);
         EXPECT_TRUE(change.reached);
-        // The first stretch repeats the step that the scenario's own figures are of.
+        // The first stretch repeats the step that the scenario's own figures describe.
         EXPECT_NEAR(s.changes->stretches.front().step_us, s.iteration_us, 1e-3 * s.iteration_us);
     }
     EXPECT_LT(pauses[0], pauses[1]);
@@ -81,11 +81,11 @@ TEST(Runs, AJoinPausesLessThanReconnectingAndThatLessThanARestart) {
     const ChangeResult& join = result.scenarios[0].changes->changes.at(0);
     ASSERT_TRUE(join.joining);
     EXPECT_TRUE(join.joining->fits);
-    EXPECT_DOUBLE_EQ(join.pause_s, 0.01);  // the switch alone
+    EXPECT_DOUBLE_EQ(join.pause_s, 0.01);  // only the switch to the new group
     EXPECT_GT(join.joining->transfer_s, 0);
     EXPECT_LE(join.joining->transfer_s, join.joining->window_s);
     EXPECT_GE(join.slowdown_s, 0);
-    // Three million parameters of 14 B in one step of some milliseconds.
+    // Three million parameters of 14 B each; a step takes a few milliseconds.
     EXPECT_GT(result.scenarios[0].changes->state_bytes, 14 * 3e6);
 }
 
@@ -115,7 +115,7 @@ TEST(Runs, TheGlobalBatchIsDividedAnewOrTheMembersKeepTheirs) {
         const RunStretchResult& last = result.scenarios[scenario].changes->stretches.back();
         return last.samples_per_s * last.step_us * 1e-6;
     };
-    EXPECT_NEAR(samples(0), 8, 1e-6);  // 3, 3 and 2
+    EXPECT_NEAR(samples(0), 8, 1e-6);  // 3, 3 and 2 per member
     EXPECT_NEAR(samples(1), 12, 1e-6);
 }
 
@@ -135,7 +135,7 @@ TEST(Runs, FailuresWithSparesKeepTheirSizeAndTheSameSeedItsBytes) {
         one.gpu_seconds_lost, result_of(experiment(run)).scenarios[0].changes->gpu_seconds_lost);
 }
 
-/// A checkpoint step of a run on a machine whose copies go over links.
+/// A checkpoint step on a machine whose copies to the host travel over simulated links.
 CheckpointStepResult checkpoint_step(const std::string& costs, const std::string& plan) {
     const ExperimentResult result = result_of(experiment(
         R"(, "time": "600 s", "checkpoint": {"every": "60 s", "asynchronous": true})",
@@ -149,7 +149,8 @@ CheckpointStepResult checkpoint_step(const std::string& costs, const std::string
 TEST(Runs, ACopyToTheHostTakesTheLinksTimeAndSlowsItsStep) {
     const CheckpointStepResult one = checkpoint_step(
         R"("/run/costs/storage_write": "1 GB/s")", R"("data": 4, "micro_batch": 4)");
-    // Three million parameters and their embeddings of 14 B over PCIe 5, 55.4 GB/s.
+    // The state has 14 B for each of three million parameters and for the embeddings. It is copied
+    // over PCIe 5 at 55.4 GB/s.
     const ExperimentResult result = result_of(
         experiment(R"(, "time": "600 s", "checkpoint": {"every": "60 s", "asynchronous": true})"));
     const double bytes = result.scenarios[0].changes->state_bytes;
@@ -157,7 +158,7 @@ TEST(Runs, ACopyToTheHostTakesTheLinksTimeAndSlowsItsStep) {
     EXPECT_NEAR(one.written_s - one.copied_s, bytes / 1e9, 1e-6);
     EXPECT_GE(one.step_s, one.alone_s);
     EXPECT_NEAR(one.wait_s, std::max(0.0, one.copied_s - one.window_s), 1e-9);
-    // Four hosts' links together, and one storage.
+    // Every rank writes: the state is copied over four host links at once, but to one storage.
     const CheckpointStepResult all = checkpoint_step(
         R"("/run/costs/storage_write": "1 GB/s", "/run/costs/writers": "every_rank")",
         R"("data": 4, "micro_batch": 4)");
@@ -289,7 +290,7 @@ TEST(Runs, SwitchesCopyStateToManyJoinersAtOnce) {
     const auto transfer = [&](std::size_t scenario) {
         return result.scenarios[scenario].changes->changes.at(0).joining->transfer_s;
     };
-    // Three rounds of whole states against one stream.
+    // The tree sends the whole state in three rounds; the switches replicate one stream.
     EXPECT_LT(transfer(1), transfer(0) / 2);
 }
 

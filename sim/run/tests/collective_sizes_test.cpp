@@ -58,7 +58,7 @@ TEST(CollectiveSizes, TheShortestOccurrenceOverTheStepsCounts) {
          all_reduce(1, 0, Bytes(), microseconds(300)),
          all_reduce(2, 1, Bytes(), microseconds(1000)),
          all_reduce(3, 1, Bytes(), microseconds(400))});
-    // Ranks that share a graph still share it, and count once.
+    // Ranks that share a graph keep sharing it, and its collectives count once.
     EXPECT_EQ(estimate_collective_sizes(system, graph), 4U);
     EXPECT_EQ(graph.ranks[0], graph.ranks[7]);
     EXPECT_EQ(at(graph, 0, 0).bytes, at(graph, 0, 2).bytes);
@@ -69,7 +69,8 @@ TEST(CollectiveSizes, TheShortestOccurrenceOverTheStepsCounts) {
     EXPECT_EQ(at(graph, 0, 0).bytes, at(shortest, 0, 0).bytes);
 }
 
-/// Sizes are those that NCCL's estimate gives this time; the simulation is near it.
+/// The estimated size is the one for which NCCL's model predicts the measured time; the simulated
+/// time is close to it.
 TEST(CollectiveSizes, ARunOfTheEstimatedSizeTakesAboutTheMeasuredTime) {
     const SystemParams system = hgx_h100();
     for (const std::uint64_t us : {500ULL, 2000ULL}) {

@@ -34,7 +34,7 @@ TEST(MachineCounts, SumsRepeatAndPeaksDoNot) {
         machine.collectives().start(rank, 0, operation, 0, ended);
     simulation.run();
     const TrafficStatistics once = counts.counted();
-    // Parts of whole packets add up over the components.
+    // Fractions of a packet accumulate, so that the sum over all components is right, too.
     for (int i = 0; i < 10; ++i)
         counts.repeat(0.25);
     const TrafficStatistics all = counts.counted();

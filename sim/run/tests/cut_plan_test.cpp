@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of layers and branches, as experiments ask for them.
+// Plans that divide a network by layers and branches, run as experiments.
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
@@ -45,7 +45,7 @@ double iteration(const std::string& plan) {
 }
 
 TEST(CutPlan, OnOneGpuTakesWhatThePlainPlanTakes) {
-    // Time steps are kernels of their own instead of one as long as all.
+    // In the cut plan, each time step is its own kernel instead of one kernel for all of them.
     const double plain = iteration(R"("micro_batch": 16)");
     const double steps =
         iteration(R"("micro_batch": 16, "cut": {"parts": 1, "lstm_weights": "memory"})");

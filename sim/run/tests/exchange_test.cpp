@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exchanges by copies and replicas that average, as experiments have them.
+// Gradient exchange by copies, and replicas that average periodically, run as experiments.
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
@@ -93,7 +93,8 @@ TEST(Exchange, SaysWhatItCannotDo) {
 }
 
 TEST(Average, PeriodsDivideWhatAnExchangeTakes) {
-    // x falls as 1/H: what an exchange adds to a step at 4 is four times what it adds at 16.
+    // x, the time that exchanges add to a step, falls as 1/H: H = 4 adds four times what H = 16
+    // adds.
     const ExperimentResult result =
         run("pcie3_two_groups",
             training(R"("data": 2, "average": {"every": 4})"),

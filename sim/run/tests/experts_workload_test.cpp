@@ -87,7 +87,7 @@ TEST(ExpertsWorkload, RefusesMachinesThatCannot) {
     EXPECT_NE(problems_of(two)[0].find("lie on 2 machines"), std::string::npos);
 }
 
-/// A scenario's own machine and exchange are looked at, not the experiment's.
+/// The machine and exchange that a scenario sets are checked instead of the experiment's.
 TEST(ExpertsWorkload, LooksAtWhatAScenarioSets) {
     const auto problems_of_set = [](const Json& set) {
         Json json = experiment();
@@ -134,7 +134,7 @@ TEST(ExpertsWorkload, RunsOneAfterTheOther) {
     EXPECT_EQ(results[0].algorithm, "deepep_normal");
     EXPECT_EQ(results[0].channels, 20U);
     EXPECT_EQ(results[1].name, "world moe_combine 1");
-    // A copy for each of 3.5 distinct ranks of a token, give or take.
+    // A token is sent once to each of its distinct destination ranks, about 3.5 on average.
     EXPECT_NEAR(static_cast<double>(results[0].size_bytes) / (1056 * 64), 3.6, 0.4);
     EXPECT_NEAR(
         static_cast<double>(results[1].size_bytes) / static_cast<double>(results[0].size_bytes),

@@ -12,7 +12,7 @@ namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/folded.json";
 
-/// The plan with every rank and folded, on HGX H100.
+/// Runs the plan on HGX H100, with every rank and folded.
 ExperimentResult both(const std::string& plan) {
     const std::string text = fmt::format(
         R"({{
@@ -44,7 +44,8 @@ std::string refused(const std::string& plan) {
 void expect_same(const std::string& plan, double of_rings, double of_bubbles = 0.01) {
     const ExperimentResult result = both(plan);
     for (const std::size_t i : {0U, 2U}) {
-        // Groups of one machine share its switches' adders, and the probe has one device's.
+        // With every rank, all groups of a machine share its switches' adders. The probe runs the
+        // groups of one device only.
         const double tolerance = i == 0 ? of_rings : of_rings + 0.005;
         const ScenarioResult& all = result.scenarios[i];
         const ScenarioResult& folded = result.scenarios[i + 1];
@@ -56,11 +57,11 @@ void expect_same(const std::string& plan, double of_rings, double of_bubbles = 0
 }
 
 TEST(FoldedPlan, TakesWhatAllRanksTake) {
-    // Tensor-parallel groups, blocking messages: nothing but the norm's group is smaller.
+    // Tensor-parallel groups and blocking messages: folding shrinks only the norm's group.
     expect_same(
         R"("tensor": 4, "pipeline": 2, "micro_batch": 2, "accumulate": 6, "messages": "blocking")",
         0.005);
-    // Replicas whose gradients travel at the end, with sharded moments.
+    // Replicas that reduce their gradients at the end, with sharded optimizer moments.
     expect_same(
         R"("tensor": 2, "sequence": true, "data": 4, "micro_batch": 2, "accumulate": 2,
            "overlap_gradients": false, "sharding": "optimizer")",
@@ -72,8 +73,8 @@ TEST(FoldedPlan, TakesWhatAllRanksTake) {
 }
 
 TEST(FoldedPlan, TakesWhatHostsTakeThatWait) {
-    // A folded pass has the calls of its message and first kernel within, and not before it: 130 us
-    // of passes of 4 ms and more.
+    // In a folded plan, the host calls for a pass's message and first kernel count as part of the
+    // pass instead of preceding it: 130 us in passes of 4 ms and more.
     constexpr double kCall = 0.03;
     expect_same(
         R"("tensor": 4, "pipeline": 2, "micro_batch": 1, "accumulate": 6, "messages": "blocking",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of many ranks on a few of them, against the same with every rank.
+// Collectives of many ranks simulated on a few of them, compared with every rank simulated.
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
@@ -38,7 +38,8 @@ std::string collective(const std::string& kind, std::uint64_t bytes) {
         R"("workload": {{"type": "collective", "collective": "{}", "size": "{} B"}})", kind, bytes);
 }
 
-/// A link's payload, a switch's packets, a memory's bytes: sums over all components, by table.
+/// Sums over all components of each statistics table: link payload, switch packets and memory
+/// bytes.
 std::vector<double> sums(const ScenarioResult& result) {
     std::vector<double> all;
     for (const StatisticTable& table : result.statistics) {
@@ -77,7 +78,8 @@ void expect_same(
     const std::vector<double> of_all = sums(every);
     const std::vector<double> of_folded = sums(folded);
     ASSERT_EQ(of_all.size(), of_folded.size());
-    // A ring's last chunk and the last head's piece may be shorter than the others.
+    // Sums differ slightly: a ring's last chunk and the last head's piece may be shorter than the
+    // others.
     for (std::size_t i = 0; i < of_all.size(); ++i)
         EXPECT_NEAR(of_folded[i], of_all[i], 0.01 * of_all[i]) << members << i;
 }
@@ -96,7 +98,7 @@ TEST(FoldedRanks, OverMachinesKeepTwoMachines) {
         16);
 }
 
-// Small pieces, so that a short transfer has many loops.
+// Small chunks, so that a short transfer has many loops.
 std::string many_loops(std::uint32_t ranks) {
     return fmt::format(
         R"("system": {{"$base": "../systems/gb200_nvl72.json", "topology": {{"gpus": {}}},
@@ -113,7 +115,7 @@ TEST(FoldedRanks, OfASwitchDomainKeepOne) {
 TEST(FoldedRanks, OfAnySwitchDomainTakeItsTime) {
     ASSERT_TRUE(rc::check([] {
         const auto ranks = *rc::gen::inRange<std::uint32_t>(32, 73);
-        const auto loops = *rc::gen::inRange<std::uint64_t>(9'000, 14'000);  // thousandths
+        const auto loops = *rc::gen::inRange<std::uint64_t>(9'000, 14'000);  // in thousandths
         const std::uint64_t bytes = loops * ranks * 8 * 1024 / 1000 / 4 * 4 * 2;
         const std::string members = many_loops(ranks) + ", " + collective("all_reduce", bytes);
         const ScenarioResult every = scenario(members, kInSwitch, true);
@@ -160,7 +162,8 @@ TEST(FoldedRanks, AutoFoldsAsWhatItChooses) {
         0.005);
 }
 
-/// `kept` of the 32 ranks of four machines stand for all: within `error` of the times of all.
+/// Expects a simulation of `kept` of the 32 ranks of four machines to take the time of all 32
+/// within `error`.
 void expect_approximation(
     const std::string& algorithm, std::uint32_t kept, double error, const std::string& note) {
     const std::string policy = fmt::format(R"("all_reduce": {{"algorithm": "{}"}})", algorithm);
@@ -204,7 +207,7 @@ TEST(FoldedRanks, ApproximateTreesOfAnySizeTakeTheTimeOfWholeOnes) {
         const std::string tree = R"("all_reduce": {"algorithm": "tree"})";
         const ScenarioResult every = scenario(members, tree, true);
         const ScenarioResult few = scenario(R"("approximate": true, )" + members, tree, false);
-        RC_TAG(few.folded_ranks > 0);  // the smallest have fewer channels than trees
+        RC_TAG(few.folded_ranks > 0);  // the smallest sizes have fewer channels than trees
         RC_ASSERT(std::abs(few.iteration_us / every.iteration_us - 1) < 0.025);
     }));
 }

@@ -25,18 +25,19 @@ double to_double(Bandwidth bandwidth) {
     return static_cast<double>(bandwidth.count());
 }
 
-/// ZeRO-Infinity: one GPU of a DGX-2 reaches 10 to 12 GB/s, and 3 GB/s each where sixteen read.
+/// ZeRO-Infinity: one GPU of a DGX-2 reaches 10 to 12 GB/s; sixteen that read at the same time
+/// reach 3 GB/s each.
 TEST(HostCopyRates, OneGpuOfADgx2AndSixteen) {
     const SystemParams dgx2 = system_of("dgx2_v100_host");
     EXPECT_NEAR(host_copy_rates(dgx2, {1, kMuch, Bytes()}).to_device / kGiga, 12, 1.2);
     const double each = host_copy_rates(dgx2, {16, kMuch, Bytes()}).to_device / kGiga;
     EXPECT_NEAR(each, 3, 0.3);
     EXPECT_NEAR(host_copy_rates(dgx2, {16, Bytes(), kMuch}).to_host / kGiga, each, 0.01);
-    // Two below one switch share its link.
+    // Two GPUs below one PCIe switch share its link.
     EXPECT_NEAR(host_copy_rates(dgx2, {2, kMuch, Bytes()}).to_device / kGiga, 6.2, 0.1);
 }
 
-/// SwapAdvisor: 20 GB/s both ways together where one way is 12, on a V100.
+/// SwapAdvisor: a V100 reaches 20 GB/s in both directions together and 12 GB/s in one.
 TEST(HostCopyRates, BothWaysOfAV100) {
     const SystemParams v100 = system_of("v100_pcie_host");
     const HostCopyRates one_way = host_copy_rates(v100, {1, Bytes(), kMuch});
@@ -46,7 +47,7 @@ TEST(HostCopyRates, BothWaysOfAV100) {
     EXPECT_NEAR(both.both / (2 * one_way.to_host), 20.0 / 24, 0.02);
 }
 
-/// Capuchin: 12.7 GB/s to the host and 9.6 GB/s from it, on a P100.
+/// Capuchin: a P100 reaches 12.7 GB/s to the host and 9.6 GB/s from it.
 TEST(HostCopyRates, DirectionsOfAP100) {
     SystemParams p100 = system_of("v100_pcie_host");
     p100.gpu->copy.host_bandwidth = Bandwidth(9'600'000'000);
@@ -57,7 +58,7 @@ TEST(HostCopyRates, DirectionsOfAP100) {
     EXPECT_NEAR(host_copy_rates(p100, {1, Bytes(), kMuch}).to_host / kGiga, 12.7, 0.1);
 }
 
-/// Each GPU of an HGX H100 has a PCIe switch of its own, and four of them a socket's memory.
+/// In an HGX H100, each GPU has its own PCIe switch, and four GPUs share a socket's memory.
 TEST(HostCopyRates, GpusOfAnHgxH100DoNotShare) {
     const SystemParams hgx = system_of("hgx_h100_host");
     EXPECT_NEAR(host_copy_rates(hgx, {1, kMuch, Bytes()}).to_device / kGiga, 55.4, 0.6);
@@ -76,7 +77,8 @@ struct Beside {
     Time copies;
 };
 
-/// All GPUs copy from their hosts and reduce, or do one of both.
+/// Every GPU copies `copied` bytes from its host while all reduce `reduced` bytes; a size of 0
+/// omits that part.
 Beside run(const SystemParams& system, std::uint32_t gpus, Bytes copied, Bytes reduced) {
     ExecutionGraph graph;
     graph.names = {"copy", "all_reduce"};
@@ -121,7 +123,8 @@ TEST(HostCopies, AndAnAllReduceOverTheSamePcieSlowEachOther) {
     const Beside both = run(box, 4, mebibytes(64), mebibytes(64));
     EXPECT_GT(to_seconds(both.copies), 1.2 * to_seconds(copies));
     EXPECT_GT(to_seconds(both.all_reduce), 1.2 * to_seconds(all_reduce));
-    // Both use the links that the other leaves.
+    // Each uses the bandwidth that the other leaves idle, so together they take hardly longer than
+    // one after the other.
     EXPECT_LT(
         to_seconds(std::max(both.copies, both.all_reduce)),
         1.05 * (to_seconds(copies) + to_seconds(all_reduce)));
@@ -136,8 +139,8 @@ TEST(HostCopies, AndAnAllReduceOverNvlinkDoNot) {
     EXPECT_NEAR(to_seconds(both.all_reduce), to_seconds(all_reduce), 0.02 * to_seconds(all_reduce));
 }
 
-/// An all-reduce of 1 GiB over two GPUs, and copies from 20 ms on, in the middle of what it leaves
-/// out where nothing is beside it.
+/// An all-reduce of 1 GiB over two GPUs, with copies from 20 ms on. Without the copies, the
+/// simulation skips that part of the all-reduce.
 ExecutionGraph long_all_reduce(std::uint32_t copies) {
     ExecutionGraph graph;
     graph.names = {"copy", "all_reduce"};
@@ -172,7 +175,7 @@ TEST(HostCopies, AreWholeBesideACollectiveThatLeavesSomethingOut) {
     EXPECT_GT(to_seconds(Time(alone.jumped_ps)), 0.05);
     const Outcome jumped = simulate(system, long_all_reduce(3), policies);
     const Outcome whole = simulate(system, long_all_reduce(3), policies, exact);
-    // A jump up to the first copy, and none after.
+    // The simulation jumps up to the first copy and not after it.
     EXPECT_GT(jumped.jumped_ps, 0U);
     EXPECT_LT(to_seconds(Time(jumped.jumped_ps)), 0.02);
     const auto end = static_cast<double>(whole.end_ps);

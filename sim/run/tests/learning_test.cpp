@@ -91,7 +91,7 @@ TEST(Learning, OfAFlushIsThatOfOneGpuAndAnAsynchronousPipelineMissesUpdates) {
         EXPECT_EQ(learned(4).stages[s].copies, 4 - s);
     }
     EXPECT_NE(learned(3).seeds[0].final_loss, learned(0).seeds[0].final_loss);
-    // A folded plan trains the same at other times.
+    // A folded plan trains the same way; only its times differ.
     EXPECT_EQ(learned(5).seeds[0].final_loss, learned(3).seeds[0].final_loss);
     for (const ScenarioResult& scenario : result.scenarios) {
         const LearningResult& learning = *scenario.learning;

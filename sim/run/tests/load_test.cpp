@@ -91,7 +91,7 @@ TEST_F(CompleteExperiment, ScenariosThatAreLeftOutAreGoneFromTheConfigurationToo
     const Json json = Json::parse(loaded.effective_config);
     ASSERT_EQ(json["scenarios"].size(), 1U);
     EXPECT_EQ(json["scenarios"][0]["name"], "ring");
-    // What was left out is as if it had never been written.
+    // The digest is the same as if the left-out scenario had never been written.
     Experiment without = all_reduce();
     without.scenarios = loaded.experiment.scenarios;
     EXPECT_EQ(complete_experiment(without, file_).digest, loaded.digest);
@@ -104,7 +104,7 @@ TEST_F(CompleteExperiment, TracePathsAreRelativeToTheExperiment) {
     trace.files = {"traces/../traces/rank0.json"};
     experiment.workload = trace;
     const LoadedExperiment loaded = complete_experiment(experiment, file_);
-    // As written: the digest must not depend on where the folder lies.
+    // The path stays as written: the digest must not depend on the folder's location.
     EXPECT_EQ(
         std::get<TraceWorkloadParams>(*loaded.experiment.workload).files.at(0),
         "traces/../traces/rank0.json");

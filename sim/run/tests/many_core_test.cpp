@@ -58,7 +58,7 @@ TEST(ManyCore, ShippedExperimentShowsWhatEachPartCosts) {
     EXPECT_LT(
         *named(result, "recompute").peak_memory_gib, *named(result, "two_level").peak_memory_gib);
     EXPECT_LT(*named(result, "transfers not hidden").speedup, two_level);
-    // The whole way in is bare without hiding; with it, the first chunk's.
+    // Without hiding, the whole input transfer is exposed; with hiding, only the first chunk's.
     const double bare = *named(result, "transfers not hidden").exposed_copies_us;
     EXPECT_NEAR(*named(result, "two_level").exposed_copies_us, bare / 4, 1e-6);
     EXPECT_EQ(*named(result, "socket").exposed_copies_us, 0);

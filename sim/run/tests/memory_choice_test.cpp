@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated steps whose memory is planned, simulated.
+// Simulations of generated training steps that follow a memory plan.
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
@@ -71,7 +71,8 @@ TEST(MemoryChoice, ADelayedUpdateNeedsOneBufferAndNoMoreTime) {
     EXPECT_LE(*delayed.peak_memory_gib, *batch.peak_memory_gib);
 }
 
-/// A planner's copies hide where they are few, and show where everything travels.
+/// An optimal plan makes few copies and hides most of them; with everything offloaded, copies are
+/// exposed.
 TEST(MemoryChoice, WhatTravelsTakesTime) {
     const auto takes = [](const char* memory) {
         return run("\"alexnet\"", fmt::format(R"("micro_batch": 64, "memory": {{{}}})", memory))
@@ -84,7 +85,8 @@ TEST(MemoryChoice, WhatTravelsTakesTime) {
     EXPECT_GT(offloaded, planned);
 }
 
-/// Copies of GPUs that share the way to the host slow each other: nothing of it is in the plan.
+/// GPUs that share the path to the host slow each other's copies. The memory plan does not account
+/// for this; the simulation does.
 TEST(MemoryChoice, NeighboursThatOffloadTooMakeItSlower) {
     const auto takes = [](int ranks) {
         return run("\"alexnet\"",
@@ -98,7 +100,7 @@ TEST(MemoryChoice, NeighboursThatOffloadTooMakeItSlower) {
     EXPECT_GT(takes(4), 1.5 * takes(1));
 }
 
-/// The largest micro-batch leaves room for what its blocks compute again.
+/// The largest micro-batch leaves room for the workspace of recomputed blocks.
 TEST(MemoryChoice, WithoutAPlannerTheLargestMicroBatchCountsWorkspace) {
     const auto told = [](std::uint32_t micro_batch) {
         return refused(
@@ -113,7 +115,8 @@ TEST(MemoryChoice, WithoutAPlannerTheLargestMicroBatchCountsWorkspace) {
     EXPECT_NE(told(largest + 1).find(fmt::format(": at most {} fit", largest)), std::string::npos);
 }
 
-/// Weights of the first layer are in the ring from the end of one step to the next one's begin.
+/// The first layer's weights stay in the staging ring from the end of one step to the start of the
+/// next.
 TEST(MemoryChoice, WhatStaysOverTheEndOfAStepMayGoInBetween) {
     EXPECT_GT(
         run("\"alexnet\"",

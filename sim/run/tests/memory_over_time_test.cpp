@@ -43,7 +43,7 @@ protected:
             {3, true, kActivations, -40}};
     }
 
-    /// Two ranks, the second without memory that changes.
+    /// Two ranks. The first allocates nothing during the step; the second is rank_.
     [[nodiscard]] ExecutionGraph graph() const {
         ExecutionGraph graph;
         graph.names = {"F0@0", "BW0@0"};
@@ -82,10 +82,10 @@ TEST_F(MemoryOverTime, HasARowForEachMomentAtWhichItChanges) {
         times.push_back(row.time_us);
         all.push_back(row.bytes.all());
     }
-    // What the third kernel frees is there for the fourth.
+    // The fourth kernel can use what the third frees.
     EXPECT_EQ(times, (std::vector<double>{0, 20, 30, 40}));
     EXPECT_EQ(all, (std::vector<double>{140.5, 170.5, 160.5, 100.5}));
-    rank_.memory[3].bytes = 30;  // as much as was freed: nothing changes
+    rank_.memory[3].bytes = 30;  // as much as the third frees: no change
     rank_.memory[4].bytes = -30;
     EXPECT_EQ(memory_over_time(graph(), outcome(), 1).size(), 3U);
 }
@@ -114,7 +114,8 @@ TEST_F(MemoryOverTime, NamesWhatIsLeftAndWhatWasNotThere) {
     EXPECT_NE(problem().find("rank 1 frees 1 bytes of workspace"), std::string::npos) << problem();
 }
 
-/// Any times that streams and dependencies allow: what others make a rank wait for is part of them.
+/// Random times that streams and dependencies allow. Waiting for other ranks is part of the
+/// durations.
 Outcome any_outcome(const ExecutionGraph& graph, std::uint64_t seed) {
     Outcome outcome;
     for (const auto& rank : graph.ranks) {
@@ -144,8 +145,8 @@ ParallelPlan any_plan() {
     return plan;
 }
 
-/// What goes on top of what is held all along is gone in the end; the peak is what is known before
-/// the run but for gradients that travel whole, and less where two passes run beside each other.
+/// Memory allocated during the step is freed by its end. The peak is as planned before the run,
+/// apart from buckets of unsharded gradients, and lower where two passes run beside each other.
 RC_GTEST_PROP(MemoryOverTimeProperty, IsConservedAndPeaksWhereThePlanSays, ()) {
     GptShape shape;
     shape.layers = 8;

@@ -125,7 +125,7 @@ TEST(NeuralNetworkParams, MeasuredTimesAreRefusedWhereNobodyUsesThem) {
     EXPECT_THROW(static_cast<void>(training_step(workload, gpu, 2, folder)), ConfigError);
 }
 
-/// Old keys and the new one mean the same.
+/// The old key "table" and the new key "network" mean the same.
 TEST(NeuralNetworkParams, ATableIsANetworkWithAPath) {
     const TemporaryFolder temporary;
     const std::filesystem::path& folder = temporary.path();

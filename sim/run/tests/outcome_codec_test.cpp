@@ -81,7 +81,7 @@ RC_GTEST_PROP(OutcomeCodec, RefusesWhatIsLeftOver, ()) {
     RC_ASSERT_THROWS_AS(decode(bytes), InternalError);
 }
 
-/// Lengths that no memory could hold must not be tried.
+/// Lengths that no memory could hold must be rejected before allocation.
 TEST(OutcomeCodec, RefusesLengthsBeyondItsBytes) {
     const std::string bytes(64, '\xff');
     EXPECT_THROW(static_cast<void>(decode(bytes)), InternalError);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans on machines that they met badly once.
+// Regression tests: combinations of plan and machine that once failed.
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
@@ -34,7 +34,7 @@ ExperimentResult run(const std::string& system, const std::string& plan) {
 }
 
 TEST(PlanMachines, CollectivesThroughSeveralSwitchesStayUntilNothingWouldWakeThem) {
-    // Groups of tensor- and data-parallel ranks reduce through the same switches at the same time.
+    // Tensor-parallel and data-parallel groups reduce through the same switches at the same time.
     const ExperimentResult result =
         run("gb200_nvl72",
             R"("tensor": 2, "data": 2, "sequence": true, "sharding": "gradients", "accumulate": 2,
@@ -43,7 +43,7 @@ TEST(PlanMachines, CollectivesThroughSeveralSwitchesStayUntilNothingWouldWakeThe
 }
 
 TEST(PlanMachines, ReplicatedStagesOfSeveralSizesEnd) {
-    // Fewer mini-batches ahead than PipeDream admits would hang here.
+    // With fewer mini-batches in flight than PipeDream admits, this run would hang.
     const ExperimentResult result = run(
         "gb200_nvl72",
         R"("pipeline": 16, "replicas": [9, 5, 1, 1], "schedule": "1f1b_async", "weights": "stash",
@@ -52,7 +52,7 @@ TEST(PlanMachines, ReplicatedStagesOfSeveralSizesEnd) {
 }
 
 TEST(PlanMachines, DefaultScenariosOfAFoldedPlanLeaveOutWhatTheMachineCannotDo) {
-    // All-reduces travel between devices alone: the probe has none.
+    // The only all-reduces are between pipeline devices, so the probe contains none.
     const std::string text = R"({
       "name": "test", "system": "../systems/v100_pcie.json", "causes": false,
       "workload": {

@@ -138,7 +138,7 @@ TEST(Pool, AFailureThatTheCallerRethrowsEndsTheOthers) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
-/// What rethrow() throws of an error of a job called "ring".
+/// Message of the exception that rethrow() throws for the failed job "ring".
 template <class Error>
 std::string what_of(const JobResult& result) {
     try {

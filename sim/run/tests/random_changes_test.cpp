@@ -18,8 +18,8 @@ namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
 
-/// Runs of a small network on four GPUs: changes, checkpoints, failures and costs as they come,
-/// senseless ones among them.
+/// Random runs of a small network on four GPUs, with changes, checkpoints, failures and costs.
+/// Some combinations make no sense.
 class RandomRun {
 public:
     explicit RandomRun(std::uint64_t seed) : random_(seed, "runs") {}
@@ -69,7 +69,7 @@ private:
         change["at"] = steps ? Json(at) : Json(fmt::format("{} s", at));
         const bool adds = !one_of(3);
         change[adds ? "add" : "remove"] = gpus();
-        // Mostly what can do it.
+        // Mostly a method that suits the change; else the run's, which may not.
         if (!one_of(10))
             change["method"] = adds ? std::array{"restart", "reconnect", "join"}[random_.below(3)]
                                     : std::array{"restart", "leave", "failure"}[random_.below(3)];

@@ -27,7 +27,7 @@ protected:
     RunExperiment(RunExperiment&&) = delete;
     RunExperiment& operator=(RunExperiment&&) = delete;
 
-    /// A step of two blocks on two of an HGX H100's GPUs.
+    /// A training step of two transformer blocks on two GPUs of an HGX H100.
     [[nodiscard]] Experiment training() const {
         Experiment experiment;
         experiment.name = "test";
@@ -45,7 +45,7 @@ protected:
         experiment.workload = workload;
         return experiment;
     }
-    /// The same network on two stages.
+    /// The same network on two pipeline stages.
     [[nodiscard]] Experiment pipeline() const {
         Experiment experiment = training();
         auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
@@ -92,7 +92,7 @@ protected:
     std::filesystem::path file_ = "experiment.json";
 };
 
-/// What must not depend on the host.
+/// The result without its host part: it must not depend on the host.
 std::string text_of(ExperimentResult result) {
     result.host = {};
     return to_result_json(result);
@@ -107,7 +107,7 @@ TEST_F(RunExperiment, TheFolderHoldsTheRunAndScenariosComeInTheirOrder) {
     for (const ScenarioResult& scenario : result.scenarios)
         scenarios.push_back(scenario.name);
     EXPECT_EQ(scenarios, (std::vector<std::string>{"serial", "ring", "in_switch"}));
-    // One row a kernel: the scenarios' blocks in their order, rank by rank within each.
+    // One row per kernel, grouped by scenario in their order, then by rank.
     std::ifstream rows(folder_ / "kernels.csv");
     std::string line;
     std::getline(rows, line);
@@ -156,7 +156,7 @@ TEST_F(RunExperiment, PassesAreListedWhereThereAreSome) {
         const auto comma = [&](std::size_t from) { return line.find(',', from) + 1; };
         passes.push_back(line.substr(0, comma(comma(comma(0))) - 1));
     }
-    // Two stages, two micro-batches each: the order of 1F1B. Scenarios without passes have no rows.
+    // Two stages with two micro-batches in 1F1B order. Scenarios without passes have no rows.
     EXPECT_EQ(
         passes,
         (std::vector<std::string>{
@@ -230,7 +230,7 @@ TEST_F(RunExperiment, AScenarioThatFailsIsNamedAndNothingReadsAsWhole) {
         EXPECT_TRUE(text.starts_with("fine: ") || text.starts_with("late: ")) << text;
         EXPECT_NE(text.find("/limits/simulated_time"), std::string::npos) << text;
     }
-    // Nor the result of a run before, which would pass for this one's.
+    // An earlier run's result is gone, too: it would pass for the result of this run.
     EXPECT_EQ(files(), std::set<std::string>{});
 }
 

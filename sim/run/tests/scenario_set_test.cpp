@@ -17,7 +17,7 @@ namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/made_up.json";
 
-/// A small training step on four of an HGX H100's GPUs with these scenarios.
+/// A small training step on four GPUs of an HGX H100 with these scenarios.
 Json training(const Json& scenarios) {
     return {
         {"name", "test"},
@@ -75,7 +75,7 @@ TEST(ScenarioSet, ChangesOneScenarioAlone) {
     EXPECT_EQ(loaded.of(0).system->gpu->sms, 132U);
     EXPECT_EQ(loaded.of(2).system->gpu->sms, 100U);
     EXPECT_EQ(loaded.of(2).seed, 7U);
-    // Those that set the same run the same.
+    // Scenarios that set the same values share a variant.
     const std::vector<Variant> variants = variants_of(loaded);
     ASSERT_EQ(variants.size(), 3U);
     EXPECT_EQ(variants[0].experiment, &loaded.experiment);
@@ -121,7 +121,7 @@ TEST(ScenarioSet, WhatIsWrongPointsToItsEntry) {
         {{"/workload/batch/x", 9}},
         "/~1workload~1batch~1x",
         "is no parameter of the configuration");
-    // The machine cannot run a workload that stands elsewhere.
+    // The scenario's machine cannot run the workload, which the scenario does not set.
     expect_problem(
         {{"/system", "../systems/h100_pcie_nvbridge.json"}}, "", "makes /workload/ranks invalid");
 }
@@ -140,7 +140,7 @@ TEST(ScenarioSet, AllThatIsWrongIsToldAtOnce) {
         {{{"name", "a"}, {"set", {{"/workload/buckt", 1}, {"/seed", -1}}}},
          {{"name", "b"}, {"set", {{"/exact", 3}}}}});
     EXPECT_EQ(problems(json).size(), 3U);
-    json["functional"] = "yes";  // of the experiment itself
+    json["functional"] = "yes";  // a problem of the experiment itself
     const std::vector<std::string> found = problems(json);
     ASSERT_EQ(found.size(), 4U);
     EXPECT_TRUE(found[0].starts_with("/functional: ")) << found[0];
@@ -208,14 +208,14 @@ TEST(ScenarioSet, RunsAsAnExperimentOfItsOwn) {
     const ExperimentResult own = run_experiment(load(json), options);
     const ScenarioResult& s = result.scenarios[2];
     EXPECT_EQ(s.iteration_us, own.scenarios[1].iteration_us);
-    // Against the same machine and workload without overlap.
+    // The slowdown is relative to the same machine and workload without overlap.
     EXPECT_EQ(s.backward_slowdown, own.scenarios[1].backward_slowdown);
     EXPECT_EQ(s.set.at("/workload/ranks"), "2");
     ASSERT_TRUE(s.workload);
     EXPECT_EQ(s.workload->ranks, 2U);
     EXPECT_EQ(result.workload.ranks, 4U);
     EXPECT_FALSE(result.scenarios[1].workload);
-    // The others are as if it were not there.
+    // Scenario "two" does not affect the others.
     const ExperimentResult without = run(
         {{{"name", "serial"}, {"overlap", false}},
          {{"name", "ring"}, {"all_reduce", {{"algorithm", "ring"}}}}});
@@ -235,7 +235,8 @@ TEST(SpeedUp, IsOverTheFirstScenarioWithoutOverlap) {
         EXPECT_EQ(scenario.speedup, s[1].iteration_us / scenario.iteration_us);
     EXPECT_LT(*s[2].speedup, 1.0);
     EXPECT_EQ(s[2].backward_slowdown, 0.0);
-    // Without one, over the hidden run that slowdowns are against.
+    // Without such a scenario, the speed-up is relative to the hidden run that serves as reference
+    // for slowdowns.
     EXPECT_EQ(run(Json::array({ring})).scenarios[0].speedup, s[0].speedup);
 }
 

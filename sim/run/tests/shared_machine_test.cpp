@@ -78,8 +78,8 @@ TEST(SharedMachine, SwitchWithoutContentionCostsNothing) {
 }
 
 TEST(SharedMachine, TwoShareTheLinkBetweenTheRoots) {
-    // GPUs 0 and 1 hang from one root, 4 and 5 from the other; roots are joined by one link of
-    // 20.8 GB/s, headers included, and an all-reduce of two ranks sends all of its bytes each way.
+    // GPUs 0 and 1 are below one root, 4 and 5 below the other. One link of 20.8 GB/s, headers
+    // included, joins the roots. An all-reduce of two ranks sends all of its bytes each way.
     const ExperimentResult result = run(sharing(
         "l40s_pcie.json",
         {reduction("a", {0, 4}, mebibytes(32)), reduction("b", {1, 5}, mebibytes(32))}));

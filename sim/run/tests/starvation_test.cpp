@@ -22,8 +22,8 @@ KernelOperation gather(std::uint32_t threads, std::uint32_t registers, Time isol
     return kernel;
 }
 
-/// Two V100s of a recommendation model: gathers from embedding tables on two streams that take all
-/// of the HBM, and all-to-alls of 290 MB beside them.
+/// A recommendation model on two V100s: gathers from embedding tables on two streams saturate the
+/// HBM, while all-to-alls of 290 MB run beside them.
 ExecutionGraph recommendation_step(std::uint32_t gathers, std::uint32_t exchanges) {
     ExecutionGraph graph;
     graph.names = {"gather", "all_to_all"};

@@ -11,7 +11,7 @@
 namespace switchfold::summary_test {
 namespace {
 
-/// Small stretches and the whole numbers that they hold, the reference.
+/// Random short intervals; `points` receives the integers that they cover, as the reference.
 std::vector<Interval> any_stretches(std::set<std::uint64_t>& points) {
     std::vector<Interval> stretches;
     for (auto n = *rc::gen::inRange(0, 8); n > 0; --n) {
@@ -113,7 +113,7 @@ TEST_F(SummaryTest, WaitingLastsUntilTheLastRankComes) {
     const PhaseTimes times = phase_times(graph_, outcome_, 2);
     EXPECT_DOUBLE_EQ(times.waiting, 7.5);          // 20 to 35, in one of two steps
     EXPECT_DOUBLE_EQ(times.exposed_waiting, 2.5);  // 30 to 35: the backward pass covers the rest
-    EXPECT_DOUBLE_EQ(times.exposed, 10);           // with the transfer
+    EXPECT_DOUBLE_EQ(times.exposed, 10);           // waiting and transfer
 }
 
 TEST_F(SummaryTest, AnExchangeWaitsOnlyWhileNothingOfItMoves) {
@@ -127,7 +127,7 @@ TEST_F(SummaryTest, AnExchangeWaitsOnlyWhileNothingOfItMoves) {
     outcome_.collectives = {record};
     EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 2).waiting, 2);  // 31 to 35
     EXPECT_DOUBLE_EQ(collective_results(graph_, outcome_).at(0).time_us, 16);
-    outcome_.collectives[0].stalled = microseconds(37);  // busy with the others until then
+    outcome_.collectives[0].stalled = microseconds(37);  // moves other ranks' data until then
     EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 2).waiting, 0);
     EXPECT_DOUBLE_EQ(collective_results(graph_, outcome_).at(0).time_us, 20);
 }
@@ -139,7 +139,7 @@ TEST_F(SummaryTest, TheFirstStepAloneIsAMeanOverOne) {
 }
 
 TEST_F(SummaryTest, KernelsRunningAtTheSameTimeCountOnce) {
-    outcome_.times[0][0].end = Time(15 * kUs);  // forward reaches into backward: other phase
+    outcome_.times[0][0].end = Time(15 * kUs);  // forward overlaps backward, another phase
     outcome_.times[1][0].end = Time(15 * kUs);
     EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 2).forward, 12.5);
     EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 2).backward, 20);
@@ -171,7 +171,7 @@ TEST_F(SummaryTest, BandwidthsAreAsNcclTestsDefinesThem) {
         record.end = microseconds(18);
         outcome_.collectives = {record};
         const auto results = collective_results(graph_, outcome_);
-        EXPECT_DOUBLE_EQ(results.at(0).time_us, 8);  // waiting for peers is not the collective's
+        EXPECT_DOUBLE_EQ(results.at(0).time_us, 8);  // without waiting for peers
         EXPECT_DOUBLE_EQ(results.at(0).algorithm_bandwidth_GBps, 100);
         return results.at(0).bus_bandwidth_GBps;
     };
@@ -193,7 +193,7 @@ TEST_F(SummaryTest, CollectivesAreListedByTheirStart) {
     const auto results = collective_results(graph_, outcome_);
     EXPECT_DOUBLE_EQ(results[0].start_us, 3);
     EXPECT_DOUBLE_EQ(results[1].start_us, 9);
-    EXPECT_DOUBLE_EQ(results[0].bus_bandwidth_GBps, 0);  // took no time: no bandwidth
+    EXPECT_DOUBLE_EQ(results[0].bus_bandwidth_GBps, 0);  // zero time: no bandwidth
 }
 
 }  // namespace

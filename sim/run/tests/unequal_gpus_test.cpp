@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Systems whose ranks have different GPUs, divided batches, slow ranks.
+// Systems whose ranks have different GPUs, unequally divided batches and slow ranks.
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/core/random_stream.h"
@@ -101,7 +101,7 @@ TEST(UnequalGpus, DescribeNamesEveryKind) {
     EXPECT_NE(text.find("  NVIDIA Tesla T4: SMs 40, L2 4 MiB"), std::string::npos);
 }
 
-/// Everything that a run says but what it ran on.
+/// The result of a run as text, without the configuration and the host.
 std::string told(const std::string& system, const std::string& workload) {
     RunOptions options;
     options.in_process = true;
@@ -112,7 +112,7 @@ std::string told(const std::string& system, const std::string& workload) {
     return to_result_json(result);
 }
 
-/// A machine of four GPUs, some of which are listed as kinds of their own, which are the same.
+/// Some of a machine's four GPUs are listed as kinds of their own that equal the machine's kind.
 TEST(UnequalGpus, CopiesOfTheSameKindChangeNothing) {
     const std::string gpu = R"("../systems/gpus/rtx2080ti.json")";
     const auto system = [&](const std::string& gpus) {
@@ -139,7 +139,8 @@ TEST(UnequalGpus, CopiesOfTheSameKindChangeNothing) {
         told(system(""), strategy));
 }
 
-/// Random kinds on random ranks: whatever is simulated ends, and no rank is faster than alone.
+/// Random kinds on random ranks: every simulation ends, and balanced shares are no slower than
+/// equal ones.
 TEST(UnequalGpus, RandomMixturesEndAndTheSlowestKindIsWaitedFor) {
     RandomStream random(2, "unequal");
     const std::vector<std::string> kinds{"a100_40gb", "rtx2080ti", "t4"};
@@ -229,7 +230,7 @@ TEST(UnequalGpus, GroupsOfRanksAreDividedAsTheirSlowest) {
             R"("data": 2, "tensor": 2, "global_batch": 40, "micro_batch": 40, "division": "balanced")")));
     const std::size_t at = notes.find("40 samples are divided ");
     ASSERT_NE(at, std::string::npos) << notes;
-    // The second replica's GPUs are faster.
+    // The second replica's GPUs are faster, so the first gets less than half.
     EXPECT_LT(std::stoi(notes.substr(at + 23)), 20) << notes;
 }
 
@@ -264,7 +265,7 @@ TEST(SlowRanks, TheOthersWaitForTheSlowOneAndForTheLateOne) {
     EXPECT_EQ(*slow.late_rank, 2);
     EXPECT_GT(slow.iteration_us, alike.iteration_us);
     EXPECT_NEAR(*slow.rank_max_over_mean, 1.5 / ((3 + 1.5) / 4), 0.02);
-    // What computing took more, of the passes before the reduction.
+    // The other ranks wait for the extra compute time of the passes before the reduction.
     const double passes = alike.forward_us + alike.backward_us;
     EXPECT_NEAR(*slow.waiting_for_late_rank_us, 0.5 * passes, 0.03 * passes);
     const ScenarioResult late =

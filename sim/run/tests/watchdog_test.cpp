@@ -55,7 +55,7 @@ TEST(Watchdog, EachLimitSaysWhereItStands) {
     EXPECT_EQ(patient.check({microseconds(51), 1, 0, Time()}), "");
 }
 
-/// A timer that does nothing but ask for the next one.
+/// A timer whose only action is to schedule its next event.
 struct Timer final : EventHandler {
     explicit Timer(Scheduler& s) : scheduler(s) { scheduler.after(nanoseconds(1), *this, 0); }
     void on_event(std::uint64_t) override { scheduler.after(nanoseconds(1), *this, 0); }
@@ -79,8 +79,8 @@ SystemParams system_of(const std::string& name) {
     return load_system(std::string(SWITCHFOLD_SOURCE_DIR) + "/configs/systems/" + name, {});
 }
 
-/// A kernel of so many blocks that its waves last less than a picosecond: its millions of events
-/// lead nowhere. What waits is named.
+/// A kernel with so many blocks that each wave lasts less than a picosecond: its millions of events
+/// make no progress. The error names the waiting operation.
 TEST(Watchdog, ALivelockNamesWhoWaits) {
     ExecutionGraph graph;
     graph.names = {"endless"};
@@ -109,7 +109,7 @@ TEST(Watchdog, ALivelockNamesWhoWaits) {
     }
 }
 
-/// The bound is far from what runs take, and grows with what they do.
+/// The bound is far above the time that runs take and grows with their work.
 TEST(Watchdog, SoundRunsStayFarBelowTheLongestTime) {
     for (const char* name : {"dgx_a100.json", "hgx_h100.json", "rtx4090_pcie_no_p2p.json"}) {
         const SystemParams system = system_of(name);
@@ -126,7 +126,7 @@ TEST(Watchdog, SoundRunsStayFarBelowTheLongestTime) {
     }
 }
 
-/// Minutes in which nothing happens are no work.
+/// Simulated time without events costs no work.
 TEST(Watchdog, IdleTimeCostsNothing) {
     struct Once final : EventHandler {
         void on_event(std::uint64_t) override { ++count; }

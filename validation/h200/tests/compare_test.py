@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two traces of the same steps, with differences that are known."""
+"""Compares two traces of the same steps with known differences."""
 import json
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The script itself, as far as it goes without a GPU."""
+"""Tests measure.py as far as possible without a GPU."""
 import ast
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
-# One pass of Kineto's trace, with the mover's kernel beside it and one behind the pass.
+# One pass of a Kineto trace, with the mover's kernel beside it and a kernel after the pass.
 TRACE = {
     "traceEvents": [
         {"ph": "X", "cat": "user_annotation", "name": "backward pass", "ts": 10, "dur": 100},
@@ -29,7 +29,7 @@ TRACE = {
 
 
 def function_of(source, *names):
-    """The functions of a module that cannot be imported here, since it imports PyTorch."""
+    """Extracts functions of a module that cannot be imported here because it imports PyTorch."""
     tree = ast.parse((HERE / source).read_text(encoding="utf-8"))
     kept = [
         node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts end in time and go on where they ended."""
+"""Parts end in time and continue where they ended."""
 import json
 import pathlib
 import sys

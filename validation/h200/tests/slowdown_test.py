@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slowdowns from kernels whose slowdown is known."""
+"""Computes slowdowns of kernels whose slowdown is known."""
 import pathlib
 import sys
 import unittest
@@ -56,7 +56,7 @@ class Slowdown(unittest.TestCase):
 
     def test_total_is_weighted_with_time(self):
         rows = self.kernels.beside([run(2.0)])
-        # 100 + 10 + 200 + 50 alone, and 300 more beside.
+        # 100 + 10 + 200 + 50 alone, and 300 more beside the mover.
         total = slowdown.total_slowdown(self.kernels.table(), rows)
         self.assertAlmostEqual(total, 660 / 360)
 

@@ -8,7 +8,7 @@
 
 namespace switchfold::capture {
 
-/// Runs the action in a forked child, which ends without exit handlers; returns waitpid's status.
+/// Runs the action in a forked child that exits without exit handlers. Returns waitpid's status.
 inline int status_of_child(const std::function<int()>& action) {
     const pid_t child = fork();
     if (child == 0)

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-// Whatever a file holds, the reader makes a graph of it or says what is wrong.
+// Whatever a file holds, the reader either builds a graph from it or reports what is wrong.
 namespace switchfold::capture::damaged_capture_test {
 namespace {
 
@@ -24,7 +24,7 @@ void write(const std::filesystem::path& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// True if it was read or refused in words.
+/// True if the reader accepts the file or refuses it with a ConfigError.
 bool ends_well(const std::filesystem::path& path) {
     try {
         ReadOptions options;
@@ -58,8 +58,8 @@ RC_GTEST_PROP(DamagedCapture, ChangedBytesAreReadUpToThemOrRefused, ()) {
     RC_ASSERT(ends_well(path));
 }
 
-/// A record with any values in its fields. Its frame is whole, so only the reader's own checks
-/// stand between it and the graph.
+/// A record with arbitrary values in its fields. Its frame is intact, so only the reader's own
+/// checks protect the graph.
 template <class R>
 Record any_record() {
     const auto fill = []<class T>(T& value) {
@@ -109,8 +109,8 @@ RC_GTEST_PROP(DamagedCapture, AnyValuesAreReadOrRefused, ()) {
     RC_ASSERT(ends_well(path));
 }
 
-/// Values that each are possible and together are odd: what is left when the random ones above are
-/// refused for their times.
+/// Values that are each possible but odd together. The random records above are mostly refused for
+/// their times and do not reach these cases.
 RC_GTEST_PROP(DamagedCapture, OddKernelsAndCallsAreReadOrRefused, ()) {
     const TemporaryFolder folder;
     WrittenCapture capture(folder.path(), 0, *rc::gen::inRange(1U, 4U));

@@ -49,7 +49,7 @@ TEST(NcclLaunches, AKernelCarriesOutWhatIsToldBehindItsLaunch) {
     EXPECT_EQ(matched.calls.at(2)[1]->start, 45U);
     EXPECT_EQ(matched.calls.at(3)[0]->thread, 2U);
     EXPECT_EQ(matched.kernels_without_calls, 1U);
-    EXPECT_EQ(matched.calls_without_kernel, 2U);  // before the first launch, of a third thread
+    EXPECT_EQ(matched.calls_without_kernel, 2U);  // before the first launch; on a third thread
 }
 
 TEST(CommunicatorRanks, AreKnownWhenAllMembersTell) {

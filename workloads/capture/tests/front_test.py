@@ -15,13 +15,13 @@ import unittest
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
 LIBRARY = PROGRAM.parent / "libswitchfold-capture.so"
 HAS_CUPTI = (PROGRAM.parent / "libswitchfold-capture-cupti.so").exists()
-# Whatever the machine has, these tests run as if nobody else profiled.
+# Removes settings of other profilers, so that the machine's environment does not affect the tests.
 CLEAN = {
     name: value
     for name, value in os.environ.items()
     if not name.endswith("_INJECTION64_PATH") and name not in ("NCCL_PROFILER_PLUGIN", "RANK")
 }
-# What CUDA does when a program first calls it.
+# Loads the injection library as CUDA does on a program's first call.
 INJECT = (
     "import ctypes, os\n"
     "library = ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH'])\n"

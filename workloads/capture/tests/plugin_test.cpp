@@ -12,8 +12,8 @@
 
 #include <dlfcn.h>
 
-// Loads the plugin and calls it as NCCL does, each time in a child, since a process has one
-// capture.
+// Loads the plugin and calls it as NCCL does. Each test runs in a child process, because a process
+// has only one capture.
 namespace switchfold::capture::nccl::plugin_test {
 namespace {
 
@@ -171,7 +171,7 @@ TEST_F(PluginTest, WithoutACaptureNcclIsToldToGoOnWithoutIt) {
     EXPECT_EQ(WEXITSTATUS(status), 2);
 }
 
-// The layouts are NCCL's: offsets as its headers give them on 64-bit Linux.
+// The structs must match NCCL's layout: offsets as in its headers on 64-bit Linux.
 static_assert(offsetof(DescriptionV4, collective) == 24);
 static_assert(offsetof(CollectiveV4, protocol) == 72);
 static_assert(offsetof(CollectiveV3, protocol) == 88);

@@ -18,7 +18,8 @@ constexpr const char* kAllReduce = "_Z31ncclDevKernel_AllReduce_Sum_f32v";
 
 class ReadCapturesTest : public ::testing::Test {
 protected:
-    /// A step with a matrix product, an all-reduce beside an element-wise kernel, and a copy.
+    /// A step with a matrix product, an all-reduce that overlaps an element-wise kernel, and a
+    /// copy.
     WrittenCapture step(std::uint32_t rank, std::uint32_t ranks) {
         WrittenCapture capture(folder_.path(), rank, ranks);
         capture.range("step 0", 0, 100'000)

@@ -59,7 +59,7 @@ TEST_F(RecorderTest, WhatIsWrittenIsRead) {
     recorder->add(kernel(10, name));
     recorder->add(Lost{7, "records"});
     recorder->finish();
-    recorder->add(kernel(20, name));  // too late
+    recorder->add(kernel(20, name));  // ignored: the recorder has finished
 
     const CaptureFile capture = read_capture(file());
     EXPECT_EQ(capture.session.rank, 3U);

@@ -68,7 +68,7 @@ TEST(Settings, WhatIsNoNumberIsNoRank) {
     const Settings settings =
         settings_from(environment({{"RANK", "x3"}, {"LOCAL_RANK", "2"}})).value();
     EXPECT_EQ(settings.rank, 2U);
-    EXPECT_EQ(settings.world_size, 3U);  // nobody tells: at least this one's
+    EXPECT_EQ(settings.world_size, 3U);  // not set: at least this rank and those before it
 }
 
 TEST(Settings, APassWithCountersHasItsOwnFile) {

@@ -12,7 +12,7 @@
 namespace switchfold::capture::translate_test {
 namespace {
 
-/// Keeps what is written.
+/// Collects the written records in memory.
 class Kept final : public RecordSink {
 public:
     std::uint32_t name(std::string_view text) override {

@@ -10,8 +10,8 @@
 
 namespace switchfold::capture {
 
-/// Writes a capture as a training process would: calls and the GPU work that they launch. Times
-/// are ns since the capture's start.
+/// Writes a capture like that of a training process: API calls and the GPU work that they launch.
+/// Times are in ns since the capture's start.
 class WrittenCapture {
 public:
     static constexpr std::uint32_t kThread = 100;
@@ -110,7 +110,7 @@ public:
             Counters{recorder_->name(kernel), {16, 2, 1}, {256, 1, 1}, ordinal, read, written});
     }
     void end() { recorder_->finish(); }
-    /// What the capture's times count from.
+    /// The clock value at which the capture's times start.
     [[nodiscard]] std::uint64_t clock() const { return base_; }
 
 private:

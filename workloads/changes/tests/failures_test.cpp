@@ -22,7 +22,7 @@ TEST(Failures, ComeAtTheirRateAndAreTheSameForASeed) {
     const auto failures = draw_failures(100, 0.5, seconds(100 * kDay), 3);
     EXPECT_EQ(failures, draw_failures(100, 0.5, seconds(100 * kDay), 3));
     EXPECT_NE(failures, draw_failures(100, 0.5, seconds(100 * kDay), 4));
-    // 5000 of them, of a Poisson process: four standard deviations.
+    // A Poisson process with a mean of 5000 failures; four standard deviations of tolerance.
     EXPECT_NEAR(static_cast<double>(failures.size()), 5000, 4 * std::sqrt(5000));
     for (std::size_t i = 1; i < failures.size(); ++i)
         EXPECT_LE(failures[i - 1].at, failures[i].at);
@@ -34,7 +34,8 @@ TEST(Failures, ASpareTakesThePlaceAndTheRepairedIsTheNextSpare) {
     policy.spares = 1;
     const auto made =
         with_failures({0, 1}, {}, {{seconds(10), 1}, {seconds(50), 0}}, policy, 4, seconds(1000));
-    // 1 goes, 2 comes; 0 goes without a spare; 1 is repaired at 110 and comes.
+    // Rank 1 fails and the spare 2 replaces it. Rank 0 fails without a spare. Rank 1 is repaired at
+    // 110 and joins.
     ASSERT_EQ(made.size(), 4U);
     EXPECT_EQ(made[0].remove.ranks, (Members{1}));
     EXPECT_TRUE(made[0].died);

@@ -48,7 +48,7 @@ TEST(Joined, TakesRanksOfBothAndKeepsNames) {
     EXPECT_EQ(name_of(3), less.names[less.ranks[3]->operations[0].name]);
 }
 
-/// Bytes that reach each rank beside its own; a broadcast brings all of them to all.
+/// Bytes that each rank receives from others. A broadcast delivers all of its bytes to every rank.
 std::map<std::uint32_t, std::uint64_t> received(const ExecutionGraph& graph) {
     std::map<std::uint32_t, std::uint64_t> bytes;
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)

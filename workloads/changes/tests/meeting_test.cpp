@@ -27,7 +27,7 @@ TEST(RingAllGather, TheLateRanksPartReachesEachAfterItsWay) {
     const std::vector<Time> ends = ring_all_gather(arrivals, us(100));
     for (std::size_t hops = 1; hops < 8; ++hops)
         EXPECT_EQ(ends[(3 + hops) % 8], us(10'000 + 100 * hops)) << hops;
-    // All that others sent lies ready when it comes.
+    // The late rank finds the other ranks' parts already waiting when it arrives.
     EXPECT_EQ(ends[3], us(10'000));
 }
 
@@ -53,11 +53,12 @@ TEST(Connections, OfAMachineAreTwoEndsAChannel) {
 }
 
 TEST(Connections, RanksAtTheEndsOfMachinesReachOverTheNetwork) {
-    // Eight channels over two machines of four GPUs: each GPU is the way in twice, out twice.
+    // Eight channels over two machines of four GPUs: each GPU is the entry of its machine for two
+    // channels and the exit for two.
     const Placement two = even_placement(8, 2, 8);
     for (const Time end : connect_rings(two, std::vector<Time>(8), {us(1), us(100)}))
         EXPECT_EQ(end, us(12 * 1 + 4 * 100));
-    // One GPU a machine: all ends.
+    // One GPU per machine: every connection crosses the network.
     for (const Time end :
          connect_rings(even_placement(4, 4, 8), std::vector<Time>(4), {us(1), us(100)}))
         EXPECT_EQ(end, us(1600));
@@ -70,7 +71,7 @@ TEST(Connections, AreThereWhenBothEndsAre) {
     ring.rings = {{0, 1, 2, 3}};
     const std::vector<Time> ends = connect_rings(ring, arrivals, {us(10), us(10)});
     EXPECT_EQ(ends[0], us(40));
-    EXPECT_EQ(ends[1], us(1030));  // the late rank's first end of the second channel
+    EXPECT_EQ(ends[1], us(1030));  // the late rank's first endpoint, of the second channel
     EXPECT_EQ(ends[2], us(1040));
     EXPECT_EQ(ends[3], us(1040));
 }

@@ -82,7 +82,7 @@ TEST(Phases, ReconnectKeepsProcessesAndWaitsForJoinersOnlyUnlessAnnounced) {
     f.announced = true;
     EXPECT_NEAR(pause(f, costs()), 0.05 + 0.5807 + 0.2 + 0.04, 1e-9);
     EXPECT_NEAR(unannounced - pause(f, costs()), 4 + 0.57 + 0.4, 1e-9);
-    // Beside training comes first.
+    // Phases that run beside training come before those that stop it.
     const auto phases = phases_of(f, costs());
     bool stopped = false;
     for (const Phase& phase : phases) {
@@ -138,7 +138,7 @@ TEST(HostCosts, ReadersThatBeginTogetherTakeBytesOverBandwidth) {
 TEST(HostCosts, TheFirstOfAMachineReadsForIt) {
     HostCosts c = costs();
     c.readers = Readers::kEveryMachine;
-    // Rank 1 comes first of machine 0, and has the storage for itself for half a second.
+    // Rank 1 is the first of machine 0 to arrive and has the storage to itself for half a second.
     const std::vector<Time> ends = read_ends(
         c, Bytes(1'000'000'000), even_placement(4, 2, 1), {ms(700), ms(0), ms(500), ms(1800)});
     EXPECT_EQ(ends[0], ms(1500));
@@ -162,7 +162,8 @@ TEST(HostCosts, WritersShareTheStateAndTheStorage) {
 }
 
 TEST(Phases, RanksThatComeApartReadApart) {
-    // Seven gaps of 100 ms, and a ring of seven steps; eight ranks read 1 GB each at 1 GB/s.
+    // The eight ranks arrive 100 ms apart and exchange over a ring of seven steps. Each reads 1 GB
+    // from a storage of 1 GB/s.
     HostCosts c = costs();
     c.skew = ms(700);
     const auto phases = phases_of(facts(Method::kRestart), c);
@@ -173,7 +174,8 @@ TEST(Phases, RanksThatComeApartReadApart) {
         return 0.0;
     };
     EXPECT_NEAR(time("bootstrap"), 0.7007, 1e-9);
-    // Rank 0 gets the last rank's part a step later; the last is the busiest link of the storage.
+    // Rank 0 gets the last rank's part one ring step after the last rank is done. The reads begin
+    // almost together, and the link of the storage limits them.
     EXPECT_NEAR(time("load"), 8, 1e-3);
     for (const Phase& phase : phases)
         EXPECT_EQ(

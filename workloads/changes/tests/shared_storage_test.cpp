@@ -29,15 +29,16 @@ TEST(SharedStorage, ClientsThatStartTogetherEndAtBytesOverBandwidth) {
 
 TEST(SharedStorage, WhoComesLaterSlowsTheOthersFromThenOn) {
     const SharedStorage storage{gigabytes_per_second(1), gigabytes_per_second(1)};
-    // Alone for 0.5 s, half of the rate for 1 s; then the second alone.
+    // The first client is alone for 0.5 s, then has half of the rate for 1 s. After that the second
+    // is alone.
     const auto ends = serve(storage, {{ms(0), kMegabyte * 1000}, {ms(500), kMegabyte * 1000}});
     EXPECT_EQ(ends[0], ms(1500));
     EXPECT_EQ(ends[1], ms(2000));
-    // A small one is not held up by a large one for longer than both share.
+    // A large read delays a small one only while the two share the rate.
     const auto small = serve(storage, {{ms(0), kMegabyte * 1000}, {ms(100), kMegabyte * 10}});
     EXPECT_EQ(small[1], ms(120));
     EXPECT_EQ(small[0], ms(1010));
-    // Nobody there for a while.
+    // The storage is idle between the two reads.
     const auto apart = serve(storage, {{ms(4000), kMegabyte * 10}, {ms(0), kMegabyte * 10}});
     EXPECT_EQ(apart[0], ms(4010));
     EXPECT_EQ(apart[1], ms(10));

@@ -25,7 +25,7 @@ TEST(RunTimeline, StepsRepeatUntilTheEnd) {
     EXPECT_EQ(run.samples, 320U);
     EXPECT_DOUBLE_EQ(run.share_of_training(), 1);
     EXPECT_DOUBLE_EQ(run.gpu_seconds_held, 12);
-    // A run of a time ends in the midst of a step, which counts for nothing.
+    // A run limited by time ends in the middle of a step, which does not count.
     const RunTimeline timed = compose_run({{ms(300), 32, 4}}, {}, {0, ms(1000)});
     EXPECT_EQ(timed.steps, 3U);
     EXPECT_EQ(timed.end, ms(1000));
@@ -41,7 +41,7 @@ TEST(RunTimeline, MembersTrainToTheBoundaryBehindWhatRunsBeside) {
     EXPECT_EQ(c.resumed, ms(1700));
     EXPECT_EQ(c.pause, ms(100));
     EXPECT_EQ(c.to_size(), ms(700));
-    // Two members stand still for 0.1 s, two joiners are held for 0.7 s.
+    // Two members are idle for 0.1 s, and two joiners are held for 0.7 s.
     EXPECT_NEAR(c.gpu_seconds, 0.2 + 1.4, 1e-12);
     EXPECT_EQ(run.steps, 4U + 6U);
     EXPECT_NEAR(run.gpu_seconds_held, 2 * 1.7 + 4 * 1.3 + 1.4, 1e-12);
@@ -91,15 +91,17 @@ TEST(RunTimeline, ARestartAfterAFailureGoesBackToTheLastWrittenCheckpoint) {
     Pace pace{ms(100), 8, 2};
     pace.copies = CheckpointStep{ms(200), ms(90), ms(190), ms(100), ms(400)};
     RunTimeline run = compose_run({pace, pace}, {gone}, {0, ms(3000)}, checkpoints);
-    // Steps that copy begin at 500 and at 1200 ms; the third would, at 1900, be lost. Trained until
-    // 1990: 5 + 1 + 5 + 1 + 5 steps and 90 ms; the second checkpoint holds 11.
+    // Checkpoint steps begin at 500 and 1200 ms; the third begins at 1900 ms and is lost. Until
+    // 1990 ms the run trains 5 + 1 + 5 + 1 + 5 steps and another 90 ms. The second checkpoint holds
+    // 11 steps.
     EXPECT_EQ(run.changes.at(0).lost_steps, 6U);
     EXPECT_EQ(run.changes.at(0).lost, ms(690));
-    // One more after the restart.
+    // The run writes one more checkpoint after the restart.
     EXPECT_EQ(run.checkpoints_written, 3U);
     EXPECT_EQ(run.checkpoints, ms(300));
     EXPECT_EQ(run.storage, Time());
-    // Written after 800 ms: the second one waits for the first until 1300 ms, and is not whole.
+    // A write now takes 800 ms. The second one waits for the first until 1300 ms and is not
+    // complete at the failure.
     pace.copies->written = ms(800);
     run = compose_run({pace, pace}, {gone}, {0, ms(3000)}, checkpoints);
     EXPECT_EQ(run.storage, ms(100));
@@ -112,7 +114,8 @@ TEST(RunTimeline, AStepThatCopiesCountsAndASaveWaitsForTheStorage) {
     TimedChange restart = change_at(ms(650), {}, ms(50));
     restart.saves = true;
     const RunTimeline run = compose_run({pace, pace}, {restart}, {0, ms(2000)}, {ms(500), true});
-    // 5 steps, one with the copy until 630, one until 730; the storage is free at 1100.
+    // Five steps, then one with the copy until 630 ms and one until 730 ms. The storage is free at
+    // 1100 ms.
     const ChangeOutcome& c = run.changes.at(0);
     EXPECT_EQ(c.stopped, ms(730));
     EXPECT_EQ(c.storage, ms(370));
@@ -120,7 +123,7 @@ TEST(RunTimeline, AStepThatCopiesCountsAndASaveWaitsForTheStorage) {
     EXPECT_EQ(run.checkpoints, ms(2 * 30));
     EXPECT_EQ(run.stretches.at(1).kind, StretchKind::kCheckpointStep);
     EXPECT_EQ(run.stretches.at(1).steps, 1U);
-    EXPECT_EQ(run.steps, 7U + 5U + 1U + 2U);  // the next one at 1650
+    EXPECT_EQ(run.steps, 7U + 5U + 1U + 2U);  // next checkpoint step at 1650 ms
 }
 
 TEST(RunTimeline, MembersWaitUntilACheckpointIsWritten) {
@@ -148,8 +151,8 @@ TEST(RunTimeline, AChangeThatTheRunDoesNotReachSaysSo) {
     EXPECT_EQ(run.steps, 10U);
 }
 
-/// Whatever happens, stretches follow each other and steps are those of the stretches less what is
-/// lost.
+/// For random runs, the stretches follow each other without gaps, and the run's steps are those of
+/// the stretches minus the lost ones.
 TEST(RunTimeline, NothingIsLostOrCountedTwice) {
     RandomStream random(7, "runs");
     for (int round = 0; round < 200; ++round) {

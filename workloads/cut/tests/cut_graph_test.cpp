@@ -8,7 +8,7 @@
 namespace switchfold::cut_graph_test {
 namespace {
 
-/// A node that two others read.
+/// A graph in which two nodes read the output of a third.
 CutGraph fork() {
     CutGraph graph;
     graph.parts = graph.gpus = 3;
@@ -38,7 +38,7 @@ TEST(CutGraph, OutputsGoOnceToEveryPartThatReadsThem) {
     const auto together = loads_of(graph, {0, 1, 1});
     EXPECT_EQ(together[0].bytes, 50);
     EXPECT_EQ(together[1].bytes, 50);
-    // 2 micro-batches of 100 bytes at 10 a second.
+    // 2 micro-batches of 100 bytes at 10 bytes per second.
     EXPECT_EQ(busiest(graph, {0, 1, 2}), 20);
     EXPECT_EQ(busiest(graph, {0, 0, 0}), 16);
 }
@@ -58,7 +58,8 @@ TEST(CutGraph, WhatDoesNotFitIsNeverBusy) {
 
 TEST(StepBound, IsTheLongestChain) {
     CutGraph graph = fork();
-    // Forward, both gradients, update: the other two layers take nothing.
+    // The chain is forward, both gradients and the update of node 0; the other two layers take no
+    // time.
     EXPECT_EQ(step_bound(graph), 16);
     graph.micro_batches = 1;
     EXPECT_EQ(step_bound(graph), 1 + 2 + 3 + 4);

@@ -64,7 +64,7 @@ problem_of(const CutChoice& choice, const ParallelPlan& plan, const Network& net
     return problems.empty() ? "" : problems.front().first + " " + problems.front().second;
 }
 
-/// Of all ranks.
+/// Sums over all ranks, in seconds and bytes.
 struct Totals {
     double kernels = 0;
     std::size_t kernel_count = 0;
@@ -108,7 +108,7 @@ RC_GTEST_PROP(CutStepProperty, EveryCutEnds, ()) {
     RC_ASSERT(graph.ranks.size() == plan.data * choice.gpus_used());
     const Totals sum = totals(graph);
     RC_ASSERT(sum.sent == sum.received);
-    // What leaves memory came there.
+    // Every byte that is allocated during the step is freed again.
     for (const auto& rank : graph.ranks) {
         std::int64_t held = 0;
         for (const MemoryChange& change : rank->memory)
@@ -123,7 +123,7 @@ TEST(CutStep, AnyCutHasTheSameKernels) {
         CutChoice choice = into(4);
         choice.method = method;
         const ExecutionGraph parts = cut_step(*cut(choice, samples(8, 2)));
-        // An update on each GPU with parameters instead of one.
+        // Each GPU that holds parameters has its own update kernel, instead of one in all.
         const Totals one = totals(whole);
         const Totals all = totals(parts);
         EXPECT_GE(all.kernel_count, one.kernel_count);
@@ -133,7 +133,8 @@ TEST(CutStep, AnyCutHasTheSameKernels) {
 }
 
 TEST(CutStep, OnOneGpuIsThePlainStep) {
-    // The same kernels but for LSTMs' time steps, which take as long one by one.
+    // The kernels are the same, except that each LSTM time step is a kernel of its own. Their sum
+    // is the LSTM's time.
     CutChoice choice = into(1);
     choice.lstm_weights = LstmWeights::kMemory;
     const double steps = totals(cut_step(*cut(choice, samples(8)))).kernels;
@@ -147,7 +148,8 @@ TEST(CutStep, MessagesAreWhatCrosses) {
     double bytes = 0;
     for (const PartLoad& load : loads_of(made->graph(), made->found().parts))
         bytes += load.bytes * 2;
-    // Of each part in and out alike: a byte is counted where it leaves and where it comes in.
+    // Every byte counts at its sender and at its receiver. This equals what is sent, because each
+    // activation has a gradient of equal size that returns.
     EXPECT_NEAR(static_cast<double>(totals(cut_step(*made)).sent), bytes, 1);
     const auto part = [&](const char* name) {
         const auto& nodes = made->graph().nodes;
@@ -201,7 +203,7 @@ TEST(CutStep, GpusHoldTheirLayersAlone) {
     for (const MemoryClass what :
          {MemoryClass::kWeights, MemoryClass::kGradients, MemoryClass::kMoments})
         EXPECT_NEAR(all(*parts, what), all(*whole, what), 1);
-    // What is read on two GPUs is kept on both.
+    // An activation that two GPUs read is kept on both.
     double kept = 0;
     for (const MemoryBytes& gpu : cut_memory(
              parts->network(),

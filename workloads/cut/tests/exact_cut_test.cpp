@@ -17,7 +17,7 @@
 namespace switchfold::exact_cut_test {
 namespace {
 
-/// Whether parts can stand in an order in which none reads from a later one.
+/// Whether the parts can be ordered such that none reads from a later one.
 bool one_way(const CutGraph& graph, const NodeParts& parts) {
     std::vector<std::vector<bool>> before(graph.parts, std::vector<bool>(graph.parts, false));
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i)
@@ -35,7 +35,7 @@ bool one_way(const CutGraph& graph, const NodeParts& parts) {
     return true;
 }
 
-/// Every division.
+/// Calls `visit` for every assignment of nodes to parts.
 void for_each_division(const CutGraph& graph, const std::function<void(const NodeParts&)>& visit) {
     NodeParts parts(graph.nodes.size(), 0);
     for (;;) {
@@ -110,7 +110,7 @@ CutNode node(double forward, double bytes, std::vector<std::uint32_t> inputs) {
 }
 
 TEST(ExactCut, BranchesGoBesideEachOther) {
-    // A source, two branches of 10 each in two layers, and what joins them.
+    // A source, two branches of two layers with 10 s of work each, and a node that joins them.
     CutGraph graph;
     graph.parts = graph.gpus = 2;
     graph.bandwidth = 100;
@@ -169,7 +169,7 @@ TEST(DownSets, OfAChainAndOfBranches) {
 }
 
 TEST(ListCut, GoesWhereItEndsFirst) {
-    // Two chains of equal layers, which share nothing.
+    // Two independent chains of equal layers.
     CutGraph graph;
     graph.parts = graph.gpus = 2;
     graph.bandwidth = 1;

@@ -97,7 +97,7 @@ TEST(LstmSteps, AreAKernelEach) {
     EXPECT_EQ(count(TaskKind::kForward, 0), 30);
     EXPECT_EQ(count(TaskKind::kForward, 3), 10);
     EXPECT_EQ(count(TaskKind::kInputGradient, 2), 30);
-    // A product over all steps, and the word that it is there.
+    // One product over all time steps, and the marker that the gradients are available.
     EXPECT_EQ(count(TaskKind::kWeightGradient, 0), 2);
 }
 
@@ -122,7 +122,7 @@ TEST(LstmSteps, FromTheL2AreFasterAsLongAsTheyFit) {
         const Work& work = (*works).work(TaskKind::kForward, 0, 0);
         return to_seconds(std::get<KernelItem>(work[5]).kernel.isolated);
     };
-    // 17 MB of weights fit an A100's 40 MiB, 1 GB does not.
+    // Weights of 17 MB fit in an A100's L2 of 40 MiB; 1 GB does not.
     EXPECT_LT(step(1024, LstmWeights::kL2), 0.95 * step(1024, LstmWeights::kMemory));
     EXPECT_EQ(step(8192, LstmWeights::kL2), step(8192, LstmWeights::kMemory));
 }

@@ -9,7 +9,8 @@
 
 namespace switchfold::test_data {
 
-/// Up to so many nodes with edges drawn between them; times and sizes that make messages matter.
+/// A graph of up to `most_nodes` nodes with random edges. Times and sizes are such that messages
+/// matter.
 inline CutGraph random_cut_graph(std::uint32_t most_nodes, std::uint32_t most_parts) {
     CutGraph graph;
     const auto nodes = *rc::gen::inRange<std::uint32_t>(1, most_nodes + 1);

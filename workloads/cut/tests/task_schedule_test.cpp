@@ -13,7 +13,7 @@
 namespace switchfold::task_schedule_test {
 namespace {
 
-/// Layers of 1 s forward and 1 s back that follow each other, a GPU each.
+/// A chain of layers that take 1 s forward and 1 s backward, each on its own GPU.
 CutGraph chain(std::uint32_t layers, std::uint32_t chunks, std::uint32_t micro_batches) {
     CutGraph graph;
     graph.parts = graph.gpus = layers;
@@ -41,7 +41,7 @@ double seconds(const CutGraph& graph, const NodeParts& parts) {
 }
 
 TEST(Wavefront, TwoLayersGainAllButOneStep) {
-    // 2 T / (T + 1): both layers run beside each other but for the first and the last time step.
+    // Speedup 2 T / (T + 1): the two layers overlap except in the first and the last time step.
     for (const std::uint32_t steps : {1U, 2U, 10U, 100U}) {
         const CutGraph graph = chain(2, steps, 1);
         const double alone = seconds(graph, {0, 0});
@@ -52,7 +52,8 @@ TEST(Wavefront, TwoLayersGainAllButOneStep) {
 }
 
 TEST(Pipeline, MicroBatchesFillIt) {
-    // m / (m + p - 1) of p GPUs, 2.67 times one for 6 through 4.
+    // Efficiency m / (m + p - 1) on p GPUs. Six micro-batches through four stages are 2.67 times as
+    // fast as one GPU.
     for (const std::uint32_t count : {1U, 2U, 6U, 20U}) {
         const CutGraph graph = chain(4, 1, count);
         const double alone = seconds(graph, {0, 0, 0, 0});
@@ -66,7 +67,7 @@ TEST(Pipeline, MessagesComeOnTop) {
     graph.bandwidth = 8;
     graph.nodes[0].output_bytes = 2;
     EXPECT_NEAR(seconds(graph, {0, 1}), 4 + 2 * (0.25 + 0.25), 1e-9);
-    // In pieces each has the latency, and its bytes hide behind the next.
+    // With chunks, each message pays the latency, and its bytes overlap with the next chunk's work.
     graph.nodes[0].chunks = graph.nodes[1].chunks = 4;
     EXPECT_NEAR(seconds(graph, {0, 1}), 2 * (1.25 + 0.25 + 0.0625), 0.51);
 }

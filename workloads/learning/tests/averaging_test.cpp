@@ -41,7 +41,7 @@ TEST(Averaging, OfOneReplicaIsSequentialTraining) {
     }
 }
 
-/// The mean of the replicas' steps is the step of the mean gradient, but for its last bits.
+/// The mean of the replicas' steps equals the step of the mean gradient, up to rounding.
 TEST(Averaging, AfterEveryStepOfPlainDescentIsDataParallelism) {
     Task task = small_task(AveragingRule::kPeriodic, 1);
     task.optimizer.momentum = 0;
@@ -76,7 +76,8 @@ TEST(Averaging, BlocksWithoutMomentumAreMeans) {
     EXPECT_GT(std::abs(averaged(task, 4).losses.back().loss / block - 1), 1e-3);
 }
 
-/// Pulls of more than one in sum throw the centre past the replicas, further each time.
+/// Pulls that sum to more than one overshoot: the centre lands beyond the replicas, further each
+/// time.
 TEST(Averaging, ElasticPullsBeyondTheirBoundDiverge) {
     Task task = small_task(AveragingRule::kElastic, 1);
     task.network = {NetworkKind::kQuadratic, 1, 4};
@@ -88,11 +89,11 @@ TEST(Averaging, ElasticPullsBeyondTheirBoundDiverge) {
     const TrainingRun within = averaged(task, 4);
     EXPECT_FALSE(within.diverged);
     EXPECT_LT(within.losses.back().loss, 0.1 * within.losses.front().loss);
-    task.averaging.strength = 0.6;  // the centre moves by 1 - 5 x 0.6 = -2 times its distance
+    task.averaging.strength = 0.6;  // the centre's distance changes by 1 - 5 x 0.6 = -2 times
     EXPECT_TRUE(averaged(task, 4).diverged);
 }
 
-/// Without a pull replicas train alone, and the centre stays.
+/// Without a pull, the replicas train alone and the centre stays where it is.
 TEST(Averaging, OfACentreThatDoesNotPullLeavesItWhereItIs) {
     for (const AveragingRule rule :
          {AveragingRule::kElastic, AveragingRule::kElasticAsync, AveragingRule::kModelAveraging}) {
@@ -112,22 +113,23 @@ TEST(Averaging, OfACentreLearns) {
     }
 }
 
-/// The centre serves one after the other: four replicas that come at once wait for each other,
-/// those that come in turns do not.
+/// The centre serves one replica at a time. Four replicas that arrive together wait for each other;
+/// those that take turns do not.
 TEST(Averaging, OneByOneTakesTheTimeThatTheCentreHas) {
     Task task = small_task(AveragingRule::kElasticAsync, 1);
     const TrainingRun busy = learn_averaged(task, {{1, 1, 1, 1}, 0, 2}, 1, {});
-    // 4 x 48 exchanges of 2 one after the other, after the first step.
+    // After the first step, 4 x 48 exchanges of 2 follow one another.
     EXPECT_EQ(busy.losses.back().seconds, 1 + 4 * 48 * 2.0);
     const TrainingRun idle = learn_averaged(task, {{1, 1, 1, 1}, 0, 0.25}, 1, {});
-    // 0.25 x 3 of waiting at first; then each finds the centre free.
+    // The last replica first waits 0.25 x 3; after that each finds the centre free.
     EXPECT_EQ(idle.losses.back().seconds, 48 * 1.25 + 0.75);
     task.averaging.every = 4;
     const TrainingRun alone = learn_averaged(task, {{1}, 0, 0.5}, 1, {});
     EXPECT_EQ(alone.losses.back().seconds, 48 + 12 * 0.5);
 }
 
-/// A slow replica holds up all who meet together, and nobody who meets the centre alone.
+/// A slow replica delays all replicas that exchange together, but none that exchange with the
+/// centre alone.
 TEST(Averaging, OneByOneDoesNotWaitForTheSlowest) {
     const ReplicaTimes times{{1, 1, 1, 3}, 0, 0};
     const TrainingRun together =
@@ -144,7 +146,7 @@ TEST(Averaging, TakesTheTimeOfItsExchanges) {
     const TrainingRun seldom = averaged(small_task(AveragingRule::kPeriodic, 16), 2);
     EXPECT_EQ(seldom.losses.back().seconds, 48 + 3 * 0.5);
     EXPECT_EQ(seldom.losses[1].step, 8U);
-    EXPECT_EQ(seldom.losses[1].seconds, 8.5);  // as if training stopped there
+    EXPECT_EQ(seldom.losses[1].seconds, 8.5);  // includes the exchange as if training stopped there
     const TrainingRun once = averaged(small_task(AveragingRule::kOneShot, 1), 2);
     EXPECT_EQ(once.losses.back().seconds, 48.5);
     Task post = small_task(AveragingRule::kPostLocal, 12);
@@ -153,7 +155,7 @@ TEST(Averaging, TakesTheTimeOfItsExchanges) {
     EXPECT_EQ(averaged(post, 2).losses.back().seconds, 48 + (36 + 1) * 0.5);
 }
 
-/// Noise of a mean of K independent replicas has 1/K of the variance (one-shot, convex).
+/// The mean of K independent replicas has 1/K of their noise variance (one-shot, convex).
 TEST(Averaging, OnceReducesNoiseByTheNumberOfReplicas) {
     Task task = small_task(AveragingRule::kOneShot, 1);
     task.network = {NetworkKind::kQuadratic, 1, 256};
@@ -165,7 +167,7 @@ TEST(Averaging, OnceReducesNoiseByTheNumberOfReplicas) {
     task.batch = 8;
     task.steps = 200;
     task.evaluate_every = 200;
-    const double variance = 0.4 / (0.5 * (2 - 0.4 * 0.5));  // of one with one sample a step
+    const double variance = 0.4 / (0.5 * (2 - 0.4 * 0.5));  // one replica, one sample a step
     const double got = averaged(task, 8).losses.back().loss / (256 * 0.5 * 0.5);
     EXPECT_NEAR(got / (variance / 8), 1, 0.2);
 }

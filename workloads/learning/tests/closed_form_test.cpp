@@ -8,8 +8,8 @@
 namespace switchfold::learning::closed_form_test {
 namespace {
 
-/// RMSE of weights predicted s updates ahead over that of stale ones, for independent gradients of
-/// mean zero and momentum m in an average.
+/// RMSE of weights predicted s updates ahead, relative to that of stale weights. Gradients are
+/// independent with mean zero, and the momentum m is an average.
 double ratio(double m, int s) {
     const double all = m * (1 - std::pow(m, s)) / (1 - m);
     const double q = (1 - m) / (1 + m);
@@ -52,7 +52,8 @@ TEST(PureNoise, PredictionIsAsFarFromTheTargetAsTheClosedFormSays) {
             const double got = d.root_of_used() / d.root_of_stale();
             EXPECT_NEAR(got / ratio(momentum, s), 1, 0.01) << momentum << ' ' << s;
         }
-        // Of little momentum the last gradients say next to nothing of those to come.
+        // With little momentum, past gradients say almost nothing about the next ones, so a
+        // prediction is worse than stale weights.
         const Distance& far = run.stages[2].forward_to_batch_order;
         EXPECT_EQ(far.root_of_used() > far.root_of_stale(), momentum < 0.6);
     }
@@ -75,8 +76,8 @@ TEST(PureNoise, ConventionsOfMomentumDifferByTheStepAlone) {
             1e-9);
 }
 
-/// Plain gradient descent in a bowl with noise: E w^2 = rate noise^2 / (curvature (2 - rate
-/// curvature)) in the end.
+/// Plain gradient descent on a noisy quadratic settles at E w^2 = rate noise^2 / (curvature (2 -
+/// rate curvature)).
 TEST(NoisyQuadratic, SettlesAtTheClosedFormsVariance) {
     Task task = pure_noise(1, 0);
     task.network.curvature = 0.5;
@@ -97,8 +98,8 @@ TEST(NoisyQuadratic, SettlesAtTheClosedFormsVariance) {
     EXPECT_NEAR(mean / count / (64 * 0.5 * 0.5 * variance), 1, 0.03);
 }
 
-/// Of one parameter without noise a step's gradient is as old as the forward's weights: with d
-/// updates between, w shrinks if rate x curvature < 2 sin(pi / (4 d + 2)).
+/// One parameter without noise: a step's gradient is as old as the forward pass's weights. With d
+/// updates in between, w shrinks if rate x curvature < 2 sin(pi / (4 d + 2)).
 TEST(NoisyQuadratic, StaleGradientsDivergeBeyondTheirThreshold) {
     constexpr double kPi = 3.14159265358979;
     Task task = pure_noise(4, 0);
@@ -115,7 +116,8 @@ TEST(NoisyQuadratic, StaleGradientsDivergeBeyondTheirThreshold) {
     task.optimizer.rate = 1.03 * threshold;
     const TrainingRun above = trained(task, WeightPolicy::kStash, timeline);
     EXPECT_GT(above.losses.back().loss, below.losses.front().loss);
-    // With the current weights in backward the slope is the current one.
+    // If the backward pass uses the current weights, the gradient is current too and nothing
+    // diverges.
     const TrainingRun latest = trained(task, WeightPolicy::kLatest, timeline);
     EXPECT_LT(latest.losses.back().loss, 1e-6);
 }

@@ -27,7 +27,7 @@ Matrix drawn(Index rows, Index columns, const char* name) {
     return m;
 }
 
-/// Loss of the network cut into stages, and the gradient of all its weights.
+/// Loss of a network that is cut into stages, and the gradients of all weights.
 double loss_with(
     const std::vector<Stage>& stages,
     const std::vector<Vector>& weights,

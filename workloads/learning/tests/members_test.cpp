@@ -65,8 +65,8 @@ TEST(Members, OfUnequalPartsTrainTheBitsOfTheLargeBatch) {
     }
 }
 
-/// Each takes the mean gradient of its own samples; the means are weighted b_i / B. But for the
-/// order of sums that is the large batch.
+/// Each member takes the mean gradient of its own samples, and the means are weighted b_i / B. Up
+/// to the order of summation, this is the gradient of the large batch.
 TEST(Members, OfUnequalPartsAreWeightedByTheirSamples) {
     Task task = task_with(OptimizerRule::kAveragedMomentum);
     task.optimizer.decay = 0;
@@ -96,13 +96,13 @@ TEST(Members, ThatJoinAndLeaveAreBitIdentical) {
         }
         EXPECT_EQ(counts, (std::vector<std::uint32_t>{3, 8, 2, 3, 4}));
         EXPECT_EQ(run.membership[0].step, 4U);
-        // Who takes part does not change what is trained.
+        // Membership changes do not change the trained weights.
         EXPECT_EQ(run.digest, on_one_gpu(task));
     }
 }
 
-/// A joiner that received weights alone would differ after its first update: the moments travel
-/// too.
+/// A joiner needs the moments as well: with the weights alone it would differ after its first
+/// update.
 TEST(Members, AreIdenticalInMomentsAsWell) {
     for (const OptimizerRule rule : kRules) {
         const Task task = task_with(rule);
@@ -129,7 +129,7 @@ TEST(Members, ThatAreNotThereAreRefused) {
     task.members = {{5, 11, 0}, {4, 0, 1}, {40, 1, 0}};
     const std::vector<TaskProblem> problems = problems_of_members(task, 2);
     ASSERT_EQ(problems.size(), 4U);
-    EXPECT_EQ(problems[0].pointer, "/members/0/add");  // 13 of 12 samples
+    EXPECT_EQ(problems[0].pointer, "/members/0/add");  // 13 members for 12 samples
     EXPECT_EQ(problems[1].pointer, "/members/1/at");
     EXPECT_EQ(problems[2].pointer, "/members/2/at");
     EXPECT_EQ(problems[3].pointer, "/members/2/add");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Averaged replicas in a bowl with noise, against the variance at which each rule settles. Plain
-// descent and every rule are linear in weights and noise, so the variance V of all weights and of
-// the centre solves V = A V A' + B B'; A and B are of one cycle of the rule, written down here
-// anew.
+// Averaged replicas on a noisy quadratic, compared with the variance at which each rule settles.
+// Plain descent and every rule are linear in weights and noise, so the covariance V of all weights
+// and of the centre solves V = A V A' + B B'. The matrices A and B of one cycle are written here
+// independently of the code under test.
 #include "workloads/learning/replicas/averaging.h"
 #include "workloads/learning/tests/training.h"
 
@@ -21,12 +21,13 @@ constexpr double kCurvature = 0.5;
 
 using State = std::vector<double>;
 
-/// A replica's step from its weight under noise.
+/// One step of a replica from weight `w` with gradient noise.
 double stepped(double w, double noise) {
     return w - kRate * (kCurvature * w + noise);
 }
 
-/// What a rule does in a cycle to one parameter of all replicas and to what it keeps beside them.
+/// What one cycle of a rule does to one parameter: to its copies in all replicas and to the rule's
+/// own state.
 struct Cycle {
     std::size_t states;
     std::size_t noises;
@@ -34,7 +35,7 @@ struct Cycle {
     std::function<double(const State&)> model;
 };
 
-/// Of the model, at the end of a cycle, where noise has variance 1.
+/// Variance of the model at the end of a cycle, for gradient noise of variance 1.
 double settled_variance(const Cycle& cycle) {
     const auto unit = [](std::size_t size, std::size_t at) {
         State state(size, 0);
@@ -56,7 +57,7 @@ double settled_variance(const Cycle& cycle) {
         const Eigen::Map<const Vector> b(column.data(), size);
         all += b * b.transpose();
     }
-    // V = sum of A^i B B' A'^i, by doubling.
+    // V = sum of A^i B B' A'^i, by repeated doubling.
     for (int i = 0; i < 20; ++i) {
         all = (all + a * all * a.transpose()).eval();
         a = (a * a).eval();
@@ -74,7 +75,7 @@ double mean_of_replicas(const State& state) {
     return sum / kReplicas;
 }
 
-/// Steps of one's own; `meet` at the end.
+/// A cycle of `every` local steps of all replicas, with `meet` at its end.
 Cycle local_steps(
     std::uint32_t every,
     std::size_t states,
@@ -97,7 +98,7 @@ Cycle local_steps(
 
 double measured_variance(Task task, const ReplicaTimes& times = {{1, 1, 1, 1}, 0.5, 0.5}) {
     constexpr std::uint32_t kWidth = 768;
-    constexpr std::uint32_t kFilling = 200;  // steps
+    constexpr std::uint32_t kFilling = 200;  // steps until the variance has settled
     task.network = {NetworkKind::kQuadratic, 1, kWidth};
     task.network.curvature = kCurvature;
     task.network.start = 0;
@@ -105,7 +106,7 @@ double measured_variance(Task task, const ReplicaTimes& times = {{1, 1, 1, 1}, 0
     task.data.noise = 1;
     task.optimizer.momentum = 0;
     task.optimizer.rate = kRate;
-    task.batch = times.replicas();  // a sample each
+    task.batch = times.replicas();  // one sample per replica
     task.steps = 4000;
     task.evaluate_every = 4;
     const TrainingRun run = learn_averaged(task, times, 1, {});
@@ -128,8 +129,8 @@ Task task_with(AveragingRule rule, std::uint32_t every) {
 
 constexpr double kWithin = 0.01;
 
-/// A mean of replicas is linear in their weights: however rarely they meet, its variance is that of
-/// one replica over their number.
+/// The mean is linear in the replicas' weights. However rarely they exchange, its variance is that
+/// of one replica divided by their number.
 TEST(NoisyQuadraticOfReplicas, MeansSettleAtAReplicasVarianceOverTheirNumber) {
     const double one = kRate / (kCurvature * (2 - kRate * kCurvature));
     const Cycle cycle = local_steps(4, kReplicas, [](State& state, const State&) {
@@ -167,7 +168,7 @@ TEST(NoisyQuadraticOfReplicas, SynchronousModelAveragingSettlesAtTheClosedForm) 
         Task task = task_with(AveragingRule::kModelAveraging, 1);
         task.averaging.strength = 0.1;
         task.averaging.centre_momentum = momentum;
-        // States: replicas, the centre, the centre before.
+        // States: the replicas, the centre and the previous centre.
         Cycle cycle = local_steps(1, kReplicas + 2, [=](State& state, const State& before) {
             const double z = before[kReplicas];
             const double last = before[kReplicas + 1];
@@ -186,7 +187,8 @@ TEST(NoisyQuadraticOfReplicas, SynchronousModelAveragingSettlesAtTheClosedForm) 
 TEST(NoisyQuadraticOfReplicas, BlockMomentumSettlesAtTheClosedForm) {
     Task task = task_with(AveragingRule::kBlockMomentum, 4);
     task.averaging.block_momentum = 0.5;
-    // States: replicas (all begin a block from the same), the centre, its shift.
+    // States: the replicas (which all begin a block from the same weights), the centre and its
+    // shift.
     Cycle cycle = local_steps(4, kReplicas + 2, [](State& state, const State&) {
         double& centre = state[kReplicas];
         double& shift = state[kReplicas + 1];
@@ -200,7 +202,7 @@ TEST(NoisyQuadraticOfReplicas, BlockMomentumSettlesAtTheClosedForm) {
     EXPECT_NEAR(measured_variance(task) / settled_variance(cycle), 1, kWithin);
 }
 
-/// Replicas of equal pace meet the centre in turns.
+/// Replicas of equal speed exchange with the centre in turns.
 TEST(NoisyQuadraticOfReplicas, AsynchronousElasticAveragesSettleAtTheClosedForm) {
     Task task = task_with(AveragingRule::kElasticAsync, 1);
     task.averaging.strength = 0.2;
@@ -221,7 +223,7 @@ TEST(NoisyQuadraticOfReplicas, AsynchronousElasticAveragesSettleAtTheClosedForm)
         },
         [](const State& state) { return state.back(); }};
     EXPECT_NEAR(measured_variance(task) / settled_variance(turns), 1, kWithin);
-    // One that is three times as fast meets it three times as often: 0, 0, 0, 1.
+    // A replica that is three times as fast exchanges three times as often: 0, 0, 0, 1.
     const Cycle fast{
         3,
         4,
@@ -237,7 +239,8 @@ TEST(NoisyQuadraticOfReplicas, AsynchronousElasticAveragesSettleAtTheClosedForm)
     EXPECT_GT(std::abs(settled_variance(fast) / settled_variance(turns) - 1), 5 * kWithin);
 }
 
-/// Without noise the loss falls by the same share in every step, and AdaComm's intervals follow.
+/// Without noise, the loss shrinks by the same factor in every step, and AdaComm's intervals follow
+/// from it.
 TEST(NoisyQuadraticOfReplicas, AdaptiveIntervalsFollowTheLoss) {
     Task task = task_with(AveragingRule::kAdaptive, 16);
     task.network = {NetworkKind::kQuadratic, 1, 4};
@@ -249,7 +252,7 @@ TEST(NoisyQuadraticOfReplicas, AdaptiveIntervalsFollowTheLoss) {
     task.batch = 4;
     task.steps = 100;
     task.evaluate_every = 1;
-    const double keep = std::pow(1 - 0.1 * kCurvature, 2);  // of the loss, a step
+    const double keep = std::pow(1 - 0.1 * kCurvature, 2);  // factor of the loss per step
     std::uint32_t exchanges = 0;
     double last = 0;
     for (double step = 0, interval = 16; step + interval <= 100; last = step) {
@@ -260,7 +263,8 @@ TEST(NoisyQuadraticOfReplicas, AdaptiveIntervalsFollowTheLoss) {
         ++exchanges;
     }
     const TrainingRun run = learn_averaged(task, {{1, 1, 1, 1}, 1000, 0}, 1, {});
-    // The last point has the exchange that makes it, if none has just been.
+    // The last point includes the exchange that forms the final model, unless one has just
+    // happened.
     EXPECT_EQ(run.losses.back().seconds, 100 + 1000.0 * (exchanges + (last == 100 ? 0 : 1)));
     EXPECT_GT(exchanges, 100U / 16U);
 }

@@ -51,8 +51,9 @@ TEST(FlushSchedules, TrainTheSameBitsAsOneDevice) {
     }
 }
 
-/// One device with a piece a stage: an update follows the last pass that reads its weights, or
-/// comes a piece later, instead of after the whole backward (docs/memory_plans.md).
+/// One device with one piece per stage. An update directly follows the last pass that reads its
+/// weights, or comes one piece later, instead of after the whole backward pass
+/// (docs/memory_plans.md).
 TEST(UpdatesWithinBackward, TrainTheSameBitsAsUpdatesAfterIt) {
     const Task task = small_task();
     const std::uint32_t depth = task.network.depth;
@@ -99,7 +100,7 @@ TEST(AsynchronousSchedules, OfOneStageTrainTheSameBits) {
     }
 }
 
-/// w(t + 1) = w(t) - rate g(w(t - 1)): by hand on one piece a stage.
+/// w(t + 1) = w(t) - rate g(w(t - 1)), checked by hand with one piece per stage.
 TEST(DoubleBuffered, UsesTheVersionBeforeInBothPasses) {
     Task task = small_task();
     const WeightTimeline timeline = timeline_of("1f1b_double_buffered", 4, 4, task.steps);
@@ -197,7 +198,7 @@ TEST(Policies, DifferAndLearn) {
     }
 }
 
-/// Same bytes on every machine.
+/// The result must be bit-identical on every machine.
 TEST(Training, OfAShortRunEndsWithTheseBits) {
     Task task = small_task();
     task.optimizer.rule = OptimizerRule::kAdamW;

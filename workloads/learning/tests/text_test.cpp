@@ -36,7 +36,7 @@ std::string error_of(const DataSpec& spec, std::uint32_t tokens, const std::stri
     return {};
 }
 
-/// Which row of a column of zeros has the one; -1 if there is no such thing.
+/// The row of the single one in a one-hot column; negative if the column is not one-hot.
 Index one_of(const Matrix& column) {
     Index at = -1;
     for (Index i = 0; i < column.rows(); ++i)
@@ -58,7 +58,7 @@ TEST(Text, OfTheGrammarIsTheSeedsAndAgrees) {
 }
 
 TEST(Text, AsksForTheCharacterBehindEachWindow) {
-    // Characters in the order of their bytes: a, b, c.
+    // Characters are numbered in the order of their bytes: a, b, c.
     const auto samples = text_samples(text_spec(3, 1), 2, written("abcabcabc"), 1);
     EXPECT_EQ(samples->features(), 6);
     EXPECT_EQ(samples->outputs(), 3);
@@ -69,7 +69,7 @@ TEST(Text, AsksForTheCharacterBehindEachWindow) {
         EXPECT_EQ(one_of(batch.inputs.block(3, j, 3, 1)), (first + 1) % 3);
         EXPECT_EQ(one_of(batch.targets.col(j)), (first + 2) % 3);
     }
-    EXPECT_EQ(one_of(samples->held_out().targets), 2);  // the last c
+    EXPECT_EQ(one_of(samples->held_out().targets), 2);  // the final c
 }
 
 TEST(Text, ThatIsTooShortOrNoneIsRefused) {
@@ -83,7 +83,7 @@ TEST(Text, ThatIsTooShortOrNoneIsRefused) {
     EXPECT_THROW((void)text_samples(text_spec(1, 1), 1, "/nowhere/text", 1), ConfigError);
 }
 
-/// A transformer block tells the next character better than frequencies of characters do.
+/// A transformer block predicts the next character better than character frequencies do.
 TEST(Text, IsLearntByATransformer) {
     Task task;
     task.network = {NetworkKind::kTransformer, 3, 16};

@@ -41,8 +41,8 @@ TEST(WeightTimeline, ForwardsMissTheUpdatesThatThePublishedMethodSays) {
     }
 }
 
-/// The paper's floor formulas look ahead to when the round trip ends, and are one short on odd
-/// stages: with equal times a stage's own update by the mini-batch itself comes before.
+/// The paper's floor formulas count updates until the round trip ends, and are one too low on odd
+/// stages. With equal times, a stage's own update by the same mini-batch comes before that end.
 TEST(WeightTimeline, RoundTripsEndAsTheReplayOfTheScheduleSays) {
     for (std::uint32_t n = 2; n <= 16; ++n) {
         const PipelineSchedule schedule = asynchronous_1f1b(shape_of(n, 6 * n));
@@ -122,7 +122,8 @@ TEST(WeightTimeline, FlushesTakeAllGradientsOfAStepOnce) {
     }
 }
 
-/// Times that are no binary fractions round, and no step begins before the last one has ended.
+/// Times that are not binary fractions are rounded. Even so, no step may begin before the previous
+/// one has ended.
 TEST(Repeated, StepsNeverSeeWeightsOfTheStepBeforeTheLast) {
     const PipelineSchedule schedule = gpipe(shape_of(1, 1));
     const ReplayTimes times{{{0.1, 0.1, 0.1, 1.0 / 3, 0}}, 0};
@@ -132,7 +133,7 @@ TEST(Repeated, StepsNeverSeeWeightsOfTheStepBeforeTheLast) {
         EXPECT_EQ(timeline.at_forward(0, j), j);
 }
 
-/// A short run made longer has the same versions as a long one.
+/// A short run that is extended has the same weight versions as a long one.
 TEST(Extended, SeesTheVersionsOfALongRun) {
     for (const bool replicated : {false, true}) {
         ScheduleShape shape = shape_of(4, 48);

@@ -9,7 +9,7 @@
 
 namespace switchfold::learning {
 
-/// A timeline of a named schedule with equal stages, long enough for the steps.
+/// Timeline of the schedule `name` with equal stages, long enough for `steps`.
 inline WeightTimeline timeline_of(
     const char* name, std::uint32_t devices, std::uint32_t micro_batches, std::uint32_t steps) {
     ScheduleShape shape;

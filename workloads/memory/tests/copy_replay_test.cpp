@@ -22,7 +22,7 @@ PinningPlan random_plan(const AccessSchedule& schedule, std::uint64_t& memory) {
     return plan_pinning(schedule, options);
 }
 
-/// Most bytes in the ring of a replay at any time.
+/// The most bytes that the replay holds in the ring at any time.
 std::uint64_t
 fullest(const AccessSchedule& schedule, const std::vector<bool>& pinned, const CopyReplay& replay) {
     std::map<double, std::int64_t> changes;
@@ -91,7 +91,7 @@ RC_GTEST_PROP(StepMoves, EveryCopyIsThereOnce, ()) {
     RC_PRE(plan.refusal.empty());
     std::uint64_t in = 0;
     std::uint64_t out = 0;
-    std::int64_t live = 0;  // what comes goes
+    std::int64_t live = 0;  // every item that comes in goes out
     for (const StepMoves& moves : step_moves(schedule, plan.pinned)) {
         for (const std::uint32_t item : moves.fetch)
             in += schedule.items[item].bytes;
@@ -108,7 +108,8 @@ RC_GTEST_PROP(StepMoves, EveryCopyIsThereOnce, ()) {
     RC_ASSERT(*std::max_element(plan.step_bytes.begin(), plan.step_bytes.end()) <= memory);
 }
 
-/// Two steps forward, two back; the activation of the first is not pinned.
+/// Three forward steps and one backward, with nothing pinned: F1's activation leaves and comes
+/// back.
 TEST(CopyReplay, PrefetchesBesideTheStepBefore) {
     AccessSchedule schedule;
     for (const char* name : {"a", "b", "c"})
@@ -122,13 +123,13 @@ TEST(CopyReplay, PrefetchesBesideTheStepBefore) {
     ASSERT_EQ(schedule.items[0].copies(), 2U);
     ASSERT_EQ(schedule.items[1].copies(), 0U);
     const std::vector<bool> none(3);
-    // In and out take 2 s each; room for two: the copy out of a ends at 6, F2 needs its own 10, so
-    // F3 starts when F2 ends; a comes back beside F3.
+    // A copy takes 2 s each way, and there is room for two activations. The copy of a to the host
+    // ends at 6. F2 needs its own 10 bytes, so F3 starts when F2 ends, and a comes back during F3.
     const CopyReplay two = replay_copies(schedule, none, 20, {5, 5});
     EXPECT_DOUBLE_EQ(two.seconds, 16);
     EXPECT_DOUBLE_EQ(two.steps[3].fetch_begin, 8);
     EXPECT_EQ(fullest(schedule, none, two), 20U);
-    // Room for one: everything waits.
+    // With room for one, every step waits for copies.
     const CopyReplay one = replay_copies(schedule, none, 10, {5, 5}, false);
     EXPECT_DOUBLE_EQ(one.seconds, 16 + 4);
 }

@@ -11,8 +11,8 @@
 namespace switchfold::first_fit_test {
 namespace {
 
-/// Items of sizes 1 and `budget`, each open in a step of its own, beside a step of scratch alone:
-/// what is pinned changes no peak.
+/// Items of sizes 1 and `budget`, each open in a step of its own. A third step holds scratch alone
+/// and sets the peak, so pinning never lowers it.
 PinProblem one_and_budget(std::uint64_t budget) {
     PinProblem problem;
     problem.factor = 2;
@@ -39,7 +39,7 @@ TEST(FirstFit, RefusesLessThanTwiceThePeak) {
 }
 
 TEST(FirstFit, LowersThePeakFirst) {
-    // The only step that counts: pinning its larger candidate frees twice its size.
+    // Only the first step matters: pinning its larger candidate frees twice that candidate's size.
     PinProblem problem;
     problem.factor = 2;
     problem.bytes = {50, 30};
@@ -47,7 +47,7 @@ TEST(FirstFit, LowersThePeakFirst) {
     problem.items = {0, 1};
     problem.windows = {{10, {0, 1}}, {5, {}}};
     const std::vector<std::uint32_t> order{0, 1};
-    // 2 x 90 = 180 fit; 80 pinned and 2 x 10 do too.
+    // Nothing pinned needs 2 x 90 = 180 bytes; 80 pinned and 2 x 10 fit as well.
     EXPECT_EQ(pinned_bytes(problem, first_fit(problem, 180, order).value()), 80U);
 }
 

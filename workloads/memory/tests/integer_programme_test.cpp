@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1U << 20U;
 
-/// The same question as an integer programme, in CPLEX's LP format: x pins a candidate, P is what
-/// the fullest window holds. Sizes in MiB.
+/// The same problem as an integer programme in CPLEX's LP format: x pins a candidate, and P is what
+/// the fullest window holds. Sizes are in MiB.
 std::string integer_programme(const PinProblem& problem, std::uint64_t capacity) {
     const auto megs = [](std::uint64_t bytes) { return bytes / kMiB; };
     std::string text = "Maximize\n obj: ";
@@ -42,7 +42,7 @@ std::string integer_programme(const PinProblem& problem, std::uint64_t capacity)
     return text + "End\n";
 }
 
-/// The optimum that CBC proves, MiB saved; empty if it does not say "Optimal".
+/// The optimum that CBC proves, in MiB saved. Empty if CBC does not report "Optimal".
 std::optional<double> by_cbc(const PinProblem& problem, std::uint64_t capacity) {
     const test_data::TemporaryFile model("pins.lp", integer_programme(problem, capacity));
     const test_data::TemporaryFile answer("pins.txt", "");
@@ -65,7 +65,7 @@ struct Named {
     std::string name;
     std::uint32_t batch;
     Staging staging;
-    double share;  ///< of all candidates, beside the least capacity
+    double share;  ///< of all candidates, on top of the least capacity
 };
 
 void PrintTo(const Named& named, std::ostream* out) {

@@ -50,7 +50,8 @@ struct Made {
     ExecutionGraph graph;
 };
 
-/// Without contention: kernels in their own time, copies at a rate each way; collectives as given.
+/// Schedule without contention: kernels take their isolated time, copies run at a fixed rate each
+/// way, and collectives take `collective`.
 Schedule alone(const ExecutionGraph& graph, Time collective = Time()) {
     return evaluate(*graph.ranks[0], [&](std::uint32_t, const Operation& operation) {
         if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
@@ -92,7 +93,7 @@ MemoryChoice random_choice() {
     return choice;
 }
 
-/// What planners promise without simulating is what the step does where nothing contends.
+/// The planners' times, computed without simulation, equal those of the step without contention.
 RC_GTEST_PROP(MemoryStep, TakesWhatTheRecursionOfCopiesSays, ()) {
     ParallelPlan plan;
     plan.micro_batch = *rc::gen::inRange(1U, 9U);
@@ -112,12 +113,12 @@ RC_GTEST_PROP(MemoryStep, TakesWhatTheRecursionOfCopiesSays, ()) {
     RC_ASSERT(copied(made.graph, CopyKind::kDeviceToHost) == made.memory.plan.bytes_out);
     const CopyReplay replay =
         replay_copies(made.memory.schedule, made.memory.plan, choice.bytes.count(), kRates);
-    // Kernels and copies are whole picoseconds.
+    // The graph rounds kernels and copies to whole picoseconds, hence the tolerance.
     RC_ASSERT(std::abs(to_seconds(alone(made.graph).makespan) - replay.seconds) < 1e-8);
 }
 
-/// What a rank holds at its fullest, of some classes; what is freed at a moment is there for what
-/// begins then. Fails if anything is left at the end that was not there at the begin.
+/// Peak memory of a rank in the given classes. Memory that is freed at a moment is available to
+/// what begins then. Fails if the step ends with more or less memory than it began with.
 double
 fullest(const ExecutionGraph& graph, const Schedule& times, const std::set<MemoryClass>& classes) {
     const RankGraph& rank = *graph.ranks[0];
@@ -147,8 +148,8 @@ const std::set<MemoryClass> kAll{
     MemoryClass::kStaging,
     MemoryClass::kBuckets};
 
-/// Whatever the planner, the policy and the number of ranks: memory is kept, everything ends, and
-/// no iteration is shorter than its kernels or than the bytes of one direction.
+/// For any planner, policy and number of ranks: memory stays within its limit, the step ends, and
+/// it is no shorter than its kernels or than its copies in one direction.
 RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
     ParallelPlan plan;
     plan.micro_batch = *rc::gen::inRange(1U, 9U);
@@ -194,7 +195,7 @@ MemoryChoice all_stays(UpdatePolicy updates) {
     return choice;
 }
 
-/// Gradients of weights at their fullest, in percent of all.
+/// Share of gradient memory that the policy saves at the peak, in percent of all gradients.
 double saved(const Network& network, UpdatePolicy updates) {
     ParallelPlan plan;
     plan.datatype = Datatype::kFloat32;
@@ -203,7 +204,7 @@ double saved(const Network& network, UpdatePolicy updates) {
     return 100 * (1 - live / static_cast<double>(sum_of_bytes(made.memory.groups)));
 }
 
-/// reference/training/memory.md, section 2: one buffer.
+/// Source: reference/training/memory.md, section 2, one buffer.
 TEST(MemoryStep, OneBufferOfGradientsSavesWhatIsNotTheLargestLayer) {
     for (const auto& [name, percent] : std::map<std::string, double>{
              {"alexnet", 38.2},
@@ -218,7 +219,7 @@ TEST(MemoryStep, OneBufferOfGradientsSavesWhatIsNotTheLargestLayer) {
     }
 }
 
-/// The delayed update hides behind the gradients of inputs, in one buffer and without a shadow.
+/// The delayed update overlaps with input gradients. It needs one buffer and no shadow weights.
 TEST(MemoryStep, DelayedIsNeverSlowerThanBatch) {
     for (const char* name : {"alexnet", "vgg16", "resnet50", "gpt2_small"}) {
         ParallelPlan plan;
@@ -232,7 +233,8 @@ TEST(MemoryStep, DelayedIsNeverSlowerThanBatch) {
     }
 }
 
-/// Ren et al., ZeRO-Offload: gradients go out, weights come back, moments are never on the GPU.
+/// Ren et al., ZeRO-Offload: gradients go to the host, weights come back, and the moments are never
+/// on the GPU.
 TEST(MemoryStep, AHostThatUpdatesMovesEveryParameterTwice) {
     ParallelPlan plan;
     plan.gradient = Datatype::kBfloat16;

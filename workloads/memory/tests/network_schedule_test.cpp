@@ -38,7 +38,7 @@ TEST(NetworkSchedule, ChainFetchesOnceAndKeepsOnce) {
     NetworkScheduleOptions options;
     options.batch = 2;
     const AccessSchedule schedule = network_schedule(chain(), options);
-    ASSERT_EQ(schedule.steps.size(), 6U + 6 + 3);  // an update of each layer with weights
+    ASSERT_EQ(schedule.steps.size(), 6U + 6 + 3);  // F, B and an update of each layer with weights
     EXPECT_EQ(schedule.steps.front().name, "F conv1");
     EXPECT_EQ(schedule.steps[6].name, "B loss");
     EXPECT_EQ(schedule.steps.back().name, "U fc");
@@ -47,19 +47,20 @@ TEST(NetworkSchedule, ChainFetchesOnceAndKeepsOnce) {
     EXPECT_EQ(relu1.fetches, 1U);
     EXPECT_EQ(relu1.keeps, 1U);
     EXPECT_TRUE(relu1.read_by_convolution);
-    // The host has the input anyway.
+    // The host still has the input, so evicting it needs no copy out.
     EXPECT_EQ(item_named(schedule, "input of conv1").fetches, 1U);
     EXPECT_EQ(item_named(schedule, "input of conv1").keeps, 0U);
-    // Backward of a convolution does not read its output, that of a relu not its input.
+    // The backward pass of a convolution does not read its output, and that of a ReLU does not read
+    // its input.
     EXPECT_FALSE(item_named(schedule, "conv1").candidate());
-    // What is made and read in a row never leaves.
+    // A tensor that is made and read in consecutive steps never leaves the GPU.
     EXPECT_FALSE(item_named(schedule, "gradient of relu2").candidate());
     EXPECT_FALSE(item_named(schedule, "loss").candidate());
     EXPECT_FALSE(item_named(schedule, "relu2").read_by_convolution);
     const MemoryItem& moments = item_named(schedule, "moments of conv2");
     EXPECT_EQ(moments.bytes, (4U * 9 + 1) * 8 * 8);
     EXPECT_EQ(moments.copies(), 2U);
-    // Gradients wait for the updates, weights stay.
+    // Gradients are kept until the updates; weights stay on the GPU.
     EXPECT_EQ(item_named(schedule, "weight gradient of fc").copies(), 2U);
     EXPECT_EQ(schedule.resident_bytes, parameters(chain()) * 4);
 }
@@ -71,10 +72,12 @@ TEST(NetworkSchedule, UpdatesInBackwardNeedNoGradientsBetweenSteps) {
     const AccessSchedule schedule = network_schedule(chain(), options);
     EXPECT_EQ(schedule.steps.size(), 12U);
     EXPECT_TRUE(item_named(schedule, "weight gradient of fc").scratch);
-    // Forward fetches, backward fetches and keeps what the update wrote.
+    // The forward pass fetches the weights. The backward pass fetches them again and copies out
+    // what the update wrote.
     EXPECT_EQ(item_named(schedule, "weights of conv2").fetches, 2U);
     EXPECT_EQ(item_named(schedule, "weights of conv2").keeps, 1U);
-    // The first layer's are open in the last step and in the first of the next iteration.
+    // The first layer's weights are open in the last step and in the first one of the next
+    // iteration.
     EXPECT_EQ(item_named(schedule, "weights of conv1").fetches, 1U);
     EXPECT_EQ(item_named(schedule, "weights of conv1").keeps, 1U);
     EXPECT_EQ(schedule.resident_bytes, 0U);
@@ -88,10 +91,10 @@ TEST(NetworkSchedule, SkipsCloseAndComeBack) {
     x = net.each_of("add", "add", {x, a});
     net.loss("loss", "softmax_loss", {x});
     const AccessSchedule schedule = network_schedule(net.take(), {});
-    // Made and read by b; read again by the sum, by backward of b.
+    // Tensor a is made and read by b, then read again by the sum and by b's backward pass.
     EXPECT_EQ(item_named(schedule, "a").fetches, 2U);
     EXPECT_EQ(item_named(schedule, "a").keeps, 1U);
-    // Written by backward of the sum, added to by that of b, read by that of a.
+    // The sum's backward pass writes the gradient, b's adds to it, and a's reads it.
     EXPECT_EQ(item_named(schedule, "gradient of a").fetches, 1U);
     EXPECT_EQ(item_named(schedule, "gradient of a").keeps, 1U);
 }
@@ -106,12 +109,12 @@ TEST(NetworkSchedule, SharedWeightsHaveOneGradient) {
     NetworkScheduleOptions options;
     options.update_in_backward = true;
     const AccessSchedule early = network_schedule(network, options);
-    // The embedding's stays from the head on.
+    // The embedding's gradient stays on the GPU from the head's backward pass on.
     EXPECT_EQ(early.resident_bytes, parameters(network) * 4 + 50'257ULL * 768 * 4);
 }
 
-/// The exact programme takes the networks that ship, whatever their skips, but for dlrm: a step of
-/// it reads 27 tensors.
+/// The exact programme handles every network that ships, whatever its skip connections, except
+/// dlrm: one of its steps reads 27 tensors.
 TEST(NetworkSchedule, NetworksAreNarrowEnough) {
     NetworkScheduleOptions options;
     options.batch = 32;

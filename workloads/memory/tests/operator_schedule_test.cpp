@@ -18,7 +18,8 @@ constexpr const char* kTensors =
     "TensorID,TensorShape,TensorNumElement,TensorEachByte,TensorStorgeid\n";
 
 TEST(OperatorSchedule, StoragesAreItems) {
-    // x (1) and w (2) give y (3), relu in place; its view (4) is read in backward; dw (5), dx (6).
+    // Storages: x (1) and w (2) give y (3), with an in-place relu. Backward reads the view (4) of y
+    // and makes dx (6) and dw (5).
     const AccessSchedule schedule = parse_operator_schedule(
         std::string(kOperators) + "conv,[1; 2],[3],10,forward\n"
                                   "relu_,[3],[3],5,forward\n"
@@ -43,7 +44,7 @@ TEST(OperatorSchedule, StoragesAreItems) {
     EXPECT_EQ(item("storage 3").bytes, 80U);
     EXPECT_EQ(item("storage 3").fetches, 1U);
     EXPECT_EQ(item("storage 3").keeps, 1U);
-    EXPECT_EQ(item("storage 1").fetches, 1U);  // the host has the input
+    EXPECT_EQ(item("storage 1").fetches, 1U);  // the host still has the input
     EXPECT_EQ(item("storage 1").keeps, 0U);
     EXPECT_EQ(item("storage 6").copies(), 0U);
     EXPECT_EQ(candidate_bytes(schedule), 120U);

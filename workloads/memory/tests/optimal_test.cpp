@@ -20,7 +20,7 @@ struct Brute {
     std::uint64_t least_capacity = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Every choice.
+/// Tries every choice of pinned candidates.
 Brute by_brute_force(const PinProblem& problem, std::uint64_t capacity) {
     Brute brute;
     std::vector<bool> pinned(problem.size());
@@ -55,7 +55,7 @@ void expect_brute_force(Staging staging) {
     RC_ASSERT(choice.certificate.saved_at_most == *brute.saved);
 }
 
-// 400 + 400 + 400 instances.
+// 400 instances for each of three ways of staging.
 TEST(OptimalPins, AreThoseOfBruteForce) {
     for (const auto& [staging, name] : kStagingNames) {
         for (int i = 0; i < 4; ++i)
@@ -119,12 +119,12 @@ TEST(OptimalPins, RefuseWhatIsTooWideAndTooLittleMemory) {
         pin_optimally(problem, 139, wider).refusal,
         "139 B for pinned data and staging are less than any choice needs; expected 140 B or more");
     EXPECT_EQ(saved_bytes(problem, pin_optimally(problem, 140, wider).pinned), 14U * 20);
-    // What all fits needs no search, however wide it is.
+    // If everything fits, no search is needed, however wide the problem is.
     EXPECT_EQ(saved_bytes(problem, pin_optimally(problem, 140, kBytes).pinned), 14U * 20);
 }
 
 TEST(OptimalPins, RefuseTablesAndSearchesThatAreTooLarge) {
-    // A chain in which not all fits.
+    // A chain that does not fit as a whole.
     AccessSchedule chain;
     for (std::uint32_t i = 0; i < 40; ++i)
         chain.items.push_back({"a" + std::to_string(i), MemoryClass::kActivations, 10 + i});
@@ -147,7 +147,8 @@ TEST(OptimalPins, RefuseTablesAndSearchesThatAreTooLarge) {
         refusal(hasty),
         "the search for a choice was given up after 10 steps; expected a granule above 1 bytes, or "
         "another planner");
-    // A search that ends early has a choice, and a bound that it does not reach or proves.
+    // A search that ends early still returns a choice and an upper bound. The choice may fall short
+    // of the bound.
     for (const std::uint64_t effort : {2'000U, 5'000U, 10'000U, 20'000U}) {
         hasty.most_effort = effort;
         const PinChoice choice = pin_optimally(problem, 500, hasty);

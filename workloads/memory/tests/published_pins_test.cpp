@@ -27,7 +27,7 @@ AccessSchedule chain(const std::string& name, std::uint32_t batch, std::uint64_t
 }
 
 struct Row {
-    std::uint64_t capacity;  // MiB, as all below
+    std::uint64_t capacity;  // MiB, as are all fields below
     std::uint64_t listed;    ///< first fit, candidates a_0 .., then h_1 ..
     std::uint64_t accessed;  ///< first fit, candidates in the order of their first use
     std::uint64_t double_peak;
@@ -85,8 +85,8 @@ TEST_P(PublishedPins, AreFound) {
     }
 }
 
-// One value of the source, VGG-16 at 6,528 in the listed order (3,388), does not come out of the
-// rule as it is written down: 3,384. Every other one does.
+// One published value does not follow from the rule as written: VGG-16 at 6,528 in the listed
+// order, where the source has 3,388 and the rule gives 3,384. All others agree.
 INSTANTIATE_TEST_SUITE_P(
     Networks,
     PublishedPins,
@@ -154,9 +154,9 @@ TEST(PublishedPin, AlexnetAt1393) {
     EXPECT_EQ(pinned(Staging::kWindow), 867 * kMiB);
 }
 
-/// Gain of the exact programme over GeePS's rule, mean and largest over 13 capacities from the
-/// rule's least to where all fits: with GeePS's staging, and with staging counted exactly. The
-/// published pages give 12.9 and 23.9 % for exact staging of VGG-16.
+/// Gain of the exact programme over GeePS's rule, as mean and maximum over 13 capacities, from the
+/// least that the rule needs to where everything fits. It is computed with GeePS's staging and with
+/// exact staging. The published pages give 12.9 and 23.9 % for exact staging of VGG-16.
 TEST(PublishedPin, MostOfTheGainIsExactStaging) {
     if (!std::filesystem::exists(kModels))
         GTEST_SKIP() << "no tables of layers at " << kModels;

@@ -10,8 +10,8 @@
 
 namespace switchfold::test_data {
 
-/// A small chain of layers with activations, moments and scratch; some activations are read again
-/// further on. At most 16 candidates.
+/// A small chain of layers with activations, moments and scratch, and at most 16 candidates. Some
+/// activations are read again by later layers.
 inline AccessSchedule random_schedule() {
     AccessSchedule schedule;
     schedule.name = "random";

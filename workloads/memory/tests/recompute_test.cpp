@@ -29,7 +29,7 @@ std::vector<ChainUnit> random_chain() {
     return chain;
 }
 
-/// Every plan.
+/// Calls `visit` for every plan.
 void for_each_plan(
     const std::vector<ChainUnit>& chain,
     bool offload,
@@ -94,7 +94,7 @@ TEST(Recompute, RulesCostWhatTheySay) {
     EXPECT_EQ(cost_of(chain, recompute_full(chain)).extra, 16);
     EXPECT_EQ(cost_of(chain, recompute_selective(chain)).peak, 16U * 11 + 6 + 2);
     EXPECT_EQ(cost_of(chain, recompute_selective(chain)).extra, 4);
-    // Four checkpoints, and a segment of four whole units.
+    // The peak holds four checkpoints and one segment of four whole units.
     EXPECT_EQ(cost_of(chain, recompute_every(chain, 4)).peak, 4U + 4 * 16 + 3 + 2);
     EXPECT_EQ(recompute_every(chain, 5).back(), (Segment{SegmentMode::kRecompute, 15, 15}));
 }
@@ -129,8 +129,8 @@ TEST(Recompute, CopiesThatHideTakeThePlaceOfWorkDoneTwice) {
     EXPECT_EQ(recompute_exactly(chain, options).cost.extra, 0);
 }
 
-/// Korthikanti et al. 2022, per layer of a transformer in 16 bits: 34 s b h + 5 a s^2 b bytes with
-/// dropout's two masks of s b h; ours has none and keeps the norms' inputs.
+/// Korthikanti et al. 2022: a transformer layer in 16 bits keeps 34 s b h + 5 a s^2 b bytes, which
+/// include dropout's two masks of s b h. Our network has no dropout, and keeps the norms' inputs.
 TEST(Recompute, BlocksOfATransformerKeepWhatIsPublished) {
     const Network network = *find_network("gpt_22b");
     NetworkChainOptions options;

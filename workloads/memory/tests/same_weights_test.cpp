@@ -12,7 +12,7 @@ namespace switchfold::same_weights_test {
 namespace {
 
 /// A chain of scalars, y = tanh(w_L tanh(.. tanh(w_1 x))), trained with momentum in the order of a
-/// replay's events: what runs reads at its begin and writes at its end.
+/// replay's events. An event reads at its start and writes at its end.
 class Training {
 public:
     explicit Training(std::size_t layers) : weights_(layers), moments_(layers, 0.0) {
@@ -20,7 +20,8 @@ public:
             weights_[l] = 0.5 + 0.1 * static_cast<double>(l);
     }
 
-    /// `shadow`: updates write beside the weights, which change when backward is over.
+    /// With `shadow`, updates write a copy of the weights, which replaces them after the backward
+    /// pass.
     void iterate(
         const UpdateReplay& replay,
         const std::vector<GradientGroup>& groups,
@@ -44,7 +45,7 @@ public:
             points.push_back({replay.events[e].begin, false, e});
             points.push_back({replay.events[e].end, true, e});
         }
-        // What ends makes way for what begins at the same time.
+        // At equal times, ends come before starts.
         std::stable_sort(points.begin(), points.end(), [](const Point& a1, const Point& b1) {
             return std::pair(a1.time, !a1.end) < std::pair(b1.time, !b1.end);
         });
@@ -57,7 +58,8 @@ public:
                     if (!point.end) {
                         moments_[layer] = 0.9 * moments_[layer] + gradient[layer];
                         next[layer] = weights_[layer] - 0.1 * moments_[layer];
-                        // Half-written weights: who reads them now sees some of both.
+                        // A half-written weight: a pass that reads it now sees a mix of old and
+                        // new.
                         if (!shadow)
                             weights_[layer] = (weights_[layer] + next[layer]) / 2;
                     } else if (!shadow) {
@@ -68,7 +70,8 @@ public:
             }
             const double through = d[l + 1] * (1 - a[l + 1] * a[l + 1]);
             if (event.kind == UpdateEvent::Kind::kInputGradient) {
-                // Read at both ends: nobody may write in between.
+                // Weights are read at both ends of the pass, so a write in between changes the
+                // result.
                 result[point.event] += through * weights_[l] / 2;
                 if (point.end)
                     d[l] = result[point.event];
@@ -120,7 +123,8 @@ RC_GTEST_PROP(SameWeights, DelayedAndImmediateEndWithThoseOfBatch, ()) {
     RC_ASSERT(trained(layers, groups, UpdatePolicy::kImmediate, false) == batch);
 }
 
-/// An update longer than X of its layer and D of the next writes what X reads.
+/// Without a shadow, an update that takes longer than X of its layer and D of the next one
+/// overwrites weights that X still reads.
 RC_GTEST_PROP(SameWeights, OverlappedNeedsItsShadow, ()) {
     const auto layers = random_layers(10);
     const auto groups = layer_groups(layers);

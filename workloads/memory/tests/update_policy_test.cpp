@@ -51,7 +51,8 @@ TEST(UpdatePolicy, FourEqualLayersSaveThreeQuarters) {
     EXPECT_EQ(replay(layers, UpdatePolicy::kBatch).peak, 400U);
     EXPECT_EQ(replay(layers, UpdatePolicy::kDelayed).peak, 100U);
     EXPECT_EQ(replay(layers, UpdatePolicy::kImmediate).peak, 100U);
-    // Two buffers: eight layers for the same share. An update longer than X and D fills both.
+    // The overlapped policy fills two buffers if an update takes longer than X and D. Two of eight
+    // layers are the same share as one of four.
     EXPECT_EQ(replay(equal_layers(8, 9), UpdatePolicy::kOverlapped).peak, 200U);
 }
 
@@ -72,7 +73,8 @@ RC_GTEST_PROP(UpdatePolicy, TimesAreThoseOfTheFormulas, ()) {
     one_buffer.policy = UpdatePolicy::kDelayed;
     one_buffer.fixed_buffers = 1;
     RC_ASSERT(replay_update(layers, layer_groups(layers), one_buffer).seconds == delayed);
-    // A ring of as many bytes also holds two smaller gradients.
+    // A ring of the same size also holds two smaller gradients at a time, so it is at least as
+    // fast.
     RC_ASSERT(replay(layers, UpdatePolicy::kDelayed).seconds <= delayed);
     RC_ASSERT(delayed <= batch.seconds);
     RC_ASSERT(replay(layers, UpdatePolicy::kOverlapped).seconds <= batch.seconds);
@@ -106,8 +108,8 @@ RC_GTEST_PROP(UpdatePolicy, TwoNeighboursNeverStallShortUpdates, ()) {
 
 TEST(UpdatePolicy, SharedWeightsStayLive) {
     std::vector<UpdateLayer> layers = equal_layers(4);
-    layers[0].gradient = 300;                        // the embedding ...
-    layers.push_back({"head", 1, 1, 0, 0, 0, {0}});  // ... whose matrix the head uses
+    layers[0].gradient = 300;                        // the embedding's matrix ...
+    layers.push_back({"head", 1, 1, 0, 0, 0, {0}});  // ... which the head shares
     const auto groups = layer_groups(layers);
     ASSERT_EQ(groups.front().layers, (std::vector<std::uint32_t>{4, 0}));
     const UpdateReplay delayed = replay(layers, UpdatePolicy::kDelayed);
@@ -122,7 +124,7 @@ TEST(UpdatePolicy, SharedWeightsStayLive) {
 TEST(UpdatePolicy, AnAllReduceHoldsItsBucketLonger) {
     const auto layers = equal_layers(4);
     UpdateOptions options;
-    options.reduce_seconds_a_byte = 0.1;  // 10 s a layer, X and D 5 s
+    options.reduce_seconds_a_byte = 0.1;  // 10 s per layer; X and D take 5 s
     const auto groups = bucket_groups(layers, 100, 200);
     ASSERT_EQ(groups.size(), 3U);  // 1, 2, 1 layers
     EXPECT_EQ(groups[1].bytes, 200U);
@@ -134,7 +136,7 @@ TEST(UpdatePolicy, AnAllReduceHoldsItsBucketLonger) {
     const UpdateReplay roomy = replay_update(layers, groups, options);
     EXPECT_LT(roomy.stall, slow.stall);
     EXPECT_LT(roomy.seconds, slow.seconds);
-    // A faster reduction gives the same back without memory.
+    // A faster all-reduce lowers the stall as well, without more memory.
     options.ring = 0;
     options.reduce_seconds_a_byte = 0.01;
     EXPECT_LT(replay_update(layers, groups, options).stall, slow.stall);
@@ -157,7 +159,7 @@ TEST(UpdatePolicy, RefusesWhatNeedsAllGradientsTogether) {
     EXPECT_NE(refusal_of(UpdatePolicy::kOverlapped, uses).find("overflow"), std::string::npos);
 }
 
-// The table of gradient memory by policy, in percent saved of all gradients.
+// Table of gradient memory by policy, in percent saved of all gradients.
 struct Saved {
     std::string name;
     double one;         ///< delayed
@@ -169,7 +171,7 @@ struct Saved {
 void PrintTo(const Saved& saved, std::ostream* out) {
     *out << saved.name;
 }
-constexpr double kTenth = 0.1;  // point, the digits of the table
+constexpr double kTenth = 0.1;  // percentage points: the table's precision
 
 class GradientTable : public ::testing::TestWithParam<Saved> {};
 
@@ -180,7 +182,7 @@ TEST_P(GradientTable, IsWhatTheReplayHolds) {
     if (!std::filesystem::exists(path))
         GTEST_SKIP() << "no " << path;
     std::vector<UpdateLayer> layers;
-    // Updates that take longer than the next layers: the ring is as full as it can get.
+    // Updates take longer than the next layers' passes, so the ring fills as far as it can.
     for (const Layer& layer : read_network_table(path).layers)
         if (layer.parameters > 0)
             layers.push_back({layer.name, 1, 1, 10, 4 * layer.parameters, 4 * layer.parameters});

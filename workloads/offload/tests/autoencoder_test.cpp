@@ -16,7 +16,7 @@ Autoencoder small() {
     return network;
 }
 
-/// Multiply-adds of a phase, recomputed ones included.
+/// Multiply-adds of a phase, including recomputed ones.
 std::uint64_t multiply_adds(const ParallelProgram& program, Phase phase) {
     std::uint64_t sum = 0;
     for (const Region& region : program.regions)
@@ -47,7 +47,7 @@ TEST(AutoencoderStep, StrategiesComputeTheSame) {
     for (const Autoencoder& network : {small(), library}) {
         const ParallelProgram program = training_step(network);
         EXPECT_EQ(multiply_adds(program, Phase::kForward), 64 * kWeights);
-        // The first layer has no error below it.
+        // The first layer propagates no error, because no layer is below it.
         EXPECT_EQ(multiply_adds(program, Phase::kBackward), 64 * (2 * kWeights - 784 * 100));
         EXPECT_DOUBLE_EQ(program.flops, 2.0 * 64 * (3 * kWeights - 784 * 100));
     }

@@ -83,7 +83,7 @@ TEST(AveragedSteps, OverlappedExchangeWaitsForNoStep) {
         if (name == "weights of the period before") {
             EXPECT_TRUE(operation.dependencies.empty());
         } else if (name == "average weights") {
-            EXPECT_GE(operation.dependencies.size(), 2U);  // the exchange, and the steps
+            EXPECT_GE(operation.dependencies.size(), 2U);  // the exchange and the local steps
         }
     }
 }

@@ -18,7 +18,7 @@ std::vector<StepTimes> spans(const Tables& tables) {
     return {tables.begin(), tables.end()};
 }
 
-/// Few devices, and times that are multiples of an eighth, so that sums of them are exact.
+/// A few devices. Times are multiples of an eighth, so their sums are exact.
 struct Instance {
     Tables tables;
     std::uint32_t batch = 0;
@@ -39,7 +39,8 @@ Instance random_instance(RandomStream& random, bool monotone) {
     return instance;
 }
 
-/// Every division there is, in the order of the last objective: first devices with most first.
+/// Tries every division in the order of the last objective: more samples on the first devices come
+/// first.
 class BruteForce {
 public:
     explicit BruteForce(const Instance& instance) :
@@ -119,7 +120,7 @@ TEST(BatchDivision, GreedyAndBisectionAreOptimalOnAThousandMonotoneInstances) {
 }
 
 TEST(BatchDivision, EqualDevicesDifferByAtMostOneSample) {
-    // Ceil for all but the rest would be 7 x 13 + 9.
+    // Rounding up on all devices but the last would be 7 x 13 + 9.
     std::vector<double> flat(101, 1.0);
     flat[0] = 0;
     std::vector<double> linear(101);
@@ -136,7 +137,8 @@ TEST(BatchDivision, EqualDevicesDifferByAtMostOneSample) {
 }
 
 TEST(BatchDivision, NonMonotoneTimesAreDividedExactly) {
-    // Two samples are faster than one, as a larger batch can be that gets a better algorithm.
+    // On the first device, two samples are faster than one: a larger batch can get a better
+    // algorithm.
     const Tables tables{{0, 5, 2, 6}, {0, 3, 4, 5}};
     const auto division = divide(spans(tables), 3);
     EXPECT_EQ(division->method, DivisionMethod::kExact);
@@ -174,11 +176,11 @@ TEST(BatchDivision, OnlyAsManyDevicesAsPay) {
     const Tables tables{{0, 2, 4, 6, 8}, {0, 1, 2, 3, 4}, {0, 2, 4, 6, 8}};
     const std::vector<double> free(4, 0);
     EXPECT_EQ(divide_over_some(spans(tables), 4, free)->seconds, 2);
-    // A device more costs 1.5: the fast one alone takes 4 + 1.5, with another 3 + 3.
+    // A further device costs 1.5: the fast one alone takes 4 + 1.5 ahead of two with 3 + 3.
     EXPECT_EQ(
         divide_over_some(spans(tables), 4, {0, 1.5, 3, 4.5})->samples,
         (std::vector<std::uint32_t>{0, 4, 0}));
-    // A device more costs 0.5: with another 3 + 1, with all 2 + 1.5.
+    // A further device costs 0.5: two take 3 + 1, all three 2 + 1.5.
     EXPECT_EQ(
         divide_over_some(spans(tables), 4, {0, 0.5, 1, 1.5})->samples,
         (std::vector<std::uint32_t>{1, 2, 1}));

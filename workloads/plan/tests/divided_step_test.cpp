@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps whose replicas have different samples or GPUs, and micro-batches that are not all alike.
+// Steps whose replicas differ in samples or GPUs, and steps whose micro-batches differ in size.
 #include "workloads/network/decoder.h"
 #include "workloads/plan/division/replica_times.h"
 #include "workloads/plan/step/plan_memory.h"
@@ -30,7 +30,7 @@ const KernelTimes& a100() {
     return times;
 }
 
-/// Isolated seconds of all kernels of a rank.
+/// Sum of the isolated times of a rank's kernels, in seconds.
 double computing(const RankGraph& rank) {
     double seconds = 0;
     for (const Operation& operation : rank.operations)
@@ -76,7 +76,8 @@ TEST(DividedStep, ASmallerLastMicroBatchTakesItsOwnTime) {
     const auto of = [&](std::uint32_t samples, std::uint32_t most) {
         return computing(*plan_step({network, a100(), accumulated(samples, most)}).ranks[0]);
     };
-    // Two of four and, beside what each step has once, one of three.
+    // Two micro-batches of four and one of three: of(9, 3) - of(6, 3) is a micro-batch of three
+    // without the work that each step has once.
     EXPECT_NEAR(computing(*graph.ranks[0]), of(8, 4) + of(9, 3) - of(6, 3), 1e-10);
     EXPECT_LT(computing(*graph.ranks[0]), of(12, 4));
     ReplicaTimes times(uneven.network(), uneven.plan());
@@ -101,7 +102,8 @@ TEST(DividedStep, MemoryIsThatOfOneMicroBatch) {
     EXPECT_EQ(need(32, 4), need(4, 4));
     EXPECT_EQ(need(31, 4), need(4, 4));
     EXPECT_GT(need(32, 32)[MemoryClass::kActivations], 7 * need(32, 4)[MemoryClass::kActivations]);
-    // A pipeline that keeps all of them counts the last as what it is.
+    // GPipe keeps the activations of all micro-batches, and the smaller last one counts at its own
+    // size.
     ParallelPlan plan = accumulated(6, 4);
     plan.pipeline = 2;
     plan.schedule = "gpipe";
@@ -124,8 +126,8 @@ TEST(DividedStep, SeparateAccumulationReadsAndWritesTheGradientsOfEveryMicroBatc
             }
         return moved;
     };
-    // No product makes the gradients of tables of words: as large as the table, in 16 bits, they
-    // are added to those in 32 bits.
+    // An embedding's gradient comes from no matrix product that could add it in place. It is as
+    // large as the table, in 16 bits, and a kernel adds it to the sums in 32 bits.
     double tables = 0;
     for (const Layer& layer : small_gpt().layers)
         if (layer.type == "embedding")
@@ -139,7 +141,7 @@ TEST(DividedStep, SeparateAccumulationReadsAndWritesTheGradientsOfEveryMicroBatc
     EXPECT_EQ(bytes(GradientSums::kSeparate), 0);
 }
 
-/// Two GPUs of one kind and, between them, one that is half as fast.
+/// Two GPUs of one kind, and between them one that is half as fast.
 TEST(DividedStep, RanksTakeTheirOwnGpusAndSamples) {
     const Network network = small_gpt();
     GpuRates slow = test_data::ampere();
@@ -172,7 +174,7 @@ TEST(DividedStep, RanksTakeTheirOwnGpusAndSamples) {
     EXPECT_NEAR(computing(*graph.ranks[0]), alone(fast_step), 1e-10);
     EXPECT_NEAR(computing(*graph.ranks[1]), alone(slow_step), 1e-10);
     EXPECT_EQ(computing(*graph.ranks[0]), computing(*graph.ranks[2]));
-    // All reduce the same buckets.
+    // All ranks reduce the same buckets.
     EXPECT_EQ(count(graph, 0, "reduce gradients"), count(graph, 1, "reduce gradients"));
 }
 

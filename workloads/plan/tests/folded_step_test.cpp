@@ -36,11 +36,11 @@ TEST(FoldedStep, AlikePassesAreOnePiece) {
     ParallelPlan p = plan();
     const PlannedStep balanced = step_of(p);
     const FoldedStep folded(balanced, 8);
-    // Forward and backward of every stage that does something of its own, and the gradients.
+    // Forward and backward passes of every distinct stage, and its gradients.
     EXPECT_LE(folded.pieces().size(), 2 * 4 + 4U);
     p.partition = equal_partition(balanced.network(), 4);
     const PlannedStep equal = step_of(p);
-    // The two stages in the middle do the same: first, middle and last.
+    // The two middle stages are alike, which leaves three kinds: first, middle and last.
     EXPECT_EQ(FoldedStep(equal, 8).pieces().size(), 2 * 3 + 3U);
 }
 

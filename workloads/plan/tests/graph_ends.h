@@ -13,11 +13,12 @@
 
 namespace switchfold::test_data {
 
-/// Runs a graph in which everything takes a moment: whether every operation of every rank ends.
+/// Runs a graph in which every operation takes a moment. Returns whether all operations of all
+/// ranks end.
 inline bool ends(const ExecutionGraph& graph) {
     const std::size_t ranks = graph.ranks.size();
     std::vector<std::vector<bool>> done(ranks);
-    std::vector<std::vector<std::size_t>> next(ranks);  // by stream: position in its list
+    std::vector<std::vector<std::size_t>> next(ranks);  // per stream, the position in its list
     std::vector<std::vector<std::vector<std::uint32_t>>> streams(ranks);
     for (std::size_t r = 0; r < ranks; ++r) {
         done[r].resize(graph.ranks[r]->operations.size());
@@ -26,7 +27,7 @@ inline bool ends(const ExecutionGraph& graph) {
         for (std::uint32_t i = 0; i < graph.ranks[r]->operations.size(); ++i)
             streams[r][graph.ranks[r]->operations[i].stream].push_back(i);
     }
-    // Collectives and messages wait until all of their ends have come.
+    // A collective or message waits until all of its participants have arrived.
     std::map<std::string, std::set<std::pair<std::size_t, std::uint32_t>>> come;
     std::size_t left = 0;
     for (const auto& rank : done)

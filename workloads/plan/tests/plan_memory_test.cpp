@@ -15,8 +15,8 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 TEST(PlanMemory, WeightsAndMomentsAreThoseOfMegatron) {
-    // Korthikanti et al. 2022: 18 bytes a parameter; 22B on 8 tensor-parallel ranks: 12 L h^2 of
-    // them are 45.5625 GiB, embeddings, norms and biases come on top.
+    // Korthikanti et al. 2022: 18 bytes a parameter. For 22B on 8 tensor-parallel ranks, the 12 L
+    // h^2 parameters take 45.5625 GiB; embeddings, norms and biases come on top.
     ParallelPlan plan;
     plan.tensor = 8;
     plan.micro_batch = 4;
@@ -31,7 +31,8 @@ TEST(PlanMemory, WeightsAndMomentsAreThoseOfMegatron) {
                         memory[MemoryClass::kMoments];
     EXPECT_GT(held, blocks);
     EXPECT_LT(held, blocks * 1.03);
-    // 34 s b h / t bytes a layer, 9.5625 GiB; without dropout's two masks 32, and head and loss.
+    // 34 s b h / t bytes a layer, 9.5625 GiB. Without dropout's two masks it is 32 s b h / t; the
+    // head and the loss come on top.
     EXPECT_NEAR(memory[MemoryClass::kActivations] / kGiB, 9.5625 * 32 / 34, 1.0);
 }
 
@@ -63,7 +64,7 @@ TEST(PlanMemory, ShardsAndVersionsDivideAndMultiply) {
     EXPECT_EQ(plan_memory({network, times, pipeline})[0][MemoryClass::kWeights], 4 * one);
 }
 
-/// Bytes that a block computes again, and how much the largest of them takes.
+/// Memory that recomputation fills again: the sum over all blocks and the largest block.
 struct Again {
     double all = 0;
     double most = 0;
@@ -97,7 +98,8 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
     EXPECT_TRUE(none.again.empty());
     EXPECT_EQ(none.kept.again, 0);
 
-    // Scores: softmax and dropout put out 2 bytes each, and a mask of one.
+    // Selective recomputation repeats the scores: 2 bytes each from softmax and dropout, and a mask
+    // of one byte.
     const StageMemory selective = memory_of(Recompute::kSelective);
     const double scores = 5.0 * 8 * 2 * 256 * 256;
     EXPECT_EQ(selective.again.size(), 6U);
@@ -105,8 +107,8 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
     EXPECT_EQ(selective.kept.again, scores);
     EXPECT_EQ(selective.kept.until_input_gradient, none.kept.until_input_gradient - 6 * scores);
 
-    // Megatron's 2 s b h a block; what stands behind the blocks is kept: what comes into the last
-    // norm and into the head, and the loss's own.
+    // Full recomputation keeps Megatron's 2 s b h a block. What follows the blocks is kept too: the
+    // inputs of the last norm and of the head, and the loss's probabilities.
     const StageMemory full = memory_of(Recompute::kFull);
     const double input = 2.0 * 256 * 2 * 512;
     const double probabilities = 2.0 * 256 * 2 * 1024;
@@ -114,13 +116,13 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
     EXPECT_EQ(full.kept.until_input_gradient, 8 * input + probabilities);
     EXPECT_EQ(full.kept.until_input_gradient + again_of(full).all, none.kept.until_input_gradient);
     EXPECT_EQ(full.kept.again, again_of(full).most);
-    // A weight gradient of its own needs what was computed again for it, of all blocks.
+    // A separate weight-gradient pass needs the recomputed activations of all blocks.
     EXPECT_GT(full.kept.until_weight_gradient, full.kept.until_input_gradient);
     EXPECT_GT(full.kept.again_before_weights, full.kept.again);
 }
 
 TEST(PlanMemory, GradientsThatAreNoViewsOfBucketsAreHeldTwice) {
-    // ResNet-50's 25,557,032 parameters of 4 bytes: 102 MB.
+    // ResNet-50's 25,557,032 parameters of 4 bytes are 102 MB.
     const Network network = *find_network("resnet50");
     const KernelTimes times(test_data::ampere());
     ParallelPlan plan;

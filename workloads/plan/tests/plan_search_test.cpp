@@ -34,7 +34,7 @@ const KernelTimes& a100() {
     return times;
 }
 
-/// Links of one rate, at which every byte of a collective goes out once.
+/// A floor with a single link rate, at which every byte of a collective is sent once.
 class Rate : public LinkFloor {
 public:
     explicit Rate(double bytes_a_second) : rate_(bytes_a_second) {}
@@ -55,8 +55,8 @@ private:
     double rate_;
 };
 
-/// Runs a graph on a machine without contention: kernels take their isolated times, collectives
-/// and messages what the floor says from when all have come. \returns seconds.
+/// Runs a graph on a machine without contention. Kernels take their isolated times. Collectives and
+/// messages begin when all participants have arrived and take what `floor` says. \returns seconds.
 double ideal_seconds(const ExecutionGraph& graph, const LinkFloor& floor) {
     const std::size_t ranks = graph.ranks.size();
     std::vector<std::vector<double>> ends(ranks);
@@ -163,11 +163,11 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveAMachineWithoutContention, ()) {
     const PlanBound bound = plan_bound(step, links);
     const double ideal = ideal_seconds(plan_step(step), links);
     constexpr double kRounding = 1e-6;
-    // Collectives of that machine do not share its links.
+    // On the ideal machine collectives do not share links, so the bound must hold.
     if (bound.path > ideal * (1 + kRounding))
         RC_FAIL(fmt::format("{}: bound {} s, ideal {} s", name_of(plan), bound.path, ideal));
     RC_ASSERT(bound.arithmetic <= bound.path * (1 + kRounding));
-    // Where links take no time nothing is left out but what runs beside.
+    // With links this fast, the bound leaves out only what overlaps.
     if (rate == kFast && plan.schedule != "dualpipe_v" && plan.messages == Messages::kOverlapped)
         RC_ASSERT(bound.path >= ideal * 0.9);
 }

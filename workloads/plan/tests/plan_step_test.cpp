@@ -56,7 +56,7 @@ std::string problem_of(const ParallelPlan& plan, const Network& network) {
     return problems.empty() ? "" : problems.front().first + " " + problems.front().second;
 }
 
-/// Bytes of a rank's collectives by the name of their group.
+/// Bytes of a rank's collectives, by name of the group.
 std::map<std::string, std::uint64_t> traffic(const ExecutionGraph& graph, std::uint32_t rank) {
     std::map<std::string, std::uint64_t> bytes;
     for (const Operation& operation : graph.ranks[rank]->operations)
@@ -119,7 +119,7 @@ RC_GTEST_PROP(PlanStepProperty, ReplicatedStagesEnd, ()) {
     RC_ASSERT(problem_of(uneven, network).empty() == (turns == 1));
 }
 
-/// When everything of a rank runs without contention.
+/// Schedule of a rank without contention.
 Schedule schedule_of(const ExecutionGraph& graph) {
     return evaluate(*graph.ranks[0], [](std::uint32_t, const Operation& operation) {
         if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
@@ -130,7 +130,7 @@ Schedule schedule_of(const ExecutionGraph& graph) {
     });
 }
 
-/// Bytes that kernels move whose name begins so.
+/// Bytes moved by the kernels of `phase` whose names begin with `prefix`.
 double moved(const ExecutionGraph& graph, const std::string& prefix, Phase phase) {
     double bytes = 0;
     for (const Operation& operation : graph.ranks[0]->operations)
@@ -149,8 +149,8 @@ TEST(PlanStep, ALossOperatorByOperatorGoesThroughMemoryIn32Bits) {
     EXPECT_EQ(moved(fused, "loss", Phase::kForward), 2 * logits);
     EXPECT_EQ(moved(fused, "loss", Phase::kBackward), 4 * logits);
     plan.loss = LossKernels::kUnfused;
-    // A cast 2 + 4, the largest 4, three operators that read and write, the sum 4; backward one
-    // operator and a cast.
+    // Bytes per logit. Forward: the cast 2 + 4, the maximum 4, three operators that read and write
+    // 4 each, the sum 4. Backward: one operator 4 + 4 and a cast 4 + 2.
     const ExecutionGraph unfused = plan_step({network, a100(), plan});
     EXPECT_EQ(moved(unfused, "loss", Phase::kForward), (6 + 4 + 3 * 8 + 4) * logits);
     EXPECT_EQ(moved(unfused, "loss", Phase::kBackward), (8 + 6) * logits);
@@ -179,7 +179,7 @@ TEST(PlanStep, AttentionThatIsNotFusedChangesItsLayout) {
     ParallelPlan plan;
     plan.attention = AttentionKernels::kUnfused;
     const ExecutionGraph graph = plan_step({small_gpt(1), a100(), plan});
-    const double tokens = 256.0 * 512 * 2;  // of a value each
+    const double tokens = 256.0 * 512 * 2;  // 2 bytes for each value
     EXPECT_EQ(moved(graph, "h.0.attn.sdpa heads to tokens", Phase::kForward), 2 * tokens);
     EXPECT_EQ(moved(graph, "h.0.attn.sdpa gradient to heads", Phase::kBackward), 2 * tokens);
     EXPECT_EQ(moved(graph, "h.0.attn.sdpa gradients to tokens", Phase::kBackward), 6 * tokens);
@@ -191,18 +191,20 @@ TEST(PlanStep, NothingBeginsBeforeItsCall) {
     const Network network = small_gpt();
     const ExecutionGraph alone = plan_step({network, a100(), plan});
     const auto kernels = static_cast<std::uint32_t>(alone.ranks[0]->operations.size());
-    // Far longer than any kernel: each waits for its call.
+    // A launch takes far longer than any kernel, so each kernel waits for its launch.
     plan.launches.kernel = microseconds(10'000);
     const ExecutionGraph called = plan_step({network, a100(), plan});
     EXPECT_EQ(called.ranks[0]->operations.size(), 2 * kernels);
     const Schedule slow = schedule_of(called);
     EXPECT_GT(slow.makespan, microseconds(10'000) * kernels);
     EXPECT_LT(slow.makespan, microseconds(10'000) * (kernels + 1));
-    // Far shorter: the host is ahead, and the first kernel alone waits.
+    // A launch takes far less than any kernel, so the host is ahead and only the first kernel
+    // waits.
     plan.launches.kernel = nanoseconds(10);
     const Time ahead = schedule_of(plan_step({network, a100(), plan})).makespan;
     EXPECT_EQ(ahead, schedule_of(alone).makespan + nanoseconds(10));
-    // It is ahead no more at the begin of a pass if it waits behind each: 2 + 2, and the update.
+    // If the host waits after each pass, it is not ahead at the next one. Launches then delay two
+    // forward and two backward passes and the update.
     plan.launches.wait_after_pass = true;
     const Time waits = schedule_of(plan_step({network, a100(), plan})).makespan;
     EXPECT_EQ(waits, schedule_of(alone).makespan + nanoseconds(10) * 5);
@@ -240,8 +242,8 @@ TEST(PlanStep, PassesKeepWhatThePlanCountsAndFreeAllOfIt) {
 }
 
 TEST(PlanStep, TensorParallelRanksMoveWhatMegatronMoves) {
-    // 2 all-reduces of b s h forward and 2 backward a block; one more behind the embedding, one
-    // for the head's input gradient, three of a number a token in the loss.
+    // Per block, 2 all-reduces of b s h forward and 2 backward. One more follows the embedding and
+    // one the head's input gradient. The loss has three, of one number per token each.
     ParallelPlan plan;
     plan.tensor = 4;
     plan.micro_batch = 2;
@@ -249,15 +251,15 @@ TEST(PlanStep, TensorParallelRanksMoveWhatMegatronMoves) {
     const std::uint64_t tensor = 2ULL * 256 * 512 * 2;
     const auto moved = traffic(plan_step({network, a100(), plan}), 0);
     EXPECT_EQ(moved.at("tensor"), (4 * 8 + 2) * tensor + 3 * 4 * 2 * 256);
-    // With sequence parallelism each all-reduce is a reduce-scatter and an all-gather, and what
-    // was gathered is gathered again for the weights' gradient.
+    // With sequence parallelism, each all-reduce becomes a reduce-scatter and an all-gather. What
+    // was gathered is gathered again for the weight gradient.
     plan.sequence = true;
     const auto parts = traffic(plan_step({network, a100(), plan}), 0);
     EXPECT_EQ(parts.at("tensor"), (8 * (2 * 4 + 2) + 2 * 2 + 1) * tensor + 3 * 4 * 2 * 256);
 }
 
 TEST(PlanStep, ExpertParallelRanksExchangeTokensAndReduceTheirExpertsApart) {
-    // Tokens go out and come back in both passes: four times k s b h a block.
+    // Tokens go out and come back in both passes: four exchanges of k s b h a block.
     ParallelPlan plan;
     plan.data = 4;
     plan.expert = 2;
@@ -268,7 +270,7 @@ TEST(PlanStep, ExpertParallelRanksExchangeTokensAndReduceTheirExpertsApart) {
     const PlannedStep step(network, a100(), plan);
     const auto moved = traffic(plan_step(step), 1);
     EXPECT_EQ(moved.at("expert"), 4 * 4 * 3 * 2ULL * 128 * 256 * 2);
-    // Gradients of 4 bytes; a rank holds half of the experts.
+    // Gradients have 4 bytes, and a rank holds half of the experts.
     EXPECT_NEAR(static_cast<double>(moved.at("gradients of experts")), 4 * experts / 2, 64.0 * 20);
     EXPECT_NEAR(static_cast<double>(moved.at("gradients")), 4 * others, 64.0 * 20);
     const ExecutionGraph graph = plan_step(step);
@@ -283,7 +285,8 @@ TEST(PlanStep, ExpertParallelRanksExchangeTokensAndReduceTheirExpertsApart) {
         plan_memory({network, a100(), plan})[0][MemoryClass::kMoments],
         (others / 4 + experts / 2 / 2) * 12);
     plan.sharding = Sharding::kNone;
-    // As much work: fewer experts, each with the tokens of all ranks that share them.
+    // With expert parallelism a rank has as much work as without: fewer experts, each with the
+    // tokens of all ranks that share them. Only the exchange is missing without it.
     ParallelPlan alone = plan;
     alone.expert = 1;
     EXPECT_EQ(traffic(plan_step({network, a100(), alone}), 1).count("expert"), 0U);
@@ -298,8 +301,8 @@ TEST(PlanStep, TensorParallelRanksShareExpertsByColumnsAndRows) {
     ParallelPlan plan;
     plan.tensor = 2;
     const Network network = small_mixture();
-    // A block's attention as in a dense one; of the experts' tokens (two a token) a sum forward and
-    // one backward.
+    // A block's attention reduces as in a dense block. The experts' outputs (two per token) are
+    // summed once forward and once backward.
     const std::uint64_t tokens = 128ULL * 256 * 2;
     const std::uint64_t blocks = 4 * (2 * tokens + 2 * 2 * tokens);
     EXPECT_EQ(
@@ -320,7 +323,7 @@ TEST(PlanStep, DataParallelRanksReduceEveryGradientOnce) {
     const auto moved = traffic(plan_step({network, a100(), plan}), 2);
     EXPECT_NEAR(
         static_cast<double>(moved.at("gradients")), static_cast<double>(gradients), 64.0 * 20);
-    plan.sharding = Sharding::kParameters;  // weights forward and backward, gradients: each time
+    plan.sharding = Sharding::kParameters;  // per micro-batch: weights twice, gradients once
     const auto sharded = traffic(plan_step({network, a100(), plan}), 2);
     EXPECT_NEAR(
         static_cast<double>(sharded.at("gradients")),
@@ -342,8 +345,8 @@ TEST(PlanStep, StagesHoldAllParametersAndTheHeadItsOwnCopy) {
 }
 
 TEST(PlanStep, ActivationsOfABlockAreKorthikantisFormula) {
-    // s b h (34 + 5 a s / h) bytes a block; without dropout behind attention and feed forward two
-    // masks of a byte less, and the sums are not kept.
+    // s b h (34 + 5 a s / h) bytes a block. Ours has no dropout after attention and feed-forward,
+    // which saves two masks of one byte, and does not keep the sums.
     const Network network = small_gpt(4);
     ParallelPlan plan;
     plan.micro_batch = 2;

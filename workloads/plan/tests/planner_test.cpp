@@ -11,7 +11,7 @@
 namespace switchfold::planner_test {
 namespace {
 
-/// Every way to cut the layers and hand out the workers.
+/// Tries every partition of the layers and every assignment of workers.
 double by_brute_force(const std::vector<PlannerLayer>& layers, const PlannerOptions& options) {
     double best = std::numeric_limits<double>::infinity();
     std::vector<PlannedStage> stages;
@@ -61,7 +61,7 @@ RC_GTEST_PROP(PlannerProperty, FindsWhatBruteForceFinds, ()) {
 }
 
 TEST(Planner, ReplicatesWhereWeightsAreFewAndCutsWhereTheyAreMany) {
-    // As VGG: convolutions with large outputs and few weights, then layers that are all weights.
+    // Like VGG: convolutions with large outputs and few weights, then layers dominated by weights.
     const PlannerLayer convolution{40e-3, 50e6, 5e6, 0};
     const PlannerLayer pooled{40e-3, 5e6, 5e6, 0};
     const PlannerLayer dense{5e-3, 1e5, 400e6, 0};
@@ -69,7 +69,7 @@ TEST(Planner, ReplicatesWhereWeightsAreFewAndCutsWhereTheyAreMany) {
     const auto plan = plan_pipeline(layers, {4, {{4, 1e9}}, 0, {}});
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->stages, (std::vector<PlannedStage>{{0, 3}, {3, 1}}));
-    // Nothing but weights that are few: all workers do the same.
+    // If every layer has few weights, a single stage replicated on all workers is best.
     const std::vector<PlannerLayer> same(4, convolution);
     EXPECT_EQ(plan_pipeline(same, {4, {{4, 1e9}}, 0, {}})->stages.size(), 1U);
 }

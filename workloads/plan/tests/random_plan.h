@@ -7,8 +7,8 @@
 
 namespace switchfold::test_data {
 
-/// Any plan of at most 16 ranks that is not sharded, for whatever schedule is put in; many do not
-/// suit every network.
+/// An arbitrary plan of at most 16 ranks without sharding; the caller sets the schedule. Many plans
+/// do not suit every network.
 inline ParallelPlan random_plan() {
     ParallelPlan plan;
     plan.data = *rc::gen::element(1U, 2U);

@@ -11,7 +11,7 @@
 
 namespace switchfold::test_data {
 
-/// A schedule in the form that read_schedule() reads, one line a device.
+/// A schedule in the format of read_schedule(), one line per device.
 inline std::string schedule_text(const PipelineSchedule& schedule) {
     std::string out = fmt::format("{{\n  \"micro_batches\": {},\n", schedule.micro_batches);
     std::vector<std::string> routes;

@@ -116,7 +116,8 @@ RC_GTEST_PROP(ScheduleProperty, ActivationsInFlightAreTheFormulas, ()) {
 }
 
 TEST(Schedules, DualPipeLeavesItsClosedForm) {
-    // (P/2 - 1)(F&B' + B' - 3 W), Li 2025: exact where a pair takes what its passes take.
+    // (P/2 - 1)(F&B' + B' - 3 W), Li 2025. It is exact if an overlapped pair of passes takes as
+    // long as its two passes.
     for (const std::uint32_t p : {2U, 4U, 8U, 16U}) {
         const PipelineSchedule schedule = find_schedule("dualpipe")->make({p, 4 * p});
         const Replay times = replay(schedule, equal(schedule));
@@ -169,7 +170,7 @@ TEST(Schedules, TwoBatchesAtOnceKeepEveryDeviceBusy) {
     const std::uint32_t p = 4;
     const PipelineSchedule schedule = find_schedule("two_batches")->make({p, 40});
     const Replay times = replay(schedule, equal(schedule, {1, 1, 0, 0, 1}));
-    // Once full, a mini-batch leaves in every unit.
+    // Once the pipeline is full, a mini-batch finishes in every unit of time.
     EXPECT_NEAR(times.slots[0].back().end, 40 + 2 * p - 1, 1e-9);
 }
 

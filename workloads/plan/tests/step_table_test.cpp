@@ -12,7 +12,7 @@
 namespace switchfold::step_table_test {
 namespace {
 
-/// siasosp23/artifacts@aaf7a0de: ResNet-50 on one GPU, seconds of a step.
+/// Step times of ResNet-50 on one GPU, in seconds. Source: siasosp23/artifacts@aaf7a0de.
 constexpr const char* kSia =
     "gpu,batch,seconds\n"
     "A100,20,0.1456\nA100,28,0.1481\nA100,40,0.1574\nA100,57,0.1588\nA100,81,0.177\n"
@@ -41,7 +41,7 @@ TEST(StepTable, ThreeHundredImagesOnThreeUnequalGpus) {
     EXPECT_EQ(exact->samples, (std::vector<std::uint32_t>{190, 68, 42}));
     EXPECT_NEAR(exact->seconds, 0.2635, 5e-5);
     EXPECT_NEAR(even->seconds / exact->seconds, 1.89, 5e-3);
-    // Here the greedy one is optimal too, though one GPU's times are not monotone.
+    // Here the greedy division is optimal too, although one GPU's times are not monotone.
     EXPECT_EQ(divide_greedily(devices, 300)->samples, exact->samples);
 }
 

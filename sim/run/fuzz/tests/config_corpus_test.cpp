@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configurations that ship, broken copies of them, and what the fuzzers once found: read or
-// refused, on any compiler, every time.
+// Shipped configurations, broken copies of them and inputs that fuzzers once found. Each must be
+// accepted or rejected, with any compiler, every time.
 #include "sim/core/random_stream.h"
 #include "sim/run/fuzz/configs.h"
 #include "workloads/tests/broken_text.h"
@@ -48,7 +48,7 @@ TEST_P(ConfigCorpus, WhatShipsIsReadAndComesThroughItsOwnText) {
         SCOPED_TRACE(file);
         const bool read = fuzz::try_config(GetParam(), text_of(file));
         accepted += read ? 1 : 0;
-        // A sweep of many points is not looked at.
+        // A sweep of more than a few points is not expanded.
         EXPECT_TRUE(read || GetParam() == "sweep");
     }
     EXPECT_GT(accepted, 0U);

@@ -49,7 +49,7 @@ std::string refused(const std::string& planner, const std::string& system = "hgx
     return "";
 }
 
-/// Few enough to run them all.
+/// A search space small enough to simulate every candidate.
 constexpr const char* kSmall =
     R"("global_batch": 8, "gpus": 4, "tensor": [1, 2], "pipeline": [1, 2], "micro_batch": [2],
        "sequence": "no", "sharding": ["none", "optimizer"], "recompute": ["none"],

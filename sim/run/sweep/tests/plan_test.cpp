@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A sweep of a small experiment that each test changes.
+/// A sweep over a small experiment; each test modifies it.
 class Plan : public ::testing::Test {
 protected:
     void SetUp() override {
@@ -41,7 +41,7 @@ protected:
         std::ofstream(folder_ / "sweep.json") << sweep_;
         return plan_sweep(folder_ / "sweep.json");
     }
-    /// The problems, a line each.
+    /// The problems, one per line.
     std::string refused() {
         try {
             static_cast<void>(plan());
@@ -133,7 +133,7 @@ TEST_F(Plan, FilesAreNamedAsTheExperimentNamesThem) {
     ASSERT_EQ(p.points.size(), 2U);
     EXPECT_EQ(p.axes[0].values[0].values[0], "systems/a.json");
     EXPECT_EQ(p.axes[0].values[0].label, "a");
-    EXPECT_EQ(p.points[0].digest, p.points[1].digest);  // the same machine twice
+    EXPECT_EQ(p.points[0].digest, p.points[1].digest);  // both files describe the same machine
     sweep_["axes"][0]["files"] = "systems/*.yaml";
     expect_refused("/axes/0/files", "no file matches");
 }
