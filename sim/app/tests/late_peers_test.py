@@ -5,6 +5,7 @@
 usage: late_peers_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -108,6 +109,21 @@ class LatePeers(unittest.TestCase):
                 self.assertEqual(value, alone[key], key)
         self.assertIn("no rank is ever late", " ".join(together["workload"]["notes"]))
         self.assertLess(together["scenarios"][1]["iteration_us"], late[1]["iteration_us"])
+
+    def test_transfers_run_alone_within_the_limits_and_with_progress(self):
+        self.result(self.one())  # writes the experiment
+        command = [PROGRAM, "run", self.folder / "experiment.json"]
+        limited = subprocess.run([*command, "--set", '/limits/simulated_time="10 us"'],
+                                 capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual((limited.returncode, limited.stdout), (3, ""), limited.stderr)
+        self.assertIn("the trace's all_reduce of 4 MiB over 2 ranks, simulated alone", limited.stderr)
+        self.assertIn("(/limits/simulated_time)", limited.stderr)
+        mine, its = os.openpty()
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=its, timeout=100, check=True)
+        os.close(its)
+        shown = os.read(mine, 65536).decode()
+        os.close(mine)
+        self.assertRegex(shown, r"\r\x1b\[K *[0-9]+ % of the workload prepared  [0-9.]+ M events")
 
     def test_waiting_does_not_add_up_from_step_to_step(self):
         late, = (s for s in self.result(self.one())["scenarios"] if s["name"] == "serial")

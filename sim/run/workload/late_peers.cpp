@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/late_peers.h"
 
+#include "sim/core/error.h"
 #include "sim/run/machine/beside.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -24,6 +27,28 @@ Shape shape_of(const CollectiveOperation& collective, const Group& group) {
         collective.thread_blocks,
         collective.threads_per_block,
         std::string(collective.protocol.text())};
+}
+
+TransferTime transfer_alone(
+    const SystemParams& system,
+    const CollectiveOperation& collective,
+    std::uint32_t ranks,
+    const SimulateOptions& options) {
+    try {
+        const CollectiveTraffic traffic = traced_traffic(system, collective, ranks, options);
+        return {traffic.time, traffic.after_last};
+    } catch (const SimulationError& error) {
+        throw SimulationError(
+            "peers",
+            error.time(),
+            fmt::format(
+                "the trace's {} of {} over {} ranks, simulated alone to tell how late the others "
+                "came: {}",
+                to_string(collective.kind),
+                to_string(collective.bytes),
+                ranks,
+                error.what()));
+    }
 }
 
 }  // namespace
@@ -65,9 +90,8 @@ LatePeers derive_late_peers(
         auto [at, fresh] = known.try_emplace(shape_of(collective, group));
         if (fresh) {
             weight = weights[traced];
-            const CollectiveTraffic traffic = traced_traffic(
+            at->second = transfer_alone(
                 system, collective, static_cast<std::uint32_t>(group.ranks.size()), alone);
-            at->second = {traffic.time, traffic.after_last};
             done += weight;
             events_before = events;
         }
