@@ -220,8 +220,7 @@ RC_GTEST_PROP(MemorySharing, NoPacketWaitsLongerThanAtItsFairShare, ()) {
     }
 }
 
-/// A kernel takes no longer than at its fair share among all kernels and the queue, apart from the
-/// window by which shares lag.
+/// A kernel takes no longer than at its fair share among all kernels and the queue, to a nanosecond.
 RC_GTEST_PROP(MemorySharing, NoKernelWaitsLongerThanAtItsFairShare, ()) {
     const Load load = *any_load();
     const MemoryParams params = memory_of(kGigabytes);

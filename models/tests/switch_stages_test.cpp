@@ -45,7 +45,7 @@ TEST(StageWarps, AreNcclsShares) {
 
 TEST(SwitchStages, LargeChunksDoNotDependOnTheTransferUnit) {
     CollectiveParams params = one_channel(kibibytes(512));
-    const Bytes bytes = mebibytes(128);  // 32 loops of 512 KiB for each of four heads
+    const Bytes bytes = mebibytes(128);  // 64 loops of 512 KiB for each of four heads
     params.transfer_unit = kibibytes(4);
     const double usual = microseconds_of(params, bytes);
     params.transfer_unit = kibibytes(2);
