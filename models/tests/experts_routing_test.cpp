@@ -2,6 +2,7 @@
 #include "models/collectives/experts/ring_buffers.h"
 #include "models/collectives/experts/routing.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

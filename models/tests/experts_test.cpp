@@ -6,6 +6,7 @@
 #include "models/collectives/experts/two_sided.h"
 #include "models/tests/test_machine.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

@@ -216,7 +216,8 @@ RC_GTEST_PROP(MemorySharing, NoPacketWaitsLongerThanAtItsFairShare, ()) {
         served_at(load.bursts, scene.bandwidth() / static_cast<double>(load.kernels.size() + 1));
     for (std::size_t i = 0; i < load.bursts.size(); ++i) {
         RC_ASSERT(static_cast<double>(scene.told[i].count()) <= latest[i] + 1.0);
-        RC_ASSERT(i == 0 || scene.told[i - 1] <= scene.told[i]);
+        // Without the inner parentheses both sides of the || are evaluated.
+        RC_ASSERT((i == 0 || scene.told[i - 1] <= scene.told[i]));
     }
 }
 

@@ -77,7 +77,7 @@ RC_GTEST_PROP(StreamOverlap, RoundedTimesAreUsableAndStayInOrder, ()) {
     Time busy;
     for (std::size_t i = 0; i < found.size(); ++i) {
         RC_ASSERT(found[i].end >= found[i].start);
-        RC_ASSERT(i == 0 || found[i].start >= found[i - 1].end);
+        RC_ASSERT((i == 0 || found[i].start >= found[i - 1].end));
         busy = busy + (found[i].end - found[i].start);
     }
     RC_ASSERT(busy <= microseconds(whole));

@@ -77,7 +77,7 @@ RC_GTEST_PROP(ExactCutProperty, FourPartsToo, ()) {
     graph.parts = graph.gpus = 4;
     graph.bandwidth = 1;
     const auto found = exact_cut(graph);
-    RC_ASSERT(found && found->seconds == by_brute_force(graph));
+    RC_ASSERT((found && found->seconds == by_brute_force(graph)));
 }
 
 RC_GTEST_PROP(ExactCutProperty, NoDivisionBeatsTheBounds, ()) {
