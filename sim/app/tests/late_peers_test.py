@@ -118,7 +118,10 @@ class LatePeers(unittest.TestCase):
         self.assertEqual((limited.returncode, limited.stdout), (3, ""), limited.stderr)
         self.assertIn("the trace's all_reduce of 4 MiB over 2 ranks, simulated alone", limited.stderr)
         self.assertIn("(/limits/simulated_time)", limited.stderr)
-        mine, its = os.openpty()
+        try:
+            mine, its = os.openpty()
+        except OSError:
+            self.skipTest("progress goes to terminals alone, and the system has none to give")
         subprocess.run(command, stdout=subprocess.DEVNULL, stderr=its, timeout=100, check=True)
         os.close(its)
         shown = os.read(mine, 65536).decode()
