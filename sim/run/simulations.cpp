@@ -18,14 +18,11 @@ Contention without(std::size_t mechanism) {
 }
 
 SimulateOptions simulate_options(const Experiment& experiment, const ScenarioParams& scenario) {
-    SimulateOptions options;
+    SimulateOptions options = simulate_options(experiment);
     if (experiment.functional)
         options.functional_seed = std::max<std::uint64_t>(1, experiment.seed);
     options.fault_seed = experiment.seed;
     options.communication_sms = scenario.communication_sms.value_or(0);
-    options.limits = experiment.limits;
-    options.exact = experiment.exact;
-    options.approximate = experiment.approximate;
     return options;
 }
 

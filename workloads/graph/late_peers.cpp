@@ -11,6 +11,13 @@ Time lateness(Time residence, const TransferTime& transfer) {
     return residence > transfer.whole ? residence - transfer.after_last : Time();
 }
 
+const CollectiveOperation* awaited(const Operation& operation, const std::vector<Group>& groups) {
+    const auto* collective = std::get_if<CollectiveOperation>(&operation.body);
+    const bool waits = collective != nullptr && collective->measured > Time() &&
+                       groups[collective->group].ranks.size() > 1;
+    return waits ? collective : nullptr;
+}
+
 LatePeers set_peers_late(ExecutionGraph& graph, const TransferOf& transfer_of) {
     LatePeers found;
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> changed;
@@ -19,14 +26,12 @@ LatePeers set_peers_late(ExecutionGraph& graph, const TransferOf& transfer_of) {
         if (!fresh) {
             auto copy = std::make_shared<RankGraph>(*rank);
             for (Operation& operation : copy->operations) {
+                if (awaited(operation, graph.groups) == nullptr)
+                    continue;
                 auto* collective = std::get_if<CollectiveOperation>(&operation.body);
-                if (collective == nullptr || collective->measured == Time())
-                    continue;
-                const Group& group = graph.groups[collective->group];
-                if (group.ranks.size() < 2)
-                    continue;
                 ++found.collectives;
-                const TransferTime transfer = transfer_of(*collective, group);
+                const TransferTime transfer =
+                    transfer_of(*collective, graph.groups[collective->group]);
                 if (collective->peers_late == Time())
                     collective->peers_late = lateness(collective->measured, transfer);
                 if (collective->peers_late == Time())

@@ -29,6 +29,11 @@ struct LatePeers {
     Time waiting;                   ///< sum of the waits, transfers excluded
 };
 
+/// The collective whose lateness set_peers_late() derives, if the operation is one: several ranks,
+/// and a known residence. Null otherwise.
+[[nodiscard]] const CollectiveOperation*
+awaited(const Operation& operation, const std::vector<Group>& groups);
+
 /// Derives how late the untraced ranks arrive at each collective from the one traced rank, whose
 /// graph all ranks share. Lateness stated by the trace is kept. Groups of one rank wait for nobody.
 LatePeers set_peers_late(ExecutionGraph& graph, const TransferOf& transfer_of);

@@ -208,7 +208,7 @@ std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbe
         fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;
     }
     if (stretch_.size() > kMostMarks)
-        stretch_.erase(stretch_.begin() + 2);  // the stretch keeps its beginning
+        stretch_.erase(stretch_.begin() + 2);  // the stretch keeps its first window
     if (fruitless_ >= kPatience && window_ * 2 <= most_) {
         window_ *= 2;
         fruitless_ = 0;

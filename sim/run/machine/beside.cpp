@@ -3,12 +3,15 @@
 
 #include "models/collectives/engine.h"
 #include "models/gpu/gpu.h"
+#include "sim/core/error.h"
 #include "sim/kernel/simulation.h"
 #include "workloads/graph/collective.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <source_location>
+#include <string_view>
 
 namespace switchfold {
 
@@ -137,13 +140,13 @@ Protocol protocol_of(const CollectiveOperation& operation) {
     return Protocol::kAuto;
 }
 
-/// The sum of a memory statistic of the first rank.
+/// A memory statistic of the first rank.
 double memory_of_first(const Outcome& outcome, std::string_view name) {
     for (const StatisticTable& table : outcome.statistics)
         for (std::size_t i = 0; table.kind == "memory" && i < table.columns.size(); ++i)
             if (table.columns[i].name == name)
                 return table.rows.front().values[i];
-    return 0;
+    throw InternalError(name, "is no statistic of memory", std::source_location::current());
 }
 
 /// One collective on an idle machine.

@@ -182,6 +182,14 @@ private:
 
 }  // namespace
 
+SimulateOptions simulate_options(const Experiment& experiment) {
+    SimulateOptions options;
+    options.limits = experiment.limits;
+    options.exact = experiment.exact;
+    options.approximate = experiment.approximate;
+    return options;
+}
+
 bool repeats_itself(const SystemParams& system) {
     return std::none_of(system.faults.begin(), system.faults.end(), [](const FaultParams& fault) {
         return std::holds_alternative<BitErrorsFault>(fault);

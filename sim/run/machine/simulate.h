@@ -23,6 +23,9 @@ struct SimulateOptions {
     JobProgress progress;                 ///< receives the share of operations ended; may be empty
 };
 
+/// Options common to all simulations of an experiment: its limits, and what they may leave out.
+[[nodiscard]] SimulateOptions simulate_options(const Experiment& experiment);
+
 /// Whether runs can skip repetitions: bit errors occur at random times and delay their link.
 [[nodiscard]] bool repeats_itself(const SystemParams& system);
 

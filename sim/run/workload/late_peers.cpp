@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace switchfold {
 
@@ -19,11 +21,11 @@ namespace {
 using Shape =
     std::tuple<CollectiveKind, Bytes, std::size_t, std::uint32_t, std::uint32_t, std::string>;
 
-Shape shape_of(const CollectiveOperation& collective, const Group& group) {
+Shape shape_of(const CollectiveOperation& collective, const ExecutionGraph& graph) {
     return {
         collective.kind,
         collective.bytes,
-        group.ranks.size(),
+        graph.groups[collective.group].ranks.size(),
         collective.thread_blocks,
         collective.threads_per_block,
         std::string(collective.protocol.text())};
@@ -51,49 +53,76 @@ TransferTime transfer_alone(
     }
 }
 
+/// The collective as it is simulated alone.
+CollectiveOperation as_simulated(CollectiveOperation collective) {
+    // An estimated size was derived with this machine's own channels: use them here as well.
+    if (collective.kind == CollectiveKind::kAllReduce &&
+        collective.size_source == SizeSource::kEstimatedFromDuration) {
+        collective.thread_blocks = collective.threads_per_block = 0;
+        collective.protocol = {};
+    }
+    return collective;
+}
+
+/// Tells the progress of simulations of which each does a share of the work.
+class SharedProgress {
+public:
+    SharedProgress(const JobProgress& told, double work) : told_(told), work_(work) {}
+
+    /// Of the next simulations, which do so much of the work.
+    [[nodiscard]] JobProgress of(double work) {
+        if (!told_)
+            return {};
+        done_ += current_;
+        before_ = events_;
+        current_ = work;
+        return [this](double share, std::uint64_t events) {
+            events_ = before_ + events;
+            share_ = std::clamp((done_ + share * current_) / work_, share_, 1.0);
+            told_(share_, events_);
+        };
+    }
+
+private:
+    const JobProgress& told_;
+    double work_;
+    double done_ = 0;
+    double current_ = 0;
+    double share_ = 0;  ///< told so far: an exchange runs twice
+    std::uint64_t before_ = 0;
+    std::uint64_t events_ = 0;
+};
+
 }  // namespace
 
 LatePeers derive_late_peers(
     const SystemParams& system, ExecutionGraph& graph, const SimulateOptions& options) {
-    // Shares of the progress are bytes, which times nearly follow; a launch weighs as a MiB.
+    // Work is bytes, which times nearly follow; a launch weighs as a MiB.
     constexpr double kLaunch = 1 << 20;
-    std::map<Shape, double> weights;
-    double all = 0;
-    ExecutionGraph copy = graph;
-    set_peers_late(copy, [&](const CollectiveOperation& collective, const Group& group) {
-        const double weight = static_cast<double>(collective.bytes.count()) + kLaunch;
-        if (weights.emplace(shape_of(collective, group), weight).second)
-            all += weight;
-        return TransferTime{collective.measured, collective.measured};
-    });
-    double done = 0;
-    double weight = 0;
-    std::uint64_t events_before = 0;
-    std::uint64_t events = 0;
-    double told = 0;
-    SimulateOptions alone = options;
-    if (options.progress)
-        alone.progress = [&](double share, std::uint64_t events_so_far) {
-            events = events_before + events_so_far;
-            told = std::clamp((done + share * weight) / all, told, 1.0);  // an exchange runs twice
-            options.progress(told, events);
-        };
+    const auto work_of = [&](const CollectiveOperation& collective) {
+        return static_cast<double>(collective.bytes.count()) + kLaunch;
+    };
+    std::set<Shape> shapes;
+    double work = 0;
+    const RankGraph* last = nullptr;  // ranks share their graph
+    for (const auto& rank : graph.ranks) {
+        if (rank.get() == std::exchange(last, rank.get()))
+            continue;
+        for (const Operation& operation : rank->operations)
+            if (const CollectiveOperation* collective = awaited(operation, graph.groups))
+                if (shapes.insert(shape_of(as_simulated(*collective), graph)).second)
+                    work += work_of(*collective);
+    }
+    SharedProgress progress(options.progress, work);
     std::map<Shape, TransferTime> known;
-    return set_peers_late(graph, [&](CollectiveOperation collective, const Group& group) {
-        const Shape traced = shape_of(collective, group);
-        // An estimated size was derived with this machine's own channels: use them here as well.
-        if (collective.kind == CollectiveKind::kAllReduce &&
-            collective.size_source == SizeSource::kEstimatedFromDuration) {
-            collective.thread_blocks = collective.threads_per_block = 0;
-            collective.protocol = {};
-        }
-        auto [at, fresh] = known.try_emplace(shape_of(collective, group));
+    return set_peers_late(graph, [&](const CollectiveOperation& traced, const Group& group) {
+        const CollectiveOperation collective = as_simulated(traced);
+        auto [at, fresh] = known.try_emplace(shape_of(collective, graph));
         if (fresh) {
-            weight = weights[traced];
+            SimulateOptions alone = options;
+            alone.progress = progress.of(work_of(collective));
             at->second = transfer_alone(
                 system, collective, static_cast<std::uint32_t>(group.ranks.size()), alone);
-            done += weight;
-            events_before = events;
         }
         return at->second;
     });

@@ -30,10 +30,7 @@ PreparedVariant prepare_variant(
     if (prepared.workload.left_out.contains(scenario.name))
         return prepared;
     if (prepared.workload.folded) {
-        SimulateOptions options;
-        options.limits = variant.experiment->limits;
-        options.exact = variant.experiment->exact;
-        options.approximate = variant.experiment->approximate;
+        SimulateOptions options = simulate_options(*variant.experiment);
         options.communication_sms = scenario.communication_sms.value_or(0);
         options.progress = progress;
         prepared.workload.graph = measured_step_apart(

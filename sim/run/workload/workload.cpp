@@ -39,10 +39,7 @@ WorkloadContext::WorkloadContext(
     progress_(progress) {}
 
 SimulateOptions WorkloadContext::simulate_options() const {
-    SimulateOptions options;
-    options.limits = experiment().limits;
-    options.exact = experiment().exact;
-    options.approximate = experiment().approximate;
+    SimulateOptions options = switchfold::simulate_options(experiment());
     options.progress = progress_;
     return options;
 }
