@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -98,6 +99,26 @@ bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, 
     return false;
 }
 
+/// Rate of the first rank's slowest transfer to another one. Tries 256 at most, evenly spaced: a
+/// search for paths looks at most of a large domain, and such domains are regular.
+Bandwidth slowest_pair(
+    const Topology& topology,
+    PathFinder& paths,
+    std::uint32_t unit,
+    const std::vector<std::uint32_t>& ranks) {
+    constexpr std::size_t kMost = 256;
+    const std::size_t others = ranks.size() - 1;
+    std::optional<Bandwidth> slowest;
+    for (std::size_t i = 0; i < std::min(kMost, others); ++i) {
+        SharedWires pair(topology, paths, unit);
+        pair.add(ranks.front(), ranks[1 + i * others / std::min(kMost, others)]);
+        const Bandwidth rate = times(pair.rate(), 1);
+        if (!slowest || rate < *slowest)
+            slowest = rate;
+    }
+    return slowest.value_or(Bandwidth());
+}
+
 }  // namespace
 
 GroupView
@@ -132,13 +153,7 @@ view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std:
     machine.inside_bandwidth = times(inside.rate(), view.rings.size());
     const std::uint32_t neighbour = first.size() > 1 ? first[1] : first[0];
     machine.pcie = over_pcie(topology, paths, ranks[first.front()], ranks[neighbour]);
-    for (std::size_t i = 1; i < first.size(); ++i) {
-        SharedWires pair(topology, paths, unit);
-        pair.add(ranks[first.front()], ranks[first[i]]);
-        const Bandwidth rate = times(pair.rate(), 1);
-        if (i == 1 || rate < machine.pair_bandwidth)
-            machine.pair_bandwidth = rate;
-    }
+    machine.pair_bandwidth = slowest_pair(topology, paths, unit, ranks_of(ranks, first));
     if (machine.machines > 1) {
         const auto& next = view.layout.machines[1];
         SharedWires rails(topology, paths, unit);
