@@ -75,7 +75,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.ranks = groups_[collective.group].ranks;
     spec.stands_for = groups_[collective.group].stands_for;
     if (spec.size() < 2) {
-        spec.layout = {{{0}}, {0}};
+        spec.layout = one_domain(1);
         spec.rings = {{0}};
         spec.root = spec.kind == CollectiveKind::kSendReceive ? CollectiveSpec::kEveryRank : 0;
         spec.choice.channels = 1;
@@ -144,6 +144,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     }
     if (policy.algorithm == Algorithm::kInSwitch && through_switches(spec)) {
         spec.choice.algorithm = Algorithm::kInSwitch;
+        spec.layout = one_domain(static_cast<std::uint32_t>(whole.size()));
         spec.choice.channels = policy.channels != 0 ? policy.channels : params_.in_switch_channels;
         return spec;
     }

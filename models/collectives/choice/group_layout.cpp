@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace switchfold {
 
@@ -50,6 +51,13 @@ GroupLayout lay_out(const Topology& topology, const std::vector<std::uint32_t>& 
         layout.machine_of[position] = at->second;
         layout.machines[at->second].push_back(position);
     }
+    return layout;
+}
+
+GroupLayout one_domain(std::uint32_t members) {
+    GroupLayout layout{
+        {std::vector<std::uint32_t>(members)}, std::vector<std::uint32_t>(members, 0)};
+    std::iota(layout.machines.front().begin(), layout.machines.front().end(), 0U);
     return layout;
 }
 

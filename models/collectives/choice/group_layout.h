@@ -17,6 +17,9 @@ struct GroupLayout {
 };
 [[nodiscard]] GroupLayout
 lay_out(const Topology& topology, const std::vector<std::uint32_t>& ranks);
+/// All members as one machine: switches that reduce for all of them join several machines to one
+/// domain.
+[[nodiscard]] GroupLayout one_domain(std::uint32_t members);
 
 /// The members of each rail, in machine order. \pre the layout is even.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> rails_across(const GroupLayout& layout);
