@@ -60,7 +60,7 @@ std::string check_values(
     const std::vector<std::vector<float>>& after) {
     const std::size_t members = before.size();
     const std::size_t count = before.front().size();
-    const std::size_t share = spec.bytes.count() / members / spec.element_bytes;
+    const std::size_t share = spec.share() / spec.element_bytes;
     for (std::size_t i = 0; i < count; ++i) {
         double exact = 0;
         double magnitude = 0;

@@ -80,7 +80,7 @@ RC_GTEST_PROP(CollnetProperty, SumsAreRightOnEveryClusterWithTablesOfAnySize, ()
     CollectiveOperation operation;
     operation.datatype =
         *rc::gen::element(Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16);
-    operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 4000) * 16 * machines * gpus);
+    operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 300'000) * 4);
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(std::uint64_t{256} << *rc::gen::inRange(0U, 5U));
     params.in_switch_channels = *rc::gen::inRange(1U, 17U);
@@ -91,6 +91,27 @@ RC_GTEST_PROP(CollnetProperty, SumsAreRightOnEveryClusterWithTablesOfAnySize, ()
     RC_ASSERT(machine.fabric.values().live() == 0U);
     RC_ASSERT(record.fallback == Fallback::kNone);
     RC_ASSERT(record.choice.algorithm == Algorithm::kCollnet);
+}
+
+/// Switches of the network that reduce for all GPUs make one domain of several machines.
+RC_GTEST_PROP(FlatTree, MovesWhatEachKindMovesOnEveryCluster, ()) {
+    const std::uint32_t machines = *rc::gen::inRange(2U, 5U);
+    const std::uint32_t gpus = *rc::gen::inRange(2U, 5U);
+    ReductionUnitParams tables = unit();
+    tables.entries = std::uint32_t{1} << *rc::gen::inRange(4U, 9U);
+    CollectiveOperation operation;
+    operation.kind = *rc::gen::element(
+        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather);
+    operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 300'000) * 4);
+    CollectiveParams params = TestMachine::params();
+    params.in_switch_channels = *rc::gen::inRange(1U, 17U);
+    const CollectivePolicy flat{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
+    TestMachine machine(rails(machines, gpus, tables), params, flat, 1);
+    const CollectiveRecord record = machine.run(operation);
+    RC_ASSERT(machine.ended == machines * gpus);
+    RC_ASSERT(machine.engine->wrong_results().empty());
+    RC_ASSERT(machine.fabric.values().live() == 0U);
+    RC_ASSERT(record.choice.algorithm == Algorithm::kInSwitch);
 }
 
 TEST(Collnet, AUnitThatFailsInTheNetworkOrInAMachineMakesItARing) {

@@ -18,6 +18,10 @@ constexpr std::uint64_t kSlicePs = 20'000'000;
 constexpr std::uint64_t kSliceEvents = 1'000'000;
 constexpr std::uint64_t kShortestSlicePs = 1'000;
 
+struct First final : sc_core::sc_module {
+    explicit First(const sc_core::sc_module_name& name) : sc_module(name) {}
+};
+
 void select(sc_core::sc_simcontext* context) {
     sc_core::sc_curr_simcontext = context;
     sc_core::sc_default_global_context = context;
@@ -37,11 +41,13 @@ Simulation::Simulation() {
     SWITCHFOLD_CHECK(
         sc_core::sc_get_time_resolution() == sc_core::sc_time(1, sc_core::SC_PS),
         "SystemC's time resolution is not 1 ps");
+    first_ = std::make_unique<First>("first");
     scheduler_ = std::make_unique<Scheduler>("scheduler");
 }
 
 Simulation::~Simulation() {
     scheduler_.reset();
+    first_.reset();
     context_.reset();
     select(nullptr);
 }
@@ -74,6 +80,7 @@ Time Simulation::run(const Progress& progress) {
                 break;
         }
     }
+    first_.reset();
     if (scheduler.failure())
         std::rethrow_exception(scheduler.failure());
     return scheduler.last_event() + scheduler.skipped();

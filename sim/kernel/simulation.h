@@ -30,10 +30,16 @@ public:
 
     /// Runs until no event is left or `progress` stops it. Rethrows a model's exception with its
     /// type. \returns the WorldClock's time of the last event.
+    ///
+    /// SystemC looks for a module that goes from the first one on, and puts the last one in its
+    /// place. Once run() has ended, the first one is gone: modules that go in the reverse order of
+    /// their construction are each found at once. In another order the 600,000 modules of a
+    /// machine of 57,000 GPUs take a minute to go.
     Time run(const Progress& progress = {});
 
 private:
     std::unique_ptr<sc_core::sc_simcontext> context_;
+    std::unique_ptr<sc_core::sc_module> first_;
     std::unique_ptr<Scheduler> scheduler_;
 };
 

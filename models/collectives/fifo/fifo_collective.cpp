@@ -252,8 +252,7 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     const std::uint64_t bytes = spec_.bytes.count();
     const std::uint64_t chunk = max_chunk_ * bundle_;
     Part whole = part_of_channel(bytes, channels, channel, kGrain);
-    // Shares are whole elements, equal for every rank.
-    const std::uint64_t stride = bytes / n / spec_.element_bytes * spec_.element_bytes;
+    const std::uint64_t stride = spec_.share();
     const Part share = part_of_channel(stride, channels, channel, kGrain);
     switch (spec_.kind) {
     case CollectiveKind::kReduceScatter:

@@ -42,7 +42,7 @@ HeadPieces heads_pieces(const CollectiveParams& params, const CollectiveSpec& sp
     const std::uint64_t chunk = heads_chunk(params, spec);
     if (spec.kind == CollectiveKind::kAllReduce)
         return HeadPieces::contiguous(spec.bytes.count(), spec.choice.channels, heads, chunk);
-    return HeadPieces::blocks(spec.bytes.count() / heads, spec.choice.channels, heads, chunk);
+    return HeadPieces::blocks(spec.share(), spec.choice.channels, heads, chunk);
 }
 
 }  // namespace switchfold

@@ -14,7 +14,7 @@ SymmetricBase::SymmetricBase(
     params_(environment.params.symmetric),
     unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
     move_(symmetric_move(spec.kind, spec.choice.algorithm, spec.choice.protocol)),
-    share_(spec.bytes.count() / n_ / spec.element_bytes * spec.element_bytes),
+    share_(spec.share()),
     work_(
         move_,
         spec.kind,

@@ -73,6 +73,37 @@ class Systems(unittest.TestCase):
                     self.assertGreater(collective["time_us"], 5)
                     self.assertLess(collective["time_us"], 2000)
 
+    def default_scenarios(self, system, workload):
+        """Their names, and the run's notes."""
+        with tempfile.TemporaryDirectory() as folder:
+            experiment = pathlib.Path(folder) / "experiment.json"
+            experiment.write_text(json.dumps(
+                {"name": "default", "system": str(SOURCE / f"configs/systems/{system}.json"), "workload": workload}))
+            result = json.loads(self.done("run", "--json", experiment))
+        return [s["name"] for s in result["scenarios"]], " ".join(result["workload"]["notes"])
+
+    def test_default_scenarios_are_what_the_switches_can_do_for_the_group(self):
+        collective = {"type": "collective", "size": "64 KiB"}
+        for system, ranks, expected in (
+            ("hgx_h100", 0, ["ring", "in_switch"]),
+            ("hgx_h200_ndr", 0, ["ring", "in_switch_tree"]),
+            ("hgx_h200_ndr", 8, ["ring", "in_switch"]),
+            ("dgx_h100_ndr_sharp", 0, ["ring", "in_switch_tree", "collnet"]),
+        ):
+            with self.subTest(system, ranks=ranks):
+                self.assertEqual(self.default_scenarios(system, {**collective, "ranks": ranks}), (expected, ""))
+        sharded = {"type": "training", "strategy": "fully_sharded",
+                   "transformer": {"blocks": 1, "hidden": 64, "sequence": 8}}
+        for system, workload, expected in (
+            ("dgx_a100_hdr", collective, ["ring"]),
+            ("hgx_h200_ndr", sharded, ["serial", "ring"]),
+            ("dgx_h100_ndr_sharp", sharded, ["serial", "ring"]),
+        ):
+            with self.subTest(system):
+                names, notes = self.default_scenarios(system, workload)
+                self.assertEqual(names, expected)
+                self.assertIn(f"in_switch was left out: {system} cannot do it", notes)
+
     def test_the_number_of_nodes_can_be_set(self):
         text = self.done("describe", SOURCE / "configs/systems/dgx_h100_ndr.json", "--set", "/topology/nodes=4")
         self.assertIn("4 nodes: 32 x GPU", text)

@@ -248,9 +248,10 @@ struct Experiment {
             field(
                 "scenarios",
                 &Experiment::scenarios,
-                "Ways to run it. Default: serial, ring and in_switch (a collective: ring and "
-                "in_switch; experts: deepep_normal). in_switch is left out, with a note, if the "
-                "machine does not support it."),
+                "Ways to run it. Default: serial, ring and in_switch, or between machines "
+                "in_switch_tree and collnet (a collective: without serial; experts: "
+                "deepep_normal). What the machine does not support is left out, with a note if "
+                "nothing through switches remains."),
             field(
                 "functional",
                 &Experiment::functional,

@@ -179,6 +179,20 @@ void Experiment::check(ParamChecker& checker) const {
     check_components(*system, faults, checker);
 }
 
+namespace {
+
+/// What the switches of several machines can do; check_scenarios() keeps what the workload's groups
+/// can use.
+void add_across_machines(const Experiment& experiment, std::vector<ScenarioParams>& scenarios) {
+    if (build_topology(experiment.system->topology).machines() == 1)
+        return;
+    for (const Algorithm algorithm : {Algorithm::kInSwitchTree, Algorithm::kCollnet})
+        scenarios.push_back(
+            {std::string(enum_name(algorithm)), true, {algorithm, Protocol::kAuto, 0, false}});
+}
+
+}  // namespace
+
 std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     if (experiment.many_core)
         return many_core_scenarios();
@@ -189,7 +203,9 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     if (const auto* one = workload_of<CollectiveWorkloadParams>(experiment)) {
         if (one->collective != CollectiveKind::kAllReduce)
             return {ring};
-        return {ring, {"in_switch", true, by_switch}};
+        std::vector<ScenarioParams> scenarios{ring, {"in_switch", true, by_switch}};
+        add_across_machines(experiment, scenarios);
+        return scenarios;
     }
     if (workload_of<ExpertsWorkloadParams>(experiment) != nullptr)
         return {{"deepep_normal", true, {}}};
@@ -198,7 +214,9 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     by_switch.registered = true;
     if (!experiment.workloads.empty())
         return {ring, {"in_switch", true, by_switch}};
-    return {serial, ring, {"in_switch", true, by_switch}};
+    std::vector<ScenarioParams> scenarios{serial, ring, {"in_switch", true, by_switch}};
+    add_across_machines(experiment, scenarios);
+    return scenarios;
 }
 
 namespace {

@@ -40,13 +40,17 @@ Machine::Machine(
         generations.push_back(static_cast<std::uint32_t>(gpus.of(rank).arithmetic.units));
     for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
         const std::string label = fmt::format("rank{}", rank);
-        const GpuParams& gpu = gpus.of(rank);
-        gpus_.push_back(std::make_unique<Gpu>(
-            label.c_str(), gpu, options.contention, scheduler, options.communication_sms));
-        copies_.push_back(std::make_unique<CopyEngine>(
-            fmt::format("copies{}", rank).c_str(), gpu.copy, gpus_.back()->memory(), scheduler));
-        copies_.back()->attach(*fabric_, rank);
-        ports_.push_back(std::make_unique<GpuPort>(rank, *gpus_.back(), *copies_.back()));
+        gpus_.add(
+            label.c_str(), gpus.of(rank), options.contention, scheduler, options.communication_sms);
+    }
+    for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
+        CopyEngine& copies = copies_.add(
+            fmt::format("copies{}", rank).c_str(),
+            gpus.of(rank).copy,
+            gpus_[rank].memory(),
+            scheduler);
+        copies.attach(*fabric_, rank);
+        ports_.push_back(std::make_unique<GpuPort>(rank, gpus_[rank], copies));
         fabric_->endpoint(rank).set_memory(ports_.back().get());
         ports.push_back(ports_.back().get());
     }

@@ -6,6 +6,7 @@
 #include "models/collectives/engine.h"
 #include "models/gpu/copy_engine.h"
 #include "models/gpu/gpu.h"
+#include "sim/kernel/modules.h"
 #include "sim/kernel/simulation.h"
 #include "sim/run/config/experiment.h"
 
@@ -70,14 +71,14 @@ public:
 
     [[nodiscard]] Fabric& fabric() { return *fabric_; }
     [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpus_.size()); }
-    [[nodiscard]] Gpu& gpu(std::uint32_t rank) { return *gpus_[rank]; }
-    [[nodiscard]] CopyEngine& copies(std::uint32_t rank) { return *copies_[rank]; }
+    [[nodiscard]] Gpu& gpu(std::uint32_t rank) { return gpus_[rank]; }
+    [[nodiscard]] CopyEngine& copies(std::uint32_t rank) { return copies_[rank]; }
     [[nodiscard]] CollectiveEngine& collectives() { return *collectives_; }
 
 private:
     std::unique_ptr<Fabric> fabric_;
-    std::vector<std::unique_ptr<Gpu>> gpus_;
-    std::vector<std::unique_ptr<CopyEngine>> copies_;
+    Modules<Gpu> gpus_;
+    Modules<CopyEngine> copies_;
     std::vector<std::unique_ptr<GpuPort>> ports_;
     std::unique_ptr<CollectiveEngine> collectives_;
     std::unique_ptr<FaultInjector> faults_;

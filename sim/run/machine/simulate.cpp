@@ -3,6 +3,7 @@
 
 #include "models/replay/rank_replay.h"
 #include "sim/core/error.h"
+#include "sim/kernel/modules.h"
 #include "sim/run/machine/component_statistics.h"
 #include "sim/run/machine/folded_ranks.h"
 #include "sim/run/machine/longest_time.h"
@@ -24,7 +25,7 @@ namespace switchfold {
 
 namespace {
 
-using Replays = std::vector<std::unique_ptr<RankReplay>>;
+using Replays = Modules<RankReplay>;
 
 /// Samples the timeline's counters, for the first rank. `copies`: ranks that a simulated one stands
 /// for.
@@ -232,14 +233,14 @@ Outcome simulate(
     Replays replays;
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {
-        replays.push_back(std::make_unique<RankReplay>(
+        replays.add(
             fmt::format("replay{}", rank).c_str(),
             rank,
             graph.ranks[rank],
             machine.gpu(rank),
             machine.copies(rank),
             machine.collectives(),
-            simulation.scheduler()));
+            simulation.scheduler());
         operations += graph.ranks[rank]->operations.size();
     }
     for (const auto& replay : replays)
@@ -269,8 +270,8 @@ Outcome simulate(
     std::uint64_t last = 0;
     outcome.times.resize(whole.ranks.size());
     for (std::size_t i = 0; i < replays.size(); ++i) {
-        outcome.times[simulated[i]] = replays[i]->times();
-        for (const OperationTimes& t : replays[i]->times())
+        outcome.times[simulated[i]] = replays[i].times();
+        for (const OperationTimes& t : replays[i].times())
             last = std::max(last, t.end.count());
     }
     for (std::size_t rank = 0; fold && rank < whole.ranks.size(); ++rank)

@@ -295,8 +295,11 @@ private:
                     fmt::format("/scenarios/{}/set", i),
                     "changes the experiment that plans are chosen for; expected none in a scenario "
                     "of the planner");
-            const bool in_switch =
-                s.policies().of(CollectiveKind::kAllReduce).algorithm == Algorithm::kInSwitch;
+            const Algorithm algorithm = s.policies().of(CollectiveKind::kAllReduce).algorithm;
+            const bool in_switch = algorithm == Algorithm::kInSwitch;
+            // Plans have groups inside machines too, which such an algorithm does not serve.
+            if (loaded_.default_scenarios && reduces_in_switch(algorithm) && !in_switch)
+                continue;
             if (in_switch && !can_reduce_in_switch(*experiment_.system, space_.gpus)) {
                 if (!loaded_.default_scenarios)
                     fail(

@@ -61,6 +61,13 @@ TEST_F(CompleteExperiment, DefaultScenariosFollowTheWorkload) {
     EXPECT_EQ(names(collective), (std::vector<std::string>{"ring", "in_switch"}));
     EXPECT_FALSE(collective.experiment.scenarios[1].all_reduce.registered);
 
+    Experiment across = all_reduce();
+    across.system.value =
+        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h200_ndr.json", {});
+    EXPECT_EQ(
+        names(complete_experiment(across, file_)),
+        (std::vector<std::string>{"ring", "in_switch", "in_switch_tree", "collnet"}));
+
     Experiment gather = all_reduce();
     std::get<CollectiveWorkloadParams>(*gather.workload).collective = CollectiveKind::kAllGather;
     EXPECT_EQ(names(complete_experiment(gather, file_)), (std::vector<std::string>{"ring"}));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
 #include "sim/run/config/block_checks.h"
@@ -23,8 +24,12 @@ public:
 
     void run() {
         const auto& scenarios = context_.scenarios();
-        const std::map<CollectiveKind, Over> collectives = collectives_by_kind();
+        const Collectives collectives = collectives_by_kind();
         const Topology topology = build_topology(context_.system().topology);
+        if (context_.default_scenarios()) {
+            leave_out(collectives, topology);
+            return;
+        }
         for (const std::size_t i : context_.variant_scenarios())
             for (const auto& [kind, over] : collectives) {
                 const bool all_reduce = kind == CollectiveKind::kAllReduce;
@@ -38,15 +43,6 @@ public:
                 if (reason.empty()) {
                     check_channels(i, kind, policy);
                     continue;
-                }
-                if (context_.default_scenarios()) {
-                    out_.left_out.insert(scenarios[i].name);
-                    out_.report.notes.push_back(fmt::format(
-                        "{} was left out: {} cannot do it: {}",
-                        scenarios[i].name,
-                        context_.system().name,
-                        reason));
-                    break;
                 }
                 const bool shorthand = !scenarios[i].collectives.named(kind);
                 context_.fail(
@@ -68,6 +64,64 @@ public:
     }
 
 private:
+    /// Groups and data types of the collectives of one kind.
+    using Over = std::set<std::pair<std::uint32_t, Datatype>>;
+    using Collectives = std::map<CollectiveKind, Over>;
+
+    /// Leaves out default scenarios that the machine cannot run. Where algorithms for several
+    /// machines can, they replace in_switch; where none can, a note says why.
+    void leave_out(const Collectives& collectives, const Topology& topology) {
+        std::map<Algorithm, std::string> reasons;
+        bool across = false;
+        for (const ScenarioParams& scenario : context_.scenarios()) {
+            const Algorithm algorithm = scenario.all_reduce.algorithm;
+            if (!reduces_in_switch(algorithm))
+                continue;
+            const std::string reason = why_not_default(algorithm, collectives, topology);
+            reasons[algorithm] = reason;
+            across = across || (algorithm != Algorithm::kInSwitch && reason.empty());
+        }
+        for (const std::size_t i : context_.variant_scenarios()) {
+            const ScenarioParams& scenario = context_.scenarios()[i];
+            const bool in_switch = scenario.all_reduce.algorithm == Algorithm::kInSwitch;
+            const auto reason = reasons.find(scenario.all_reduce.algorithm);
+            if (reason == reasons.end() || (reason->second.empty() && !(in_switch && across)))
+                continue;
+            out_.left_out.insert(scenario.name);
+            if (in_switch && !across)
+                out_.report.notes.push_back(fmt::format(
+                    "{} was left out: {} cannot do it: {}",
+                    scenario.name,
+                    context_.system().name,
+                    reason->second));
+        }
+    }
+
+    [[nodiscard]] std::string why_not_default(
+        Algorithm algorithm, const Collectives& collectives, const Topology& topology) const {
+        const auto reduced = collectives.find(CollectiveKind::kAllReduce);
+        if (reduced != collectives.end())
+            return why_not_all(algorithm, reduced->first, reduced->second, topology);
+        if (algorithm != Algorithm::kInSwitch)
+            return "the workload has no all-reduces";
+        for (const CollectiveKind kind :
+             {CollectiveKind::kReduceScatter, CollectiveKind::kAllGather}) {
+            const auto found = collectives.find(kind);
+            if (found == collectives.end())
+                continue;
+            std::string reason = why_not_all(algorithm, kind, found->second, topology);
+            if (!reason.empty())
+                return reason;
+            for (const auto& [group, datatype] : found->second)
+                if (lay_out(topology, out_.graph.groups[group].ranks).machines.size() > 1)
+                    return fmt::format(
+                        "the {}s of several machines would put each GPU's whole buffer through the "
+                        "network",
+                        to_string(kind));
+        }
+        return {};  // other kinds take rings in every scenario
+    }
+
     void check_channels(
         std::size_t scenario, CollectiveKind kind, const CollectivePolicy& policy) const {
         if (policy.kernels != Kernels::kClassic || moves_by_copies(policy.algorithm))
@@ -89,11 +143,8 @@ private:
                     most));
     }
 
-    /// Groups and data types of the collectives of one kind.
-    using Over = std::set<std::pair<std::uint32_t, Datatype>>;
-
-    [[nodiscard]] std::map<CollectiveKind, Over> collectives_by_kind() const {
-        std::map<CollectiveKind, Over> found;
+    [[nodiscard]] Collectives collectives_by_kind() const {
+        Collectives found;
         const RankGraph* last = nullptr;
         for (const auto& rank : out_.graph.ranks) {
             if (rank.get() == last)
