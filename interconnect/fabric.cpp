@@ -80,8 +80,8 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
 }
 
 Fabric::~Fabric() {
-    // SystemC looks for a module that goes from the first on, and puts the last in its place. In this
-    // order it finds each at once; in another, a machine of 500,000 links takes a minute to go.
+    // As in Simulation::run(), here for the list of the fabric's own modules: with the first gone,
+    // each that goes in reverse order is found at once.
     if (!links_.empty())
         links_.front().reset();
     while (!switches_.empty())

@@ -41,13 +41,13 @@ Simulation::Simulation() {
     SWITCHFOLD_CHECK(
         sc_core::sc_get_time_resolution() == sc_core::sc_time(1, sc_core::SC_PS),
         "SystemC's time resolution is not 1 ps");
-    first_ = std::make_unique<First>("first");
+    first_ = {std::make_unique<First>("first"), std::make_unique<First>("second")};
     scheduler_ = std::make_unique<Scheduler>("scheduler");
 }
 
 Simulation::~Simulation() {
     scheduler_.reset();
-    first_.reset();
+    first_ = {};
     context_.reset();
     select(nullptr);
 }
@@ -80,7 +80,7 @@ Time Simulation::run(const Progress& progress) {
                 break;
         }
     }
-    first_.reset();
+    first_ = {};
     if (scheduler.failure())
         std::rethrow_exception(scheduler.failure());
     return scheduler.last_event() + scheduler.skipped();

@@ -187,9 +187,28 @@ private:
                     "{} cannot be divided evenly over the replicas; expected a multiple of {}",
                     plan_.mini_batches,
                     round * plan_.update_every));
+        partition(shape.devices * shape.chunks);
+        passes(shape, generator->never_flushes);
+        if (!problems_.empty())
+            return;
         const PipelineSchedule made = generator->make(shape);
         blocking(made);
-        partition(made.stages());
+    }
+
+    /// A schedule's passes are all kept: before it is made, their number is checked.
+    void passes(const ScheduleShape& shape, bool never_flushes) {
+        constexpr std::uint64_t kMost = 20'000'000;
+        const std::uint64_t stages = std::uint64_t{shape.devices} * shape.chunks;
+        if (stages * shape.micro_batches <= kMost)
+            return;
+        problem(
+            never_flushes ? "/mini_batches" : "/accumulate",
+            fmt::format(
+                "is {}, which is {} forward passes in {} stages; expected at most {} passes",
+                shape.micro_batches,
+                stages * shape.micro_batches,
+                stages,
+                kMost));
     }
 
     void blocking(const PipelineSchedule& schedule) {

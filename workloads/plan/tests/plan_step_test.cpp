@@ -405,6 +405,13 @@ TEST(PlanStep, TellsWhatIsWrong) {
     EXPECT_EQ(
         problem_of(plan, network),
         "/pipeline 100 stages of 86 layers; expected at most as many stages as layers");
+    plan.pipeline = 80;
+    plan.accumulate = 1'000'000;
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/accumulate is 1000000, which is 80000000 forward passes in 80 stages; expected at most "
+        "20000000 passes");
+    plan.accumulate = 6;
     plan.pipeline = 2;
     plan.weights = WeightPolicy::kPredict;
     EXPECT_EQ(
