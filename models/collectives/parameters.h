@@ -124,13 +124,14 @@ struct CollectiveParams {
     CopyCollectiveParams copy_engine;
     PeerCopyParams peer_copies;
 
+    void check(ParamChecker& checker) const;
     static constexpr auto fields() {
         return std::tuple{
             field(
                 "transfer_unit",
                 &CollectiveParams::transfer_unit,
-                "Largest piece that travels as one packet train in the model; halving it must not "
-                "change results.",
+                "Largest piece that travels as one packet train in the model, a multiple of 16 B; "
+                "halving it must not change results.",
                 Bytes(128),
                 mebibytes(16)),
             field(

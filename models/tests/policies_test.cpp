@@ -120,5 +120,18 @@ INSTANTIATE_TEST_SUITE_P(
         return std::string(to_string(param.param));
     });
 
+TEST(CollectiveParams, NoElementLiesInTwoPieces) {
+    CollectiveParams params;
+    ParamChecker good;
+    params.check(good);
+    EXPECT_TRUE(good.found().empty());
+    params.transfer_unit = Bytes(2506);
+    ParamChecker checker;
+    params.check(checker);
+    ASSERT_EQ(checker.found().size(), 1U);
+    EXPECT_EQ(checker.found()[0].first, "/transfer_unit");
+    EXPECT_EQ(checker.found()[0].second, "is 2506 B; expected a multiple of 16 B");
+}
+
 }  // namespace
 }  // namespace switchfold::policies_test

@@ -34,15 +34,54 @@ std::uint32_t most_registers(const SmArray& sm, BlockShape block) {
     return block.registers_per_thread;
 }
 
+struct Kernel {
+    std::string_view name;
+    std::string_view pointer;  ///< of its threads
+    std::uint32_t threads;
+};
+
+/// `at`: the parameters that the block comes from.
+void check_block(
+    const GpuParams& gpu,
+    const Kernel& kernel,
+    const BlockShape& block,
+    std::string_view at,
+    ParamChecker& checker) {
+    const SmArray sm(gpu.sm, 1);
+    const std::string_view what = too_much(sm, block);
+    if (what == "registers_per_thread")
+        checker.error(
+            fmt::format("{}/registers_per_thread", at),
+            fmt::format(
+                "is {}, and an empty SM of {} does not hold a block of {} threads ({}) with as "
+                "many each; expected at most {}",
+                block.registers_per_thread,
+                gpu.name,
+                kernel.threads,
+                kernel.name,
+                most_registers(sm, {kernel.threads, block.registers_per_thread, {}})));
+    else if (what == "shared_memory")
+        checker.error(
+            fmt::format("{}/shared_memory", at),
+            fmt::format(
+                "is {}, more than an SM of {} has for one block; expected at most {}",
+                to_string(block.shared_memory),
+                gpu.name,
+                to_string(gpu.sm.shared_memory - gpu.sm.reserved_shared_memory)));
+    else if (what == "threads")
+        checker.error(
+            fmt::format("{}/{}", at, kernel.pointer),
+            fmt::format(
+                "is {}, and an SM of {} holds {}; expected at most those",
+                kernel.threads,
+                gpu.name,
+                gpu.sm.threads));
+}
+
 }  // namespace
 
 void check_blocks(
     const GpuParams& gpu, const CollectiveParams& collectives, ParamChecker& checker) {
-    struct Kernel {
-        std::string_view name;
-        std::string_view pointer;  ///< of its threads
-        std::uint32_t threads;
-    };
     const std::array kernels{
         Kernel{"LL", "ll/threads", collectives.ll.threads},
         Kernel{"LL128", "ll128/threads", collectives.ll128.threads},
@@ -53,38 +92,22 @@ void check_blocks(
         *std::max_element(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
             return a.threads < b.threads;
         });
-    const SmArray sm(gpu.sm, 1);
-    const BlockShape block{
-        largest.threads, collectives.registers_per_thread, collectives.shared_memory};
-    const std::string_view what = too_much(sm, block);
-    if (what == "registers_per_thread")
-        checker.error(
-            "/collectives/registers_per_thread",
-            fmt::format(
-                "is {}, and an empty SM of {} does not hold a block of {} threads ({}) with as "
-                "many "
-                "each; expected at most {}",
-                block.registers_per_thread,
-                gpu.name,
-                largest.threads,
-                largest.name,
-                most_registers(sm, {largest.threads, block.registers_per_thread, {}})));
-    else if (what == "shared_memory")
-        checker.error(
-            "/collectives/shared_memory",
-            fmt::format(
-                "is {}, more than an SM of {} has for one block; expected at most {}",
-                to_string(block.shared_memory),
-                gpu.name,
-                to_string(gpu.sm.shared_memory - gpu.sm.reserved_shared_memory)));
-    else if (what == "threads")
-        checker.error(
-            fmt::format("/collectives/{}", largest.pointer),
-            fmt::format(
-                "is {}, and an SM of {} holds {}; expected at most those",
-                largest.threads,
-                gpu.name,
-                gpu.sm.threads));
+    check_block(
+        gpu,
+        largest,
+        {largest.threads, collectives.registers_per_thread, collectives.shared_memory},
+        "/collectives",
+        checker);
+    // Those of experts need more shared memory than many GPUs have; where they run, a scenario's
+    // check says so (why_no_experts()).
+    const ExpertsParams& experts = collectives.experts;
+    if (experts.copy_round > Time())
+        check_block(
+            gpu,
+            {"experts", "threads", experts.threads},
+            {experts.threads, experts.registers_per_thread, Bytes()},
+            "/collectives/experts",
+            checker);
 }
 
 std::uint32_t most_blocks(

@@ -52,6 +52,17 @@ TEST(BlockChecks, TellWhatIsTooMuchAndHowMuchWouldDo) {
         "is 200 KiB, more than an SM of test has for one block; expected at most 164 KiB");
 
     collectives = {};
+    collectives.experts.copy_round = nanoseconds(1);
+    collectives.experts.threads = 768;
+    collectives.experts.registers_per_thread = 128;
+    problems = found(gpu, collectives);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].first, "/collectives/experts/registers_per_thread");
+    EXPECT_NE(problems[0].second.find("768 threads (experts)"), std::string::npos);
+    collectives.experts.copy_round = Time();
+    EXPECT_TRUE(found(gpu, collectives).empty()) << "such kernels do not run there";
+
+    collectives = {};
     gpu.sm.threads = 512;
     problems = found(gpu, collectives);
     ASSERT_EQ(problems.size(), 1U);
