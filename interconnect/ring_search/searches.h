@@ -29,7 +29,7 @@ namespace switchfold {
 
 /// Rings in which some neighbours have no direct link: another member relays between them, and the
 /// ring takes a lane to it and one from it. One ring after another, in both directions if lanes are
-/// left. \param members ranks of the members, ascending
+/// left. `members`: their ranks, ascending.
 [[nodiscard]] std::vector<Ring> relayed_rings(
     const LaneTable& lanes, const Relays& relays, const std::vector<std::uint32_t>& members);
 

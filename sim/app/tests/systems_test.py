@@ -103,6 +103,10 @@ class Systems(unittest.TestCase):
                 names, notes = self.default_scenarios(system, workload)
                 self.assertEqual(names, expected)
                 self.assertIn(f"in_switch was left out: {system} cannot do it", notes)
+        # Tensor-parallel groups lie inside machines; those of the data go on by rings.
+        several = {"type": "training", "transformer": {"blocks": 1, "hidden": 512, "sequence": 64},
+                   "plan": {"tensor": 8, "data": 2, "sequence": True, "sharding": "gradients"}}
+        self.assertEqual(self.default_scenarios("hgx_h200_ndr", several)[0], ["serial", "ring", "in_switch"])
 
     def test_the_number_of_nodes_can_be_set(self):
         text = self.done("describe", SOURCE / "configs/systems/dgx_h100_ndr.json", "--set", "/topology/nodes=4")

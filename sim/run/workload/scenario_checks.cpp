@@ -104,22 +104,27 @@ private:
             return why_not_all(algorithm, reduced->first, reduced->second, topology);
         if (algorithm != Algorithm::kInSwitch)
             return "the workload has no all-reduces";
+        std::string reason;
         for (const CollectiveKind kind :
              {CollectiveKind::kReduceScatter, CollectiveKind::kAllGather}) {
             const auto found = collectives.find(kind);
             if (found == collectives.end())
                 continue;
-            std::string reason = why_not_all(algorithm, kind, found->second, topology);
-            if (!reason.empty())
-                return reason;
-            for (const auto& [group, datatype] : found->second)
-                if (lay_out(topology, out_.graph.groups[group].ranks).machines.size() > 1)
-                    return fmt::format(
+            for (const auto& [group, datatype] : found->second) {
+                const auto& ranks = out_.graph.groups[group].ranks;
+                std::string why = why_not(algorithm, kind, datatype, topology, ranks);
+                if (why.empty() && lay_out(topology, ranks).machines.size() == 1)
+                    return {};  // the others take rings
+                if (why.empty())
+                    why = fmt::format(
                         "the {}s of several machines would put each GPU's whole buffer through the "
                         "network",
                         to_string(kind));
+                if (reason.empty())
+                    reason = std::move(why);
+            }
         }
-        return {};  // other kinds take rings in every scenario
+        return reason;
     }
 
     void check_channels(
