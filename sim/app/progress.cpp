@@ -75,6 +75,19 @@ void ProgressLine::show(const SweepProgress& progress) {
 void ProgressLine::show(const PlannerProgress& progress) {
     if (!due())
         return;
+    if (progress.judged > 0) {
+        fmt::print(
+            stderr,
+            "\r\033[Kbounds of {} of {} plans  {:.0f} s, {} left",
+            progress.judged,
+            progress.candidates,
+            progress.elapsed_s,
+            time_left(
+                static_cast<double>(progress.judged) / static_cast<double>(progress.candidates),
+                progress.elapsed_s));
+        std::fflush(stderr);
+        return;
+    }
     std::string text = fmt::format("\r\033[K{} plans simulated", progress.simulated);
     if (progress.best_s > 0)
         text += fmt::format(

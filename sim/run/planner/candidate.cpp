@@ -3,24 +3,16 @@
 
 #include "sim/core/error.h"
 #include "sim/core/gibibytes.h"
-#include "sim/core/json.h"
 #include "sim/run/machine/system_queries.h"
-#include "sim/run/planner/machine_links.h"
-#include "sim/run/pool/pool.h"
+#include "sim/run/planner/judge.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
-#include "workloads/memory/step/memory_step.h"
-#include "workloads/plan/fold/folded_step.h"
 #include "workloads/plan/schedule/generators.h"
-#include "workloads/plan/step/plan_memory.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 namespace switchfold {
@@ -31,164 +23,10 @@ const TrainingWorkloadParams& workload_of(const Experiment& experiment) {
     return std::get<TrainingWorkloadParams>(*experiment.workload);
 }
 
-PlanParams params_of(const PlanCandidate& candidate, const TrainingWorkloadParams& workload) {
-    PlanParams params = workload.plan.value_or(PlanParams{});
-    static_cast<ParallelPlan&>(params) = candidate.plan;
-    params.memory = candidate.memory;
-    params.fold = candidate.fold;
-    return params;
-}
-
-/// A worker's evaluation of a candidate.
-struct Judged {
-    std::string refused;  ///< reason for rejection: key, space, sentence
-    double memory_bytes = 0;
-    bool fits = false;
-    bool fold = false;
-    PlanBound bound;
-};
-
-std::string encode(const std::vector<Judged>& all) {
-    Json json = Json::array();
-    for (const Judged& j : all)
-        json.push_back(
-            {j.refused,
-             j.memory_bytes,
-             j.fits,
-             j.fold,
-             j.bound.arithmetic,
-             j.bound.links,
-             j.bound.path});
-    std::string bytes;
-    Json::to_msgpack(json, bytes);
-    return bytes;
-}
-
-std::vector<Judged> decode_judged(const std::string& bytes) {
-    std::vector<Judged> all;
-    for (const Json& one : Json::from_msgpack(bytes.begin(), bytes.end()))
-        all.push_back(
-            {one[0].get<std::string>(),
-             one[1].get<double>(),
-             one[2].get<bool>(),
-             one[3].get<bool>(),
-             {one[4].get<double>(), one[5].get<double>(), one[6].get<double>()}});
-    return all;
-}
-
-/// Evaluates candidates in sequence.
-class Judge {
-public:
-    explicit Judge(const LoadedExperiment& loaded) :
-        loaded_(loaded),
-        experiment_(loaded.experiment),
-        gpu_(*experiment_.system->gpu),
-        roomy_(gpu_),
-        cuts_(std::make_shared<MachineCuts>(*experiment_.system)),
-        machine_gpus_(gpus_of_machine(*experiment_.system)) {
-        // The planner compares the needs with the memory itself, to report the difference.
-        roomy_.memory.capacity = roomy_.memory.reserve = Bytes(0);
-    }
-
-    Judged operator()(const PlanCandidate& candidate) {
-        // Candidates that differ only in their scenario are adjacent.
-        const std::string name = name_of(candidate.plan);
-        if (candidate.memory || name != name_) {
-            name_ = candidate.memory ? "" : name;
-            judged_ = {};
-            prepare(candidate);
-        }
-        Judged judged = judged_;
-        if (judged.fits && judged.refused.empty() && !candidate.memory)
-            judged.bound = plan_bound(
-                *prepared_->step,
-                MachineLinks(cuts_, experiment_.scenarios[candidate.scenario].policies()));
-        return judged;
-    }
-
-private:
-    void prepare(const PlanCandidate& candidate) {
-        TrainingWorkloadParams workload = workload_of(experiment_);
-        workload.plan = params_of(candidate, workload);
-        // Plans with equal work per stage have the same partition.
-        const std::string stages = stages_key(candidate.plan);
-        const bool balanced = workload.plan->cut.first.empty() && !workload.plan->cut.equal &&
-                              !workload.plan->cut.planner && !workload.plan->cut.replicated;
-        if (const auto known = cuts_of_.find(stages); balanced && known != cuts_of_.end())
-            workload.plan->cut.first = known->second;
-        PlanProblems problems;
-        prepared_ = prepare_plan(
-            workload, candidate.memory ? gpu_ : roomy_, loaded_.file.parent_path(), problems);
-        if (!prepared_) {
-            const auto& [pointer, what] = problems.front();
-            judged_.refused =
-                fmt::format("{} {}", pointer.empty() ? "plan" : pointer.substr(1), what);
-            return;
-        }
-        const PlannedStep& step = *prepared_->step;
-        if (balanced) {
-            std::vector<std::string>& first = cuts_of_[stages];
-            first.clear();
-            for (const std::uint32_t layer : step.plan().partition)
-                first.push_back(std::to_string(layer));
-        }
-        for (const MemoryBytes& device : plan_memory(step))
-            judged_.memory_bytes = std::max(judged_.memory_bytes, device.all());
-        const auto capacity = static_cast<double>(gpu_.memory.for_plans().count());
-        judged_.fits =
-            candidate.memory.has_value() || capacity == 0 || judged_.memory_bytes <= capacity;
-        judged_.fold = ranks_of(step.plan()) > experiment_.planner->fold_above &&
-                       !candidate.memory && why_not_folded(step, machine_gpus_).empty();
-        if (candidate.memory) {
-            judged_.memory_bytes = static_cast<double>(
-                std::min(prepared_->memory->choice.bytes, gpu_.memory.for_plans()).count());
-            judged_.bound = of_copies(*prepared_);
-        }
-    }
-
-    /// Everything that the times of a plan's stages depend on.
-    static std::string stages_key(const ParallelPlan& plan) {
-        return fmt::format(
-            "{} {} {} {} {} {}",
-            plan.tensor,
-            plan.context,
-            schedule_of(plan).stages(),
-            plan.micro_batch,
-            plan.sequence,
-            static_cast<int>(plan.recompute));
-    }
-
-    /// Bound for a step with host copies: its kernels, or its copies in one direction.
-    [[nodiscard]] PlanBound of_copies(const PreparedPlan& prepared) const {
-        const StageWork& work = prepared.step->work();
-        PlanBound bound;
-        for (std::uint32_t stage = 0; stage < work.stages(); ++stage)
-            bound.arithmetic +=
-                work.seconds(PassKind::kForward, stage) + work.seconds(PassKind::kBackward, stage);
-        const auto rate = static_cast<double>(gpu_.copy.host_bandwidth.count());
-        const PinningPlan& plan = prepared.memory->plan;
-        if (rate > 0)
-            bound.links = static_cast<double>(plan.bytes_in) / rate;
-        return bound;
-    }
-
-    const LoadedExperiment& loaded_;
-    const Experiment& experiment_;
-    const GpuParams& gpu_;
-    GpuParams roomy_;
-    std::shared_ptr<const MachineCuts> cuts_;
-    std::uint32_t machine_gpus_;
-    std::string name_;  ///< name of the prepared plan
-    std::optional<PreparedPlan> prepared_;
-    Judged judged_;  ///< its evaluation without the bound by links
-    std::map<std::string, std::vector<std::string>>
-        cuts_of_;  ///< first layers of stages, by stages_key()
-};
-
 class SpaceMaker {
 public:
-    SpaceMaker(const LoadedExperiment& loaded, unsigned jobs) :
-        loaded_(loaded), experiment_(loaded.experiment), jobs_(jobs) {}
+    SpaceMaker(const LoadedExperiment& loaded, unsigned jobs, const JudgeProgress& progress) :
+        loaded_(loaded), experiment_(loaded.experiment), jobs_(jobs), progress_(progress) {}
 
     CandidateSpace run() {
         check();
@@ -345,28 +183,9 @@ private:
     }
 
     void judge() {
-        constexpr std::size_t kPiece = 48;
-        std::vector<Job> jobs;
-        for (std::size_t from = 0; from < all_.size(); from += kPiece) {
-            const std::size_t end = std::min(all_.size(), from + kPiece);
-            jobs.push_back({"bounds", [this, from, end](const JobProgress& /*progress*/) {
-                                Judge judge(loaded_);
-                                std::vector<Judged> judged;
-                                for (std::size_t i = from; i < end; ++i)
-                                    judged.push_back(judge(all_[i]));
-                                return encode(judged);
-                            }});
-        }
-        std::vector<std::vector<Judged>> pieces(jobs.size());
-        run_jobs(jobs, jobs_, {}, [&](std::size_t job, const JobResult& result) {
-            if (result.code != ExitCode::kDone)
-                rethrow(jobs[job], result);
-            pieces[job] = decode_judged(result.bytes);
-        });
-        std::size_t at = 0;
-        for (const std::vector<Judged>& piece : pieces)
-            for (const Judged& judged : piece)
-                take(std::move(all_[at++]), judged);
+        const std::vector<Judged> judged = judge_all(loaded_, all_, jobs_, progress_);
+        for (std::size_t i = 0; i < all_.size(); ++i)
+            take(std::move(all_[i]), judged[i]);
     }
 
     void take(PlanCandidate candidate, const Judged& judged) {
@@ -430,12 +249,21 @@ private:
     const LoadedExperiment& loaded_;
     const Experiment& experiment_;
     unsigned jobs_;
+    const JudgeProgress& progress_;
     std::vector<std::size_t> chosen_;  ///< indices of scenarios
     std::vector<PlanCandidate> all_;
     CandidateSpace space_;
 };
 
 }  // namespace
+
+PlanParams params_of(const PlanCandidate& candidate, const TrainingWorkloadParams& workload) {
+    PlanParams params = workload.plan.value_or(PlanParams{});
+    static_cast<ParallelPlan&>(params) = candidate.plan;
+    params.memory = candidate.memory;
+    params.fold = candidate.fold;
+    return params;
+}
 
 std::string name_of(const PlanCandidate& candidate, const Experiment& experiment) {
     std::string name = name_of(candidate.plan);
@@ -458,8 +286,9 @@ LoadedExperiment experiment_of(const PlanCandidate& candidate, const LoadedExper
     return complete_experiment(std::move(experiment), loaded.file);
 }
 
-CandidateSpace candidate_space(const LoadedExperiment& loaded, unsigned jobs) {
-    return SpaceMaker(loaded, jobs).run();
+CandidateSpace
+candidate_space(const LoadedExperiment& loaded, unsigned jobs, const JudgeProgress& progress) {
+    return SpaceMaker(loaded, jobs, progress).run();
 }
 
 }  // namespace switchfold

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,6 +39,13 @@ struct CandidateSpace {
     std::vector<std::string> notes;
 };
 
+/// Told how many of all candidates have a bound.
+using JudgeProgress = std::function<void(std::size_t judged, std::size_t all)>;
+
+/// The plan's parameters with the workload's other ones.
+[[nodiscard]] PlanParams
+params_of(const PlanCandidate& candidate, const TrainingWorkloadParams& workload);
+
 /// "data 8, micro-batch 8 x 1, in_switch"
 [[nodiscard]] std::string name_of(const PlanCandidate& candidate, const Experiment& experiment);
 
@@ -47,6 +55,7 @@ experiment_of(const PlanCandidate& candidate, const LoadedExperiment& loaded);
 
 /// Enumerates candidates and computes bounds, in `jobs` processes. Throws ConfigError if the
 /// experiment is not a training, for contradictory keys, and for an empty space, with the reasons.
-[[nodiscard]] CandidateSpace candidate_space(const LoadedExperiment& loaded, unsigned jobs);
+[[nodiscard]] CandidateSpace
+candidate_space(const LoadedExperiment& loaded, unsigned jobs, const JudgeProgress& progress = {});
 
 }  // namespace switchfold

@@ -128,7 +128,8 @@ private:
                     schedule.asynchronous ? "mini_batches" : "accumulate",
                     wanted));
         pace(schedule.asynchronous);
-        blocking(schedule);
+        if (plan_.messages == Messages::kBlocking)
+            blocking(schedule);
         partition(schedule.stages());
     }
 
@@ -189,10 +190,8 @@ private:
                     round * plan_.update_every));
         partition(shape.devices * shape.chunks);
         passes(shape, generator->never_flushes);
-        if (!problems_.empty())
-            return;
-        const PipelineSchedule made = generator->make(shape);
-        blocking(made);
+        if (problems_.empty() && plan_.messages == Messages::kBlocking)
+            blocking(generator->make(shape));
     }
 
     /// A schedule's passes are all kept: before it is made, their number is checked.
@@ -212,7 +211,7 @@ private:
     }
 
     void blocking(const PipelineSchedule& schedule) {
-        if (plan_.messages == Messages::kBlocking && !ends_blocking(schedule))
+        if (!ends_blocking(schedule))
             problem(
                 "/messages",
                 fmt::format(

@@ -40,8 +40,8 @@ RC_GTEST_PROP(ScheduleProperty, EveryScheduleRunsEveryPassOnceAndEnds, ()) {
         const PipelineSchedule schedule = generator.make(shape);
         RC_ASSERT(schedule.name == generator.name);
         RC_ASSERT(word(problems_of(schedule)) == "");
-        if (generator.chunks != 0)
-            RC_ASSERT(schedule.stages() == generator.chunks * shape.devices);
+        const std::uint32_t chunks = generator.chunks == 0 ? shape.chunks : generator.chunks;
+        RC_ASSERT(schedule.stages() == chunks * shape.devices);
     }
 }
 
