@@ -75,16 +75,13 @@ void ProgressLine::show(const SweepProgress& progress) {
 void ProgressLine::show(const PlannerProgress& progress) {
     if (!due())
         return;
-    if (progress.judged > 0) {
+    if (progress.judged < 1) {
         fmt::print(
             stderr,
-            "\r\033[Kbounds of {} of {} plans  {:.0f} s, {} left",
-            progress.judged,
-            progress.candidates,
+            "\r\033[K{:.0f} % of the plans bounded  {:.0f} s, {} left",
+            100 * progress.judged,
             progress.elapsed_s,
-            time_left(
-                static_cast<double>(progress.judged) / static_cast<double>(progress.candidates),
-                progress.elapsed_s));
+            time_left(progress.judged, progress.elapsed_s));
         std::fflush(stderr);
         return;
     }

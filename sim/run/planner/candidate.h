@@ -39,8 +39,8 @@ struct CandidateSpace {
     std::vector<std::string> notes;
 };
 
-/// Told how many of all candidates have a bound.
-using JudgeProgress = std::function<void(std::size_t judged, std::size_t all)>;
+/// Told the share of candidates that have a bound, from 0 to 1.
+using JudgeProgress = std::function<void(double share)>;
 
 /// The plan's parameters with the workload's other ones.
 [[nodiscard]] PlanParams

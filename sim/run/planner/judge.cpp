@@ -171,23 +171,27 @@ std::vector<Judged> judge_all(
     std::vector<Job> work;
     for (std::size_t from = 0; from < candidates.size(); from += kPiece) {
         const auto piece = candidates.subspan(from, std::min(kPiece, candidates.size() - from));
-        work.push_back({"bounds", [&loaded, piece](const JobProgress& /*progress*/) {
+        work.push_back({"bounds", [&loaded, piece](const JobProgress& told) {
                             Judge judge(loaded);
                             std::vector<Judged> judged;
-                            for (const PlanCandidate& candidate : piece)
+                            for (const PlanCandidate& candidate : piece) {
                                 judged.push_back(judge(candidate));
+                                const auto share = static_cast<double>(judged.size()) /
+                                                   static_cast<double>(piece.size());
+                                told(share, judged.size());
+                            }
                             return encode(judged);
                         }});
     }
     std::vector<std::vector<Judged>> pieces(work.size());
-    std::size_t ended = 0;
-    run_jobs(work, jobs, {}, [&](std::size_t job, const JobResult& result) {
+    const auto told = [&](const WorkerProgress& so_far) {
+        if (progress)
+            progress(so_far.share);
+    };
+    run_jobs(work, jobs, told, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
             rethrow(work[job], result);
         pieces[job] = decode_judged(result.bytes);
-        ended += pieces[job].size();
-        if (progress)
-            progress(ended, candidates.size());
     });
     std::vector<Judged> all;
     for (std::vector<Judged>& piece : pieces)

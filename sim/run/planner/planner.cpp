@@ -82,16 +82,14 @@ public:
 
 private:
     void prepare() {
-        result_.space =
-            candidate_space(loaded_, options_.jobs, [this](std::size_t judged, std::size_t all) {
-                if (!options_.progress)
-                    return;
-                PlannerProgress progress;
-                progress.judged = judged;
-                progress.candidates = all;
-                progress.elapsed_s = elapsed();
-                options_.progress(progress);
-            });
+        result_.space = candidate_space(loaded_, options_.jobs, [this](double judged) {
+            if (!options_.progress)
+                return;
+            PlannerProgress progress;
+            progress.judged = judged;
+            progress.elapsed_s = elapsed();
+            options_.progress(progress);
+        });
         log(fmt::format(
             "{} plans fit of {} combinations",
             result_.space.candidates.size(),

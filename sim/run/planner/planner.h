@@ -16,12 +16,11 @@ namespace switchfold {
 
 /// Progress of a search.
 struct PlannerProgress {
-    std::uint64_t judged = 0;      ///< candidates with a bound; 0 once all have one
-    std::uint64_t candidates = 0;  ///< all that need one
-    std::uint64_t simulated = 0;   ///< plans, including those of earlier searches
-    std::uint64_t open = 0;        ///< plans with a bound below the best so far
-    double best_s = 0;             ///< of the best step; 0: none yet
-    double bound_s = 0;            ///< least bound of an open plan
+    double judged = 1;            ///< share of candidates that have a bound, from 0 to 1
+    std::uint64_t simulated = 0;  ///< plans, including those of earlier searches
+    std::uint64_t open = 0;       ///< plans with a bound below the best so far
+    double best_s = 0;            ///< of the best step; 0: none yet
+    double bound_s = 0;           ///< least bound of an open plan
     double elapsed_s = 0;
     double left_s =
         0;  ///< upper bound on the remaining time unless a better plan is found; 0: unknown
