@@ -30,12 +30,15 @@ SMALLEST = {"bytes": "B", "time": "ps", "bandwidth": "kB/s"}
 QUANTITY = r"([0-9.]+) ?([A-Za-z/]*)"
 # Limits of parameters that make a run longer but exercise nothing new.
 MOST = {"gpus": 16, "ranks": 16, "nodes": 3, "machines": 3, "count": 4, "layers": 6, "blocks": 6, "batch": 8, "tokens": 512,
-        "hidden": 2048, "sequence": 512, "vocabulary": 5000, "micro_batches": 8, "planes": 8, "levels": 3, "lanes": 32}
+        "hidden": 2048, "sequence": 512, "vocabulary": 5000, "micro_batches": 8, "planes": 8, "levels": 3, "lanes": 32,
+        "global_batch": 64, "pipeline": 8, "accumulate": 16, "mini_batches": 32, "chunks": 4, "depth": 6, "width": 64,
+        "samples": 512, "held_out": 256, "steps": 20, "evaluate_every": 8}
 LARGEST_TRANSFER = 64 * 2**20
-ATTEMPTS = 12  # to get an experiment that is not refused
-# Keys that belong to other commands, or that name files which this script does not write.
-LEFT_OUT = {"$source", "$base", "$schema", "files", "table", "kernel_times", "learning", "planner", "many_core", "run", "elastic",
-            "limits", "costs", "launches"}
+ATTEMPTS = 30  # to get an experiment that is not refused
+# Keys that name files which this script does not write, or that an experiment has as one of PARTS or not at all.
+LEFT_OUT = {"$source", "$base", "$schema", "files", "table", "kernel_times", "many_core", "elastic", "limits", "costs",
+            "launches"}
+PARTS = ("learning", "planner", "run", "workloads")  # one experiment in four has one of them
 
 
 class Sampler:
@@ -50,7 +53,22 @@ class Sampler:
             if rng.random() < (0.6 if key == "scenarios" else 0.2):
                 out[key] = self.draw("experiment", properties[key], key)
         out["causes"] = rng.random() < 0.2
+        if rng.random() < 0.25:
+            part = rng.choice(PARTS)
+            if part == "workloads":
+                del out["workload"]
+            else:
+                out["workload"] = self.planned_training()
+            out[part] = self.draw("experiment", properties[part], part)
         return out
+
+    def planned_training(self):
+        """A training workload, mostly with a plan, which learning, planners and changes need."""
+        for _ in range(100):
+            workload = self.workload()
+            if workload["type"] == "training" and ("plan" in workload or self.rng.random() < 0.1):
+                return workload
+        return self.workload()
 
     def workload(self):
         return self.draw("experiment", self.fields_of("experiment.schema.json")["workload"], "workload")
@@ -190,8 +208,13 @@ def mended(experiment, stderr, sampler, systems):
             done = without(experiment, pointer) or done
     whole = [p.split("/")[1] for p in pointers] or ["system", "workload"]
     if not done or sampler.rng.random() < 0.3:
-        if "workload" in whole or "scenarios" in whole:
-            experiment["workload"] = sampler.workload()
+        for part in PARTS:
+            if part in whole and part in experiment:
+                properties = sampler.fields_of("experiment.schema.json")
+                experiment[part] = sampler.draw("experiment", properties[part], part)
+        planned = any(part in experiment for part in PARTS)
+        if ("workload" in whole or "scenarios" in whole) and "workload" in experiment:
+            experiment["workload"] = sampler.planned_training() if planned else sampler.workload()
         if "system" in whole or "faults" in whole:
             experiment["system"] = sampler.system(systems)
             experiment.pop("faults", None)
@@ -213,9 +236,10 @@ def verdict(done, limit):
     return f"exit code {done.returncode}: {done.stderr[-2000:]}"
 
 
-def run(program, file, limit):
+def run(program, experiment, file, limit):
+    command = "plan" if "planner" in experiment else "run"
     try:
-        return subprocess.run([program, "run", file, "--jobs", "1"], capture_output=True, text=True, check=False,
+        return subprocess.run([program, command, file, "--jobs", "1"], capture_output=True, text=True, check=False,
                               timeout=3 * limit + 30)
     except subprocess.TimeoutExpired:
         return None
@@ -243,7 +267,7 @@ def main():
             for _ in range(ATTEMPTS):
                 experiment["limits"] = {"real_time": f"{arguments.limit} s"}
                 file.write_text(json.dumps(experiment, indent=1))
-                done = run(arguments.program, file, arguments.limit)
+                done = run(arguments.program, experiment, file, arguments.limit)
                 if done is None or done.returncode != 2 or verdict(done, arguments.limit):
                     break
                 refused += 1
