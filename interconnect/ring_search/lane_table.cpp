@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 namespace switchfold {
 
@@ -22,15 +21,18 @@ auto find(Row& row, std::uint32_t to) -> decltype(row.data()) {
 }  // namespace
 
 void LaneTable::join(std::uint32_t a, std::uint32_t b, std::uint32_t lanes) {
-    for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
-        std::vector<Lane>& row = from_[from];
-        if (Lane* known = find(row, to)) {
-            known->left += lanes;
-            continue;
-        }
-        const auto after = [&](const Lane& lane) { return lane.to > to; };
-        row.insert(std::find_if(row.begin(), row.end(), after), {to, lanes});
+    add(a, b, lanes);
+    add(b, a, lanes);
+}
+
+void LaneTable::add(std::uint32_t from, std::uint32_t to, std::uint32_t lanes) {
+    std::vector<Lane>& row = from_[from];
+    if (Lane* known = find(row, to)) {
+        known->left += lanes;
+        return;
     }
+    const auto after = [to](const Lane& lane) { return lane.to > to; };
+    row.insert(std::find_if(row.begin(), row.end(), after), {to, lanes});
 }
 
 std::uint32_t LaneTable::left(std::uint32_t from, std::uint32_t to) const {

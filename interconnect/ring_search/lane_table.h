@@ -42,6 +42,8 @@ public:
     void give_back(const Ring& ring);
 
 private:
+    void add(std::uint32_t from, std::uint32_t to, std::uint32_t lanes);
+
     std::vector<std::vector<Lane>> from_;
 };
 

@@ -23,7 +23,7 @@ std::pair<std::uint32_t, std::uint32_t> room(const LaneTable& lanes, const Ring&
 /// set.
 class PairedSearch {
 public:
-    explicit PairedSearch(const LaneTable& lanes) : lanes_(lanes) {}
+    explicit PairedSearch(LaneTable lanes) : lanes_(std::move(lanes)) {}
 
     std::vector<Ring> run() {
         std::vector<Ring> rings;

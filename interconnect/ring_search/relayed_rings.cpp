@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace switchfold {
 
@@ -11,8 +12,8 @@ namespace {
 class RelayedSearch {
 public:
     RelayedSearch(
-        const LaneTable& lanes, const Relays& relays, const std::vector<std::uint32_t>& members) :
-        lanes_(lanes), relays_(relays), members_(members) {}
+        LaneTable lanes, const Relays& relays, const std::vector<std::uint32_t>& members) :
+        lanes_(std::move(lanes)), relays_(relays), members_(members) {}
 
     std::vector<Ring> run() {
         std::vector<Ring> rings;
