@@ -42,7 +42,8 @@ std::vector<std::string> devices_of(const BatchArguments& arguments, const StepT
     if (!arguments.system.empty()) {
         const SystemParams system = load_system(arguments.system, {});
         const RankGpus gpus(system);
-        for (std::uint32_t rank = 0; rank < gpus_of(system); ++rank)
+        const std::uint32_t all = gpus_of(system);
+        for (std::uint32_t rank = 0; rank < all; ++rank)
             devices.push_back(gpus.of(rank).name);
     }
     if (devices.empty())

@@ -37,7 +37,8 @@ Bytes least_shared_memory(const SystemParams& system, std::uint32_t ranks) {
 std::string gpu_names(const SystemParams& system) {
     const RankGpus gpus(system);
     std::vector<std::uint32_t> counts(gpus.kinds().size(), 0);
-    for (std::uint32_t rank = 0; rank < gpus_of(system); ++rank)
+    const std::uint32_t all = gpus_of(system);
+    for (std::uint32_t rank = 0; rank < all; ++rank)
         ++counts[gpus.kind(rank)];
     std::string text;
     for (std::size_t kind = 0; kind < counts.size(); ++kind)
