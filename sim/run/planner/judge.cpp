@@ -127,7 +127,7 @@ private:
             "{} {} {} {} {} {}",
             plan.tensor,
             plan.context,
-            schedule_of(plan).stages(),
+            stages_of(plan),
             plan.micro_batch,
             plan.sequence,
             static_cast<int>(plan.recompute));

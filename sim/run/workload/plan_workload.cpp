@@ -61,7 +61,7 @@ ParallelPlan plan_of(
     if (p.schedule.ends_with(".json"))
         plan.given = std::make_shared<PipelineSchedule>(read_schedule(folder / p.schedule));
     if (p.cut.equal && problems_of(plan, network).empty()) {
-        const std::uint32_t stages = schedule_of(plan).stages();
+        const std::uint32_t stages = stages_of(plan);
         plan.partition = equal_partition(network, stages);
         if (plan.partition.empty())
             problems.emplace_back(
@@ -107,9 +107,8 @@ void plan_partition(
     }
     PlannerOptions options;
     if (!params.cut.replicated)
-        options.replicas = plan.replicas.empty()
-                               ? std::vector<std::uint32_t>(schedule_of(plan).stages(), 1)
-                               : plan.replicas;
+        options.replicas =
+            plan.replicas.empty() ? std::vector<std::uint32_t>(stages_of(plan), 1) : plan.replicas;
     options.workers = params.cut.replicated
                           ? plan.pipeline
                           : std::accumulate(options.replicas.begin(), options.replicas.end(), 0U);

@@ -70,11 +70,18 @@ std::string updates_rarely(const ScheduleShape& shape) {
 
 constexpr std::array kGenerators{
     ScheduleGenerator{
-        "gpipe", "All forwards, then all backwards in reverse.", 1, false, anything_goes, gpipe},
+        "gpipe",
+        "All forwards, then all backwards in reverse.",
+        1,
+        false,
+        false,
+        anything_goes,
+        gpipe},
     ScheduleGenerator{
         "1f1b",
         "One forward, one backward, then a flush (PipeDream-Flush, DAPPLE).",
         1,
+        false,
         false,
         anything_goes,
         one_forward_one_backward},
@@ -83,12 +90,14 @@ constexpr std::array kGenerators{
         "1F1B over several stages a device, as Megatron-LM orders them.",
         0,
         false,
+        false,
         whole_rounds,
         interleaved_1f1b},
     ScheduleGenerator{
         "zb_h1",
         "Weight gradients fill gaps; no more activations than 1F1B.",
         1,
+        false,
         false,
         anything_goes,
         zero_bubble_h1},
@@ -97,12 +106,14 @@ constexpr std::array kGenerators{
         "Weight gradients fill nearly all gaps; twice the activations.",
         1,
         false,
+        false,
         anything_goes,
         zero_bubble_h2},
     ScheduleGenerator{
         "zb_1p",
         "Searched for the times of the passes, with the activations of 1F1B.",
         1,
+        false,
         false,
         anything_goes,
         zero_bubble_1p},
@@ -111,6 +122,7 @@ constexpr std::array kGenerators{
         "Searched for the times of the passes, with twice the activations of 1F1B.",
         1,
         false,
+        false,
         anything_goes,
         zero_bubble_2p},
     ScheduleGenerator{
@@ -118,16 +130,18 @@ constexpr std::array kGenerators{
         "Two stages a device, down and back: no gaps with equal passes, activations of 1F1B.",
         2,
         false,
+        false,
         anything_goes,
         zero_bubble_v},
     ScheduleGenerator{
-        "v_half", "As zb_v with half of the activations.", 2, false, anything_goes, v_half},
+        "v_half", "As zb_v with half of the activations.", 2, false, false, anything_goes, v_half},
     ScheduleGenerator{
-        "v_min", "As zb_v with a third of the activations.", 2, false, anything_goes, v_min},
+        "v_min", "As zb_v with a third of the activations.", 2, false, false, anything_goes, v_min},
     ScheduleGenerator{
         "chimera",
         "Two pipelines, one each way, each with half of the micro-batches and all weights.",
         1,
+        false,
         false,
         even_ways,
         chimera},
@@ -136,12 +150,14 @@ constexpr std::array kGenerators{
         "As chimera with forwards beside backwards and weight gradients in the gaps.",
         1,
         false,
+        false,
         enough_for_both_ways,
         dual_pipe},
     ScheduleGenerator{
         "dualpipe_v",
         "DualPipe on half of the devices, two stages each: one copy of the weights.",
         2,
+        false,
         false,
         twice_the_devices,
         dual_pipe_v},
@@ -150,12 +166,14 @@ constexpr std::array kGenerators{
         "1F1B that is never drained; every stage updates after each backward (PipeDream).",
         1,
         true,
+        true,
         replicas_fit,
         asynchronous_1f1b},
     ScheduleGenerator{
         "1f1b_double_buffered",
         "1F1B that is never drained, with two versions of the weights (PipeDream-2BW).",
         1,
+        true,
         true,
         updates_rarely,
         double_buffered_1f1b},
@@ -165,6 +183,7 @@ constexpr std::array kGenerators{
         "drained.",
         1,
         true,
+        false,
         anything_goes,
         two_batches_at_once},
 };
@@ -181,6 +200,12 @@ const ScheduleGenerator* find_schedule(std::string_view name) {
             return generator.name == name;
         });
     return found == kGenerators.end() ? nullptr : found;
+}
+
+std::uint32_t stages_of(const ScheduleGenerator& generator, const ScheduleShape& shape) {
+    if (generator.replicates && !shape.replicas.empty())
+        return static_cast<std::uint32_t>(shape.replicas.size());
+    return shape.devices * (generator.chunks == 0 ? shape.chunks : generator.chunks);
 }
 
 }  // namespace switchfold

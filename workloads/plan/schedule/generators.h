@@ -37,6 +37,7 @@ struct ScheduleGenerator {
     /// Stages per device; 0: as in the shape.
     std::uint32_t chunks;
     bool never_flushes;
+    bool replicates;  ///< stages on several devices in turn, as the shape's replicas say
     /// Reason why the shape is not supported; empty if it is.
     std::string (*refusal)(const ScheduleShape& shape);
     PipelineSchedule (*make)(const ScheduleShape& shape);
@@ -45,6 +46,10 @@ struct ScheduleGenerator {
 /// All generators, in the order of the manual.
 [[nodiscard]] std::span<const ScheduleGenerator> schedule_generators();
 [[nodiscard]] const ScheduleGenerator* find_schedule(std::string_view name);
+/// Number of stages of the schedule that the generator makes, without making it. \pre The generator
+/// does not refuse the shape.
+[[nodiscard]] std::uint32_t
+stages_of(const ScheduleGenerator& generator, const ScheduleShape& shape);
 
 /// The schedules themselves; each source is cited beside its code.
 [[nodiscard]] PipelineSchedule gpipe(const ScheduleShape& shape);

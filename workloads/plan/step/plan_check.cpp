@@ -188,26 +188,26 @@ private:
                     "{} cannot be divided evenly over the replicas; expected a multiple of {}",
                     plan_.mini_batches,
                     round * plan_.update_every));
-        partition(shape.devices * shape.chunks);
-        passes(shape, generator->never_flushes);
+        const std::uint32_t stages = stages_of(*generator, shape);
+        partition(stages);
+        passes(stages, shape.micro_batches, generator->never_flushes);
         if (problems_.empty() && plan_.messages == Messages::kBlocking)
             blocking(generator->make(shape));
     }
 
     /// A schedule's passes are all kept: before it is made, their number is checked.
-    void passes(const ScheduleShape& shape, bool never_flushes) {
+    void passes(std::uint32_t stages, std::uint32_t micro_batches, bool never_flushes) {
         constexpr std::uint64_t kMost = 20'000'000;
-        const std::uint64_t stages = std::uint64_t{shape.devices} * shape.chunks;
-        if (stages * shape.micro_batches <= kMost)
-            return;
-        problem(
-            never_flushes ? "/mini_batches" : "/accumulate",
-            fmt::format(
-                "is {}, which is {} forward passes in {} stages; expected at most {} passes",
-                shape.micro_batches,
-                stages * shape.micro_batches,
-                stages,
-                kMost));
+        const std::uint64_t made = std::uint64_t{stages} * micro_batches;
+        if (made > kMost)
+            problem(
+                never_flushes ? "/mini_batches" : "/accumulate",
+                fmt::format(
+                    "is {}, which is {} forward passes in {} stages; expected at most {} passes",
+                    micro_batches,
+                    made,
+                    stages,
+                    kMost));
     }
 
     void blocking(const PipelineSchedule& schedule) {
@@ -256,6 +256,13 @@ private:
 
 PlanProblems problems_of(const ParallelPlan& plan, const Network& network) {
     return PlanCheck(plan, network).run();
+}
+
+std::uint32_t stages_of(const ParallelPlan& plan) {
+    if (plan.given)
+        return plan.given->stages();
+    const ScheduleGenerator* generator = find_schedule(plan.schedule);
+    return stages_of(*generator, shape_of(plan, *generator));
 }
 
 PipelineSchedule schedule_of(const ParallelPlan& plan, const StageWork* work) {

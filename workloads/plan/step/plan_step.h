@@ -24,6 +24,9 @@ using PlanProblems = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] PipelineSchedule
 schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 
+/// Number of stages of its schedule, which is not made. \pre the plan is valid
+[[nodiscard]] std::uint32_t stages_of(const ParallelPlan& plan);
+
 /// Most mini-batches until a pipeline without flush is full; it takes as many to drain.
 [[nodiscard]] std::uint32_t rounds_to_fill(const ParallelPlan& plan);
 

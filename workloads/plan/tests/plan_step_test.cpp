@@ -111,6 +111,11 @@ RC_GTEST_PROP(PlanStepProperty, ReplicatedStagesEnd, ()) {
     plan.mini_batches = (3 * rounds_to_fill(plan) + turns) / turns * turns;
     const Network network = small_gpt();
     RC_ASSERT(problem_of(plan, network).empty());
+    RC_ASSERT(stages_of(plan) == plan.replicas.size());
+    ParallelPlan cut = plan;  // a layer in each stage but the last
+    cut.partition.resize(plan.replicas.size());
+    std::iota(cut.partition.begin(), cut.partition.end(), 0U);
+    RC_ASSERT(problem_of(cut, network).empty());
     const ExecutionGraph graph = plan_step({network, a100(), plan});
     check(graph);
     RC_ASSERT(ends(graph));

@@ -8,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 namespace switchfold::schedules_test {
@@ -40,9 +41,22 @@ RC_GTEST_PROP(ScheduleProperty, EveryScheduleRunsEveryPassOnceAndEnds, ()) {
         const PipelineSchedule schedule = generator.make(shape);
         RC_ASSERT(schedule.name == generator.name);
         RC_ASSERT(word(problems_of(schedule)) == "");
-        const std::uint32_t chunks = generator.chunks == 0 ? shape.chunks : generator.chunks;
-        RC_ASSERT(schedule.stages() == chunks * shape.devices);
+        if (generator.chunks != 0)
+            RC_ASSERT(schedule.stages() == generator.chunks * shape.devices);
+        RC_ASSERT(schedule.stages() == stages_of(generator, shape));
     }
+}
+
+RC_GTEST_PROP(ScheduleProperty, StagesAreKnownBeforeTheScheduleIsMade, ()) {
+    ScheduleShape shape = any_shape();
+    shape.replicas = *rc::gen::resize(
+        5,
+        rc::gen::nonEmpty(
+            rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1U, 5U))));
+    shape.devices = std::accumulate(shape.replicas.begin(), shape.replicas.end(), std::uint32_t{0});
+    for (const ScheduleGenerator& generator : schedule_generators())
+        if (generator.refusal(shape).empty())
+            RC_ASSERT(generator.make(shape).stages() == stages_of(generator, shape));
 }
 
 RC_GTEST_PROP(ScheduleProperty, BubblesAreTheClosedForms, ()) {
