@@ -5,6 +5,7 @@
 #include "interconnect/topology_analysis.h"
 #include "sim/core/error.h"
 #include "sim/core/prefetch.h"
+#include "sim/kernel/modules.h"
 
 #include <fmt/format.h>
 
@@ -84,12 +85,9 @@ Fabric::~Fabric() {
     // each that goes in reverse order is found at once.
     if (!links_.empty())
         links_.front().reset();
-    while (!switches_.empty())
-        switches_.pop_back();
-    while (!endpoints_.empty())
-        endpoints_.pop_back();
-    while (!links_.empty())
-        links_.pop_back();
+    destroy_backwards(switches_);
+    destroy_backwards(endpoints_);
+    destroy_backwards(links_);
 }
 
 std::shared_ptr<LinkKind> Fabric::kind_of(const TopologyEdge& edge) {

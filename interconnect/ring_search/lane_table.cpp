@@ -8,13 +8,19 @@ namespace switchfold {
 
 namespace {
 
-/// The lane to a member, in a row ordered by members; null if there is none.
+/// Where the lane to a member is in a row ordered by members, or would be.
 template <class Row>
-auto find(Row& row, std::uint32_t to) -> decltype(row.data()) {
-    const auto at =
-        std::lower_bound(row.begin(), row.end(), to, [](const auto& lane, std::uint32_t end) {
+auto place(Row& row, std::uint32_t to) {
+    return std::lower_bound(
+        row.begin(), row.end(), to, [](const LaneTable::Lane& lane, std::uint32_t end) {
             return lane.to < end;
         });
+}
+
+/// Null if there is none.
+template <class Row>
+auto find(Row& row, std::uint32_t to) -> decltype(row.data()) {
+    const auto at = place(row, to);
     return at != row.end() && at->to == to ? &*at : nullptr;
 }
 
@@ -27,12 +33,11 @@ void LaneTable::join(std::uint32_t a, std::uint32_t b, std::uint32_t lanes) {
 
 void LaneTable::add(std::uint32_t from, std::uint32_t to, std::uint32_t lanes) {
     std::vector<Lane>& row = from_[from];
-    if (Lane* known = find(row, to)) {
-        known->left += lanes;
-        return;
-    }
-    const auto after = [to](const Lane& lane) { return lane.to > to; };
-    row.insert(std::find_if(row.begin(), row.end(), after), {to, lanes});
+    const auto at = place(row, to);
+    if (at != row.end() && at->to == to)
+        at->left += lanes;
+    else
+        row.insert(at, {to, lanes});
 }
 
 std::uint32_t LaneTable::left(std::uint32_t from, std::uint32_t to) const {

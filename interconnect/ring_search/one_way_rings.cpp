@@ -15,7 +15,7 @@ public:
     std::vector<Ring> run(std::size_t wanted) {
         std::vector<Ring> best;
         for (std::uint32_t turn = 0;
-             turn < kTurns && best.size() < wanted && looked_at_ < kLookedAt;
+             turn < kTurns && best.size() < wanted && looked_at_ < kMostLanesLookedAt;
              ++turn) {
             left_ = lanes_;
             std::vector<Ring> rings;
@@ -70,7 +70,6 @@ private:
 
     static constexpr std::uint32_t kTurns = 4000;
     static constexpr std::size_t kSteps = 200;
-    static constexpr std::uint64_t kLookedAt = 20'000'000;
     const LaneTable& lanes_;
     LaneTable left_;
     Ring path_;

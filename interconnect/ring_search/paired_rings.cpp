@@ -50,7 +50,7 @@ private:
             rings.pop_back();
             lanes_.give_back(ring);
             lanes_.give_back(back);
-            if (visits_ > kVisits || looked_at_ > kLookedAt)
+            if (visits_ > kVisits || looked_at_ > kMostLanesLookedAt)
                 return;
         }
     }
@@ -73,7 +73,7 @@ private:
             return;
         }
         for (const LaneTable::Lane& lane : lanes_.of(path.back())) {
-            if (rings.size() >= kRings || ++looked_at_ > kLookedAt)
+            if (rings.size() >= kRings || ++looked_at_ > kMostLanesLookedAt)
                 return;
             if (used[lane.to] || lane.left == 0)
                 continue;
@@ -87,7 +87,6 @@ private:
 
     static constexpr std::uint32_t kVisits = 2000;
     static constexpr std::size_t kRings = 256;  ///< to choose from
-    static constexpr std::uint64_t kLookedAt = 20'000'000;
     LaneTable lanes_;
     std::vector<Ring> best_;
     std::uint32_t visits_ = 0;

@@ -27,9 +27,9 @@ public:
     }
 
 private:
-    /// \returns false if the path did not become a ring.
+    /// \returns false if the path did not become a ring within the bound, which is for each.
     bool find() {
-        const std::uint64_t most = looked_at_ + kLookedAt;
+        const std::uint64_t most = looked_at_ + kMostLanesLookedAt;
         start();
         while (looked_at_ < most) {
             if (extend())
@@ -99,7 +99,6 @@ private:
         return true;
     }
 
-    static constexpr std::uint64_t kLookedAt = 20'000'000;  ///< for each ring
     static constexpr std::size_t kOutside = SIZE_MAX;
     static constexpr std::uint32_t kNobody = UINT32_MAX;
     LaneTable lanes_;

@@ -12,6 +12,7 @@ namespace switchfold {
 // Searches for rings over direct links, each for at least three members. All end after a bounded
 // number of lanes looked at, as NCCL's search does (graph/search.cc, NCCL_SEARCH_GLOBAL_TIMEOUT):
 // whether a graph has a ring at all takes exponential time to decide.
+inline constexpr std::uint64_t kMostLanesLookedAt = 20'000'000;
 
 /// Rings that are each used in both directions (two entries, one after the other, so that any
 /// number of channels loads both alike). Tries every combination of rings as long as the bound

@@ -8,6 +8,7 @@
 #include "models/collectives/parameters.h"
 #include "models/collectives/peer_copies/program.h"
 #include "models/collectives/rank_port.h"
+#include "models/collectives/share.h"
 
 #include <array>
 #include <cstdint>
@@ -58,9 +59,8 @@ struct CollectiveSpec {
     [[nodiscard]] std::uint32_t size() const {
         return stands_for != 0 ? stands_for : static_cast<std::uint32_t>(ranks.size());
     }
-    /// Bytes of one rank's share: whole elements, equal for every rank.
     [[nodiscard]] std::uint64_t share() const {
-        return bytes.count() / size() / element_bytes * element_bytes;
+        return share_of(bytes.count(), size(), element_bytes);
     }
     static constexpr std::uint32_t kEveryRank = UINT32_MAX;
     std::uint32_t root = 0;  ///< position of the rank that broadcasts, receives the sum, or sends

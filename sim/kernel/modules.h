@@ -8,16 +8,20 @@
 
 namespace switchfold {
 
-/// Modules of one kind, in the order of their construction. They go from the last to the first, the
-/// order in which SystemC finds each at once (Simulation::run()).
+/// Destroys modules from the last to the first, the order in which SystemC finds each at once
+/// (Simulation::run()).
+template <class Module>
+void destroy_backwards(std::vector<std::unique_ptr<Module>>& modules) {
+    while (!modules.empty())
+        modules.pop_back();
+}
+
+/// Modules of one kind, in the order of their construction, which destroy_backwards() ends.
 template <class Module>
 class Modules {
 public:
     Modules() = default;
-    ~Modules() {
-        while (!modules_.empty())
-            modules_.pop_back();
-    }
+    ~Modules() { destroy_backwards(modules_); }
     Modules(const Modules&) = delete;
     Modules& operator=(const Modules&) = delete;
     Modules(Modules&&) = delete;

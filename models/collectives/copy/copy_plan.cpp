@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/copy/copy_plan.h"
 
+#include "models/collectives/share.h"
+
 #include <algorithm>
 
 namespace switchfold {
@@ -14,7 +16,7 @@ constexpr std::uint64_t kCopyPiece = 16ULL << 20U;
 
 std::vector<PlannedCopy> copies_of(const CopyCall& call, std::uint32_t position) {
     const std::uint32_t n = call.ranks;
-    const std::uint64_t share = call.bytes / n / call.element_bytes * call.element_bytes;
+    const std::uint64_t share = share_of(call.bytes, n, call.element_bytes);
     const bool root = position == call.root;
     std::vector<PlannedCopy> copies;
     for (std::uint32_t place = 1; place <= n; ++place) {

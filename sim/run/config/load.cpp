@@ -181,14 +181,15 @@ void Experiment::check(ParamChecker& checker) const {
 
 namespace {
 
-/// What the switches of several machines can do; check_scenarios() keeps what the workload's groups
-/// can use.
-void add_across_machines(const Experiment& experiment, std::vector<ScenarioParams>& scenarios) {
-    if (build_topology(experiment.system->topology).machines() == 1)
-        return;
-    for (const Algorithm algorithm : {Algorithm::kInSwitchTree, Algorithm::kCollnet})
-        scenarios.push_back(
-            {std::string(enum_name(algorithm)), true, {algorithm, Protocol::kAuto, 0, false}});
+/// With what the switches of several machines can do; check_scenarios() keeps what the workload's
+/// groups can use.
+std::vector<ScenarioParams>
+with_switches_across(const Experiment& experiment, std::vector<ScenarioParams> scenarios) {
+    if (build_topology(experiment.system->topology).machines() > 1)
+        for (const Algorithm algorithm : {Algorithm::kInSwitchTree, Algorithm::kCollnet})
+            scenarios.push_back(
+                {std::string(enum_name(algorithm)), true, {algorithm, Protocol::kAuto, 0, false}});
+    return scenarios;
 }
 
 }  // namespace
@@ -203,9 +204,7 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     if (const auto* one = workload_of<CollectiveWorkloadParams>(experiment)) {
         if (one->collective != CollectiveKind::kAllReduce)
             return {ring};
-        std::vector<ScenarioParams> scenarios{ring, {"in_switch", true, by_switch}};
-        add_across_machines(experiment, scenarios);
-        return scenarios;
+        return with_switches_across(experiment, {ring, {"in_switch", true, by_switch}});
     }
     if (workload_of<ExpertsWorkloadParams>(experiment) != nullptr)
         return {{"deepep_normal", true, {}}};
@@ -214,9 +213,7 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     by_switch.registered = true;
     if (!experiment.workloads.empty())
         return {ring, {"in_switch", true, by_switch}};
-    std::vector<ScenarioParams> scenarios{serial, ring, {"in_switch", true, by_switch}};
-    add_across_machines(experiment, scenarios);
-    return scenarios;
+    return with_switches_across(experiment, {serial, ring, {"in_switch", true, by_switch}});
 }
 
 namespace {
