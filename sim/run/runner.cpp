@@ -180,13 +180,8 @@ private:
         if (scenarios.empty())
             return;
         log([&] { return fmt::format("learning along {} scenarios", scenarios.size()); });
-        std::vector<LearningResult> learned = learn_along(
-            scenarios, loaded_.file.parent_path(), [this](auto jobs, const auto& ended) {
-                if (options_.in_process)
-                    run_jobs_here(jobs, options_.progress, ended);
-                else
-                    run_jobs(jobs, options_.jobs, options_.progress, ended);
-            });
+        std::vector<LearningResult> learned =
+            learn_along(scenarios, loaded_.file.parent_path(), jobs_of(options_));
         for (std::size_t i = 0; i < places.size(); ++i) {
             ScenarioResult& s = result.scenarios[places[i]];
             set_figures(learned[i], s);
@@ -217,12 +212,7 @@ private:
         std::vector<ChangesResult> runs = run_changes(
             scenarios,
             loaded_.file,
-            [this](auto jobs, const auto& ended) {
-                if (options_.in_process)
-                    run_jobs_here(jobs, options_.progress, ended);
-                else
-                    run_jobs(jobs, options_.jobs, options_.progress, ended);
-            },
+            jobs_of(options_),
             [this](std::size_t scenario, const PlanProblems& problems) {
                 std::vector<Problem> told;
                 const std::string file = loaded_.file.string();

@@ -5,7 +5,6 @@
 #include "sim/run/results/causes.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace switchfold {
@@ -48,20 +47,28 @@ std::vector<Outcome> run_simulations(std::span<const Job> jobs, const RunOptions
             rethrow(jobs[job], result);
         outcomes[job] = decode(result.bytes);
     };
-    if (options.in_process)
-        run_jobs_here(jobs, options.progress, keep);
-    else
-        run_jobs(jobs, options.jobs, options.progress, keep);
+    jobs_of(options)(jobs, keep);
     return outcomes;
 }
 
-JobProgress preparing(const RunOptions& options) {
-    if (!options.progress)
-        return {};
-    const auto begin = std::chrono::steady_clock::now();
-    return [&options, begin](double share, std::uint64_t events) {
-        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-        options.progress({share, events, elapsed.count(), true});
+RunJobs jobs_of(const RunOptions& options) {
+    return [&options](std::span<const Job> jobs, const JobEnded& ended) {
+        if (options.in_process)
+            run_jobs_here(jobs, options.progress, ended);
+        else
+            run_jobs(jobs, options.jobs, options.progress, ended);
+    };
+}
+
+RunJobs preparing(const RunOptions& options) {
+    return [&options](std::span<const Job> jobs, const JobEnded& ended) {
+        RunOptions told = options;
+        if (options.progress)
+            told.progress = [&options](WorkerProgress progress) {
+                progress.preparing = true;
+                options.progress(progress);
+            };
+        jobs_of(told)(jobs, ended);
     };
 }
 

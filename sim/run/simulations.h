@@ -32,8 +32,9 @@ simulate_options(const Experiment& experiment, const ScenarioParams& scenario);
 [[nodiscard]] std::vector<Outcome>
 run_simulations(std::span<const Job> jobs, const RunOptions& options);
 
-/// Tells whom the options name of the simulations that a workload needs before its scenarios.
-/// Times count from now. `options` must outlive it.
-[[nodiscard]] JobProgress preparing(const RunOptions& options);
+/// Runs jobs where the options say, and tells whom they name. `options` must outlive it.
+[[nodiscard]] RunJobs jobs_of(const RunOptions& options);
+/// The same for simulations that a workload needs before its scenarios.
+[[nodiscard]] RunJobs preparing(const RunOptions& options);
 
 }  // namespace switchfold

@@ -169,6 +169,20 @@ Outcome run_alone(
     return simulate(system, graph, policy, options);
 }
 
+/// From the last rank's arrival to the end.
+Time time_of(const Outcome& alone) {
+    const CollectiveRecord& record = alone.collectives.front();
+    return record.end - record.ready;
+}
+
+CollectiveOperation as_traced(CollectiveOperation operation, std::uint32_t ranks) {
+    constexpr std::uint64_t kKibi = 1024;
+    const std::uint64_t grain = kKibi * ranks;
+    operation.protocol = protocol_by_threads(operation);
+    operation.bytes = Bytes((operation.bytes.count() + grain - 1) / grain * grain);
+    return operation;
+}
+
 }  // namespace
 
 CollectiveTraffic traffic_of(
@@ -179,15 +193,12 @@ CollectiveTraffic traffic_of(
     CollectiveOperation punctual = operation;
     punctual.peers_late = Time();
     const Outcome alone = run_alone(system, punctual, ranks, options);
-    const CollectiveRecord& record = alone.collectives.front();
     CollectiveTraffic traffic;
-    traffic.time = traffic.after_last = record.end - record.ready;
+    traffic.time = traffic.after_last = time_of(alone);
     if (operation.kind == CollectiveKind::kAllToAll) {
         // A late rank finds that the others have exchanged what they could.
         punctual.peers_late = traffic.time * 2;
-        const CollectiveRecord late =
-            run_alone(system, punctual, ranks, options).collectives.front();
-        traffic.after_last = late.end - late.ready;
+        traffic.after_last = time_of(run_alone(system, punctual, ranks, options));
     }
     const Time launch = std::min(system.collectives->launch_latency, traffic.time / 2);
     traffic.bytes_per_second =
@@ -219,12 +230,15 @@ CollectiveTraffic traced_traffic(
     const CollectiveOperation& operation,
     std::uint32_t ranks,
     const SimulateOptions& options) {
-    CollectiveOperation known = operation;
-    known.protocol = protocol_by_threads(operation);
-    constexpr std::uint64_t kKibi = 1024;
-    const std::uint64_t grain = kKibi * ranks;
-    known.bytes = Bytes((known.bytes.count() + grain - 1) / grain * grain);
-    return traffic_of(system, known, ranks, options);
+    return traffic_of(system, as_traced(operation, ranks), ranks, options);
+}
+
+Time traced_time(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    std::uint32_t ranks,
+    const SimulateOptions& options) {
+    return time_of(run_alone(system, as_traced(operation, ranks), ranks, options));
 }
 
 Time simulate_beside(

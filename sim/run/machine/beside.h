@@ -38,6 +38,13 @@ struct CollectiveTraffic {
     std::uint32_t ranks,
     const SimulateOptions& options = {});
 
+/// The time of that, without its traffic.
+[[nodiscard]] Time traced_time(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    std::uint32_t ranks,
+    const SimulateOptions& options = {});
+
 /// Communication beside a kernel from `from` to `to`, relative to the kernel's launch; may begin
 /// earlier.
 struct CommunicationPhase {

@@ -157,7 +157,7 @@ public:
         std::span<const Job> jobs,
         const PoolOptions& options,
         const std::function<void(const WorkerProgress&)>& progress,
-        const std::function<void(std::size_t, JobResult)>& ended) :
+        const JobEnded& ended) :
         jobs_(jobs), options_(options), progress_(progress), ended_(ended) {}
 
     ~Pool() {
@@ -337,7 +337,7 @@ private:
 
     void finish(Worker& worker) {
         worker.busy = false;
-        ++done_;
+        done_work_ += jobs_[worker.job].work;
         done_events_ += worker.events;
         worker.share = 0;
         worker.events = 0;
@@ -366,13 +366,13 @@ private:
         if (!progress_)
             return;
         WorkerProgress p;
-        p.share = static_cast<double>(done_);
+        p.share = done_work_;
         p.events = done_events_;
         for (const Worker& worker : workers_) {
-            p.share += worker.share;
+            p.share += worker.share * jobs_[worker.job].work;
             p.events += worker.events;
         }
-        p.share /= static_cast<double>(jobs_.size());
+        p.share /= work_;
         p.elapsed_s =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
         progress_(p);
@@ -381,10 +381,11 @@ private:
     std::span<const Job> jobs_;
     PoolOptions options_;
     const std::function<void(const WorkerProgress&)>& progress_;
-    const std::function<void(std::size_t, JobResult)>& ended_;
+    const JobEnded& ended_;
     std::vector<Worker> workers_;
     std::size_t next_ = 0;
-    std::size_t done_ = 0;
+    double work_ = work_of(jobs_);
+    double done_work_ = 0;
     std::uint64_t done_events_ = 0;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
@@ -395,24 +396,23 @@ void run_jobs(
     std::span<const Job> jobs,
     const PoolOptions& options,
     const std::function<void(const WorkerProgress&)>& progress,
-    const std::function<void(std::size_t job, JobResult result)>& ended) {
+    const JobEnded& ended) {
     Pool(jobs, options, progress, ended).run();
 }
 
 void run_jobs_here(
     std::span<const Job> jobs,
     const std::function<void(const WorkerProgress&)>& progress,
-    const std::function<void(std::size_t job, JobResult result)>& ended) {
+    const JobEnded& ended) {
+    const double work = work_of(jobs);
+    double work_before = 0;
     std::uint64_t events_before = 0;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         std::uint64_t events = 0;
         const JobProgress report = [&](double share, std::uint64_t now) {
             events = now;
             if (progress)
-                progress(
-                    {(static_cast<double>(i) + share) / static_cast<double>(jobs.size()),
-                     events_before + now,
-                     0});
+                progress({(work_before + share * jobs[i].work) / work, events_before + now, 0});
         };
         JobResult result;
         try {
@@ -424,8 +424,20 @@ void run_jobs_here(
             result.error = error.what();
         }
         events_before += events;
+        work_before += jobs[i].work;
         ended(i, std::move(result));
     }
+}
+
+void run_jobs_quietly(std::span<const Job> jobs, const JobEnded& ended) {
+    run_jobs_here(jobs, {}, ended);
+}
+
+double work_of(std::span<const Job> jobs) {
+    double work = 0;
+    for (const Job& job : jobs)
+        work += job.work;
+    return work;
 }
 
 void rethrow(const Job& job, const JobResult& result) {

@@ -16,6 +16,7 @@ namespace switchfold {
 struct Job {
     std::string label;
     std::function<std::string(const JobProgress&)> run;
+    double work = 1;  ///< against that of the other jobs, for the progress of all
 };
 
 /// A job's result: bytes, or an error with the exit code of its type.
@@ -24,6 +25,11 @@ struct JobResult {
     ExitCode code = ExitCode::kDone;
     std::string error;
 };
+
+/// Receives the results of jobs as they end, in any order.
+using JobEnded = std::function<void(std::size_t job, JobResult result)>;
+/// Runs jobs as run_jobs() does. Whoever gives it has chosen where, and who is told.
+using RunJobs = std::function<void(std::span<const Job> jobs, const JobEnded& ended)>;
 
 /// Number, reuse and memory limit of the workers.
 struct PoolOptions {
@@ -41,12 +47,12 @@ void run_jobs(
     std::span<const Job> jobs,
     const PoolOptions& options,
     const std::function<void(const WorkerProgress&)>& progress,
-    const std::function<void(std::size_t job, JobResult result)>& ended);
+    const JobEnded& ended);
 inline void run_jobs(
     std::span<const Job> jobs,
     unsigned processes,
     const std::function<void(const WorkerProgress&)>& progress,
-    const std::function<void(std::size_t job, JobResult result)>& ended) {
+    const JobEnded& ended) {
     run_jobs(jobs, PoolOptions{processes, false, 0}, progress, ended);
 }
 
@@ -56,7 +62,13 @@ inline void run_jobs(
 void run_jobs_here(
     std::span<const Job> jobs,
     const std::function<void(const WorkerProgress&)>& progress,
-    const std::function<void(std::size_t job, JobResult result)>& ended);
+    const JobEnded& ended);
+
+/// The same, and tells nobody.
+void run_jobs_quietly(std::span<const Job> jobs, const JobEnded& ended);
+
+/// The work of all jobs, of which they tell shares.
+[[nodiscard]] double work_of(std::span<const Job> jobs);
 
 /// Rethrows a failed job's error with its type and the job's label.
 [[noreturn]] void rethrow(const Job& job, const JobResult& result);

@@ -8,8 +8,6 @@
 #include "workloads/learning/train/run.h"
 
 #include <filesystem>
-#include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +22,6 @@ struct LearningScenario {
     const ExecutionGraph* graph = nullptr;
     const Outcome* outcome = nullptr;
 };
-
-/// Runs jobs as run_jobs() does.
-using RunJobs = std::function<void(
-    std::span<const Job> jobs, const std::function<void(std::size_t, JobResult)>& ended)>;
 
 /// Trains along each scenario's times, one job per seed. Paths are relative to `folder`. Throws
 /// what reading of samples throws.

@@ -37,7 +37,8 @@ ExecutionGraph measured_step_apart(
     const FoldedStep& folded,
     const SystemParams& system,
     const CollectivePolicies& policies,
-    const SimulateOptions& options) {
+    const SimulateOptions& options,
+    const RunJobs& run) {
     const std::vector<Job> jobs{{"pieces of the step", [&](const JobProgress& progress) {
                                      SimulateOptions told = options;
                                      told.progress = progress;
@@ -45,7 +46,7 @@ ExecutionGraph measured_step_apart(
                                          simulate(system, folded.probe(), policies, told));
                                  }}};
     Outcome outcome;
-    run_jobs(jobs, 1, {}, [&](std::size_t job, const JobResult& result) {
+    run(jobs, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
         outcome = decode(result.bytes);

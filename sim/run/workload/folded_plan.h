@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/run/machine/simulate.h"
+#include "sim/run/pool/pool.h"
 #include "workloads/plan/fold/folded_step.h"
 
 namespace switchfold {
@@ -17,11 +18,12 @@ namespace switchfold {
     const CollectivePolicies& policies,
     const SimulateOptions& options);
 
-/// The same with the probe in a separate process, whose errors are rethrown here.
+/// The same with the probe as a job, whose errors are rethrown here.
 [[nodiscard]] ExecutionGraph measured_step_apart(
     const FoldedStep& folded,
     const SystemParams& system,
     const CollectivePolicies& policies,
-    const SimulateOptions& options);
+    const SimulateOptions& options,
+    const RunJobs& run);
 
 }  // namespace switchfold

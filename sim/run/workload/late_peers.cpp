@@ -3,15 +3,16 @@
 
 #include "sim/core/error.h"
 #include "sim/run/machine/beside.h"
+#include "sim/run/pool/byte_codec.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -31,28 +32,6 @@ Shape shape_of(const CollectiveOperation& collective, const ExecutionGraph& grap
         std::string(collective.protocol.text())};
 }
 
-TransferTime transfer_alone(
-    const SystemParams& system,
-    const CollectiveOperation& collective,
-    std::uint32_t ranks,
-    const SimulateOptions& options) {
-    try {
-        const CollectiveTraffic traffic = traced_traffic(system, collective, ranks, options);
-        return {traffic.time, traffic.after_last};
-    } catch (const SimulationError& error) {
-        throw SimulationError(
-            "peers",
-            error.time(),
-            fmt::format(
-                "the trace's {} of {} over {} ranks, simulated alone to tell how late the others "
-                "came: {}",
-                to_string(collective.kind),
-                to_string(collective.bytes),
-                ranks,
-                error.what()));
-    }
-}
-
 /// The collective as it is simulated alone.
 CollectiveOperation as_simulated(CollectiveOperation collective) {
     // An estimated size was derived with this machine's own channels: use them here as well.
@@ -64,67 +43,78 @@ CollectiveOperation as_simulated(CollectiveOperation collective) {
     return collective;
 }
 
-/// Tells the progress of simulations of which each does a share of the work.
-class SharedProgress {
-public:
-    SharedProgress(const JobProgress& told, double work) : told_(told), work_(work) {}
-
-    /// Of the next simulations, which do so much of the work.
-    [[nodiscard]] JobProgress of(double work) {
-        if (!told_)
-            return {};
-        done_ += current_;
-        before_ = events_;
-        current_ = work;
-        return [this](double share, std::uint64_t events) {
-            events_ = before_ + events;
-            share_ = std::clamp((done_ + share * current_) / work_, share_, 1.0);
-            told_(share_, events_);
-        };
-    }
-
-private:
-    const JobProgress& told_;
-    double work_;
-    double done_ = 0;
-    double current_ = 0;
-    double share_ = 0;  ///< told so far: an exchange runs twice
-    std::uint64_t before_ = 0;
-    std::uint64_t events_ = 0;
-};
-
-}  // namespace
-
-LatePeers derive_late_peers(
-    const SystemParams& system, ExecutionGraph& graph, const SimulateOptions& options) {
-    // Work is bytes, which times nearly follow; a launch weighs as a MiB.
-    constexpr double kLaunch = 1 << 20;
-    const auto work_of = [&](const CollectiveOperation& collective) {
-        return static_cast<double>(collective.bytes.count()) + kLaunch;
-    };
-    std::set<Shape> shapes;
-    double work = 0;
+/// One of each shape that the ranks wait for, the largest first: small ones fill the cores at the
+/// end.
+std::vector<std::pair<Shape, CollectiveOperation>> awaited_shapes(const ExecutionGraph& graph) {
+    std::map<Shape, CollectiveOperation> shapes;
     const RankGraph* last = nullptr;  // ranks share their graph
     for (const auto& rank : graph.ranks) {
         if (rank.get() == std::exchange(last, rank.get()))
             continue;
         for (const Operation& operation : rank->operations)
-            if (const CollectiveOperation* collective = awaited(operation, graph.groups))
-                if (shapes.insert(shape_of(as_simulated(*collective), graph)).second)
-                    work += work_of(*collective);
+            if (const CollectiveOperation* collective = awaited(operation, graph.groups)) {
+                const CollectiveOperation simulated = as_simulated(*collective);
+                shapes.try_emplace(shape_of(simulated, graph), simulated);
+            }
     }
-    SharedProgress progress(options.progress, work);
-    std::map<Shape, TransferTime> known;
-    return set_peers_late(graph, [&](const CollectiveOperation& traced, const Group& group) {
-        const CollectiveOperation collective = as_simulated(traced);
-        auto [at, fresh] = known.try_emplace(shape_of(collective, graph));
-        if (fresh) {
-            SimulateOptions alone = options;
-            alone.progress = progress.of(work_of(collective));
-            at->second = transfer_alone(
-                system, collective, static_cast<std::uint32_t>(group.ranks.size()), alone);
-        }
-        return at->second;
+    std::vector<std::pair<Shape, CollectiveOperation>> largest_first(shapes.begin(), shapes.end());
+    std::stable_sort(largest_first.begin(), largest_first.end(), [](const auto& a, const auto& b) {
+        return a.second.bytes > b.second.bytes;
+    });
+    return largest_first;
+}
+
+/// The simulation of one of them alone. Its work is its bytes, which times nearly follow; a launch
+/// weighs as a MiB.
+Job transfer_alone(
+    const SystemParams& system,
+    const CollectiveOperation& collective,
+    std::uint32_t ranks,
+    const SimulateOptions& options) {
+    constexpr double kLaunch = 1 << 20;
+    return {
+        fmt::format(
+            "peers: the trace's {} of {} over {} ranks, simulated alone to tell how late the "
+            "others came",
+            to_string(collective.kind),
+            to_string(collective.bytes),
+            ranks),
+        [&system, collective, ranks, options](const JobProgress& progress) {
+            SimulateOptions told = options;
+            told.progress = progress;
+            const CollectiveTraffic traffic = traced_traffic(system, collective, ranks, told);
+            ByteWriter writer;
+            writer.put(TransferTime{traffic.time, traffic.after_last});
+            return writer.take();
+        },
+        static_cast<double>(collective.bytes.count()) + kLaunch};
+}
+
+}  // namespace
+
+LatePeers derive_late_peers(
+    const SystemParams& system,
+    ExecutionGraph& graph,
+    const SimulateOptions& options,
+    const RunJobs& run) {
+    std::map<Shape, TransferTime> transfers;
+    std::vector<TransferTime*> results;
+    std::vector<Job> jobs;
+    for (const auto& [shape, collective] : awaited_shapes(graph)) {
+        const std::size_t ranks = graph.groups[collective.group].ranks.size();
+        results.push_back(&transfers[shape]);
+        jobs.push_back(
+            transfer_alone(system, collective, static_cast<std::uint32_t>(ranks), options));
+    }
+    run(jobs, [&](std::size_t job, const JobResult& result) {
+        if (result.code != ExitCode::kDone)
+            rethrow(jobs[job], result);
+        ByteReader reader(result.bytes);
+        reader.get(*results[job]);
+        reader.end();
+    });
+    return set_peers_late(graph, [&](const CollectiveOperation& traced, const Group& /*group*/) {
+        return transfers.at(shape_of(as_simulated(traced), graph));
     });
 }
 

@@ -2,14 +2,18 @@
 #pragma once
 
 #include "sim/run/machine/simulate.h"
+#include "sim/run/pool/pool.h"
 #include "workloads/graph/late_peers.h"
 
 namespace switchfold {
 
 /// Calls set_peers_late() with this machine's transfer times: each kind and size is simulated once
-/// alone, with the trace's blocks and protocol, within the options' limits; their progress is told
-/// of all of them together. \pre sizes are known or estimated. Throws SimulationError.
+/// alone, with the trace's blocks and protocol, within the options' limits, in a job that `run`
+/// runs. \pre sizes are known or estimated. Throws SimulationError.
 LatePeers derive_late_peers(
-    const SystemParams& system, ExecutionGraph& graph, const SimulateOptions& options = {});
+    const SystemParams& system,
+    ExecutionGraph& graph,
+    const SimulateOptions& options,
+    const RunJobs& run);
 
 }  // namespace switchfold

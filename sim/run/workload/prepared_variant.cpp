@@ -20,21 +20,20 @@ SystemParams with_faults(const Experiment& experiment) {
     return system;
 }
 
-PreparedVariant prepare_variant(
-    const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress) {
+PreparedVariant
+prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run) {
     PreparedVariant prepared;
     prepared.experiment = variant.experiment;
     prepared.system = with_faults(*variant.experiment);
-    prepared.workload = prepare_workload(loaded, variant, progress);
+    prepared.workload = prepare_workload(loaded, variant, run);
     const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
     if (prepared.workload.left_out.contains(scenario.name))
         return prepared;
     if (prepared.workload.folded) {
         SimulateOptions options = simulate_options(*variant.experiment);
         options.communication_sms = scenario.communication_sms.value_or(0);
-        options.progress = progress;
         prepared.workload.graph = measured_step_apart(
-            *prepared.workload.folded, prepared.system, scenario.policies(), options);
+            *prepared.workload.folded, prepared.system, scenario.policies(), options, run);
     }
     if (!prepared.computes())
         return prepared;

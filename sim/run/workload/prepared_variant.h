@@ -33,8 +33,8 @@ struct PreparedVariant {
     }
 };
 
-/// Throws ConfigError and tells its progress like prepare_workload().
-[[nodiscard]] PreparedVariant prepare_variant(
-    const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress = {});
+/// Throws ConfigError like prepare_workload(), with what `run` runs.
+[[nodiscard]] PreparedVariant
+prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run);
 
 }  // namespace switchfold

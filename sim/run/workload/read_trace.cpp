@@ -73,7 +73,8 @@ public:
                 to_microseconds(out_.graph.provenance.measured_iteration);
         for (const TraceFileReport& file : trace.files)
             add_report(file);
-        const std::uint32_t estimated = estimate_collective_sizes(context_.system(), out_.graph);
+        const std::uint32_t estimated = estimate_collective_sizes(
+            context_.system(), out_.graph, simulate_options(context_.experiment()), context_.run());
         if (stands_for_all && ranks > 1)
             set_peers(w.peers, trace.files.front());
         if (estimated > 0)
@@ -129,8 +130,8 @@ private:
             notes.push_back(whose + ": no rank is ever late");
             return;
         }
-        const LatePeers late =
-            derive_late_peers(context_.system(), out_.graph, context_.simulate_options());
+        const LatePeers late = derive_late_peers(
+            context_.system(), out_.graph, simulate_options(context_.experiment()), context_.run());
         out_.peers_late = late.waited > 0;
         notes.push_back(fmt::format(
             "{}, and the others are as late as it saw: of {} collectives {} were resident for "

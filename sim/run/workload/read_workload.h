@@ -16,15 +16,14 @@ namespace switchfold {
 /// Context of workload readers: the experiment, the scenarios that run it, and error reporting.
 class WorkloadContext {
 public:
-    WorkloadContext(
-        const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress = {});
+    WorkloadContext(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run);
     /// For one of several workloads that share the machine.
     WorkloadContext(
         const LoadedExperiment& loaded,
         const Variant& variant,
         const PlacedWorkloadParams& placed,
         std::string pointer,
-        const JobProgress& progress = {});
+        const RunJobs& run);
 
     [[nodiscard]] const Experiment& experiment() const { return *variant_.experiment; }
     [[nodiscard]] const SystemParams& system() const { return *experiment().system; }
@@ -56,8 +55,8 @@ public:
     /// The workload's number of ranks; 0: all.
     [[nodiscard]] std::uint32_t ranks_of(std::uint32_t ranks) const;
 
-    /// Options of simulations that a reader needs: the experiment's limits, and who is told.
-    [[nodiscard]] SimulateOptions simulate_options() const;
+    /// Runs the simulations that a reader needs.
+    [[nodiscard]] const RunJobs& run() const { return run_; }
 
 private:
     const LoadedExperiment& loaded_;
@@ -65,7 +64,7 @@ private:
     const PlacedWorkloadParams* placed_ = nullptr;
     std::string pointer_ = "/workload";
     std::uint32_t gpus_;
-    JobProgress progress_;
+    const RunJobs& run_;
 };
 
 /// Read or generate a workload of each type, with notes for the report. They throw ConfigError.

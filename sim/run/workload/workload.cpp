@@ -19,30 +19,21 @@
 namespace switchfold {
 
 WorkloadContext::WorkloadContext(
-    const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress) :
-    loaded_(loaded),
-    variant_(variant),
-    gpus_(gpus_of(*variant.experiment->system)),
-    progress_(progress) {}
+    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run) :
+    loaded_(loaded), variant_(variant), gpus_(gpus_of(*variant.experiment->system)), run_(run) {}
 
 WorkloadContext::WorkloadContext(
     const LoadedExperiment& loaded,
     const Variant& variant,
     const PlacedWorkloadParams& placed,
     std::string pointer,
-    const JobProgress& progress) :
+    const RunJobs& run) :
     loaded_(loaded),
     variant_(variant),
     placed_(&placed),
     pointer_(std::move(pointer)),
     gpus_(static_cast<std::uint32_t>(placed.on.ranks.size())),
-    progress_(progress) {}
-
-SimulateOptions WorkloadContext::simulate_options() const {
-    SimulateOptions options = switchfold::simulate_options(experiment());
-    options.progress = progress_;
-    return options;
-}
+    run_(run) {}
 
 void WorkloadContext::place(ExecutionGraph& graph) const {
     if (placed_ == nullptr)
@@ -191,9 +182,9 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
 
 }  // namespace
 
-PreparedWorkload prepare_workload(
-    const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress) {
-    const WorkloadContext context(loaded, variant, progress);
+PreparedWorkload
+prepare_workload(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run) {
+    const WorkloadContext context(loaded, variant, run);
     check_learning(context);
     check_run(context);
     return prepare(context, *variant.experiment->workload);
@@ -204,13 +195,10 @@ PreparedWorkload prepare_workload(const LoadedExperiment& loaded) {
 }
 
 PreparedWorkload prepare_placed(
-    const LoadedExperiment& loaded,
-    const Variant& variant,
-    std::size_t index,
-    const JobProgress& progress) {
+    const LoadedExperiment& loaded, const Variant& variant, std::size_t index, const RunJobs& run) {
     const PlacedWorkloadParams& placed = variant.experiment->workloads[index];
     const WorkloadContext context(
-        loaded, variant, placed, fmt::format("/workloads/{}/workload", index), progress);
+        loaded, variant, placed, fmt::format("/workloads/{}/workload", index), run);
     return prepare(context, placed.workload);
 }
 

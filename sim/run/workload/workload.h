@@ -3,7 +3,7 @@
 
 #include "sim/output/result.h"
 #include "sim/run/config/load.h"
-#include "sim/run/pool/progress.h"
+#include "sim/run/pool/pool.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/plan/fold/folded_step.h"
 #include "workloads/plan/step/plan_step.h"
@@ -27,15 +27,15 @@ struct PreparedWorkload {
 
 /// Reads or generates the workload of some scenarios and fits it to the machine. Throws
 /// ConfigError: a group larger than the machine, an algorithm that its switches do not support,
-/// missing ranks. `progress` is told how far simulations are that it needs: collectives of a trace.
+/// missing ranks. `run` runs the simulations that it needs: collectives of a trace.
 [[nodiscard]] PreparedWorkload prepare_workload(
-    const LoadedExperiment& loaded, const Variant& variant, const JobProgress& progress = {});
+    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run = run_jobs_quietly);
 /// One of the workloads that share the machine, on its GPUs.
 [[nodiscard]] PreparedWorkload prepare_placed(
     const LoadedExperiment& loaded,
     const Variant& variant,
     std::size_t index,
-    const JobProgress& progress = {});
+    const RunJobs& run = run_jobs_quietly);
 /// That of the first scenario.
 [[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);
 
