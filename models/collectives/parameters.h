@@ -16,6 +16,16 @@
 
 namespace switchfold {
 
+/// Maker of the hosts' processors, by which NCCL's cost model limits LL across machines. Any that is
+/// not AMD counts as Intel.
+enum class HostProcessor : std::uint8_t { kIntel, kAmd };
+
+template <>
+struct EnumNames<HostProcessor> {
+    static constexpr std::array<std::pair<HostProcessor, std::string_view>, 2> kNames{
+        {{HostProcessor::kIntel, "intel"}, {HostProcessor::kAmd, "amd"}}};
+};
+
 /// GPU generation whose constants NCCL's choice of algorithm and protocol uses.
 enum class TunerGeneration : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
 
@@ -116,6 +126,7 @@ struct CollectiveParams {
     bool automatic_in_switch = true;
     Protocol network_protocol = Protocol::kAuto;
     Time tuner_network_latency;
+    HostProcessor host_processor = HostProcessor::kIntel;
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
@@ -297,6 +308,11 @@ struct CollectiveParams {
                 "between machines.",
                 Time(0),
                 microseconds(1000)),
+            field(
+                "host_processor",
+                &CollectiveParams::host_processor,
+                "Maker of the hosts' processors, by which the cost model limits LL across "
+                "machines; one that is not AMD counts as intel."),
             field(
                 "ll",
                 &CollectiveParams::ll,

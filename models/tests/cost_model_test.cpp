@@ -57,6 +57,47 @@ TEST(CostModel, ProtocolsFollowEachOtherWithSize) {
     EXPECT_EQ(choice(p, view, mebibytes(64)).protocol, Protocol::kSimple);
 }
 
+MachineView two_dgx_a100() {
+    MachineView view = machine(16, 198, false);
+    view.machines = 2;
+    view.per_machine = 8;
+    view.rails = 8;
+    view.rail_bandwidth = view.ring_bandwidth;
+    view.inside_bandwidth = gigabytes_per_second(240);
+    return view;
+}
+
+// NCCL limits protocols by the channels of its search, of which it makes twice as many blocks. Two
+// DGX A100 reach 177 GB/s of bus bandwidth at 1 GiB (nccl_collectives.csv, sophia), which LL128's
+// 20 GB/s a channel do not explain.
+TEST(CostModel, TwoMachinesOfA100TakeTheRingInSimpleWhenLarge) {
+    CollectiveParams p = params(TunerGeneration::kAmpere);
+    p.host_processor = HostProcessor::kAmd;
+    const MachineView view = two_dgx_a100();
+    for (const std::uint64_t large : {256ULL, 1024ULL, 4096ULL}) {
+        EXPECT_EQ(choice(p, view, mebibytes(large)).algorithm, Algorithm::kRing);
+        EXPECT_EQ(choice(p, view, mebibytes(large)).protocol, Protocol::kSimple);
+    }
+    EXPECT_EQ(choice(p, view, mebibytes(1)).algorithm, Algorithm::kTree);
+    EXPECT_EQ(choice(p, view, mebibytes(1)).protocol, Protocol::kLl128);
+}
+
+// tuning.cc: across machines LL is limited by the host, whatever the GPU; on AMD hosts a ring's
+// proxies count twice.
+TEST(CostModel, LlEndsEarlierOnHostsOfAmd) {
+    for (const TunerGeneration tuner : {TunerGeneration::kAmpere, TunerGeneration::kHopper}) {
+        CollectiveParams p = params(tuner);
+        const auto last_ll = [&](HostProcessor host) {
+            p.host_processor = host;
+            Bytes last(64);
+            while (choice(p, two_dgx_a100(), Bytes(2 * last.count())).protocol == Protocol::kLl)
+                last = Bytes(2 * last.count());
+            return last;
+        };
+        EXPECT_LT(last_ll(HostProcessor::kAmd), last_ll(HostProcessor::kIntel));
+    }
+}
+
 TEST(CostModel, GenerationsWithoutReducingSwitchesNeverTakeThem) {
     const CollectiveParams p = params(TunerGeneration::kAmpere);
     EXPECT_EQ(choice(p, machine(8, 235, true), mebibytes(1024)).algorithm, Algorithm::kRing);

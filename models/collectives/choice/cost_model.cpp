@@ -27,16 +27,25 @@ constexpr ByProtocol kTreeNetwork{5.0, 8.5, 14.0};
 constexpr double kInSwitchNvlink = 25.0;
 constexpr double kInSwitchNetwork = 20.9;
 constexpr double kCollnetNetwork = 18.0;  // of NVLS with an in-network reduction, once
-/// Least latency of a ring's hop inside a machine if there is a network, due to its proxies (Intel;
-/// three times as long for Simple).
+/// Least latency of a ring's hop inside a machine if there is a network, due to its proxies on an
+/// Intel host.
 constexpr ByProtocol kNetworkOverhead{1.0, 1.0, 3.0};
+constexpr double kAmdOverhead = 2;  // times that
+/// Most bus bandwidth of LL across 2 machines and across more, GB/s, by host.
+struct LlAcross {
+    double two;
+    double more;
+};
+constexpr LlAcross kLlIntel{39.0, 20.4};
+constexpr LlAcross kLlAmd{22.5, 19.0};
 
 // Shares of the bus bandwidth that LL and LL128 reach; for trees, LL's flags cost more.
 constexpr double kLlShare = 0.5;
 constexpr double kLl128Share = 0.92;
 constexpr double kTreeLlShare = 1 / 3.8;
 constexpr double kTreeLl128Share = 120.0 / 128.0;
-constexpr double kTreeSimpleShare = 0.92;
+constexpr double kChainLl128Share = 7.0 / 9.0;  // of the tree inside one machine
+constexpr double kTreeShare = 0.92;
 /// Bytes per rank and channel from which a Simple ring has reached its plateau.
 constexpr double kPlateauBytes = 64;
 
@@ -84,12 +93,12 @@ Time estimate(double latency_us, Bytes bytes, double bandwidth) {
 
 }  // namespace
 
-/// Upper limits on bus bandwidth, GB/s: LL over all channels, others per channel. 0: unlimited.
+/// Upper limits on the bus bandwidth of a channel of the search, GB/s. 0: unlimited. `tree` holds
+/// for all protocols.
 struct CostModel::AtScale {
-    double ll;
     double ring_ll128;
     double tree_ll128;
-    double tree_simple;
+    double tree;
     double switched_tree;
 };
 
@@ -97,38 +106,30 @@ struct CostModel::Generation {
     AtScale one;  ///< one machine
     AtScale two;
     AtScale more;
+    double ll;            ///< most bus bandwidth of LL inside one machine, GB/s
     double ring_plateau;  ///< latency of a Simple ring across machines for large sizes
     double in_switch_efficiency;
     std::span<const double> speeds;
 };
 
 const CostModel::Generation& CostModel::constants_of(TunerGeneration generation) {
-    // Up to Ampere, the host's processor determines LL across machines: Intel is assumed.
     static constexpr Generation kVolta{
-        {39.0, 20.0, 20.0, 26.5, 0},
-        {39.0, 20.0, 20.0, 18.5, 0},
-        {20.4, 20.0, 20.0, 10.0, 0},
-        1.9,
-        0,
-        {}};
+        {20.0, 20.0, 26.5, 0}, {20.0, 20.0, 18.5, 0}, {20.0, 20.0, 10.0, 0}, 39.0, 1.9, 0, {}};
     static constexpr Generation kAmpere{
-        {87.7, 20.0, 20.0, 24.0, 0},
-        {39.0, 20.0, 20.0, 23.6, 0},
-        {20.4, 20.0, 20.0, 17.8, 0},
-        1.4,
-        0,
-        {}};
+        {20.0, 20.0, 24.0, 0}, {20.0, 20.0, 23.6, 0}, {20.0, 20.0, 17.8, 0}, 87.7, 1.4, 0, {}};
     static constexpr Generation kHopper{
-        {141.0, 36.7, 36.7, 38.7, 0},
-        {45.0, 36.7, 36.7, 41.4, 57.7},
-        {35.0, 36.7, 29.0, 36.0, 45.5},
+        {36.7, 36.7, 38.7, 0},
+        {36.7, 36.7, 41.4, 57.7},
+        {36.7, 29.0, 36.0, 45.5},
+        141.0,
         1.4,
         0.85,
         kSpeedsHopper};
     static constexpr Generation kBlackwell{
-        {282.0, 40.0, 55.6, 70.0, 0},
-        {90.0, 40.0, 31.67, 42.8, 96.0},
-        {70.0, 40.0, 20.0, 24.0, 80.0},
+        {40.0, 55.6, 70.0, 0},
+        {40.0, 31.67, 42.8, 96.0},
+        {40.0, 20.0, 24.0, 80.0},
+        282.0,
         1.4,
         0.74,
         kSpeedsBlackwell};
@@ -148,6 +149,7 @@ CostModel::CostModel(
     const CollectiveParams& params, const MachineView& machine, CollectiveKind kind) :
     constants_(constants_of(params.tuner)),
     kind_(kind),
+    host_(params.host_processor),
     machine_(machine),
     channels_(channels_of(params, machine)),
     network_latency_(to_microseconds(params.tuner_network_latency)) {}
@@ -162,6 +164,18 @@ double CostModel::ring_bus() const {
     return gigabytes(machine_.ring_bandwidth);
 }
 
+double CostModel::most_ll() const {
+    if (machine_.machines == 1)
+        return constants_.ll;
+    const LlAcross& across = host_ == HostProcessor::kAmd ? kLlAmd : kLlIntel;
+    return machine_.machines == 2 ? across.two : across.more;
+}
+
+double CostModel::searched_channels() const {
+    // Connecting them doubles what the search has found (graph/connect.cc, ncclTopoPostset).
+    return std::max(1.0, channels_ / 2.0);
+}
+
 double CostModel::rails() const {
     // With two machines, each is the root of one tree and a leaf of the other, and sends everything
     // once instead of twice.
@@ -173,12 +187,13 @@ Time CostModel::ring(Protocol protocol, Bytes bytes) const {
     const bool networked = machine_.machines > 1;
     double hop = (machine_.pcie ? kRingPcie : kRingNvlink)[p];
     if (networked)
-        hop = std::max(hop, kNetworkOverhead[p]);
+        hop = std::max(
+            hop, kNetworkOverhead[p] * (host_ == HostProcessor::kAmd ? kAmdOverhead : 1.0));
     double bus = ring_bus();
     if (protocol == Protocol::kLl)
-        bus = std::min(at_scale().ll, kLlShare * bus);
+        bus = std::min(most_ll(), kLlShare * bus);
     else if (protocol == Protocol::kLl128)
-        bus = std::min(kLl128Share * bus, channels_ * at_scale().ring_ll128);
+        bus = std::min(kLl128Share * bus, searched_channels() * at_scale().ring_ll128);
     const double n = machine_.ranks;
     const bool chain = kind_ == CollectiveKind::kBroadcast || kind_ == CollectiveKind::kReduce;
     const double rounds = kind_ == CollectiveKind::kAllReduce ? 2 : 1;
@@ -206,12 +221,13 @@ Time CostModel::tree(Protocol protocol, Bytes bytes) const {
         bus = gigabytes(machine_.inside_bandwidth);
     else if (machine_.per_machine > 1)
         bus = std::min(gigabytes(machine_.inside_bandwidth), bus);
-    if (protocol == Protocol::kLl)
-        bus = std::min(bus * kTreeLlShare, at_scale().ll);
-    else if (protocol == Protocol::kLl128)
-        bus = std::min(bus * kTreeLl128Share, channels_ * at_scale().tree_ll128);
-    else
-        bus = std::min(bus * kTreeSimpleShare, channels_ * at_scale().tree_simple);
+    bus = std::min(bus * kTreeShare, searched_channels() * at_scale().tree);
+    if (protocol == Protocol::kLl) {
+        bus = std::min(bus * kTreeLlShare, most_ll());
+    } else if (protocol == Protocol::kLl128) {
+        const double share = machine_.machines == 1 ? kChainLl128Share : kTreeLl128Share;
+        bus = std::min(bus * share, searched_channels() * at_scale().tree_ll128);
+    }
     const int size = static_cast<int>(std::bit_width(bytes.count() >> 1U));
     if (size < kTreeReachFirst + static_cast<int>(kTreeReach[p].size()))
         bus *= kTreeReach[p][static_cast<std::size_t>(std::max(0, size - kTreeReachFirst))];

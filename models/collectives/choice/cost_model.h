@@ -35,10 +35,15 @@ private:
 
     [[nodiscard]] const AtScale& at_scale() const;
     [[nodiscard]] double ring_bus() const;  ///< GB/s
-    [[nodiscard]] double rails() const;     ///< GB/s of bus bandwidth of trees across the network
+    /// Most bus bandwidth of LL, GB/s.
+    [[nodiscard]] double most_ll() const;
+    /// Channels of NCCL's search, by which it limits bandwidths.
+    [[nodiscard]] double searched_channels() const;
+    [[nodiscard]] double rails() const;  ///< GB/s of bus bandwidth of trees across the network
 
     const Generation& constants_;
     CollectiveKind kind_;
+    HostProcessor host_;
     MachineView machine_;
     double channels_;         ///< before the reduction for small sizes
     double network_latency_;  ///< us per hop between machines, in addition to NCCL's constants
