@@ -4,6 +4,7 @@
 #include "sim/core/random_stream.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace switchfold {
 
@@ -12,6 +13,41 @@ namespace {
 constexpr std::uint32_t kUnseen = UINT32_MAX;
 /// Path counts saturate here: enough to spread pairs, far from overflow.
 constexpr std::uint64_t kManyWays = 1ULL << 62U;
+
+/// The largest distance between neighbours among the first `count` multiples of `stride`, on a
+/// circle of `total`.
+std::uint64_t largest_gap(std::uint64_t stride, std::uint64_t count, std::uint64_t total) {
+    std::vector<std::uint64_t> ranks{0};
+    while (ranks.size() < count)
+        ranks.push_back((ranks.back() + stride) % total);
+    std::sort(ranks.begin(), ranks.end());
+    std::uint64_t gap = total - ranks.back();
+    for (std::size_t i = 1; i < ranks.size(); ++i)
+        gap = std::max(gap, ranks[i] - ranks[i - 1]);
+    return gap;
+}
+
+/// A stride by which `count` of `total` ranks use every node of every layer nearly equally often.
+/// The rank of a path is a number whose digits are its choices, that of its last node the lowest. A
+/// stride without a factor in common with the total changes the lowest digit every time; one near
+/// the golden section that leaves no wide gap spreads the highest.
+std::uint64_t even_stride(std::uint64_t count, std::uint64_t total) {
+    constexpr double kGolden = 0.6180339887498949;
+    constexpr int kCandidates = 16;
+    std::uint64_t best = 1;
+    std::uint64_t least = total;
+    auto stride = static_cast<std::uint64_t>(static_cast<double>(total) * kGolden);
+    for (int tried = 0; tried < kCandidates && stride < total; ++stride) {
+        if (std::gcd(stride, total) != 1)
+            continue;
+        ++tried;
+        if (const std::uint64_t gap = largest_gap(stride, count, total); gap < least) {
+            best = stride;
+            least = gap;
+        }
+    }
+    return best;
+}
 
 }  // namespace
 
@@ -109,9 +145,13 @@ std::vector<Path> PathFinder::paths(
     if (distance_[from] != kUnseen) {
         const std::uint64_t total = ways_[from];
         const std::uint64_t count = std::min<std::uint64_t>(limit, total);
-        const std::uint64_t first = count < total && topology_.spread_paths ? seed % total : 0;
-        for (std::uint64_t k = 0; k < count; ++k)
-            found.push_back(nth(from, to, (first + k * (total / count)) % total));
+        const bool spreads = count < total && topology_.spread_paths;
+        const std::uint64_t stride = spreads ? even_stride(count, total) : total / count;
+        std::uint64_t rank = spreads ? seed % total : 0;
+        for (std::uint64_t k = 0; k < count; ++k) {
+            found.push_back(nth(from, to, rank));
+            rank = (rank + stride) % total;
+        }
     }
     forget();
     return found;

@@ -28,8 +28,8 @@ struct Path {
 class PathFinder {
 public:
     explicit PathFinder(const Topology& topology);
-    /// At most `limit` shortest paths (0: the topology's limit), evenly spaced among all of them,
-    /// in a fixed order. Empty if there is none.
+    /// At most `limit` shortest paths (0: the topology's limit), which use every node in the middle
+    /// nearly equally often, in a fixed order. Empty if there is none.
     [[nodiscard]] std::vector<Path>
     shortest(std::uint32_t from, std::uint32_t to, std::uint32_t limit = 0);
 

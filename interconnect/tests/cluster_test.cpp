@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace switchfold::cluster_test {
@@ -158,6 +159,27 @@ RC_GTEST_PROP(Cluster, AllPairsAreJoinedAndPathsAreWalks, ()) {
         }
         RC_ASSERT(at == to);
     }
+}
+
+/// A GPU has two interfaces behind its PCIe switch, and so has its peer on other rails: data of a
+/// few of the many paths between them use all four alike.
+RC_GTEST_PROP(Cluster, FewOfManyPathsUseAllInterfacesAlike, ()) {
+    const Topology t = cluster(2, rail(2, *rc::gen::inRange<std::uint32_t>(4, 20))).build();
+    PathFinder finder(t);
+    const auto from = *rc::gen::inRange<std::uint32_t>(0, 8);
+    const std::uint32_t other = (from / 2 + *rc::gen::inRange<std::uint32_t>(1, 4)) % 4;
+    const std::uint32_t peer = 2 * other + *rc::gen::inRange<std::uint32_t>(0, 2);
+    const std::uint32_t limit = *rc::gen::element(8U, 12U, 16U);
+    std::map<std::uint32_t, std::uint32_t> uses;
+    const std::vector<Path> paths = finder.shortest(from, 8 + peer, limit);
+    RC_ASSERT(paths.size() == limit);
+    for (const Path& path : paths)
+        for (const std::uint32_t hop : path.hops)
+            if (const std::uint32_t node = t.end_of(hop); t.nodes[node].kind == NodeKind::kNic)
+                ++uses[node];
+    RC_ASSERT(uses.size() == 4U);
+    for (const auto& [nic, count] : uses)
+        RC_ASSERT(count >= limit / 2 - 2 && count <= limit / 2 + 2);
 }
 
 TEST(Cluster, RefusesNicsThatDoNotFit) {
