@@ -4,7 +4,7 @@
 #include "models/collectives/choice/exchange.h"
 #include "sim/run/machine/beside.h"
 #include "sim/run/machine/machine.h"
-#include "sim/run/pool/byte_codec.h"
+#include "sim/run/pool/value_jobs.h"
 #include "sim/run/workload/size_search.h"
 
 #include <fmt/format.h>
@@ -127,32 +127,9 @@ Job size_of_exchange(
                     events += now;
                     return time;
                 });
-            ByteWriter writer;
-            writer.put(size);
-            return writer.take();
+            return value_bytes(size);
         },
         static_cast<double>(exchange.measured.count())};
-}
-
-void simulate_exchanges(
-    const SystemParams& system,
-    const std::map<Key, std::pair<CollectiveOperation, std::uint32_t>>& exchanges,
-    const SimulateOptions& options,
-    const RunJobs& run,
-    std::map<Key, Bytes>& sizes) {
-    std::vector<Job> jobs;
-    std::vector<Bytes*> results;
-    for (const auto& [key, exchange] : exchanges) {
-        jobs.push_back(size_of_exchange(system, exchange.first, exchange.second, options));
-        results.push_back(&sizes[key]);
-    }
-    run(jobs, [&](std::size_t job, const JobResult& result) {
-        if (result.code != ExitCode::kDone)
-            rethrow(jobs[job], result);
-        ByteReader reader(result.bytes);
-        reader.get(*results[job]);
-        reader.end();
-    });
 }
 
 std::map<Key, Bytes> sizes_of(
@@ -161,14 +138,17 @@ std::map<Key, Bytes> sizes_of(
     const SimulateOptions& options,
     const RunJobs& run) {
     std::map<Key, Bytes> sizes;
-    std::map<Key, std::pair<CollectiveOperation, std::uint32_t>> exchanges;
+    std::vector<Key> exchanges;
+    std::vector<Job> jobs;
     std::unique_ptr<CostModel> model;  // a process holds one simulation at a time
     for (const auto& [key, collective] : shortest_of(graph)) {
         const std::vector<std::uint32_t>& ranks = graph.groups[key.group].ranks;
         if (ranks.size() < 2) {
             sizes[key] = grain_of(1);
         } else if (is_exchange(key.kind)) {
-            exchanges[key] = {collective, static_cast<std::uint32_t>(ranks.size())};
+            exchanges.push_back(key);
+            jobs.push_back(size_of_exchange(
+                system, collective, static_cast<std::uint32_t>(ranks.size()), options));
         } else {
             if (!model)
                 model = std::make_unique<CostModel>(system, graph);
@@ -176,8 +156,11 @@ std::map<Key, Bytes> sizes_of(
         }
     }
     model.reset();
-    if (!exchanges.empty())
-        simulate_exchanges(system, exchanges, options, run, sizes);
+    if (jobs.empty())
+        return sizes;
+    const std::vector<Bytes> found = values_of<Bytes>(jobs, run);
+    for (std::size_t i = 0; i < exchanges.size(); ++i)
+        sizes[exchanges[i]] = found[i];
     return sizes;
 }
 

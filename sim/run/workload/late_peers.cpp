@@ -3,7 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/run/machine/beside.h"
-#include "sim/run/pool/byte_codec.h"
+#include "sim/run/pool/value_jobs.h"
 
 #include <fmt/format.h>
 
@@ -83,9 +83,7 @@ Job transfer_alone(
             SimulateOptions told = options;
             told.progress = progress;
             const CollectiveTraffic traffic = traced_traffic(system, collective, ranks, told);
-            ByteWriter writer;
-            writer.put(TransferTime{traffic.time, traffic.after_last});
-            return writer.take();
+            return value_bytes(TransferTime{traffic.time, traffic.after_last});
         },
         static_cast<double>(collective.bytes.count()) + kLaunch};
 }
@@ -97,22 +95,17 @@ LatePeers derive_late_peers(
     ExecutionGraph& graph,
     const SimulateOptions& options,
     const RunJobs& run) {
-    std::map<Shape, TransferTime> transfers;
-    std::vector<TransferTime*> results;
+    const std::vector<std::pair<Shape, CollectiveOperation>> shapes = awaited_shapes(graph);
     std::vector<Job> jobs;
-    for (const auto& [shape, collective] : awaited_shapes(graph)) {
+    for (const auto& [shape, collective] : shapes) {
         const std::size_t ranks = graph.groups[collective.group].ranks.size();
-        results.push_back(&transfers[shape]);
         jobs.push_back(
             transfer_alone(system, collective, static_cast<std::uint32_t>(ranks), options));
     }
-    run(jobs, [&](std::size_t job, const JobResult& result) {
-        if (result.code != ExitCode::kDone)
-            rethrow(jobs[job], result);
-        ByteReader reader(result.bytes);
-        reader.get(*results[job]);
-        reader.end();
-    });
+    const std::vector<TransferTime> times = values_of<TransferTime>(jobs, run);
+    std::map<Shape, TransferTime> transfers;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+        transfers[shapes[i].first] = times[i];
     return set_peers_late(graph, [&](const CollectiveOperation& traced, const Group& /*group*/) {
         return transfers.at(shape_of(as_simulated(traced), graph));
     });
