@@ -134,6 +134,13 @@ Path PathFinder::nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) c
     return path;
 }
 
+std::uint64_t PathFinder::stride_of(std::uint64_t count, std::uint64_t total) {
+    const auto [at, fresh] = strides_.try_emplace({count, total});
+    if (fresh)
+        at->second = even_stride(count, total);
+    return at->second;
+}
+
 std::vector<Path> PathFinder::paths(
     std::uint32_t from,
     std::uint32_t to,
@@ -146,7 +153,7 @@ std::vector<Path> PathFinder::paths(
         const std::uint64_t total = ways_[from];
         const std::uint64_t count = std::min<std::uint64_t>(limit, total);
         const bool spreads = count < total && topology_.spread_paths;
-        const std::uint64_t stride = spreads ? even_stride(count, total) : total / count;
+        const std::uint64_t stride = spreads ? stride_of(count, total) : total / count;
         std::uint64_t rank = spreads ? seed % total : 0;
         for (std::uint64_t k = 0; k < count; ++k) {
             found.push_back(nth(from, to, rank));

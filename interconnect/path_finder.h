@@ -6,6 +6,8 @@
 #include "interconnect/topology.h"
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -45,6 +47,8 @@ private:
     void search(std::uint32_t from, std::uint32_t to, const Rule& rule);
     void forget();
     [[nodiscard]] Path nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) const;
+    /// Between the ranks of the paths taken, `count` of `total`.
+    [[nodiscard]] std::uint64_t stride_of(std::uint64_t count, std::uint64_t total);
     [[nodiscard]] std::vector<Path> paths(
         std::uint32_t from,
         std::uint32_t to,
@@ -65,6 +69,8 @@ private:
     std::vector<std::uint32_t> distance_;  ///< to the search's destination
     std::vector<std::uint64_t> ways_;      ///< number of shortest paths to it
     std::vector<std::uint32_t> touched_;
+    /// By number of paths taken and of all: most pairs of GPUs have the same.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> strides_;
 };
 
 }  // namespace switchfold

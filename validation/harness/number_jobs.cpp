@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/number_jobs.h"
 
-#include "sim/core/json.h"
-#include "sim/run/pool/pool.h"
+#include "sim/run/pool/value_jobs.h"
 
 namespace switchfold::validation {
 
@@ -11,15 +10,11 @@ run_number_jobs(const std::vector<NumberJob>& jobs, const SuiteOptions& options)
     std::vector<Job> all;
     for (const NumberJob& job : jobs)
         all.push_back({job.label, [&job](const JobProgress& progress) {
-                           return OrderedJson(job.run(progress)).dump();
+                           return value_bytes(job.run(progress));
                        }});
-    std::vector<double> numbers(jobs.size());
-    run_jobs(all, options.jobs, options.progress, [&](std::size_t job, const JobResult& done) {
-        if (done.code != ExitCode::kDone)
-            rethrow(all[job], done);
-        numbers[job] = OrderedJson::parse(done.bytes).get<double>();
+    return values_of<double>(all, [&](std::span<const Job> started, const JobEnded& ended) {
+        run_jobs(started, options.jobs, options.progress, ended);
     });
-    return numbers;
 }
 
 }  // namespace switchfold::validation

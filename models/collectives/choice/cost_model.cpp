@@ -93,13 +93,12 @@ Time estimate(double latency_us, Bytes bytes, double bandwidth) {
 
 }  // namespace
 
-/// Upper limits on the bus bandwidth of a channel of the search, GB/s. 0: unlimited. `tree` holds
-/// for all protocols.
+/// Upper limits on bus bandwidth, GB/s, of a channel of the search. 0: unlimited.
 struct CostModel::AtScale {
     double ring_ll128;
     double tree_ll128;
-    double tree;
-    double switched_tree;
+    double tree;           ///< in any protocol
+    double switched_tree;  ///< of a block
 };
 
 struct CostModel::Generation {

@@ -139,6 +139,14 @@ private:
     std::string text_;
 };
 
+/// The work of all jobs, of which they tell shares.
+double work_of(std::span<const Job> jobs) {
+    double work = 0;
+    for (const Job& job : jobs)
+        work += job.work;
+    return work;
+}
+
 struct Worker {
     std::size_t job = 0;
     bool busy = false;
@@ -431,13 +439,6 @@ void run_jobs_here(
 
 void run_jobs_quietly(std::span<const Job> jobs, const JobEnded& ended) {
     run_jobs_here(jobs, {}, ended);
-}
-
-double work_of(std::span<const Job> jobs) {
-    double work = 0;
-    for (const Job& job : jobs)
-        work += job.work;
-    return work;
 }
 
 void rethrow(const Job& job, const JobResult& result) {

@@ -16,7 +16,7 @@ namespace switchfold {
 struct Job {
     std::string label;
     std::function<std::string(const JobProgress&)> run;
-    double work = 1;  ///< against that of the other jobs, for the progress of all
+    double work = 1;  ///< against that of the other jobs, for the progress of all; above 0
 };
 
 /// A job's result: bytes, or an error with the exit code of its type.
@@ -66,9 +66,6 @@ void run_jobs_here(
 
 /// The same, and tells nobody.
 void run_jobs_quietly(std::span<const Job> jobs, const JobEnded& ended);
-
-/// The work of all jobs, of which they tell shares.
-[[nodiscard]] double work_of(std::span<const Job> jobs);
 
 /// Rethrows a failed job's error with its type and the job's label.
 [[noreturn]] void rethrow(const Job& job, const JobResult& result);

@@ -129,7 +129,7 @@ Job size_of_exchange(
                 });
             return value_bytes(size);
         },
-        static_cast<double>(exchange.measured.count())};
+        std::max(1.0, static_cast<double>(exchange.measured.count()))};
 }
 
 std::map<Key, Bytes> sizes_of(
