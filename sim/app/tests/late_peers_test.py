@@ -91,6 +91,54 @@ class LatePeers(unittest.TestCase):
         note = " ".join(result["workload"]["notes"])
         self.assertIn("the others are as late as it saw: of 3 collectives 3 were resident for longer", note)
 
+    def sizeless(self, gpu):
+        """rank0.jsonl, but the trace does not say how large its collectives are."""
+        records = [json.loads(line) for line in trace(resident=MS // 2).splitlines()]
+        for record in records:
+            if record["type"] == "collective":
+                del record["bytes"]
+                record["thread_blocks"] = 0
+            if record["type"] in ("trace", "rank"):
+                record["gpu"] = gpu
+        (self.folder / "sizeless.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
+        return {"files": ["sizeless.jsonl"], "ranks": 2}
+
+    def test_sizes_and_late_ranks_are_those_of_the_machine_that_was_traced(self):
+        def sizes(result):
+            return {c["size_bytes"] for scenario in result["scenarios"] for c in scenario["collectives"]}
+
+        def machine(name):
+            return str(SOURCE / f"configs/systems/{name}.json")
+
+        workload = self.sizeless("NVIDIA A100-SXM4-80GB")
+        here = self.result(workload)
+        there = self.result({**workload, "traced_on": machine("dgx_a100")}, system="hgx_b200")
+        unknown = self.result(workload, system="hgx_b200")
+        self.assertEqual(len(sizes(here)), 1)
+        self.assertEqual(sizes(there), sizes(here))
+        # The faster machine would move more in the traced time, and its own transfer would be shorter.
+        self.assertGreater(min(sizes(unknown)), 1.5 * max(sizes(here)))
+        faster = there["scenarios"][1]["collectives"][0]["time_us"]
+        self.assertLess(faster, 0.7 * here["scenarios"][1]["collectives"][0]["time_us"])
+        self.assertIn("estimated from their shortest durations on dgx_a100", " ".join(there["workload"]["notes"]))
+        for result, says in ((here, None), (there, "on NVIDIA B200 too"), (unknown, "unless /workload/traced_on")):
+            notes = [n for n in result["workload"]["notes"] if "recorded on" in n]
+            self.assertEqual(len(notes), 0 if says is None else 1)
+            if says is not None:
+                self.assertIn("recorded on NVIDIA A100-SXM4-80GB", notes[0])
+                self.assertIn(says, notes[0])
+        self.assertNotIn("unless", " ".join(there["workload"]["notes"]))
+
+        # Scenarios on other machines move the same bytes as the experiment's own.
+        ring = {"all_reduce": {"algorithm": "ring"}}
+        both = self.result(workload, scenarios=[
+            {"name": "a100", **ring}, {"name": "b200", "set": {"/system": machine("hgx_b200")}, **ring}])
+        self.assertEqual(sizes(both), sizes(here))
+
+        self.refused("experiment.json: /workload/traced_on: is gh200_4gpu with 4 GPUs, and the run has 8 ranks; "
+                     "expected at least those", {**workload, "ranks": 8, "traced_on": machine("gh200_4gpu")})
+        self.refused("/workload/traced_on", {**workload, "traced_on": "nowhere.json"})
+
     def test_waiting_is_told_from_transfer_where_it_is_exposed(self):
         serial, ring = self.result(self.one())["scenarios"]
         self.assertAlmostEqual(serial["exposed_waiting_us"], serial["waiting_for_late_ranks_us"], delta=1)

@@ -76,6 +76,7 @@ struct TraceWorkloadParams {
     std::vector<std::string> files;
     std::uint32_t ranks = 0;
     std::optional<Peers> peers;
+    std::optional<PathOr<SystemParams>> traced_on;
     static constexpr auto fields() {
         return std::tuple{
             field(
@@ -97,7 +98,13 @@ struct TraceWorkloadParams {
                 "If one trace stands for all ranks: as_traced, the others arrive at each "
                 "collective as late as its residence in the trace shows; together, no rank is ever "
                 "late. Default: as_traced if a real run's trace has residences. Traces of all "
-                "ranks show each rank's own lateness.")};
+                "ranks show each rank's own lateness."),
+            field(
+                "traced_on",
+                &TraceWorkloadParams::traced_on,
+                "The machine that the trace was recorded on, or the file that describes it. It "
+                "tells what the trace leaves open: sizes of collectives from their durations, and "
+                "how late peers came. Default: the experiment's system.")};
     }
 };
 

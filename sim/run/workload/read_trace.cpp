@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/system_queries.h"
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/read_workload.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,12 +19,26 @@ namespace switchfold {
 
 namespace {
 
+/// The word that tells a GPU's model, as traces and systems both write it: A100, MI300X, 4090.
+std::string_view model_of(std::string_view gpu) {
+    constexpr std::string_view kBetween = " -_";
+    while (!gpu.empty()) {
+        const std::string_view word = gpu.substr(0, gpu.find_first_of(kBetween));
+        if (word.find_first_of("0123456789") != std::string_view::npos)
+            return word;
+        gpu.remove_prefix(std::min(gpu.size(), word.size() + 1));
+    }
+    return gpu;
+}
+
 class TraceReader {
 public:
     TraceReader(const WorkloadContext& context, PreparedWorkload& out) :
-        context_(context), out_(out) {}
+        context_(context), traced_on_(&context.written_system()), out_(out) {}
 
     void run(const TraceWorkloadParams& w) {
+        if (w.traced_on)
+            traced_on_ = &**w.traced_on;
         ReadOptions options;
         for (const std::string& file : w.files) {
             const std::filesystem::path path = file;
@@ -73,16 +89,18 @@ public:
                 to_microseconds(out_.graph.provenance.measured_iteration);
         for (const TraceFileReport& file : trace.files)
             add_report(file);
+        check_traced_on(w);
         const std::uint32_t estimated = estimate_collective_sizes(
-            context_.system(), out_.graph, simulate_options(context_.experiment()), context_.run());
+            *traced_on_, out_.graph, simulate_options(context_.experiment()), context_.run());
         if (stands_for_all && ranks > 1)
             set_peers(w.peers, trace.files.front());
         if (estimated > 0)
             report.notes.push_back(fmt::format(
                 "the trace does not say how large {} collectives are: sizes were estimated from "
-                "their shortest "
-                "durations on this machine",
-                estimated));
+                "their shortest durations on {}",
+                estimated,
+                traced_on_->name));
+        tell_gpu(w);
         const auto overlapped = report.duration_sources.find("measured_overlapped");
         if (overlapped != report.duration_sources.end())
             report.notes.push_back(fmt::format(
@@ -92,6 +110,35 @@ public:
     }
 
 private:
+    /// Collectives are simulated alone there, on as many ranks as here.
+    void check_traced_on(const TraceWorkloadParams& w) const {
+        const std::size_t ranks = out_.graph.ranks.size();
+        if (w.traced_on && gpus_of(*traced_on_) < ranks)
+            context_.fail(
+                "/workload/traced_on",
+                fmt::format(
+                    "is {} with {} GPUs, and the run has {} ranks; expected at least those",
+                    traced_on_->name,
+                    gpus_of(*traced_on_),
+                    ranks));
+    }
+
+    /// A trace of another GPU gives the network's answer, not the GPU's.
+    void tell_gpu(const TraceWorkloadParams& w) {
+        const std::string& traced = out_.graph.provenance.gpu_name;
+        const std::string& simulated = context_.system().gpu->name;
+        if (traced.empty() || model_of(traced) == model_of(simulated))
+            return;
+        out_.report.notes.push_back(fmt::format(
+            "the trace was recorded on {}: kernels alone take as long as there, on {} too{}",
+            traced,
+            simulated,
+            w.traced_on || model_of(traced) == model_of(traced_on_->gpu->name)
+                ? ""
+                : "; sizes and late ranks that it leaves open are those of this machine unless "
+                  "/workload/traced_on names the other"));
+    }
+
     /// Untraced ranks are generated only at the user's request.
     void complete_ranks(const TraceWorkloadParams& w, TraceWorkload& trace, std::uint32_t ranks) {
         const auto traced = static_cast<std::uint32_t>(trace.files.size());
@@ -131,15 +178,16 @@ private:
             return;
         }
         const LatePeers late = derive_late_peers(
-            context_.system(), out_.graph, simulate_options(context_.experiment()), context_.run());
+            *traced_on_, out_.graph, simulate_options(context_.experiment()), context_.run());
         out_.peers_late = late.waited > 0;
         notes.push_back(fmt::format(
             "{}, and the others are as late as it saw: of {} collectives {} were resident for "
-            "longer than this machine needs for the transfer, by {:.0f} us each; the others come "
-            "as late again in every scenario",
+            "longer than {} needs for the transfer, by {:.0f} us each; the others come as late "
+            "again in every scenario",
             whose,
             late.collectives,
             late.waited,
+            traced_on_->name,
             late.waited > 0 ? to_microseconds(late.waiting) / static_cast<double>(late.waited)
                             : 0.0));
     }
@@ -187,6 +235,7 @@ private:
     }
 
     const WorkloadContext& context_;
+    const SystemParams* traced_on_;
     PreparedWorkload& out_;
 };
 

@@ -27,6 +27,8 @@ public:
 
     [[nodiscard]] const Experiment& experiment() const { return *variant_.experiment; }
     [[nodiscard]] const SystemParams& system() const { return *experiment().system; }
+    /// Without what scenarios set.
+    [[nodiscard]] const SystemParams& written_system() const { return *loaded_.experiment.system; }
     [[nodiscard]] const std::filesystem::path& file() const { return loaded_.file; }
     /// All scenarios; those at variant_scenarios() run this workload.
     [[nodiscard]] const std::vector<ScenarioParams>& scenarios() const {
