@@ -152,6 +152,7 @@ bool Fabric::find_ways(Connection& connection) {
         if (topology_.nodes[node].kind != NodeKind::kGpu)
             connection.latency += switch_at(node).params().latency;
         connection.network = connection.network || topology_.nodes[node].kind == NodeKind::kNic;
+        connection.host = connection.host || is_pcie(topology_.nodes[node].kind);
     }
     return true;
 }

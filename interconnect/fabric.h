@@ -41,6 +41,7 @@ struct Connection {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     bool network = false;  ///< whether its routes pass through network interfaces
+    bool host = false;     ///< whether they pass through the host's PCIe
     Time latency;  ///< unloaded, of the first route: links, switches, and the first packet's time
                    ///< on the wire
 };

@@ -127,6 +127,7 @@ struct CollectiveParams {
     Protocol network_protocol = Protocol::kAuto;
     Time tuner_network_latency;
     HostProcessor host_processor = HostProcessor::kIntel;
+    Bandwidth host_store_rate;
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
@@ -313,6 +314,13 @@ struct CollectiveParams {
                 &CollectiveParams::host_processor,
                 "Maker of the hosts' processors, by which the cost model limits LL across "
                 "machines; one that is not AMD counts as intel."),
+            field(
+                "host_store_rate",
+                &CollectiveParams::host_store_rate,
+                "Limit on the rate at which one thread block stores to peers over the host's PCIe, "
+                "flags included; 0: block_rate alone.",
+                Bandwidth(0),
+                gigabytes_per_second(10'000)),
             field(
                 "ll",
                 &CollectiveParams::ll,

@@ -10,6 +10,7 @@ MachineView machine(std::uint32_t ranks, double ring_GBps, bool reduces) {
     MachineView view;
     view.ranks = ranks;
     view.ring_bandwidth = Bandwidth(static_cast<std::uint64_t>(ring_GBps * 1e9));
+    view.ring_line_rate = Bandwidth(static_cast<std::uint64_t>(ring_GBps * 1e9 / 0.775));
     view.in_switch_bandwidth = reduces ? view.ring_bandwidth : Bandwidth(0);
     return view;
 }

@@ -56,6 +56,7 @@ TEST(NetworkRules, SoftwareThatAllowsOneProtocolAndNoSwitchGetsThat) {
     view.machines = 2;
     view.per_machine = 8;
     view.rails = 8;
+    view.ring_line_rate = gigabytes_per_second(464);
     view.ring_bandwidth = view.inside_bandwidth = view.rail_bandwidth = gigabytes_per_second(360);
     view.in_switch_bandwidth = gigabytes_per_second(240);
     EXPECT_EQ(

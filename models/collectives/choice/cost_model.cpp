@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/cost_model.h"
 
+#include "models/collectives/choice/search_speeds.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
-#include <span>
 
 namespace switchfold {
 
@@ -59,15 +60,6 @@ constexpr std::array<std::array<double, 24>, 3> kTreeReach{
       0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9}}};
 constexpr int kTreeReachFirst = 6;  // log2 of 64 B
 
-// NCCL assumes 20.6 GB/s per link on sm90 and 40.1 on sm100 (topo.h:17-35), slightly more than a
-// ring reaches.
-constexpr double kSearchSlack = 1.03;
-// Speeds in GB/s that NCCL's search tries for a channel inside a machine
-// (src/graph/search.cc:1051-1070).
-constexpr std::array kSpeedsHopper{60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
-constexpr std::array kSpeedsBlackwell{
-    90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
-
 std::size_t index_of(Protocol protocol) {
     switch (protocol) {
     case Protocol::kLl:
@@ -77,10 +69,6 @@ std::size_t index_of(Protocol protocol) {
     default:
         return 2;
     }
-}
-
-double gigabytes(Bandwidth bandwidth) {
-    return static_cast<double>(bandwidth.count()) * 1e-9;
 }
 
 /// \param bandwidth GB/s
@@ -106,32 +94,32 @@ struct CostModel::Generation {
     AtScale two;
     AtScale more;
     double ll;            ///< most bus bandwidth of LL inside one machine, GB/s
+    double link_share;    ///< what NCCL assumes of a link's line rate (topo.h:17-35)
     double ring_plateau;  ///< latency of a Simple ring across machines for large sizes
     double in_switch_efficiency;
-    std::span<const double> speeds;
 };
 
 const CostModel::Generation& CostModel::constants_of(TunerGeneration generation) {
     static constexpr Generation kVolta{
-        {20.0, 20.0, 26.5, 0}, {20.0, 20.0, 18.5, 0}, {20.0, 20.0, 10.0, 0}, 39.0, 1.9, 0, {}};
+        {20.0, 20.0, 26.5, 0}, {20.0, 20.0, 18.5, 0}, {20.0, 20.0, 10.0, 0}, 39.0, 20.0 / 25, 1.9, 0};
     static constexpr Generation kAmpere{
-        {20.0, 20.0, 24.0, 0}, {20.0, 20.0, 23.6, 0}, {20.0, 20.0, 17.8, 0}, 87.7, 1.4, 0, {}};
+        {20.0, 20.0, 24.0, 0}, {20.0, 20.0, 23.6, 0}, {20.0, 20.0, 17.8, 0}, 87.7, 20.0 / 25, 1.4, 0};
     static constexpr Generation kHopper{
         {36.7, 36.7, 38.7, 0},
         {36.7, 36.7, 41.4, 57.7},
         {36.7, 29.0, 36.0, 45.5},
         141.0,
+        20.6 / 26.5625,
         1.4,
-        0.85,
-        kSpeedsHopper};
+        0.85};
     static constexpr Generation kBlackwell{
         {40.0, 55.6, 70.0, 0},
         {40.0, 31.67, 42.8, 96.0},
         {40.0, 20.0, 24.0, 80.0},
         282.0,
+        40.1 / 53.125,
         1.4,
-        0.74,
-        kSpeedsBlackwell};
+        0.74};
     switch (generation) {
     case TunerGeneration::kVolta:
         return kVolta;
@@ -147,6 +135,7 @@ const CostModel::Generation& CostModel::constants_of(TunerGeneration generation)
 CostModel::CostModel(
     const CollectiveParams& params, const MachineView& machine, CollectiveKind kind) :
     constants_(constants_of(params.tuner)),
+    speeds_(search_speeds(params.tuner)),
     kind_(kind),
     host_(params.host_processor),
     machine_(machine),
@@ -160,6 +149,8 @@ const CostModel::AtScale& CostModel::at_scale() const {
 }
 
 double CostModel::ring_bus() const {
+    if (machine_.machines == 1 && !machine_.pcie)
+        return gigabytes(machine_.ring_line_rate) * constants_.link_share;
     return gigabytes(machine_.ring_bandwidth);
 }
 
@@ -239,9 +230,9 @@ Time CostModel::in_switch(Bytes bytes) const {
     // Every rank is the head of one search channel; the search assigns each the highest speed that
     // the links still support.
     const double n = machine_.ranks;
-    double speed = constants_.speeds.back();
-    for (const double candidate : constants_.speeds)
-        if (candidate * n <= ring_bus() * kSearchSlack) {
+    double speed = speeds_.back();
+    for (const double candidate : speeds_)
+        if (candidate * n <= ring_bus()) {
             speed = candidate;
             break;
         }

@@ -4,6 +4,7 @@
 #include "models/collectives/choice/tuning.h"
 
 #include <cstdint>
+#include <span>
 
 namespace switchfold {
 
@@ -42,6 +43,7 @@ private:
     [[nodiscard]] double rails() const;  ///< GB/s of bus bandwidth of trees across the network
 
     const Generation& constants_;
+    std::span<const double> speeds_;
     CollectiveKind kind_;
     HostProcessor host_;
     MachineView machine_;

@@ -50,6 +50,17 @@ public:
         }
         return least;
     }
+    /// The same of the lines' raw rate.
+    [[nodiscard]] double line_rate() const {
+        double least = 0;
+        for (const auto& [hop, load] : load_) {
+            const TopologyEdge& edge = topology_.edges[edge_of(hop)];
+            const Bandwidth line = topology_.links[edge.link_class].lane_bandwidth * edge.lanes;
+            const double share = static_cast<double>(line.count()) / load;
+            least = least == 0 ? share : std::min(least, share);
+        }
+        return least;
+    }
     [[nodiscard]] std::size_t flows() const { return flows_; }
 
 private:
@@ -97,6 +108,40 @@ bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, 
                     return true;
             }
     return false;
+}
+
+/// What a ring over PCIe finds on its way: the shares of raw bandwidth that each of its passes over
+/// a link gets.
+void look_at_pcie(
+    const Topology& topology,
+    PathFinder& paths,
+    const std::vector<std::uint32_t>& ring,
+    MachineView& machine) {
+    std::unordered_map<std::uint32_t, std::uint32_t> passes;  // of a hop
+    for (std::size_t place = 0; place < ring.size(); ++place) {
+        const Path path = paths.shortest(ring[place], ring[(place + 1) % ring.size()]).front();
+        std::uint32_t roots = 0;
+        for (const std::uint32_t hop : path.hops) {
+            ++passes[hop];
+            roots += topology.nodes[topology.end_of(hop)].kind == NodeKind::kHost ? 1 : 0;
+        }
+        machine.over_root = machine.over_root || roots == 1;
+    }
+    const auto narrower = [](Bandwidth& least, Bandwidth one) {
+        least = least.count() == 0 ? one : std::min(least, one);
+    };
+    for (const auto& [hop, count] : passes) {
+        const TopologyEdge& edge = topology.edges[edge_of(hop)];
+        const NodeKind a = topology.nodes[edge.a].kind;
+        const NodeKind b = topology.nodes[edge.b].kind;
+        if (a == NodeKind::kMemory || b == NodeKind::kMemory)
+            continue;
+        const Bandwidth raw = topology.links[edge.link_class].lane_bandwidth * edge.lanes;
+        const bool sockets = a == NodeKind::kHost && b == NodeKind::kHost;
+        narrower(
+            sockets ? machine.socket_bandwidth : machine.slot_bandwidth,
+            Bandwidth(raw.count() / count));
+    }
 }
 
 /// Rate of the first rank's slowest transfer to another one. Tries 256 at most, evenly spaced: a
@@ -150,9 +195,12 @@ view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std:
                 inside.add(ranks[from], ranks[to]);
         }
     machine.ring_bandwidth = times(rings.rate(), view.rings.size());
+    machine.ring_line_rate = times(rings.line_rate(), view.rings.size());
     machine.inside_bandwidth = times(inside.rate(), view.rings.size());
     const std::uint32_t neighbour = first.size() > 1 ? first[1] : first[0];
     machine.pcie = over_pcie(topology, paths, ranks[first.front()], ranks[neighbour]);
+    if (machine.pcie && machine.machines == 1)
+        look_at_pcie(topology, paths, ranks_of(ranks, view.rings.front()), machine);
     machine.pair_bandwidth = slowest_pair(topology, paths, unit, ranks_of(ranks, first));
     if (machine.machines > 1) {
         const auto& next = view.layout.machines[1];

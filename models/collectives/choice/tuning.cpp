@@ -2,6 +2,7 @@
 #include "models/collectives/choice/tuning.h"
 
 #include "models/collectives/choice/cost_model.h"
+#include "models/collectives/choice/pcie_channels.h"
 #include "models/collectives/peer_copies/choice.h"
 
 #include <algorithm>
@@ -35,6 +36,8 @@ bool reducible_in_switch(Datatype type) {
 }
 
 std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine) {
+    if (machine.machines == 1 && machine.pcie)
+        return std::min(params.channels, pcie_channels(params, machine));
     if (machine.machines == 1 || machine.rails == 0)
         return params.channels;
     constexpr std::uint32_t kMost = 32;

@@ -147,7 +147,11 @@ struct CollectivePolicy {
 struct MachineView {
     std::uint32_t ranks = 0;
     Bandwidth ring_bandwidth;    ///< payload per second around all rings together
+    Bandwidth ring_line_rate;    ///< the same of the lines' raw rate
     bool pcie = false;           ///< ring neighbours communicate over PCIe
+    bool over_root = false;      ///< some of them over one root complex
+    Bandwidth slot_bandwidth;    ///< over PCIe: raw, of the narrowest link on the way
+    Bandwidth socket_bandwidth;  ///< the same of links between roots; zero if none is on the way
     bool one_generation = true;  ///< all GPUs are of one generation
     std::uint32_t machines = 1;
     std::uint32_t per_machine = 0;  ///< members of the largest machine
@@ -196,8 +200,8 @@ struct Choice {
     Protocol protocol,
     const MachineView& machine,
     Bytes bytes);
-/// Limit on a collective's channels: the machine's; across machines, the number found by NCCL's
-/// search, which depends on the network interfaces (graph/search.cc ncclTopoDupChannels,
+/// Limit on a collective's channels: the machine's; over PCIe also pcie_channels(); across
+/// machines, the number found by NCCL's search, which depends on the network interfaces (graph/search.cc ncclTopoDupChannels,
 /// graph/connect.cc ncclTopoPostset). Logs agree: 8 with four interfaces of 25 GB/s per machine, 16
 /// with eight of 50 GB/s and with four of 50 GB/s, 2 with one.
 [[nodiscard]] std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine);

@@ -86,6 +86,7 @@ BlockNetwork::BlockNetwork(
     // A block of an exchange serves its peers concurrently, with separate data in each direction.
     const std::uint32_t shares = spec.choice.for_a_peer != 0 ? 2 * spec.choice.peers_of_a_block : 1;
     t.block_rate = p.block_rate * bundle / shares;
+    t.host_store_rate = params_.host_store_rate * bundle / spec.choice.peers_of_a_block;
     t.unit = unit_for(chunk, shape.largest_unit);
     // At least two units; otherwise a block would wait for each to leave before creating the next.
     const auto window = [&](Bytes bytes) {

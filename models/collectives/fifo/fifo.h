@@ -31,6 +31,7 @@ struct Transport {
     bool lines = false;  ///< every line carries its own flag: data can be used on arrival
     std::uint64_t slice_overhead = 0;  ///< ps
     Bandwidth block_rate;
+    Bandwidth host_store_rate;  ///< of bytes stored to peers over the host's PCIe; 0: block_rate
     std::uint32_t load_window = 65536;  ///< limit on bytes requested but not received
     std::uint32_t store_units = 4;      ///< limit on units stored but not yet on the wire
 
@@ -81,7 +82,10 @@ struct alignas(64) Fifo {
     static constexpr std::size_t kHotBytes = 128;
 
     Fifo(std::uint32_t number, const Connection& connection) :
-        route(&connection), index(number), networked(connection.network) {}
+        route(&connection),
+        index(number),
+        networked(connection.network),
+        over_host(connection.host && !connection.network) {}
     Fifo(const Fifo&) = delete;
     Fifo& operator=(const Fifo&) = delete;
 
@@ -128,6 +132,7 @@ struct alignas(64) Fifo {
     std::uint32_t consumed = 0;           ///< slices whose slots are free again
     std::uint32_t oldest = 0;      ///< first slice whose slot is not yet acknowledged as free
     bool networked;                ///< passes through network interfaces
+    bool over_host;                ///< stored to the peer through the host's PCIe
     bool read = false;             ///< the receiver loads from the sender's FIFO
     bool full_for_sender = false;  ///< the sender waits for the next free slot
 

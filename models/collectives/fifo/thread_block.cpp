@@ -55,6 +55,8 @@ void ThreadBlock::add_send(Fifo& fifo) {
         local_ |= bit;
     else if (!context_.transport.lines)
         fenced_ |= bit;
+    if (fifo.over_host && !fifo.read && context_.transport.host_store_rate != Bandwidth())
+        over_host_ |= bit;
     send_[sends_++] = &fifo;
 }
 
@@ -88,6 +90,13 @@ std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
                         : serialization_time(Bytes(bytes), stage_rate_).count();
     }
     return pace_;
+}
+
+std::uint64_t ThreadBlock::store_pace(std::uint32_t bytes) const {
+    const Transport& transport = context_.transport;
+    const std::uint64_t stored =
+        std::uint64_t{transport.wire(bytes)} * peers_in(step_.send & over_host_);
+    return serialization_time(Bytes(stored), transport.host_store_rate).count();
 }
 
 bool ThreadBlock::fetch_step() {
@@ -199,6 +208,8 @@ void ThreadBlock::move_unit() {
         return;
     const std::uint32_t unit = units_done_++;
     std::uint64_t next = now + pace(bytes);
+    if ((step_.send & over_host_) != 0)
+        next = std::max(next, now + store_pace(bytes));
     account(bytes, next);
     const std::uint32_t values = context_.buffers != nullptr ? combine(bytes, unit) : 0;
     send_unit(bytes, unit, values);

@@ -101,6 +101,8 @@ private:
     std::uint64_t after_departures(std::uint64_t now, std::uint64_t next);
     [[nodiscard]] bool stage_ready(std::uint32_t bytes);
     [[nodiscard]] std::uint64_t pace(std::uint32_t bytes);
+    /// ps in which the block stores so much to its peers over the host's PCIe.
+    [[nodiscard]] std::uint64_t store_pace(std::uint32_t bytes) const;
     void account(std::uint32_t bytes, std::uint64_t& until);
     std::uint32_t combine(std::uint32_t bytes, std::uint32_t unit);
     void send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values);
@@ -116,6 +118,7 @@ private:
     std::uint8_t loads_ = 0;   ///< bit set of receiving connections whose FIFO is at the sender
     std::uint8_t local_ = 0;   ///< bit set of sending connections whose FIFO is in its own memory
     std::uint8_t fenced_ = 0;  ///< bit set of sending connections whose flag must wait for the data
+    std::uint8_t over_host_ = 0;  ///< bit set of sending connections over the host's PCIe
     State state_ = State::kIdle;
     bool request_scheduled_ = false;
     Step step_;
