@@ -40,6 +40,11 @@ struct LlAcross {
 constexpr LlAcross kLlIntel{39.0, 20.4};
 constexpr LlAcross kLlAmd{22.5, 19.0};
 
+/// Most of a channel's ring in LL128 inside one machine of Blackwells, GB/s. NCCL 2.27 has 40. The
+/// sizes at which 2.29 changes protocol on 4 and 8 B200 (aic_b200sxm_2.29.2 tables: LL to 4 and 8
+/// MiB, LL128 at 16 MiB in the all-reduce of 8 alone, Simple beyond) leave 32.7 to 34.7.
+constexpr double kBlackwellLl128 = 34.0;
+
 // Shares of the bus bandwidth that LL and LL128 reach; for trees, LL's flags cost more.
 constexpr double kLlShare = 0.5;
 constexpr double kLl128Share = 0.92;
@@ -113,7 +118,7 @@ const CostModel::Generation& CostModel::constants_of(TunerGeneration generation)
         1.4,
         0.85};
     static constexpr Generation kBlackwell{
-        {40.0, 55.6, 70.0, 0},
+        {kBlackwellLl128, 55.6, 70.0, 0},
         {40.0, 31.67, 42.8, 96.0},
         {40.0, 20.0, 24.0, 80.0},
         282.0,
