@@ -82,9 +82,12 @@ BlockNetwork::BlockNetwork(
     t.wire_shift = static_cast<std::uint32_t>(std::countr_zero(numerator));
     t.wire_denominator = denominator;
     t.lines = protocol != Protocol::kSimple;
-    t.slice_overhead = p.slice_overhead.count();
     // A block of an exchange serves its peers concurrently, with separate data in each direction.
-    const std::uint32_t shares = spec.choice.for_a_peer != 0 ? 2 * spec.choice.peers_of_a_block : 1;
+    const bool exchanges = spec.choice.for_a_peer != 0;
+    const std::uint32_t shares = exchanges ? 2 * spec.choice.peers_of_a_block : 1;
+    // Its warps that send do not wait for those that receive: each end of a slice is one side of
+    // what a ring's block does, which receives, sends, and has a barrier for both.
+    t.slice_overhead = p.slice_overhead.count() / (exchanges ? 2 : 1);
     t.block_rate = p.block_rate * bundle / shares;
     t.host_store_rate = params_.host_store_rate * bundle / spec.choice.peers_of_a_block;
     t.unit = unit_for(chunk, shape.largest_unit);
