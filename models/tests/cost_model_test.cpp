@@ -107,6 +107,7 @@ TEST(CostModel, GenerationsWithoutReducingSwitchesNeverTakeThem) {
 TEST(CostModel, PcieHopsCostMore) {
     const CollectiveParams p = params(TunerGeneration::kAmpere);
     MachineView view = machine(4, 20, false);
+    view.ring_line_rate = gigabytes_per_second(25);  // of which NCCL counts 20
     const Time nvlink = choice(p, view, kibibytes(1)).estimate;
     view.pcie = true;
     // 2(N-1) = 6 hops of 1.0 instead of 0.6 us.

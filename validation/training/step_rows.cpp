@@ -20,6 +20,9 @@ namespace switchfold::validation {
 namespace {
 
 constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded; used if a row states none
+/// Qi et al. state none either. Their published scripts take a SentencePiece tokenizer, and the
+/// parameters in their models' names (6.2, 14.6, 28.3 billion) leave 27,000 to 35,000 words.
+constexpr std::uint32_t kForkVocabulary = 32'000;
 
 class StepRowReader {
 public:
@@ -182,7 +185,10 @@ private:
             shape.hidden = hidden;
             shape.heads = heads;
             shape.sequence = count(record, "sequence", 1024);
-            shape.vocabulary = count(record, "vocabulary", kVocabulary);
+            shape.vocabulary = count(
+                record,
+                "vocabulary",
+                record["framework"] == "Megatron-LM fork" ? kForkVocabulary : kVocabulary);
             r.network = decoder(model, shape);
             return;
         }

@@ -132,7 +132,8 @@ TEST(FoldedRanks, HoldBesideKernels) {
     expect_same(step, 32, 2);
     const ScenarioResult every = scenario(step, kRing, true);
     const ScenarioResult folded = scenario(step, kRing, false);
-    EXPECT_NEAR(folded.backward_us / every.backward_us, 1, 0.002);
+    // What docs/performance.md promises of a fold.
+    EXPECT_NEAR(folded.backward_us / every.backward_us, 1, 0.005);
     EXPECT_NEAR(folded.communication_blocks, every.communication_blocks, 0.1);
 }
 

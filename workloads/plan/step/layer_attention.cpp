@@ -10,6 +10,16 @@
 
 namespace switchfold {
 
+namespace {
+
+/// Of a random number for dropout, as flops of the vector units, which count a multiply-add as two.
+/// Philox 4x32-10 makes four numbers in ten rounds of four multiplications, two logical operations
+/// and two additions (Salmon et al. 2011); each is then converted, compared and used: 25
+/// instructions.
+constexpr double kRandomNumber = 50;
+
+}  // namespace
+
 double LayerWork::scores(std::uint32_t layer) const {
     const std::optional<AttentionShape> shape = attention_of(network_.layers[layer]);
     if (!shape || plan_.attention == AttentionKernels::kFused)
@@ -93,11 +103,12 @@ void LayerWork::unfused_attention(
             times_.estimate(MatrixProduct{a.queries, n, k, count, plan_.datatype, plan_.tf32}),
             work);
     };
-    const auto bytes = [&](const char* what, double read, double written) {
+    const auto bytes = [&](const char* what, double read, double written, double flops = 0) {
         MemoryKernel k;
         k.kernel_class = KernelClass::kReduction;
         k.read = read * scores;
         k.written = written * scores;
+        k.flops = flops * scores;
         kernel(layer, what, times_.estimate(k), work);
     };
     const double tokens = static_cast<double>(count * a.queries * a.head_width) * element_;
@@ -105,7 +116,7 @@ void LayerWork::unfused_attention(
     if (!backward) {
         product("scores", a.keys, a.head_width);
         bytes("softmax", e, e);
-        bytes("dropout", e, e + 1);
+        bytes("dropout", e, e + 1, kRandomNumber);
         product("values", a.head_width, a.keys);
         kernel(layer, "heads to tokens", times_.estimate(copy(tokens)), work);
         return;
