@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,13 +21,13 @@ struct LinkDownFault {
     std::string component;
     Time at;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "component",
                 &LinkDownFault::component,
                 "The link, by either direction's name in result.json: gpu0_to_switch1.")
                 .required(),
-            field("at", &LinkDownFault::at, "Time of the fault; 0: from the start.")};
+            field("at", &LinkDownFault::at, "Time of the fault; 0: from the start."));
     }
 };
 
@@ -39,7 +38,7 @@ struct LinkDegradedFault {
     std::uint32_t bandwidth_ppm = 500'000;
     Time at;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "component", &LinkDegradedFault::component, "The link, by either direction's name.")
                 .required(),
@@ -49,7 +48,7 @@ struct LinkDegradedFault {
                 "Remaining share of its bandwidth, in millionths.",
                 1U,
                 1'000'000U),
-            field("at", &LinkDegradedFault::at, "Time of the fault; 0: from the start.")};
+            field("at", &LinkDegradedFault::at, "Time of the fault; 0: from the start."));
     }
 };
 
@@ -61,7 +60,7 @@ struct BitErrorsFault {
     double bit_error_rate = 1e-9;
     Time at;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("component", &BitErrorsFault::component, "The link, by either direction's name.")
                 .required(),
             field(
@@ -70,7 +69,7 @@ struct BitErrorsFault {
                 "Probability that a bit on the wire is wrong.",
                 0.0,
                 1e-4),
-            field("at", &BitErrorsFault::at, "Time of the first errors; 0: from the start.")};
+            field("at", &BitErrorsFault::at, "Time of the first errors; 0: from the start."));
     }
 };
 
@@ -80,9 +79,9 @@ struct ReductionTimeoutFault {
     std::string component;
     Time at;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("component", &ReductionTimeoutFault::component, "The switch.").required(),
-            field("at", &ReductionTimeoutFault::at, "Time of the fault; 0: from the start.")};
+            field("at", &ReductionTimeoutFault::at, "Time of the fault; 0: from the start."));
     }
 };
 

@@ -6,7 +6,6 @@
 #include "sim/core/units.h"
 
 #include <cstdint>
-#include <tuple>
 
 namespace switchfold {
 
@@ -29,7 +28,7 @@ struct LinkParams {
     }
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "lane_bandwidth",
                 &LinkParams::lane_bandwidth,
@@ -62,7 +61,7 @@ struct LinkParams {
                 "of both rates; below 1, traffic in one direction takes time from the other.",
                 0.5,
                 1.0),
-            field("format", &LinkParams::format, "Packet format.")};
+            field("format", &LinkParams::format, "Packet format."));
     }
 };
 

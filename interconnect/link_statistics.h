@@ -5,7 +5,6 @@
 #include "sim/core/units.h"
 
 #include <cstdint>
-#include <tuple>
 
 namespace switchfold {
 
@@ -19,7 +18,7 @@ struct LinkStatistics {
     Time replay_time;
     static constexpr auto statistics() {
         using S = LinkStatistics;
-        return std::tuple{
+        return list_of(
             statistic("packets", &S::packets, Unit::kCount, "Packets carried."),
             statistic(
                 "payload_bytes",
@@ -43,7 +42,7 @@ struct LinkStatistics {
                 &S::replays,
                 Unit::kCount,
                 "Retransmissions of the link layer after a bit error."),
-            statistic("replay_us", &S::replay_time, Unit::kMicroseconds, "Wire time of replays.")};
+            statistic("replay_us", &S::replay_time, Unit::kMicroseconds, "Wire time of replays."));
     }
 };
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 namespace switchfold {
 
@@ -106,7 +105,7 @@ struct PacketFormat {
     std::uint32_t reduce_request_flits = 2;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("flit", &PacketFormat::flit, "Smallest unit on the wire.", Bytes(1), Bytes(4096)),
             field(
                 "header_flits",
@@ -150,8 +149,7 @@ struct PacketFormat {
                 &PacketFormat::reduce_request_flits,
                 "Flits of a request to reduce or to fetch for a reduction (header and group).",
                 0U,
-                64U),
-        };
+                64U));
     }
 
     [[nodiscard]] std::uint32_t packets(PacketKind kind, std::uint32_t payload) const {

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,7 +57,7 @@ struct ReductionUnitParams {
 
     static constexpr auto fields() {
         using P = ReductionUnitParams;
-        return std::tuple{
+        return list_of(
             field("entries", &P::entries, "Lines that can be open at once.", 1U, 1U << 20U),
             field(
                 "buffer",
@@ -114,7 +113,7 @@ struct ReductionUnitParams {
                 &P::max_members,
                 "Ports that a group can have at one switch.",
                 1U,
-                65'535U)};
+                65'535U));
     }
     void check(ParamChecker& checker) const {
         if (when_full == WhenFull::kEvict && timeout == Time())

@@ -33,7 +33,7 @@ struct ReductionUnitStatistics {
     Time busy_time;
     static constexpr auto statistics() {
         using S = ReductionUnitStatistics;
-        return std::tuple{
+        return list_of(
             statistic("reductions", &S::reductions, Unit::kCount, "Sums that left complete."),
             statistic("bytes_in", &S::bytes_in, Unit::kBytes, "Operands added."),
             statistic("bytes_out", &S::bytes_out, Unit::kBytes, "Complete sums sent."),
@@ -59,7 +59,7 @@ struct ReductionUnitStatistics {
                 &S::peak_entries,
                 Unit::kCount,
                 "Most entries in use at the same time."),
-            statistic("busy_us", &S::busy_time, Unit::kMicroseconds, "Time that adders worked.")};
+            statistic("busy_us", &S::busy_time, Unit::kMicroseconds, "Time that adders worked."));
     }
 };
 

@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,7 +43,7 @@ struct SwitchStatistics {
     std::uint64_t refused_groups = 0;
     static constexpr auto statistics() {
         using S = SwitchStatistics;
-        return std::tuple{
+        return list_of(
             statistic("packets", &S::packets, Unit::kCount, "Packets that came in."),
             statistic(
                 "multicast_copies",
@@ -55,7 +54,7 @@ struct SwitchStatistics {
                 "refused_groups",
                 &S::refused_groups,
                 Unit::kCount,
-                "Groups for which its tables had no room.")};
+                "Groups for which its tables had no room."));
     }
 };
 

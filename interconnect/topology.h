@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -38,7 +37,7 @@ struct SwitchParams {
     std::optional<ReductionUnitParams> reduction;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "latency",
                 &SwitchParams::latency,
@@ -58,7 +57,7 @@ struct SwitchParams {
             field(
                 "reduction",
                 &SwitchParams::reduction,
-                "The reduction unit behind every port; absent if the switch cannot reduce.")};
+                "The reduction unit behind every port; absent if the switch cannot reduce."));
     }
 };
 

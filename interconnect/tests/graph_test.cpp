@@ -15,7 +15,7 @@ namespace {
 struct Holder {
     TopologyParams topology;
     static constexpr auto fields() {
-        return std::tuple{field("topology", &Holder::topology, "It.").required()};
+        return list_of(field("topology", &Holder::topology, "It.").required());
     }
 };
 

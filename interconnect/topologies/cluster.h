@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <variant>
 
 namespace switchfold {
@@ -32,7 +31,7 @@ struct NicParams {
     SwitchParams nic;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("count", &NicParams::count, "NICs per machine; 0: one per GPU.", 0U, 1024U),
             field(
                 "pcie_switches",
@@ -48,7 +47,7 @@ struct NicParams {
                 "Each GPU's PCIe link to its switch. Absent if the machine's topology has its own "
                 "PCIe; then no switches are added."),
             field("pcie_switch", &NicParams::pcie_switch, "The PCIe switches."),
-            field("nic", &NicParams::nic, "Forwarding latency and limits of the NIC.").required()};
+            field("nic", &NicParams::nic, "Forwarding latency and limits of the NIC.").required());
     }
 };
 
@@ -61,7 +60,7 @@ struct ClusterTopology {
     NetworkParams network;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("nodes", &ClusterTopology::machines, "Machines.", 1U, 16'384U).required(),
             field(
                 "node",
@@ -70,7 +69,7 @@ struct ClusterTopology {
                 .required(),
             field("nics", &ClusterTopology::nics, "NICs of each machine.").required(),
             field("network", &ClusterTopology::network, "The network between the NICs.")
-                .required()};
+                .required());
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

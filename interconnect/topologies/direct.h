@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -16,10 +15,10 @@ struct DirectEdge {
     std::uint32_t b = 0;
     std::uint32_t lanes = 1;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("a", &DirectEdge::a, "One GPU.").required(),
             field("b", &DirectEdge::b, "The other GPU.").required(),
-            field("lanes", &DirectEdge::lanes, "Lanes between them.", 1U, 1024U)};
+            field("lanes", &DirectEdge::lanes, "Lanes between them.", 1U, 1024U));
     }
 };
 
@@ -42,7 +41,7 @@ struct DirectTopology {
     bool relay = true;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("gpus", &DirectTopology::gpus, "GPUs of the machine.", 1U, 1024U).required(),
             field(
                 "edges",
@@ -57,7 +56,7 @@ struct DirectTopology {
                 "relay",
                 &DirectTopology::relay,
                 "Pairs without a direct link communicate through the memory of a GPU linked to "
-                "both, as in NCCL since 2.8 (NVB); false: through the host.")};
+                "both, as in NCCL since 2.8 (NVB); false: through the host."));
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;
@@ -73,13 +72,13 @@ struct FullMeshTopology {
     SwitchParams host;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("gpus", &FullMeshTopology::gpus, "GPUs of the machine.", 1U, 256U).required(),
             field("lanes", &FullMeshTopology::lanes, "Lanes of each pair.", 1U, 1024U),
             field("link", &FullMeshTopology::link, "The links between GPUs.").required(),
             field("host_link", &FullMeshTopology::host_link, "Each GPU's link to the host.")
                 .required(),
-            field("host", &FullMeshTopology::host, "The host's bridge between those links.")};
+            field("host", &FullMeshTopology::host, "The host's bridge between those links."));
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

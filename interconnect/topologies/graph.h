@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,7 +33,7 @@ struct GraphNode {
     std::optional<std::uint32_t> machine;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &GraphNode::name, "Its name; GPUs become ranks in the order given.")
                 .required(),
             field("kind", &GraphNode::kind, "Kind of the node.").required(),
@@ -46,7 +45,7 @@ struct GraphNode {
                 "several machines; all other nodes, and switches of a single machine, belong to "
                 "machine 0.",
                 0U,
-                65'535U)};
+                65'535U));
     }
 };
 
@@ -57,12 +56,12 @@ struct GraphLink {
     std::string type;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("a", &GraphLink::a, "One end's name.").required(),
             field("b", &GraphLink::b, "The other end's; a link always carries both directions.")
                 .required(),
             field("lanes", &GraphLink::lanes, "Lanes, equal in both directions.", 1U, 4096U),
-            field("type", &GraphLink::type, "Its entry in `links`.").required()};
+            field("type", &GraphLink::type, "Its entry in `links`.").required());
     }
 };
 
@@ -75,12 +74,12 @@ struct GraphTopology {
     std::map<std::string, SwitchParams> switches;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("nodes", &GraphTopology::nodes, "GPUs, switches, NICs, hosts.").required(),
             field("edges", &GraphTopology::edges, "Links between the nodes.").required(),
             field("links", &GraphTopology::links, "Kinds of links, by name.").required(),
             field(
-                "switches", &GraphTopology::switches, "Kinds of nodes other than GPUs, by name.")};
+                "switches", &GraphTopology::switches, "Kinds of nodes other than GPUs, by name."));
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

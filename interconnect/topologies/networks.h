@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <variant>
 
 namespace switchfold {
@@ -26,9 +25,9 @@ struct SingleSwitchNetwork {
     SwitchParams node;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("link", &SingleSwitchNetwork::link, "The ends' links.").required(),
-            field("switch", &SingleSwitchNetwork::node, "The switch.").required()};
+            field("switch", &SingleSwitchNetwork::node, "The switch.").required());
     }
     void check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const;
     void build(Topology& topology, std::span<const NetworkPort> ends) const;
@@ -47,7 +46,7 @@ struct RailNetwork {
     SwitchParams node;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "machines_per_leaf",
                 &RailNetwork::machines_per_leaf,
@@ -71,7 +70,7 @@ struct RailNetwork {
             field("link", &RailNetwork::link, "The ends' links to the leaves.").required(),
             field("spine_link", &RailNetwork::spine_link, "The links between leaves and spines.")
                 .required(),
-            field("switch", &RailNetwork::node, "Leaves and spines.").required()};
+            field("switch", &RailNetwork::node, "Leaves and spines.").required());
     }
     void check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const;
     void build(Topology& topology, std::span<const NetworkPort> ends) const;
@@ -91,7 +90,7 @@ struct FatTreeNetwork {
     SwitchParams node;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("levels", &FatTreeNetwork::levels, "Levels of switches.", 2U, 3U),
             field("ports", &FatTreeNetwork::ports, "Ports of a switch (k).", 2U, 4096U).required(),
             field(
@@ -110,7 +109,7 @@ struct FatTreeNetwork {
             field("link", &FatTreeNetwork::link, "The ends' links to the leaves.").required(),
             field("switch_link", &FatTreeNetwork::switch_link, "The links between switches.")
                 .required(),
-            field("switch", &FatTreeNetwork::node, "The switches.").required()};
+            field("switch", &FatTreeNetwork::node, "The switches.").required());
     }
     void check(ParamChecker& checker) const;
     void check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const;
@@ -140,7 +139,7 @@ struct DragonflyPlusNetwork {
     SwitchParams node;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("groups", &DragonflyPlusNetwork::groups, "Groups.", 2U, 1024U).required(),
             field("leaves", &DragonflyPlusNetwork::leaves, "Leaves of a group.", 1U, 256U)
                 .required(),
@@ -171,7 +170,7 @@ struct DragonflyPlusNetwork {
                 .required(),
             field("global_link", &DragonflyPlusNetwork::global_link, "The links between groups.")
                 .required(),
-            field("switch", &DragonflyPlusNetwork::node, "The switches.").required()};
+            field("switch", &DragonflyPlusNetwork::node, "The switches.").required());
     }
     void check(ParamChecker& checker) const;
     void check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const;

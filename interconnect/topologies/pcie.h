@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -24,21 +23,23 @@ struct PcieTopology : PcieTree {
     std::optional<LinkParams> bridge_link;
 
     static constexpr auto fields() {
-        return std::tuple_cat(
-            std::tuple{
+        return joined(
+            list_of(
                 field("gpus", &PcieTopology::gpus, "GPUs of the machine.", 1U, 1024U).required(),
                 field(
                     "peer_to_peer",
                     &PcieTopology::peer_to_peer,
                     "GPUs access each other over PCIe; false: they exchange data through host "
-                    "memory, in two copies (needs memory_link).")},
-            PcieTree::fields(),
-            std::tuple{
-                field("bridges", &PcieTopology::bridges, "Pairs of GPUs with an NVLink bridge."),
-                field(
-                    "bridge_link",
-                    &PcieTopology::bridge_link,
-                    "The links of the bridges; needed with bridges.")});
+                    "memory, in two copies (needs memory_link).")),
+            joined(
+                PcieTree::fields(),
+                list_of(
+                    field(
+                        "bridges", &PcieTopology::bridges, "Pairs of GPUs with an NVLink bridge."),
+                    field(
+                        "bridge_link",
+                        &PcieTopology::bridge_link,
+                        "The links of the bridges; needed with bridges."))));
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

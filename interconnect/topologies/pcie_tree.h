@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <tuple>
 
 namespace switchfold {
 
@@ -24,7 +23,7 @@ struct PcieTree {
     SwitchParams memory;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("roots", &PcieTree::roots, "Root complexes, one per socket.", 1U, 64U),
             field(
                 "switches",
@@ -49,7 +48,7 @@ struct PcieTree {
                 "memory is never the bottleneck."),
             field("root", &PcieTree::root, "The root complexes.").required(),
             field("switch", &PcieTree::node, "The PCIe switches."),
-            field("memory", &PcieTree::memory, "Host memory: latency of a write and a read.")};
+            field("memory", &PcieTree::memory, "Host memory: latency of a write and a read."));
     }
     void check(ParamChecker& checker) const;
     /// Adds the tree to a machine that already has its GPUs.

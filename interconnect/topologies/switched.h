@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -23,7 +22,7 @@ struct SwitchedTopology {
     std::optional<PcieTree> host_pcie;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("gpus", &SwitchedTopology::gpus, "GPUs of the domain.", 1U, 65'536U).required(),
             field(
                 "lanes_to_switch",
@@ -39,7 +38,7 @@ struct SwitchedTopology {
                 "host_pcie",
                 &SwitchedTopology::host_pcie,
                 "PCIe beside the GPUs' own links, used by host copies; absent: every GPU's host "
-                "copies run at full rate.")};
+                "copies run at full rate."));
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;
@@ -60,7 +59,7 @@ struct BoardsTopology {
     std::optional<PcieTree> host_pcie;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("boards", &BoardsTopology::boards, "Boards.", 2U, 64U),
             field("gpus_per_board", &BoardsTopology::gpus_per_board, "GPUs per board.", 1U, 1024U)
                 .required(),
@@ -92,7 +91,7 @@ struct BoardsTopology {
                 "host_pcie",
                 &BoardsTopology::host_pcie,
                 "PCIe beside the GPUs' own links, used by host copies; absent: every GPU's host "
-                "copies run at full rate.")};
+                "copies run at full rate."));
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -24,7 +23,7 @@ struct TorusTopology {
     SwitchParams router;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "dimensions",
                 &TorusTopology::dimensions,
@@ -36,7 +35,7 @@ struct TorusTopology {
             field("gpu_link", &TorusTopology::gpu_link, "Each GPU's link to its router.")
                 .required(),
             field("link", &TorusTopology::link, "The links between routers.").required(),
-            field("router", &TorusTopology::router, "The routers.").required()};
+            field("router", &TorusTopology::router, "The routers.").required());
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;
@@ -49,10 +48,10 @@ struct NetworkTopology {
     NetworkParams network;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("gpus", &NetworkTopology::gpus, "GPUs.", 1U, 65'536U).required(),
             field("network", &NetworkTopology::network, "The network between the GPUs.")
-                .required()};
+                .required());
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

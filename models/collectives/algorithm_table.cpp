@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/algorithm_table.h"
 
+#include "models/collectives/choice/exchange.h"
+#include "models/collectives/choice/known_algorithms.h"
+#include "models/collectives/copy/copy_choice.h"
 #include "models/collectives/experts/choice.h"
+#include "models/collectives/symmetric/symmetric_move.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -74,39 +78,76 @@ std::unique_ptr<RunningCollective> make_in_switch(
                : make_pull_all_reduce(environment, spec, listener, refused);
 }
 
+bool all_reduce(CollectiveKind kind) {
+    return kind == CollectiveKind::kAllReduce;
+}
+bool halves(CollectiveKind kind) {
+    return all_reduce(kind) || kind == CollectiveKind::kReduceScatter ||
+           kind == CollectiveKind::kAllGather;
+}
+bool no_exchange(CollectiveKind kind) {
+    return !is_exchange(kind);
+}
+bool copies_to_all(CollectiveKind kind) {
+    return copy_knows(kind) && no_exchange(kind);
+}
+
 /// One entry per algorithm. Dispatches and combines are selected by library instead.
 struct Entry {
     ExpertsLibrary library;
     Kernels kernels;
     Algorithm algorithm;
+    bool (*knows)(CollectiveKind);  ///< kinds for which a policy may name it
     MakeCollective* make;
     KernelShape (*shape)(const CollectiveParams&, const Choice&);
 };
 constexpr Entry entry(
     Kernels kernels,
     Algorithm algorithm,
+    bool (*knows)(CollectiveKind),
     MakeCollective* make,
     KernelShape (*shape)(const CollectiveParams&, const Choice&)) {
-    return {ExpertsLibrary::kAuto, kernels, algorithm, make, shape};
+    return {ExpertsLibrary::kAuto, kernels, algorithm, knows, make, shape};
 }
 constexpr Entry
 experts(ExpertsLibrary library, KernelShape (*shape)(const CollectiveParams&, const Choice&)) {
-    return {library, Choice().kernels, Choice().algorithm, make_experts_collective, shape};
+    return {library, Choice().kernels, Choice().algorithm, nullptr, make_experts_collective, shape};
 }
 constexpr std::array kEntries{
-    entry(Kernels::kClassic, Algorithm::kRing, make_fifo_collective, fifo_shape),
-    entry(Kernels::kClassic, Algorithm::kTree, make_fifo_collective, fifo_shape),
-    entry(Kernels::kClassic, Algorithm::kInSwitch, make_in_switch, switch_shape),
-    entry(Kernels::kClassic, Algorithm::kInSwitchTree, make_heads_collective, switch_shape),
-    entry(Kernels::kClassic, Algorithm::kInSwitchRing, make_heads_collective, switch_shape),
-    entry(Kernels::kClassic, Algorithm::kCollnet, make_heads_collective, switch_shape),
-    entry(Kernels::kClassic, Algorithm::kOwners, make_peer_copies, no_shape),
-    entry(Kernels::kClassic, Algorithm::kTopologyTree, make_peer_copies, no_shape),
-    entry(Kernels::kClassic, Algorithm::kHost, make_peer_copies, no_shape),
-    entry(Kernels::kSymmetric, Algorithm::kDirect, make_symmetric_collective, symmetric_shape),
-    entry(Kernels::kSymmetric, Algorithm::kInSwitch, make_symmetric_collective, symmetric_shape),
-    entry(Kernels::kCopyEngine, Algorithm::kDirect, make_copy_collective, no_shape),
-    entry(Kernels::kCopyEngine, Algorithm::kInSwitch, make_copy_collective, no_shape),
+    entry(Kernels::kClassic, Algorithm::kRing, no_exchange, make_fifo_collective, fifo_shape),
+    entry(Kernels::kClassic, Algorithm::kTree, all_reduce, make_fifo_collective, fifo_shape),
+    entry(Kernels::kClassic, Algorithm::kInSwitch, halves, make_in_switch, switch_shape),
+    entry(
+        Kernels::kClassic,
+        Algorithm::kInSwitchTree,
+        all_reduce,
+        make_heads_collective,
+        switch_shape),
+    entry(
+        Kernels::kClassic,
+        Algorithm::kInSwitchRing,
+        all_reduce,
+        make_heads_collective,
+        switch_shape),
+    entry(Kernels::kClassic, Algorithm::kCollnet, all_reduce, make_heads_collective, switch_shape),
+    entry(Kernels::kClassic, Algorithm::kOwners, all_reduce, make_peer_copies, no_shape),
+    entry(Kernels::kClassic, Algorithm::kTopologyTree, all_reduce, make_peer_copies, no_shape),
+    entry(Kernels::kClassic, Algorithm::kHost, all_reduce, make_peer_copies, no_shape),
+    entry(
+        Kernels::kSymmetric,
+        Algorithm::kDirect,
+        symmetric_knows,
+        make_symmetric_collective,
+        symmetric_shape),
+    entry(
+        Kernels::kSymmetric,
+        Algorithm::kInSwitch,
+        symmetric_knows,
+        make_symmetric_collective,
+        symmetric_shape),
+    entry(Kernels::kCopyEngine, Algorithm::kDirect, copy_knows, make_copy_collective, no_shape),
+    entry(
+        Kernels::kCopyEngine, Algorithm::kInSwitch, copies_to_all, make_copy_collective, no_shape),
     experts(ExpertsLibrary::kDeepepNormal, experts_shape),
     experts(ExpertsLibrary::kDeepepLowLatency, low_latency_shape),
     experts(ExpertsLibrary::kTrtllmTwoSided, experts_shape),
@@ -126,6 +167,14 @@ const Entry& entry_of(const Choice& choice) {
 }
 
 }  // namespace
+
+std::vector<Algorithm> algorithms_for(CollectiveKind kind, Kernels kernels) {
+    std::vector<Algorithm> found;
+    for (const Entry& e : kEntries)
+        if (e.kernels == kernels && e.knows != nullptr && e.knows(kind))
+            found.push_back(e.algorithm);
+    return found;
+}
 
 KernelShape kernel_shape(const CollectiveParams& params, const Choice& choice) {
     return entry_of(choice).shape(params, choice);

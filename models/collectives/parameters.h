@@ -11,13 +11,12 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
 
-/// Maker of the hosts' processors, by which NCCL's cost model limits LL across machines. Any that is
-/// not AMD counts as Intel.
+/// Maker of the hosts' processors, by which NCCL's cost model limits LL across machines. Any that
+/// is not AMD counts as Intel.
 enum class HostProcessor : std::uint8_t { kIntel, kAmd };
 
 template <>
@@ -58,7 +57,7 @@ struct ProtocolParams {
     std::uint32_t threads = 512;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "start_overhead",
                 &ProtocolParams::start_overhead,
@@ -93,7 +92,7 @@ struct ProtocolParams {
                 "Limit on the payload rate of one thread block.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
-            field("threads", &ProtocolParams::threads, "Threads of a block.", 32U, 1024U)};
+            field("threads", &ProtocolParams::threads, "Threads of a block.", 32U, 1024U));
     }
 };
 
@@ -138,7 +137,7 @@ struct CollectiveParams {
 
     void check(ParamChecker& checker) const;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "transfer_unit",
                 &CollectiveParams::transfer_unit,
@@ -342,7 +341,7 @@ struct CollectiveParams {
             field(
                 "peer_copies",
                 &CollectiveParams::peer_copies,
-                "Costs of a framework's own copies: algorithms owners, topology_tree and host.")};
+                "Costs of a framework's own copies: algorithms owners, topology_tree and host."));
     }
 };
 

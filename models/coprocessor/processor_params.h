@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <tuple>
 
 namespace switchfold {
 
@@ -22,7 +21,7 @@ struct ProcessorCacheParams {
     std::uint32_t atomic_cycles = 1;
     static constexpr auto fields() {
         using P = ProcessorCacheParams;
-        return std::tuple{
+        return list_of(
             field("line", &P::line, "Bytes of a cache line.", 1U, 4096U),
             field(
                 "private_capacity",
@@ -70,7 +69,7 @@ struct ProcessorCacheParams {
                 "Cycles of an atomic addition to a line in the core's cache.",
                 1U,
                 10'000U)
-                .required()};
+                .required());
     }
 };
 
@@ -87,7 +86,7 @@ struct ProcessorMemoryParams {
     std::uint32_t lines_of_core = 1;
     static constexpr auto fields() {
         using P = ProcessorMemoryParams;
-        return std::tuple{
+        return list_of(
             field(
                 "capacity",
                 &P::capacity,
@@ -144,7 +143,7 @@ struct ProcessorMemoryParams {
                 "Lines in flight for all threads of a core.",
                 1U,
                 4096U)
-                .required()};
+                .required());
     }
 };
 
@@ -155,7 +154,7 @@ struct ProcessorLibraryParams {
     std::uint32_t tile_columns = 1;
     static constexpr auto fields() {
         using P = ProcessorLibraryParams;
-        return std::tuple{
+        return list_of(
             field(
                 "kernel_efficiency",
                 &P::kernel_efficiency,
@@ -170,7 +169,7 @@ struct ProcessorLibraryParams {
                 1U,
                 65'536U)
                 .required(),
-            field("tile_columns", &P::tile_columns, "Of them.", 1U, 65'536U).required()};
+            field("tile_columns", &P::tile_columns, "Of them.", 1U, 65'536U).required());
     }
 };
 
@@ -190,7 +189,7 @@ struct ProcessorParams {
     ProcessorLibraryParams library;
     static constexpr auto fields() {
         using P = ProcessorParams;
-        return std::tuple{
+        return list_of(
             field("name", &P::name, "Name in reports.").required(),
             field("cores", &P::cores, "Cores that programs may use.", 1U, 4096U).required(),
             field("threads_per_core", &P::threads_per_core, "Hardware threads.", 1U, 64U)
@@ -237,7 +236,7 @@ struct ProcessorParams {
                 Time(),
                 microseconds(10'000))
                 .required(),
-            field("library", &P::library, "Its matrix library.").required()};
+            field("library", &P::library, "Its matrix library.").required());
     }
 };
 

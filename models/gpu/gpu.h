@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -51,7 +50,7 @@ struct GpuStatistics {
     std::uint64_t oversized_kernels = 0;
     static constexpr auto statistics() {
         using S = GpuStatistics;
-        return std::tuple{
+        return list_of(
             statistic("kernels", &S::kernels, Unit::kCount, "Kernels run."),
             statistic(
                 "clipped_kernels",
@@ -62,7 +61,7 @@ struct GpuStatistics {
                 "oversized_kernels",
                 &S::oversized_kernels,
                 Unit::kCount,
-                "Kernels of which no block fits an SM: taken as one block an SM.")};
+                "Kernels of which no block fits an SM: taken as one block an SM."));
     }
 };
 

@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstdint>
-#include <tuple>
 
 namespace switchfold {
 
@@ -24,7 +23,7 @@ struct HostCopyStatistics {
     Time shared_time;
     static constexpr auto statistics() {
         using S = HostCopyStatistics;
-        return std::tuple{
+        return list_of(
             statistic("copies", &S::copies, Unit::kCount, "Copies that have ended."),
             statistic(
                 "to_device_bytes", &S::to_device_bytes, Unit::kBytes, "Copied from the host."),
@@ -39,7 +38,7 @@ struct HostCopyStatistics {
                 &S::shared_time,
                 Unit::kMicroseconds,
                 "Part of busy_us in which copies waited for shared links: for this GPU's copies in "
-                "the other direction, copies of other GPUs, or packets of collectives.")};
+                "the other direction, copies of other GPUs, or packets of collectives."));
     }
 };
 

@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,7 +28,7 @@ struct SmParams {
     std::uint32_t warp = 32;
     std::uint32_t schedulers = 4;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("threads", &SmParams::threads, "Resident threads.", 32U, 65'536U),
             field("blocks", &SmParams::blocks, "Resident thread blocks.", 1U, 1024U),
             field("registers", &SmParams::registers, "32-bit registers.", 1024U, 1U << 24U),
@@ -64,7 +63,7 @@ struct SmParams {
                 &SmParams::schedulers,
                 "Warps that can issue at the same time; fewer resident warps underuse an SM.",
                 1U,
-                64U)};
+                64U));
     }
     void check(ParamChecker& checker) const {
         if (!std::is_sorted(carveouts.begin(), carveouts.end()))
@@ -84,7 +83,7 @@ struct CopyParams {
         return to_host_bandwidth.value_or(host_bandwidth);
     }
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("engines", &CopyParams::engines, "Copies that run at the same time.", 1U, 64U),
             field(
                 "host_bandwidth",
@@ -111,7 +110,7 @@ struct CopyParams {
                 &CopyParams::outstanding,
                 "Bytes in flight of a host copy; its unit of arbitration on shared links.",
                 kibibytes(1),
-                mebibytes(64))};
+                mebibytes(64)));
     }
 };
 
@@ -139,7 +138,7 @@ struct ArithmeticParams {
     Time launch = nanoseconds(2600);
     static constexpr auto fields() {
         constexpr FlopRate kMost(1'000'000'000'000'000'000);
-        return std::tuple{
+        return list_of(
             field(
                 "vector_rate",
                 &ArithmeticParams::vector_rate,
@@ -182,7 +181,7 @@ struct ArithmeticParams {
                 &ArithmeticParams::launch,
                 "Time from the end of one kernel to the first block of the next.",
                 Time(0),
-                microseconds(100))};
+                microseconds(100)));
     }
     void check(ParamChecker& checker) const {
         if ((units == MatrixUnits::kNone) != (half_rate.count() == 0))
@@ -212,7 +211,7 @@ struct GpuParams {
     double clock_drop = 0;
     double power_drop = 0;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &GpuParams::name, "The vendor's name of the GPU.").required(),
             field("sms", &GpuParams::sms, "Streaming multiprocessors.", 1U, 4096U).required(),
             field("sm", &GpuParams::sm, "Limits of one SM."),
@@ -284,7 +283,7 @@ struct GpuParams {
                 "Share of the SM clock lost to the power limit while all SMs compute, relative to "
                 "few: a wave on fewer SMs runs faster. 0: off.",
                 0.0,
-                0.5)};
+                0.5));
     }
 };
 

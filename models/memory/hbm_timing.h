@@ -5,7 +5,6 @@
 #include "sim/core/units.h"
 
 #include <cstdint>
-#include <tuple>
 
 namespace switchfold {
 
@@ -24,7 +23,7 @@ struct HbmParams {
     Time latency = nanoseconds(365);
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "peak",
                 &HbmParams::peak,
@@ -85,7 +84,7 @@ struct HbmParams {
                 &HbmParams::latency,
                 "Unloaded latency from an L2 miss to its data.",
                 Time(0),
-                microseconds(10))};
+                microseconds(10)));
     }
 };
 

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -31,7 +30,7 @@ struct MemoryStatistics {
     std::uint64_t footprint_peak = 0;
     static constexpr auto statistics() {
         using S = MemoryStatistics;
-        return std::tuple{
+        return list_of(
             statistic(
                 "packet_bytes",
                 &S::packet_bytes,
@@ -51,7 +50,7 @@ struct MemoryStatistics {
                 "footprint_peak",
                 &S::footprint_peak,
                 Unit::kBytes,
-                "Most communication buffers in use at once.")};
+                "Most communication buffers in use at once."));
     }
 };
 

@@ -5,8 +5,6 @@
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 
-#include <tuple>
-
 namespace switchfold {
 
 struct L2Params {
@@ -14,7 +12,7 @@ struct L2Params {
     Bandwidth bandwidth = gigabytes_per_second(5380);
     Time latency = nanoseconds(200);
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "capacity",
                 &L2Params::capacity,
@@ -27,7 +25,7 @@ struct L2Params {
                 "Measured bandwidth of all slices together.",
                 Bandwidth(1'000'000'000),
                 gigabytes_per_second(100'000)),
-            field("latency", &L2Params::latency, "Unloaded hit.", Time(0), microseconds(10))};
+            field("latency", &L2Params::latency, "Unloaded hit.", Time(0), microseconds(10)));
     }
 };
 
@@ -39,7 +37,7 @@ struct MemoryParams {
     Time share_window = microseconds(1);
     double kernel_hit_share = 0.3;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "capacity",
                 &MemoryParams::capacity,
@@ -67,7 +65,7 @@ struct MemoryParams {
                 &MemoryParams::kernel_hit_share,
                 "Share of a kernel's L2 traffic that hits when its data fit.",
                 0.0,
-                1.0)};
+                1.0));
     }
     void check(ParamChecker& checker) const {
         if (reserve.count() > 0 && reserve >= capacity)

@@ -3,7 +3,7 @@
 
 #include "sim/core/error.h"
 
-#include <nlohmann/json.hpp>
+#include "sim/core/json_instances.h"
 
 #include <filesystem>
 #include <span>

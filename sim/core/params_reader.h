@@ -76,12 +76,10 @@ void read_fields(const Cursor& c, P& out, std::span<const std::string_view> type
     }
     const std::size_t before = c.state->problems.size();
     std::vector<std::string_view> known(type.begin(), type.end());
-    std::apply(
-        [&](const auto&... f) {
-            (known.push_back(f.name), ...);
-            (read_field(c, out, f), ...);
-        },
-        P::fields());
+    P::fields()([&](const auto&... f) {
+        (known.push_back(f.name), ...);
+        (read_field(c, out, f), ...);
+    });
     report_unknown_keys(c, known);
     if constexpr (Checked<P>) {
         if (c.state->problems.size() != before)

@@ -15,7 +15,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -222,7 +221,7 @@ OrderedJson make_schema(std::type_identity<P> /*type*/) {
         add_property(out, defaults, f);
         names.push_back(std::string(f.name));
     };
-    std::apply([&](const auto&... f) { (add_one(f), ...); }, P::fields());
+    for_each_of(P::fields(), add_one);
     out["properties"]["$source"] = source_schema();
     out["properties"]["$source"]["propertyNames"] = {{"enum", std::move(names)}};
     return out;

@@ -10,7 +10,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -71,11 +70,9 @@ OrderedJson write_value(const PathOr<P>& value) {
 template <Params P>
 OrderedJson write_value(const P& value) {
     OrderedJson out = OrderedJson::object();
-    std::apply(
-        [&](const auto&... f) {
-            ((out[std::string(f.name)] = write_value(value.*(f.member))), ...);
-        },
-        P::fields());
+    for_each_of(P::fields(), [&](const auto& f) {
+        out[std::string(f.name)] = write_value(value.*(f.member));
+    });
     return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/core/error.h"
+#include "sim/core/field_list.h"
 #include "sim/core/units.h"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -90,7 +90,7 @@ struct StatisticTable {
         const auto column = [&](const auto& s) {
             table.columns.push_back({std::string(s.name), s.unit, std::string(s.meaning)});
         };
-        (std::apply([&](const auto&... s) { (column(s), ...); }, S::statistics()), ...);
+        (for_each_of(S::statistics(), column), ...);
         return table;
     }
 
@@ -99,11 +99,9 @@ struct StatisticTable {
     void add(std::string name, const S&... parts) {
         Row row{std::move(name), {}};
         const auto append = [&](const auto& part) {
-            std::apply(
-                [&](const auto&... s) {
-                    (row.values.push_back(statistic_value(part.*(s.member))), ...);
-                },
-                std::remove_cvref_t<decltype(part)>::statistics());
+            for_each_of(std::remove_cvref_t<decltype(part)>::statistics(), [&](const auto& s) {
+                row.values.push_back(statistic_value(part.*(s.member)));
+            });
         };
         (append(parts), ...);
         SWITCHFOLD_CHECK(row.values.size() == columns.size(), "statistics of another kind");

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace switchfold::validation {
@@ -27,7 +26,7 @@ struct KernelAlone {
     std::optional<std::uint64_t> bytes_written;
     static constexpr auto fields() {
         using K = KernelAlone;
-        return std::tuple{
+        return list_of(
             field("name", &K::name, "Of the kernel.").required(),
             field("grid", &K::grid, "Blocks along x, y, z.").required(),
             field("block", &K::block, "Threads along x, y, z.").required(),
@@ -37,7 +36,7 @@ struct KernelAlone {
                 .required(),
             field("places", &K::places, "How often it runs in a pass.").required(),
             field("bytes_read", &K::bytes_read, "From DRAM, by counters."),
-            field("bytes_written", &K::bytes_written, "To DRAM, by counters.")};
+            field("bytes_written", &K::bytes_written, "To DRAM, by counters."));
     }
     void check(ParamChecker& checker) const;
 };
@@ -51,12 +50,12 @@ struct KernelBeside {
     std::uint32_t passes = 0;
     static constexpr auto fields() {
         using K = KernelBeside;
-        return std::tuple{
+        return list_of(
             field("kernel", &K::kernel, "Its place in the network's list.").required(),
             field("us", &K::us, "Median over the passes.", 0.1, 1e7).required(),
             field("low_us", &K::low_us, "Of the fastest pass.", 0.1, 1e7).required(),
             field("high_us", &K::high_us, "Of the slowest pass.", 0.1, 1e7).required(),
-            field("passes", &K::passes, "How many.").required()};
+            field("passes", &K::passes, "How many.").required());
     }
 };
 
@@ -75,7 +74,7 @@ struct MoverRun {
     static constexpr auto fields() {
         using R = MoverRun;
         constexpr double kMostRate = 1e14;
-        return std::tuple{
+        return list_of(
             field("blocks", &R::blocks, "Of the mover.", 1U, 4096U).required(),
             field("threads", &R::threads, "Of a block of it.", 32U, 1024U).required(),
             field("registers_per_thread", &R::registers_per_thread, "Of it.").required(),
@@ -98,7 +97,7 @@ struct MoverRun {
                 .required(),
             field("slowdown", &R::slowdown, "Of all kernels, weighted with their time.", 0.1, 1e3)
                 .required(),
-            field("kernels", &R::kernels, "Those that were measured.").required()};
+            field("kernels", &R::kernels, "Those that were measured.").required());
     }
 };
 
@@ -109,11 +108,11 @@ struct NetworkContention {
     std::vector<MoverRun> runs;
     static constexpr auto fields() {
         using N = NetworkContention;
-        return std::tuple{
+        return list_of(
             field("network", &N::network, "Whose backward pass.").required(),
             field("unsteady_kernels", &N::unsteady_kernels, "Not run by every pass: left out."),
             field("kernels", &N::kernels, "Alone.").required(),
-            field("runs", &N::runs, "Beside the mover.").required()};
+            field("runs", &N::runs, "Beside the mover.").required());
     }
     void check(ParamChecker& checker) const;
 };
@@ -128,12 +127,12 @@ struct ContentionData {
     std::vector<NetworkContention> networks;
     static constexpr auto fields() {
         using D = ContentionData;
-        return std::tuple{
+        return list_of(
             field("schema", &D::schema, "Kind and version of the file.").required(),
             field("date", &D::date, "When it was measured.").required(),
             field("command", &D::command, "By which command.").required(),
             field("versions", &D::versions, "GPU, driver and libraries.").required(),
-            field("networks", &D::networks, "What was measured.").required()};
+            field("networks", &D::networks, "What was measured.").required());
     }
     void check(ParamChecker& checker) const;
 };

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace switchfold {
 
@@ -27,7 +26,7 @@ struct GptShape {
     std::uint32_t feed_forward = 0;
     bool tied = true;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("layers", &GptShape::layers, "Blocks.", 1U, 1024U).required(),
             field("hidden", &GptShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
                 .required(),
@@ -46,7 +45,7 @@ struct GptShape {
                 "Inner width of a block's feed-forward layer; 0: four times hidden.",
                 0U,
                 1U << 19U),
-            field("tied", &GptShape::tied, "The head uses the embedding's weights.")};
+            field("tied", &GptShape::tied, "The head uses the embedding's weights."));
     }
     void check(ParamChecker& checker) const;
 };
@@ -63,7 +62,7 @@ struct LlamaShape {
     std::uint32_t feed_forward = 11'008;
     bool tied = false;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("layers", &LlamaShape::layers, "Blocks.", 1U, 1024U).required(),
             field("hidden", &LlamaShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
                 .required(),
@@ -87,7 +86,7 @@ struct LlamaShape {
                 1U,
                 1U << 19U)
                 .required(),
-            field("tied", &LlamaShape::tied, "The head uses the embedding's weights.")};
+            field("tied", &LlamaShape::tied, "The head uses the embedding's weights."));
     }
     void check(ParamChecker& checker) const;
 };
@@ -107,7 +106,7 @@ struct MixtureShape {
     std::uint32_t experts = 8;
     std::uint32_t top_k = 2;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("layers", &MixtureShape::layers, "Blocks.", 1U, 1024U).required(),
             field("hidden", &MixtureShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
                 .required(),
@@ -139,7 +138,7 @@ struct MixtureShape {
             field("tied", &MixtureShape::tied, "The head uses the embedding's weights."),
             field("experts", &MixtureShape::experts, "Experts per block.", 1U, 1U << 12U)
                 .required(),
-            field("top_k", &MixtureShape::top_k, "Experts per token.", 1U, 64U).required()};
+            field("top_k", &MixtureShape::top_k, "Experts per token.", 1U, 64U).required());
     }
     void check(ParamChecker& checker) const;
 };

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 
 namespace consumer {
 
@@ -22,13 +21,13 @@ struct HypercubeTopology {
 
     static constexpr auto fields() {
         using P = HypercubeTopology;
-        return std::tuple{
+        return switchfold::list_of(
             switchfold::field("dimensions", &P::dimensions, "Neighbours of each router.", 1U, 12U)
                 .required(),
             switchfold::field("lanes", &P::lanes, "Lanes between neighbours.", 1U, 1024U),
             switchfold::field("gpu_link", &P::gpu_link, "Each GPU's way to its router."),
             switchfold::field("link", &P::link, "The links between routers."),
-            switchfold::field("router", &P::router, "The routers.")};
+            switchfold::field("router", &P::router, "The routers."));
     }
     void check(switchfold::ParamChecker& checker) const;
     [[nodiscard]] switchfold::Topology build() const;

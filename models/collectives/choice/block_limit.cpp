@@ -2,7 +2,6 @@
 #include "models/collectives/choice/block_limit.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace switchfold {
 
@@ -24,8 +23,7 @@ CollectivePolicies limited(CollectivePolicies policies, std::uint32_t most) {
             if (policy)
                 policy->channels = std::min(policy->channels, most);
     };
-    std::apply(
-        [&](const auto&... fields) { (limit_one(fields), ...); }, CollectivePolicies::fields());
+    for_each_of(CollectivePolicies::fields(), limit_one);
     return policies;
 }
 

@@ -2,8 +2,7 @@
 #include "models/collectives/choice/policies.h"
 
 #include "models/collectives/choice/exchange.h"
-#include "models/collectives/copy/copy_choice.h"
-#include "models/collectives/symmetric/symmetric_move.h"
+#include "models/collectives/choice/known_algorithms.h"
 
 #include <fmt/format.h>
 
@@ -15,40 +14,9 @@ namespace switchfold {
 
 namespace {
 
+/// Sends and receives have no algorithm by name.
 bool knows(Kernels kernels, CollectiveKind kind) {
-    switch (kernels) {
-    case Kernels::kSymmetric:
-        return symmetric_knows(kind);
-    case Kernels::kCopyEngine:
-        return copy_knows(kind);
-    case Kernels::kClassic:
-        break;
-    }
-    return true;
-}
-
-/// Algorithms that a policy for this kind may request besides auto.
-std::vector<Algorithm> known_to(CollectiveKind kind, Kernels kernels) {
-    if (kernels == Kernels::kCopyEngine && is_exchange(kind))
-        return {Algorithm::kDirect};
-    if (kernels != Kernels::kClassic)
-        return {Algorithm::kDirect, Algorithm::kInSwitch};
-    if (kind == CollectiveKind::kAllReduce)
-        return {
-            Algorithm::kRing,
-            Algorithm::kTree,
-            Algorithm::kInSwitch,
-            Algorithm::kInSwitchTree,
-            Algorithm::kInSwitchRing,
-            Algorithm::kCollnet,
-            Algorithm::kOwners,
-            Algorithm::kTopologyTree,
-            Algorithm::kHost};
-    if (is_exchange(kind))
-        return {};
-    if (kind == CollectiveKind::kReduceScatter || kind == CollectiveKind::kAllGather)
-        return {Algorithm::kRing, Algorithm::kInSwitch};
-    return {Algorithm::kRing};
+    return kernels == Kernels::kClassic || !algorithms_for(kind, kernels).empty();
 }
 
 /// Protocols that these kernels do not support.
@@ -97,7 +65,7 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
                 expected));
         return;
     }
-    const std::vector<Algorithm> known = known_to(kind, policy.kernels);
+    const std::vector<Algorithm> known = algorithms_for(kind, policy.kernels);
     if (policy.algorithm != Algorithm::kAuto &&
         std::find(known.begin(), known.end(), policy.algorithm) == known.end()) {
         std::string expected = "auto";

@@ -38,7 +38,7 @@ struct CollectivePolicies {
     }
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("all_reduce", &CollectivePolicies::all_reduce, "How all-reduces run."),
             field(
                 "reduce_scatter", &CollectivePolicies::reduce_scatter, "How reduce-scatters run."),
@@ -55,7 +55,7 @@ struct CollectivePolicies {
             field(
                 "experts",
                 &CollectivePolicies::experts,
-                "How dispatches and combines of mixture-of-experts layers run.")};
+                "How dispatches and combines of mixture-of-experts layers run."));
     }
     /// Checks that each kind supports its algorithm and protocol.
     void check(ParamChecker& checker) const;

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -99,7 +98,7 @@ struct CollectivePolicy {
     bool operator==(const CollectivePolicy&) const = default;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "algorithm",
                 &CollectivePolicy::algorithm,
@@ -135,7 +134,7 @@ struct CollectivePolicy {
                 "copies",
                 &CollectivePolicy::copies,
                 "How algorithms owners, topology_tree and host exchange arrays by copies "
-                "(docs/exchange.md).")};
+                "(docs/exchange.md)."));
     }
 };
 

@@ -5,7 +5,6 @@
 #include "sim/core/units.h"
 
 #include <cstdint>
-#include <tuple>
 
 namespace switchfold {
 
@@ -17,7 +16,7 @@ struct CopyCollectiveParams {
     Time start = nanoseconds(2500);
     Time signal = nanoseconds(1500);
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "engines",
                 &CopyCollectiveParams::engines,
@@ -48,7 +47,7 @@ struct CopyCollectiveParams {
                 &CopyCollectiveParams::signal,
                 "Latency from a flag in memory to the stream's operation that waits for it.",
                 Time(0),
-                microseconds(1000))};
+                microseconds(1000)));
     }
 };
 

@@ -5,7 +5,6 @@
 #include "sim/core/units.h"
 
 #include <cstdint>
-#include <tuple>
 
 namespace switchfold {
 
@@ -39,7 +38,7 @@ struct ExpertsParams {
         const Time most = microseconds(1000);
         const Bandwidth slowest(1'000'000);
         const Bandwidth fastest = gigabytes_per_second(10'000);
-        return std::tuple{
+        return list_of(
             field(
                 "copy_round",
                 &E::copy_round,
@@ -144,7 +143,7 @@ struct ExpertsParams {
                 &E::fifo_slots,
                 "trtllm_two_sided: number of entries of that FIFO.",
                 1U,
-                64U)};
+                64U));
     }
 };
 

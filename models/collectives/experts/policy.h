@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -38,7 +37,7 @@ struct ExpertsPolicy {
     bool operator==(const ExpertsPolicy&) const = default;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "library",
                 &ExpertsPolicy::library,
@@ -66,7 +65,7 @@ struct ExpertsPolicy {
                 "in_switch: sets of destinations that the switches hold at once; tokens of other "
                 "sets are sent as one copy per destination. 0 takes the switches' limit.",
                 0U,
-                1U << 20U)};
+                1U << 20U));
     }
     void check(ParamChecker& checker) const;
 };

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -33,7 +32,7 @@ struct PeerCopyPolicy {
     bool operator==(const PeerCopyPolicy&) const = default;
 
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "array",
                 &PeerCopyPolicy::array,
@@ -65,7 +64,7 @@ struct PeerCopyPolicy {
                 &PeerCopyPolicy::host_threads,
                 "host: threads that add and, with pageable memory, copy.",
                 1U,
-                256U)};
+                256U));
     }
 };
 
@@ -78,7 +77,7 @@ struct PeerCopyParams {
     Bandwidth host_memory = gigabytes_per_second(40);
     Bandwidth pageable = gigabytes_per_second(6);
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "call",
                 &PeerCopyParams::call,
@@ -115,7 +114,7 @@ struct PeerCopyParams {
                 &PeerCopyParams::pageable,
                 "Bytes a second of a copy between a GPU and pageable memory.",
                 Bandwidth(1'000'000),
-                gigabytes_per_second(10'000))};
+                gigabytes_per_second(10'000)));
     }
 };
 

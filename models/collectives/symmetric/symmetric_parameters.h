@@ -5,7 +5,6 @@
 #include "sim/core/units.h"
 
 #include <cstdint>
-#include <tuple>
 
 namespace switchfold {
 
@@ -18,7 +17,7 @@ struct SymmetricParams {
     std::uint32_t registers_per_thread = 128;
     Bytes shared_memory;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "launch_latency",
                 &SymmetricParams::launch_latency,
@@ -50,7 +49,7 @@ struct SymmetricParams {
                 &SymmetricParams::shared_memory,
                 "Shared memory of a block.",
                 Bytes(0),
-                mebibytes(1))};
+                mebibytes(1)));
     }
 };
 

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace switchfold::params_base_test {
@@ -18,9 +17,9 @@ struct Inner {
     std::uint32_t rate = 1;
     std::uint32_t depth = 2;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("rate", &Inner::rate, "A rate.", 0U, 100U),
-            field("depth", &Inner::depth, "A depth.")};
+            field("depth", &Inner::depth, "A depth."));
     }
 };
 struct Machine {
@@ -29,17 +28,17 @@ struct Machine {
     std::optional<Inner> extra;
     std::vector<std::uint32_t> list;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &Machine::name, "What it is called.").required(),
             field("inner", &Machine::inner, "Inside."),
             field("extra", &Machine::extra, "More."),
-            field("list", &Machine::list, "Numbers.")};
+            field("list", &Machine::list, "Numbers."));
     }
 };
 struct Root {
     PathOr<Machine> machine;
     static constexpr auto fields() {
-        return std::tuple{field("machine", &Root::machine, "The machine.").required()};
+        return list_of(field("machine", &Root::machine, "The machine.").required());
     }
 };
 
@@ -48,9 +47,9 @@ struct Turbine {
     std::uint32_t blades = 1;
     std::uint32_t speed = 1;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("blades", &Turbine::blades, "Blades."),
-            field("speed", &Turbine::speed, "Turns a second.")};
+            field("speed", &Turbine::speed, "Turns a second."));
     }
 };
 
@@ -58,14 +57,14 @@ struct Piston {
     static constexpr std::string_view kType = "piston";
     std::uint32_t strokes = 4;
     static constexpr auto fields() {
-        return std::tuple{field("strokes", &Piston::strokes, "Strokes a turn.").required()};
+        return list_of(field("strokes", &Piston::strokes, "Strokes a turn.").required());
     }
 };
 
 struct Vehicle {
     std::variant<Turbine, Piston> engine;
     static constexpr auto fields() {
-        return std::tuple{field("engine", &Vehicle::engine, "What drives it.").required()};
+        return list_of(field("engine", &Vehicle::engine, "What drives it.").required());
     }
 };
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace switchfold::schema_test {
@@ -18,9 +17,9 @@ struct Wire {
     Bandwidth rate = gigabytes_per_second(25);
     std::uint32_t lanes = 4;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("rate", &Wire::rate, "Of a lane."),
-            field("lanes", &Wire::lanes, "Side by side.", 1U, 64U)};
+            field("lanes", &Wire::lanes, "Side by side.", 1U, 64U));
     }
 };
 struct Box {
@@ -29,17 +28,17 @@ struct Box {
     std::vector<Wire> down;
     std::optional<Wire> spare;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &Box::name, "What it is called.").required(),
             field("up", &Box::up, "Towards the host."),
             field("down", &Box::down, "Towards the GPUs."),
-            field("spare", &Box::spare, "In reserve.")};
+            field("spare", &Box::spare, "In reserve."));
     }
 };
 struct Lone {
     Wire only;
     static constexpr auto fields() {
-        return std::tuple{field("only", &Lone::only, "The one there is.")};
+        return list_of(field("only", &Lone::only, "The one there is."));
     }
 };
 

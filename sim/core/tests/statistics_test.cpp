@@ -10,15 +10,15 @@ struct Pump {
     std::uint64_t bytes = 0;
     Time busy;
     static constexpr auto statistics() {
-        return std::tuple{
+        return list_of(
             statistic("bytes", &Pump::bytes, Unit::kBytes, "Pumped."),
-            statistic("busy_us", &Pump::busy, Unit::kMicroseconds, "Time in use.")};
+            statistic("busy_us", &Pump::busy, Unit::kMicroseconds, "Time in use."));
     }
 };
 struct Use {
     double share = 0;
     static constexpr auto statistics() {
-        return std::tuple{statistic("share", &Use::share, Unit::kShare, "Of the run.")};
+        return list_of(statistic("share", &Use::share, Unit::kShare, "Of the run."));
     }
 };
 

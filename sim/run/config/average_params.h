@@ -6,7 +6,6 @@
 
 #include <array>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -25,7 +24,7 @@ struct EnumNames<AverageMethod> {
 /// Replicas that exchange weights only occasionally; docs/exchange.md.
 struct AverageParams : AveragePlan {
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "method",
                 &AverageParams::method,
@@ -49,7 +48,7 @@ struct AverageParams : AveragePlan {
                 "elastic_async: bytes a second that the host's thread reads and writes while it "
                 "moves the centre.",
                 Bandwidth(1'000'000),
-                gigabytes_per_second(10'000))};
+                gigabytes_per_second(10'000)));
     }
 };
 

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -50,7 +49,7 @@ struct CutParams {
     }
     static constexpr auto fields() {
         using P = CutParams;
-        return std::tuple{
+        return list_of(
             field(
                 "parts",
                 &P::parts,
@@ -85,7 +84,7 @@ struct CutParams {
                 "message_latency",
                 &P::message_latency,
                 "Fixed cost of a message, in addition to its bytes over link_bandwidth, where "
-                "`method` weighs messages.")};
+                "`method` weighs messages."));
     }
 };
 

@@ -26,7 +26,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -42,7 +41,7 @@ struct SystemParams {
     std::vector<std::string> measured_as;
     std::vector<FaultParams> faults;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &SystemParams::name, "Name of the machine in reports.").required(),
             field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
             field(
@@ -65,7 +64,7 @@ struct SystemParams {
             field(
                 "faults",
                 &SystemParams::faults,
-                "Faults, present from the start or occurring during the run.")};
+                "Faults, present from the start or occurring during the run."));
     }
     void check(ParamChecker& checker) const;
 };
@@ -78,7 +77,7 @@ struct TraceWorkloadParams {
     std::optional<Peers> peers;
     std::optional<PathOr<SystemParams>> traced_on;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "files",
                 &TraceWorkloadParams::files,
@@ -104,7 +103,7 @@ struct TraceWorkloadParams {
                 &TraceWorkloadParams::traced_on,
                 "The machine that the trace was recorded on, or the file that describes it. It "
                 "tells what the trace leaves open: sizes of collectives from their durations, and "
-                "how late peers came. Default: the experiment's system.")};
+                "how late peers came. Default: the experiment's system."));
     }
 };
 
@@ -116,7 +115,7 @@ struct CollectiveWorkloadParams {
     Datatype datatype = Datatype::kFloat32;
     std::uint32_t ranks = 0;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("collective", &CollectiveWorkloadParams::collective, "Kind of the collective."),
             field(
                 "size",
@@ -131,7 +130,7 @@ struct CollectiveWorkloadParams {
                 &CollectiveWorkloadParams::ranks,
                 "Participating GPUs, from rank 0; 0: all.",
                 0U,
-                65'536U)};
+                65'536U));
     }
 };
 
@@ -147,7 +146,7 @@ struct ScenarioParams {
     [[nodiscard]] CollectivePolicies policies() const;
     void check(ParamChecker& checker) const;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &ScenarioParams::name, "Name in reports.").required(),
             field(
                 "overlap",
@@ -182,7 +181,7 @@ struct ScenarioParams {
                 "set",
                 &ScenarioParams::set,
                 "Other values of the experiment that this scenario replaces, by JSON pointer: "
-                "{\"/workload/bucket\": \"50 MiB\"}.")};
+                "{\"/workload/bucket\": \"50 MiB\"}."));
     }
 };
 
@@ -200,7 +199,7 @@ struct PlacedWorkloadParams {
     std::uint32_t steps = 0;
     Workload workload;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &PlacedWorkloadParams::name, "Name in reports.").required(),
             field("on", &PlacedWorkloadParams::on, "Its GPUs; rank 0 runs on the first.")
                 .required(),
@@ -217,7 +216,7 @@ struct PlacedWorkloadParams {
                 0U,
                 4096U),
             field("workload", &PlacedWorkloadParams::workload, "The workload on these GPUs.")
-                .required()};
+                .required());
     }
 };
 
@@ -240,7 +239,7 @@ struct Experiment {
     std::optional<RunParams> run;
     std::optional<ManyCoreParams> many_core;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &Experiment::name, "Name of the experiment in reports.").required(),
             field(
                 "system",
@@ -316,7 +315,7 @@ struct Experiment {
                 "many_core",
                 &Experiment::many_core,
                 "Training on a many-core coprocessor or its host instead of a workload on GPUs "
-                "(docs/coprocessor.md).")};
+                "(docs/coprocessor.md)."));
     }
     void check(ParamChecker& checker) const;
     /// Whether a machine of GPUs is given; its name is a required field.

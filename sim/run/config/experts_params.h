@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -52,7 +51,7 @@ struct ExpertsWorkloadParams {
     std::uint32_t ranks = 0;
     static constexpr auto fields() {
         using W = ExpertsWorkloadParams;
-        return std::tuple{
+        return list_of(
             field(
                 "operation",
                 &W::operation,
@@ -79,7 +78,7 @@ struct ExpertsWorkloadParams {
                 "skewed: the e-th expert is chosen with weight 1 / (e + 1)^skew.",
                 0.0,
                 10.0),
-            field("ranks", &W::ranks, "Participating GPUs, from rank 0; 0: all.", 0U, 65'536U)};
+            field("ranks", &W::ranks, "Participating GPUs, from rank 0; 0: all.", 0U, 65'536U));
     }
     void check(ParamChecker& checker) const;
 };

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -33,7 +32,7 @@ struct HostCostsParams : changes::HostCosts {
         using P = HostCostsParams;
         constexpr Bandwidth kLeast(1);
         constexpr Bandwidth kMost = gigabytes_per_second(1'000'000);
-        return std::tuple{
+        return list_of(
             field("pod", &P::pod, "Time until a machine or container is ready to start a process.")
                 .required(),
             field(
@@ -128,7 +127,7 @@ struct HostCostsParams : changes::HostCosts {
                 "writers",
                 &P::writers,
                 "Writers of a checkpoint: one, the first member; every_rank, each an equal part.")
-                .required()};
+                .required());
     }
 };
 

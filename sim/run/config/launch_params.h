@@ -5,15 +5,13 @@
 #include "sim/core/units.h"
 #include "workloads/plan/step/launch_times.h"
 
-#include <tuple>
-
 namespace switchfold {
 
 /// Time between two calls of a rank's host; docs/plans.md.
 struct LaunchParams : LaunchTimes {
     static constexpr auto fields() {
         using P = LaunchParams;
-        return std::tuple{
+        return list_of(
             field(
                 "kernel",
                 &P::kernel,
@@ -26,7 +24,7 @@ struct LaunchParams : LaunchTimes {
                 "wait_after_pass",
                 &P::wait_after_pass,
                 "The host waits for the GPU after each forward and backward pass of a stage, as "
-                "with Megatron-LM's timers.")};
+                "with Megatron-LM's timers."));
     }
 };
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,7 +62,7 @@ struct EnumNames<learning::AveragingRule> {
 struct LearningNetworkParams : learning::NetworkShape {
     static constexpr auto fields() {
         using P = LearningNetworkParams;
-        return std::tuple{
+        return list_of(
             field(
                 "type",
                 &P::kind,
@@ -92,14 +91,14 @@ struct LearningNetworkParams : learning::NetworkShape {
                 1U,
                 1024U),
             field("curvature", &P::curvature, "quadratic: value for every parameter.", 0.0, 1e6),
-            field("start", &P::start, "quadratic: value for every parameter.", -1e6, 1e6)};
+            field("start", &P::start, "quadratic: value for every parameter.", -1e6, 1e6));
     }
 };
 
 struct LearningDataParams : learning::DataSpec {
     static constexpr auto fields() {
         using P = LearningDataParams;
-        return std::tuple{
+        return list_of(
             field(
                 "type",
                 &P::kind,
@@ -123,7 +122,7 @@ struct LearningDataParams : learning::DataSpec {
                 &P::file,
                 "csv: a header, then numbers, the last column the target; text: any, without it "
                 "sentences of a grammar; fashion_mnist: another folder. Relative to this file."),
-            field("classes", &P::classes, "csv: the target is a class, from 0 on.")};
+            field("classes", &P::classes, "csv: the target is a class, from 0 on."));
     }
     void check(ParamChecker& checker) const {
         if (kind == learning::DataKind::kCsv && file.empty())
@@ -135,7 +134,7 @@ struct LearningOptimizerParams : learning::OptimizerSpec {
     static constexpr auto fields() {
         using P = LearningOptimizerParams;
         constexpr double kBelowOne = 0.999999;
-        return std::tuple{
+        return list_of(
             field(
                 "type",
                 &P::rule,
@@ -144,14 +143,14 @@ struct LearningOptimizerParams : learning::OptimizerSpec {
             field("momentum", &P::momentum, "m; Adam's beta 1.", 0.0, kBelowOne),
             field("second", &P::second, "Adam's beta 2.", 0.0, kBelowOne),
             field("epsilon", &P::epsilon, "Adam's epsilon.", 0.0, 1.0),
-            field("decay", &P::decay, "Weight decay.", 0.0, 1.0)};
+            field("decay", &P::decay, "Weight decay.", 0.0, 1.0));
     }
 };
 
 struct LearningAveragingParams : learning::AveragingSpec {
     static constexpr auto fields() {
         using P = LearningAveragingParams;
-        return std::tuple{
+        return list_of(
             field(
                 "type",
                 &P::rule,
@@ -189,7 +188,7 @@ struct LearningAveragingParams : learning::AveragingSpec {
             field(
                 "keep_momentum",
                 &P::keep_momentum,
-                "Replicas keep their momentum after an average.")};
+                "Replicas keep their momentum after an average."));
     }
 };
 
@@ -198,7 +197,7 @@ struct LearningMemberParams : learning::MemberChange {
         using P = LearningMemberParams;
         constexpr std::uint32_t kMostSteps = 1U << 24U;
         constexpr std::uint32_t kMostMembers = 1U << 16U;
-        return std::tuple{
+        return list_of(
             field("at", &P::at, "Step after which the change takes effect.", 0U, kMostSteps)
                 .required(),
             field(
@@ -213,7 +212,7 @@ struct LearningMemberParams : learning::MemberChange {
                 &P::remove,
                 "Number of replicas that leave: the last ones.",
                 0U,
-                kMostMembers)};
+                kMostMembers));
     }
     void check(ParamChecker& checker) const {
         if ((add > 0) == (remove > 0))
@@ -262,7 +261,7 @@ struct LearningParams {
     static constexpr auto fields() {
         using P = LearningParams;
         constexpr std::uint32_t kMostSteps = 1U << 24U;
-        return std::tuple{
+        return list_of(
             field("network", &P::network, "The small network that is trained."),
             field("data", &P::data, "What it is trained with."),
             field("optimizer", &P::optimizer, "How weights are updated."),
@@ -324,7 +323,7 @@ struct LearningParams {
                 &P::pipemare_steps,
                 "PipeMare's K: steps with rescaled learning rates; 0: a quarter of all.",
                 0U,
-                kMostSteps)};
+                kMostSteps));
     }
 };
 

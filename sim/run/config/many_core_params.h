@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,7 +37,7 @@ struct OffloadLinkParams {
     Time latency;
     static constexpr auto fields() {
         using P = OffloadLinkParams;
-        return std::tuple{
+        return list_of(
             field(
                 "bandwidth",
                 &P::bandwidth,
@@ -51,7 +50,7 @@ struct OffloadLinkParams {
                 &P::latency,
                 "Latency from the start of a transfer to its first byte.",
                 Time(),
-                microseconds(1'000'000))};
+                microseconds(1'000'000)));
     }
 };
 
@@ -75,7 +74,7 @@ struct ManyCoreParams {
     std::uint32_t nested_threads = 1;
     static constexpr auto fields() {
         using P = ManyCoreParams;
-        return std::tuple{
+        return list_of(
             field("coprocessor", &P::coprocessor, "The coprocessor, or the file that describes it.")
                 .required(),
             field("host", &P::host, "One socket of its host, or the file that describes it.")
@@ -137,7 +136,7 @@ struct ManyCoreParams {
                 "Threads of a nested region that each of these threads opens inside the layer's; "
                 "1: no nesting.",
                 1U,
-                256U)};
+                256U));
     }
     void check(ParamChecker& checker) const;
     /// The processor that computes.

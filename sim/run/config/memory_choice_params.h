@@ -5,8 +5,6 @@
 #include "sim/core/units.h"
 #include "workloads/memory/step/planned_memory.h"
 
-#include <tuple>
-
 namespace switchfold {
 
 template <>
@@ -30,7 +28,7 @@ struct EnumNames<Updater> {
 /// docs/memory_plans.md.
 struct MemoryChoiceParams : MemoryChoice {
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "planner",
                 &MemoryChoiceParams::planner,
@@ -92,7 +90,7 @@ struct MemoryChoiceParams : MemoryChoice {
                 "updater host: parameters per second that it updates for a rank. ZeRO-Offload's "
                 "CPU-Adam was measured at 3.3e9 to 4.5e9 on a DGX-2 with all its cores.",
                 1.0,
-                1e15)};
+                1e15));
     }
 };
 

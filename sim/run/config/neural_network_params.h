@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 
 namespace switchfold {
@@ -23,14 +22,14 @@ struct ProfileParams {
     std::string file;
     std::uint32_t batch = 1;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "file",
                 &ProfileParams::file,
                 "graph.txt of PipeDream's profiler, relative to this file.")
                 .required(),
             field("batch", &ProfileParams::batch, "Samples of the profiled batch.", 1U, 1U << 20U)
-                .required()};
+                .required());
     }
 };
 

@@ -16,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -120,7 +119,7 @@ struct PlanParams : ParallelPlan {
     std::optional<CutParams> layer_cut;    ///< none: stages are sequential
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
-        return std::tuple{
+        return list_of(
             field("data", &PlanParams::data, "Data-parallel replicas.", 1U, kMost),
             field(
                 "context",
@@ -280,7 +279,7 @@ struct PlanParams : ParallelPlan {
                 "fold",
                 &PlanParams::fold,
                 "Simulate ranks with identical work once: hundreds of GPUs in seconds; "
-                "docs/plans.md says when that is exact.")};
+                "docs/plans.md says when that is exact."));
     }
 };
 

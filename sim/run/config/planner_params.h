@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,7 +30,7 @@ struct PlannerParams : PlanSpace {
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         constexpr std::uint32_t kMostBatch = 1U << 24U;
-        return std::tuple{
+        return list_of(
             field(
                 "global_batch",
                 &PlannerParams::global_batch,
@@ -122,7 +121,7 @@ struct PlannerParams : PlanSpace {
                 &PlannerParams::fold_above,
                 "On more GPUs than this, plans are folded where possible (docs/plans.md).",
                 1U,
-                kMost)};
+                kMost));
     }
 };
 

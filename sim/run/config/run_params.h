@@ -15,7 +15,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -72,7 +71,7 @@ struct ChangeParams {
     bool died = false;
     static constexpr auto fields() {
         using P = ChangeParams;
-        return std::tuple{
+        return list_of(
             field(
                 "at", &P::at, "Number of steps after which it happens, or a time like \"3600 s\".")
                 .required(),
@@ -97,7 +96,7 @@ struct ChangeParams {
                 "died",
                 &P::died,
                 "restart, reconnect: removed members die without notice, and the current step is "
-                "lost. A failure always behaves so.")};
+                "lost. A failure always behaves so."));
     }
 };
 
@@ -106,13 +105,13 @@ struct CheckpointParams {
     bool asynchronous = false;
     static constexpr auto fields() {
         using P = CheckpointParams;
-        return std::tuple{
+        return list_of(
             field("every", &P::every, "Interval between checkpoints.").required(),
             field(
                 "asynchronous",
                 &P::asynchronous,
                 "Members wait only for the copy to their host's memory; it is written beside "
-                "training. false: they wait until it is written.")};
+                "training. false: they wait until it is written."));
     }
     void check(ParamChecker& checker) const {
         if (every.count() == 0)
@@ -129,7 +128,7 @@ struct FailureParams {
     changes::Method rejoin = changes::Method::kJoin;
     static constexpr auto fields() {
         using P = FailureParams;
-        return std::tuple{
+        return list_of(
             field(
                 "per_gpu_day",
                 &P::per_gpu_day,
@@ -148,7 +147,7 @@ struct FailureParams {
             field(
                 "rejoin",
                 &P::rejoin,
-                "How spares and repaired GPUs join: join, reconnect or restart.")};
+                "How spares and repaired GPUs join: join, reconnect or restart."));
     }
     void check(ParamChecker& checker) const;
 };
@@ -169,7 +168,7 @@ struct RunParams {
     [[nodiscard]] std::vector<changes::Change> written() const;
     static constexpr auto fields() {
         using P = RunParams;
-        return std::tuple{
+        return list_of(
             field("steps", &P::steps, "Steps of the run. Instead of time."),
             field("time", &P::time, "Duration of the run. Instead of steps."),
             field("method", &P::method, "Method of changes without their own."),
@@ -190,7 +189,7 @@ struct RunParams {
                 .required(),
             field("changes", &P::changes, "Changes of membership, in order of time."),
             field("checkpoint", &P::checkpoint, "Periodic checkpoints. Absent: only at restarts."),
-            field("failures", &P::failures, "Failures of GPUs. Absent: only those in changes.")};
+            field("failures", &P::failures, "Failures of GPUs. Absent: only those in changes."));
     }
     void check(ParamChecker& checker) const;
 };

@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -41,7 +40,7 @@ struct TransformerParams {
     std::uint32_t vocabulary = 50'257;
     std::uint32_t feed_forward = 0;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("blocks", &TransformerParams::blocks, "Blocks.", 1U, 1024U).required(),
             field(
                 "hidden", &TransformerParams::hidden, "Width of the hidden state.", 16U, 1U << 17U)
@@ -59,7 +58,7 @@ struct TransformerParams {
                 &TransformerParams::feed_forward,
                 "Inner width of a block's feed-forward layer; 0: four times hidden.",
                 0U,
-                1U << 19U)};
+                1U << 19U));
     }
 };
 
@@ -80,7 +79,7 @@ struct TrainingWorkloadParams {
     std::optional<PlanParams> plan;
     std::string kernel_times;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "strategy",
                 &TrainingWorkloadParams::strategy,
@@ -143,7 +142,7 @@ struct TrainingWorkloadParams {
                 "kernel_times",
                 &TrainingWorkloadParams::kernel_times,
                 "plan: CSV of measured kernels, which replace the model's times; relative to this "
-                "file.")};
+                "file."));
     }
     void check(ParamChecker& checker) const {
         if (!kernel_times.empty() && !plan)

@@ -7,7 +7,6 @@
 #include "sim/run/config/rank_list.h"
 
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -17,14 +16,14 @@ struct GpuKindParams {
     RankList ranks;
     PathOr<GpuParams> gpu;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "ranks",
                 &GpuKindParams::ranks,
                 "The ranks: a number, \"0-3,8\", or an array of numbers.")
                 .required(),
             field("gpu", &GpuKindParams::gpu, "Their GPU, or the file that describes it.")
-                .required()};
+                .required());
     }
 };
 
@@ -34,7 +33,7 @@ struct SlowRankParams {
     double compute = 1;
     Time delay;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("rank", &SlowRankParams::rank, "The rank.", 0U, 65'535U).required(),
             field(
                 "compute",
@@ -47,7 +46,7 @@ struct SlowRankParams {
                 &SlowRankParams::delay,
                 "Delay of its start of every step.",
                 Time(),
-                microseconds(1'000'000'000))};
+                microseconds(1'000'000'000)));
     }
 };
 

@@ -10,7 +10,6 @@
 
 #include <cmath>
 #include <map>
-#include <tuple>
 #include <type_traits>
 
 namespace switchfold {
@@ -21,11 +20,11 @@ namespace {
 struct LinkUse {
     double utilization = 0;
     static constexpr auto statistics() {
-        return std::tuple{statistic(
+        return list_of(statistic(
             "utilization",
             &LinkUse::utilization,
             Unit::kShare,
-            "`wire_bytes` over what the link could carry in the whole run, 0 to 1.")};
+            "`wire_bytes` over what the link could carry in the whole run, 0 to 1."));
     }
 };
 
@@ -33,11 +32,11 @@ struct LinkUse {
 struct UnitUse {
     double busy_share = 0;
     static constexpr auto statistics() {
-        return std::tuple{statistic(
+        return list_of(statistic(
             "busy_share",
             &UnitUse::busy_share,
             Unit::kShare,
-            "`busy_us` over the whole run, 0 to 1.")};
+            "`busy_us` over the whole run, 0 to 1."));
     }
 };
 
@@ -106,7 +105,7 @@ void for_each_sum(TrafficStatistics& all, const Visit& visit) {
                 if (!statistic.peak)
                     visit(component.*(statistic.member));
         };
-        std::apply([&](const auto&... s) { (visit_one(s), ...); }, S::statistics());
+        for_each_of(S::statistics(), visit_one);
     };
     visit_all(all.links);
     visit_all(all.switches);

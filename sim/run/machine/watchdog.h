@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <tuple>
 
 namespace switchfold {
 
@@ -17,7 +16,7 @@ struct LimitParams {
     Time simulated_time;
     std::uint64_t idle_events = 20'000'000;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "real_time",
                 &LimitParams::real_time,
@@ -32,7 +31,7 @@ struct LimitParams {
                 &LimitParams::idle_events,
                 "Limit on consecutive events in which no operation ends and no packet arrives.",
                 std::uint64_t{1000},
-                std::uint64_t{1'000'000'000'000})};
+                std::uint64_t{1'000'000'000'000}));
     }
 };
 

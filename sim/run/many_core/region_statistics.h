@@ -4,8 +4,6 @@
 #include "sim/core/statistics.h"
 #include "sim/run/many_core/offloaded_run.h"
 
-#include <tuple>
-
 namespace switchfold {
 
 /// Statistics of a parallel region, per step.
@@ -16,7 +14,7 @@ struct RegionStatistics {
     Time sums;
     static constexpr auto statistics() {
         using S = RegionStatistics;
-        return std::tuple{
+        return list_of(
             statistic("time", &S::time, Unit::kMicroseconds, "Of the whole region."),
             statistic(
                 "begin_and_end",
@@ -32,7 +30,7 @@ struct RegionStatistics {
                 "sums",
                 &S::sums,
                 Unit::kMicroseconds,
-                "In which the teams' gradients are added, barriers included.")};
+                "In which the teams' gradients are added, barriers included."));
     }
 };
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace switchfold {
@@ -19,7 +18,7 @@ struct ValuesParams {
     std::string range;
     std::string files;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field(
                 "pointer",
                 &ValuesParams::pointer,
@@ -35,7 +34,7 @@ struct ValuesParams {
                 "files",
                 &ValuesParams::files,
                 "Sorted paths of all files that match this pattern: FOLDER/*.json, relative to the "
-                "sweep's file.")};
+                "sweep's file."));
     }
     void check(ParamChecker& checker) const;
 };
@@ -50,7 +49,7 @@ struct AxisParams {
     std::vector<std::string> labels;
     std::vector<ValuesParams> zip;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &AxisParams::name, "Name of the axis in results and filters.").required(),
             field(
                 "pointer",
@@ -78,7 +77,7 @@ struct AxisParams {
             field(
                 "zip",
                 &AxisParams::zip,
-                "Other parameters that change together with this one, with equally many values.")};
+                "Other parameters that change together with this one, with equally many values."));
     }
     void check(ParamChecker& checker) const;
     /// Its own values, in the same form as those zipped with it.
@@ -96,7 +95,7 @@ struct SweepParams {
     std::vector<FilterParams> except;
     std::uint32_t repeats = 1;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &SweepParams::name, "Name of the sweep in reports.").required(),
             field(
                 "experiment",
@@ -123,7 +122,7 @@ struct SweepParams {
                 &SweepParams::repeats,
                 "Runs of each point, with the seeds 1, 2, and so on; 1 leaves the seed as it is.",
                 1U,
-                10'000U)};
+                10'000U));
     }
     void check(ParamChecker& checker) const;
 };

@@ -20,9 +20,9 @@ struct KernelRecord : OperationFields {
     Word<KernelClass> kernel_class{KernelClass::kOther};
     static constexpr auto fields() {
         using R = KernelRecord;
-        return std::tuple_cat(
+        return joined(
             OperationFields::common(),
-            std::tuple{
+            list_of(
                 field("grid", &R::grid, "Blocks in x, y, z; what is left out is 1."),
                 field("block", &R::block, "Threads in x, y, z; what is left out is 1."),
                 field("registers_per_thread", &R::registers_per_thread, "0 if unknown."),
@@ -36,7 +36,7 @@ struct KernelRecord : OperationFields {
                 field("bytes_written", &R::bytes_written, "The same."),
                 field("bytes_from", &R::bytes_from, "Where the bytes come from."),
                 field("flops", &R::flops, "Floating-point operations."),
-                field("class", &R::kernel_class, "What it does.")});
+                field("class", &R::kernel_class, "What it does.")));
     }
 };
 
@@ -57,9 +57,9 @@ struct CollectiveRecord : OperationFields {
     std::uint64_t peers_late_ps = 0;
     static constexpr auto fields() {
         using R = CollectiveRecord;
-        return std::tuple_cat(
+        return joined(
             OperationFields::common(),
-            std::tuple{
+            list_of(
                 field("kind", &R::kind, "Which collective.").required(),
                 field("bytes", &R::bytes, "Payload of one rank as nccl-tests counts it."),
                 field("datatype", &R::datatype, "Of its elements."),
@@ -76,7 +76,7 @@ struct CollectiveRecord : OperationFields {
                     "peers_late_ps",
                     &R::peers_late_ps,
                     "How much later than this rank the last one came that was not traced; 0: as "
-                    "duration_ps shows it.")});
+                    "duration_ps shows it.")));
     }
 };
 
@@ -86,12 +86,12 @@ struct TransferFields : OperationFields {
     std::uint64_t tag = 0;
     static constexpr auto fields() {
         using R = TransferFields;
-        return std::tuple_cat(
+        return joined(
             OperationFields::common(),
-            std::tuple{
+            list_of(
                 field("peer", &R::peer, "Global rank.").required(),
                 field("bytes", &R::bytes, "Of the message.").required(),
-                field("tag", &R::tag, "The k-th send of a tag belongs to its k-th receive.")});
+                field("tag", &R::tag, "The k-th send of a tag belongs to its k-th receive.")));
     }
 };
 struct SendRecord : TransferFields {
@@ -107,11 +107,11 @@ struct CopyRecord : OperationFields {
     std::uint64_t bytes = 0;
     static constexpr auto fields() {
         using R = CopyRecord;
-        return std::tuple_cat(
+        return joined(
             OperationFields::common(),
-            std::tuple{
+            list_of(
                 field("kind", &R::kind, "From where to where.").required(),
-                field("bytes", &R::bytes, "How much.")});
+                field("bytes", &R::bytes, "How much.")));
     }
 };
 
@@ -126,8 +126,7 @@ struct EndRecord {
     static constexpr std::string_view kType = "end";
     std::uint64_t records = 0;
     static constexpr auto fields() {
-        return std::tuple{
-            field("records", &EndRecord::records, "Lines before this one.").required()};
+        return list_of(field("records", &EndRecord::records, "Lines before this one.").required());
     }
 };
 

@@ -67,7 +67,7 @@ void write_record(fmt::memory_buffer& out, const R& record) {
         fmt::format_to(std::back_inserter(out), ",\"{}\":", f.name);
         write_json(out, record.*(f.member));
     };
-    std::apply([&](const auto&... f) { (write(f), ...); }, R::fields());
+    for_each_of(R::fields(), write);
     out.append(std::string_view("}\n"));
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -35,7 +34,7 @@ struct TraceRecord {
     std::uint64_t measured_iteration_ps = 0;
     static constexpr auto fields() {
         using R = TraceRecord;
-        return std::tuple{
+        return list_of(
             field("version", &R::version, "Of the format.").required(),
             field("written_by", &R::written_by, "Program and version."),
             field("source", &R::source, "What it was made from: files or a generator."),
@@ -47,7 +46,7 @@ struct TraceRecord {
             field(
                 "measured_iteration_ps",
                 &R::measured_iteration_ps,
-                "Mean over the steps; 0 if it was not measured.")};
+                "Mean over the steps; 0 if it was not measured."));
     }
 };
 
@@ -56,7 +55,7 @@ struct NameRecord {
     static constexpr std::string_view kType = "name";
     std::string text;
     static constexpr auto fields() {
-        return std::tuple{field("text", &NameRecord::text, "Of operations.").required()};
+        return list_of(field("text", &NameRecord::text, "Of operations.").required());
     }
 };
 
@@ -66,9 +65,9 @@ struct GroupRecord {
     std::string name;
     std::vector<std::uint32_t> ranks;
     static constexpr auto fields() {
-        return std::tuple{
+        return list_of(
             field("name", &GroupRecord::name, "Process group.").required(),
-            field("ranks", &GroupRecord::ranks, "Global ranks, ascending.").required()};
+            field("ranks", &GroupRecord::ranks, "Global ranks, ascending.").required());
     }
 };
 
@@ -94,7 +93,7 @@ struct RankRecord {
     std::vector<std::string> warnings;
     static constexpr auto fields() {
         using R = RankRecord;
-        return std::tuple{
+        return list_of(
             field("rank", &R::rank, "Global rank.").required(),
             field("world_size", &R::world_size, "Ranks of the run, as this rank knew it."),
             field("steps", &R::steps, "Training steps of this rank."),
@@ -117,7 +116,7 @@ struct RankRecord {
             field("events", &R::events, "Events of the original file."),
             field("used", &R::used, "Of these, used: by what they are."),
             field("dropped", &R::dropped, "Of these, dropped: by reason."),
-            field("warnings", &R::warnings, "What a reader should know.")};
+            field("warnings", &R::warnings, "What a reader should know."));
     }
 };
 
@@ -129,10 +128,10 @@ struct StreamRecord {
     std::int32_t priority = 0;
     static constexpr auto fields() {
         using R = StreamRecord;
-        return std::tuple{
+        return list_of(
             field("kind", &R::kind, "Of a GPU, or a thread of the host."),
             field("name", &R::name, "As the profiler calls it.").required(),
-            field("priority", &R::priority, "CUDA's: lower is more urgent.")};
+            field("priority", &R::priority, "CUDA's: lower is more urgent."));
     }
 };
 
@@ -148,7 +147,7 @@ struct OperationFields {
     std::uint64_t duration_ps = 0;
     static constexpr auto common() {
         using R = OperationFields;
-        return std::tuple{
+        return list_of(
             field("name", &R::name, "Number of its name.").required(),
             field("stream", &R::stream, "Number of its stream.").required(),
             field("step", &R::step, "Training step, from 0."),
@@ -164,7 +163,7 @@ struct OperationFields {
                 "What it waits for beside the operation before it on its stream, as how many "
                 "operations back: 1 is the one before."),
             field("start_ps", &R::start_ps, "When it was measured to start."),
-            field("duration_ps", &R::duration_ps, "How long it was measured to take.")};
+            field("duration_ps", &R::duration_ps, "How long it was measured to take."));
     }
 };
 
