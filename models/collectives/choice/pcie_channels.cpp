@@ -20,11 +20,6 @@ constexpr double kIntelShare = 0.5;
 constexpr double kIntelPeers = 1.2;
 /// The search ends at a speed of at most this share of the one found.
 constexpr double kSlowest = 0.49;
-/// From this speed on, GB/s, a ring is split in two; on Hopper and later only if there are few
-/// rings, or faster ones.
-constexpr double kSplit = 25;
-constexpr double kSplitMany = 50;
-constexpr std::uint32_t kMany = 4;
 constexpr std::uint32_t kFewest = 2;
 
 /// How many rings of this speed fit.
@@ -56,9 +51,7 @@ std::uint32_t pcie_channels(const CollectiveParams& params, const MachineView& m
         }
     }
     rings = std::max(rings, 1U);
-    const bool recent = params.tuner == TunerGeneration::kHopper ||
-                        params.tuner == TunerGeneration::kBlackwell;
-    if (speed >= kSplit && !(recent && speed < kSplitMany && rings > kMany))
+    if (splits_rings(params.tuner, rings, speed))
         rings *= 2;
     return std::max(kFewest, 2 * rings);
 }

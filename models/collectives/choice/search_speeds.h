@@ -5,6 +5,7 @@
 #include "sim/core/units.h"
 
 #include <array>
+#include <cstdint>
 #include <span>
 
 namespace switchfold {
@@ -31,6 +32,19 @@ namespace switchfold {
     default:
         return kBefore;
     }
+}
+
+/// Whether each of so many rings of a speed is split in two (ncclTopoDupChannels): fast ones, on
+/// Hopper and later only if there are few, or faster ones.
+[[nodiscard]] inline bool
+splits_rings(TunerGeneration generation, std::uint32_t rings, double gigabytes_per_second) {
+    constexpr double kFast = 25;
+    constexpr double kFaster = 50;
+    constexpr std::uint32_t kMany = 4;
+    const bool recent =
+        generation == TunerGeneration::kHopper || generation == TunerGeneration::kBlackwell;
+    return gigabytes_per_second >= kFast &&
+           !(recent && gigabytes_per_second < kFaster && rings > kMany);
 }
 
 }  // namespace switchfold

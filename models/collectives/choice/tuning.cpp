@@ -3,6 +3,7 @@
 
 #include "models/collectives/choice/cost_model.h"
 #include "models/collectives/choice/pcie_channels.h"
+#include "models/collectives/choice/search_speeds.h"
 #include "models/collectives/peer_copies/choice.h"
 
 #include <algorithm>
@@ -41,16 +42,8 @@ std::uint32_t channels_of(const CollectiveParams& params, const MachineView& mac
     if (machine.machines == 1 || machine.rails == 0)
         return params.channels;
     constexpr std::uint32_t kMost = 32;
-    // A ring of this speed is split in two; on Hopper and later only if there are few rings, or
-    // faster ones.
-    constexpr double kSplit = 25e9;
-    constexpr double kSplitMany = 50e9;
-    constexpr std::uint32_t kMany = 4;
-    const double speed = static_cast<double>(machine.rail_bandwidth.count()) / machine.rails;
-    const bool recent =
-        params.tuner == TunerGeneration::kHopper || params.tuner == TunerGeneration::kBlackwell;
     std::uint32_t rings = machine.rails;
-    if (speed >= kSplit && !(recent && speed < kSplitMany && rings > kMany))
+    if (splits_rings(params.tuner, rings, gigabytes(machine.rail_bandwidth) / rings))
         rings *= 2;
     return std::min(2 * rings, kMost);
 }
